@@ -1,0 +1,239 @@
+"""The bodies that move, as arrays: what the compiled core is made from."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    from featherstone_ros._core import CompiledModel
+except ImportError:  # until the core is built
+    CompiledModel = dict
+from featherstone_ros.coordinates import Coordinates
+from featherstone_ros.errors import ModelError
+from featherstone_ros.urdf import Inertial, Joint, Robot
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+BASE = -1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BodyTree:
+    """Bodies 0..N-1, parents before children, and the links they carry.
+
+    A body is a link moved by a free joint or its follower; its frame is that link's URDF frame.
+    Links behind fixed or locked joints belong to the body (or the base) that carries them.
+
+    Attributes:
+        joint_names: The n degrees of freedom.
+        body_names: The N + 1 names of base link and bodies.
+        link_names: All L links.
+        parent: (N,) body each body is jointed to, -1 for the base.
+        rotation: (N, 3, 3) orientation of the joint's frame, at position 0, in the parent body.
+        translation: (N, 3) origin of that frame in the parent body [m].
+        axis: (N, 3) unit vector of the joint in its frame.
+        motion: (N, 2) rotation about and translation along the axis per unit of position.
+        dof: (N,) index of the degree of freedom that drives the body.
+        multiplier: (N,) joint position = multiplier * q[dof] + offset.
+        offset: (N,) see multiplier.
+        mass: (N + 1,) of the base and each body with all it carries [kg].
+        first_moment: (N + 1, 3) mass times centre of mass, in the body's frame [kg m].
+        inertia: (N + 1, 3, 3) about the origin of the body's frame, in its axes [kg m^2].
+        link_body: (L,) body that carries each link, -1 for the base.
+        link_rotation: (L, 3, 3) orientation of the link's frame in that body's frame.
+        link_translation: (L, 3) origin of the link's frame in that body's frame [m].
+    """
+
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    link_names: tuple[str, ...]
+    parent: Indices
+    rotation: Floats
+    translation: Floats
+    axis: Floats
+    motion: Floats
+    dof: Indices
+    multiplier: Floats
+    offset: Floats
+    mass: Floats
+    first_moment: Floats
+    inertia: Floats
+    link_body: Indices
+    link_rotation: Floats
+    link_translation: Floats
+
+    def __post_init__(self) -> None:
+        """Refuse figures so large that their sums overflow."""
+        for name, sums in (("mass", self.mass), ("inertia", self.inertia)):
+            finite = np.isfinite(sums).reshape(len(sums), -1).all(axis=1)
+            if not finite.all():
+                culprit = self.body_names[int(np.argmin(finite))]
+                raise ModelError(f"{name} of {culprit!r} and what it carries is not finite")
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return len(self.joint_names)
+
+    def compile(self, gravity: Floats) -> CompiledModel:
+        """Return the core's copy of the tree, under gravity (3,) in the base's frame [m/s^2]."""
+        figures = {item.name: getattr(self, item.name) for item in fields(self)}
+        return CompiledModel(n=self.n, gravity=gravity, **figures)
+
+    def with_inertial(self, link: int, added: Inertial) -> "BodyTree":
+        """Return a tree in which the link with this index carries ``added`` as well."""
+        shares = _about_body(
+            self.link_rotation[link],
+            self.link_translation[link],
+            added.mass,
+            added.com,
+            added.inertia,
+        )
+        sums = {name: getattr(self, name).copy() for name in shares}
+        for name, share in shares.items():
+            sums[name][self.link_body[link] + 1] += share
+        return replace(self, **sums)
+
+
+def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
+    """Turn links and joints into bodies.
+
+    Raises:
+        ModelError: A degree of freedom moves no mass and no inertia at all.
+    """
+    degrees = _degrees_of_freedom(coordinates)
+    carried = {robot.base_link: (BASE, np.eye(3), np.zeros(3))}
+    bodies: list[Joint] = []
+    frames: list[tuple[int, Floats, Floats]] = []
+    for joint in robot.tree:
+        body, rotation, translation = carried[joint.parent]
+        translation = translation + rotation @ joint.translation
+        rotation = rotation @ joint.rotation
+        if joint.name in degrees:
+            carried[joint.child] = (len(bodies), np.eye(3), np.zeros(3))
+            bodies.append(joint)
+            frames.append((body, rotation, translation))
+        else:
+            turn, shift = _displacement(joint, coordinates.locked.get(joint.name, 0.0))
+            carried[joint.child] = (body, rotation @ turn, translation + rotation @ shift)
+
+    parent, body_rotation, body_translation = _frame_arrays(frames)
+    link_body, link_rotation, link_translation = _frame_arrays(
+        [carried[link.name] for link in robot.links]
+    )
+    drives = [degrees[joint.name] for joint in bodies]
+    tree = BodyTree(
+        joint_names=coordinates.joint_names,
+        body_names=(robot.base_link, *(joint.child for joint in bodies)),
+        link_names=tuple(link.name for link in robot.links),
+        parent=parent,
+        rotation=body_rotation,
+        translation=body_translation,
+        axis=np.array([joint.axis for joint in bodies]).reshape(-1, 3),
+        motion=np.array([_motion(joint) for joint in bodies], dtype=float).reshape(-1, 2),
+        dof=np.array([dof for dof, _, _ in drives], dtype=np.intp),
+        multiplier=np.array([multiplier for _, multiplier, _ in drives], dtype=float),
+        offset=np.array([offset for _, _, offset in drives], dtype=float),
+        link_body=link_body,
+        link_rotation=link_rotation,
+        link_translation=link_translation,
+        **_sum_inertias(robot, len(bodies), link_body, link_rotation, link_translation),
+    )
+    _refuse_massless_motion(tree)
+    return tree
+
+
+def _degrees_of_freedom(coordinates: Coordinates) -> dict[str, tuple[int, float, float]]:
+    """Return index of the degree of freedom, multiplier and offset of each joint that moves."""
+    index = {name: k for k, name in enumerate(coordinates.joint_names)}
+    followers = {
+        name: (index[mimic.leader], mimic.multiplier, mimic.offset)
+        for name, mimic in coordinates.mimics.items()
+    }
+    return {name: (k, 1.0, 0.0) for name, k in index.items()} | followers
+
+
+def _motion(joint: Joint) -> tuple[float, float]:
+    return (0.0, 1.0) if joint.type == "prismatic" else (1.0, 0.0)
+
+
+def _displacement(joint: Joint, position: float) -> tuple[Floats, Floats]:
+    """Return rotation (3, 3) and translation (3,) that the joint makes at ``position``."""
+    if joint.type == "prismatic":
+        return np.eye(3), joint.axis * position
+    x, y, z = joint.axis
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    rodrigues = np.eye(3) + np.sin(position) * cross + (1 - np.cos(position)) * cross @ cross
+    return rodrigues, np.zeros(3)
+
+
+def _frame_arrays(frames: list[tuple[int, Floats, Floats]]) -> tuple[Indices, Floats, Floats]:
+    body = np.array([body for body, _, _ in frames], dtype=np.intp)
+    rotation = np.array([rotation for _, rotation, _ in frames]).reshape(-1, 3, 3)
+    translation = np.array([translation for _, _, translation in frames]).reshape(-1, 3)
+    return body, rotation, translation
+
+
+def _sum_inertias(
+    robot: Robot, n_bodies: int, link_body: Indices, rotation: Floats, translation: Floats
+) -> dict[str, Floats]:
+    """Sum the links' inertias over the bodies that carry them (slot 0: the base)."""
+    with_inertial = [k for k, link in enumerate(robot.links) if link.inertial is not None]
+    inertials = [robot.links[k].inertial for k in with_inertial]
+    shares = _about_body(
+        rotation[with_inertial],
+        translation[with_inertial],
+        np.array([inertial.mass for inertial in inertials], dtype=float),
+        np.array([inertial.com for inertial in inertials]).reshape(-1, 3),
+        np.array([inertial.inertia for inertial in inertials]).reshape(-1, 3, 3),
+    )
+    sums = {}
+    for name, share in shares.items():
+        sums[name] = np.zeros((n_bodies + 1, *share.shape[1:]))
+        np.add.at(sums[name], link_body[with_inertial] + 1, share)
+    return sums
+
+
+def _about_body(
+    rotation: Floats, translation: Floats, mass: Floats | float, com: Floats, inertia: Floats
+) -> dict[str, Floats]:
+    """Refer inertial figures, given in the link's frame about the centre of mass, to the body.
+
+    Args:
+        rotation: (..., 3, 3) orientation of the link's frame in the body's.
+        translation: (..., 3) its origin there [m].
+        mass: (...) [kg].
+        com: (..., 3) centre of mass in the link's frame [m].
+        inertia: (..., 3, 3) about the centre of mass, in the link's axes [kg m^2].
+
+    Returns:
+        The quantities that add up, as BodyTree names them: mass (...), first_moment (..., 3) and
+        inertia (..., 3, 3) about the origin of the body's frame.
+    """
+    mass = np.asarray(mass)
+    c = translation + np.einsum("...ij,...j->...i", rotation, com)
+    c_outer_c = c[..., :, None] * c[..., None, :]
+    c_dot_c = np.einsum("...i,...i->...", c, c)[..., None, None]
+    parallel_axis = mass[..., None, None] * (c_dot_c * np.eye(3) - c_outer_c)
+    turned = rotation @ inertia @ np.swapaxes(rotation, -1, -2)
+    return {
+        "mass": mass,
+        "first_moment": mass[..., None] * c,
+        "inertia": turned + parallel_axis,
+    }
+
+
+def _refuse_massless_motion(tree: BodyTree) -> None:
+    """Refuse a degree of freedom for which every body beyond its joints weighs nothing."""
+    has_inertia = (tree.mass != 0) | tree.inertia.any(axis=(1, 2))
+    for body in reversed(range(len(tree.parent))):
+        has_inertia[tree.parent[body] + 1] |= has_inertia[body + 1]
+    moves_inertia = np.zeros(tree.n, dtype=bool)
+    np.logical_or.at(moves_inertia, tree.dof, has_inertia[1:] & (tree.multiplier != 0))
+    if not moves_inertia.all():
+        name = tree.joint_names[int(np.argmin(moves_inertia))]
+        raise ModelError(
+            f"joint {name!r} moves no mass and no inertia, expected some in the links beyond it "
+            "(or the joint locked)"
+        )

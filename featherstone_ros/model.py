@@ -1,0 +1,242 @@
+"""Model: a robot with what moves chosen, its limits, and what the compiled core needs of it."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from featherstone_ros import body_tree, coordinates, urdf
+from featherstone_ros.body_tree import BodyTree
+from featherstone_ros.coordinates import Coordinates
+from featherstone_ros.errors import ModelError, UnknownNameError
+from featherstone_ros.plausibility import oddities
+from featherstone_ros.urdf import Inertial, Mimic, Robot
+
+logger = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+EARTH = (0.0, 0.0, -9.81)  # [m/s^2]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """A robot: constant, shared freely between threads.
+
+    Made by ``from_urdf`` or ``from_file``. Arrays of shape (n,) follow ``joint_names`` and are
+    read-only; units are rad or m, N m or N, by the type of the joint.
+
+    Attributes:
+        name: The robot's name.
+        base_link: The root link; gravity and poses are given in its frame.
+        joint_types: "revolute", "continuous" or "prismatic" for each of ``joint_names``.
+        lower: (n,) least positions, -inf where there is none.
+        upper: (n,) greatest positions, inf where there is none.
+        velocity_limit: (n,) greatest speeds, inf where there is none.
+        effort_limit: (n,) greatest torques or forces, inf where there is none.
+        damping: (n,) viscous friction, that of followers included.
+        friction: (n,) Coulomb friction, that of followers included.
+        mimics: Follower name to (leader in ``joint_names``, multiplier, offset).
+        locked: Joint name to constant position, followers of locked joints included.
+        gravity: (3,) in the base link's frame [m/s^2].
+        tree: The bodies, as arrays.
+        compiled: The same for the compiled core.
+    """
+
+    name: str
+    base_link: str
+    joint_types: tuple[str, ...]
+    lower: Floats
+    upper: Floats
+    velocity_limit: Floats
+    effort_limit: Floats
+    damping: Floats
+    friction: Floats
+    mimics: Mapping[str, Mimic]
+    locked: Mapping[str, float]
+    gravity: Floats
+    tree: BodyTree
+    compiled: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only and the compiled twin of the tree."""
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        object.__setattr__(self, "compiled", self.tree.compile(self.gravity))
+
+    @classmethod
+    def from_urdf(
+        cls,
+        text: str | bytes,
+        joints: Iterable[str] | None = None,
+        locked: Mapping[str, float] | None = None,
+        gravity: ArrayLike = EARTH,
+    ) -> "Model":
+        """Make a model from URDF text.
+
+        Args:
+            text: The XML.
+            joints: Names of the joints that move, in the order of all arrays; None takes every
+                moving joint that is neither follower nor ``locked``, in document order. A joint
+                left out is locked.
+            locked: Positions of locked joints [rad or m], 0 where not named.
+            gravity: (3,) in the base link's frame [m/s^2].
+
+        Raises:
+            ModelError: The URDF, or a choice of joints, cannot be used.
+        """
+        robot = urdf.parse(text)
+        chosen = coordinates.choose(robot, joints, locked)
+        model = cls(
+            name=robot.name,
+            base_link=robot.base_link,
+            mimics=chosen.mimics,
+            locked=chosen.locked,
+            gravity=_finite("gravity", gravity, (3,)),
+            tree=body_tree.grow(robot, chosen),
+            **_joint_figures(robot, chosen),
+        )
+        if odd := oddities(robot):
+            logger.warning("robot %r is read as it is written, but %s", robot.name, odd)
+        return model
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | PathLike[str],
+        joints: Iterable[str] | None = None,
+        locked: Mapping[str, float] | None = None,
+        gravity: ArrayLike = EARTH,
+    ) -> "Model":
+        """Make a model from a ``.urdf`` file, or a ``.xacro`` file if xacro is installed.
+
+        Args:
+            path: The file.
+            joints: As in ``from_urdf``.
+            locked: As in ``from_urdf``.
+            gravity: As in ``from_urdf``.
+
+        Raises:
+            ModelError: As in ``from_urdf``; or xacro is needed and missing, or fails.
+            OSError: The file cannot be read.
+        """
+        path = Path(path)
+        text = _expand_xacro(path) if path.suffix == ".xacro" else path.read_bytes()
+        return cls.from_urdf(text, joints, locked, gravity)
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return self.tree.n
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the degrees of freedom: the order of all arrays."""
+        return self.tree.joint_names
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of all links, fixed ones included, in document order."""
+        return self.tree.link_names
+
+    def with_payload(
+        self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike | None = None
+    ) -> "Model":
+        """Return a model whose ``link`` carries a rigid load on top of what it carries.
+
+        Args:
+            link: Any link; the load is fixed to it.
+            mass: [kg], at least 0.
+            com: (3,) centre of mass of the load in the link's frame [m].
+            inertia: (3, 3) about that point, in the link's axes [kg m^2]; None for a point mass.
+
+        Raises:
+            UnknownNameError: There is no such link.
+            ModelError: A figure is not finite, mass is negative or inertia not symmetric.
+        """
+        if link not in self.link_names:
+            raise UnknownNameError("link", link, self.link_names)
+        load = Inertial(
+            mass=float(_finite("mass", mass, ())),
+            com=_finite("com", com, (3,)),
+            inertia=_finite("inertia", np.zeros((3, 3)) if inertia is None else inertia, (3, 3)),
+        )
+        if load.mass < 0:
+            raise ModelError(f"mass of the payload is {load.mass:g}, expected >= 0")
+        if not np.allclose(load.inertia, load.inertia.T, rtol=1e-9, atol=0):
+            raise ModelError(f"inertia is {load.inertia.tolist()}, expected a symmetric matrix")
+        return replace(self, tree=self.tree.with_inertial(self.link_names.index(link), load))
+
+    def with_gravity(self, g: ArrayLike) -> "Model":
+        """Return the model under gravity ``g``, (3,) in the base link's frame [m/s^2]."""
+        return replace(self, gravity=_finite("gravity", g, (3,)))
+
+    def __repr__(self) -> str:
+        """Name the robot and what moves."""
+        return f"<Model {self.name!r}: {self.n} joints ({', '.join(self.joint_names)})>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without the compiled part, which is made anew."""
+        return _restore, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},)
+
+
+def _restore(figures: dict[str, Any]) -> Model:
+    return Model(**figures)
+
+
+def _joint_figures(robot: Robot, chosen: Coordinates) -> dict[str, Any]:
+    """Return types, limits and friction of the degrees of freedom.
+
+    A leader feels its followers' friction through their multipliers m: the power d qd^2 gives
+    m^2 d for viscous, the power f |qd| gives |m| f for Coulomb friction.
+    """
+    joints = {joint.name: joint for joint in robot.joints}
+    damping = {name: joints[name].damping for name in chosen.joint_names}
+    friction = {name: joints[name].friction for name in chosen.joint_names}
+    for name, (leader, multiplier, _) in chosen.mimics.items():
+        damping[leader] += multiplier**2 * joints[name].damping
+        friction[leader] += abs(multiplier) * joints[name].friction
+    free = [joints[name] for name in chosen.joint_names]
+    return {
+        "joint_types": tuple(joint.type for joint in free),
+        "lower": np.array([joint.lower for joint in free]),
+        "upper": np.array([joint.upper for joint in free]),
+        "velocity_limit": np.array([joint.velocity for joint in free]),
+        "effort_limit": np.array([joint.effort for joint in free]),
+        "damping": np.array(list(damping.values())),
+        "friction": np.array(list(friction.values())),
+    }
+
+
+def _finite(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Return a copy of ``value`` as an array of finite numbers of that shape."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name} is {value!r}, expected numbers of shape {shape}") from error
+    if array.shape != shape:
+        raise ModelError(f"{name} has shape {array.shape}, expected {shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{name} is {array.tolist()}, expected finite numbers")
+    return array
+
+
+def _expand_xacro(path: Path) -> str:
+    try:
+        import xacro
+    except ImportError as error:
+        raise ModelError(
+            f"{path} needs the xacro package, which is not installed: expected "
+            "`apt install ros-$ROS_DISTRO-xacro` or `pip install xacro`, or a plain .urdf"
+        ) from error
+    try:
+        return xacro.process_file(str(path)).toxml()
+    except OSError:
+        raise
+    except Exception as error:  # xacro evaluates Python: anything may come out of it
+        raise ModelError(f"{path} is not valid xacro: {error}") from error

@@ -1,0 +1,356 @@
+"""URDF text to plain, checked data; knows nothing of dynamics.
+
+The text may come over the network (``robot_description``), so it is parsed without entities and in
+bounded size. Only the direct ``<link>`` and ``<joint>`` children of ``<robot>`` are the robot;
+visuals, materials, ``<gazebo>``, ``<transmission>`` and ``<ros2_control>`` blocks are read past.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+import numpy as np
+from defusedxml import DefusedXmlException, ElementTree
+from numpy.typing import NDArray
+
+from featherstone_ros.errors import ModelError
+
+MAX_SIZE = 10_000_000  # [byte] of XML text
+MOVING_TYPES = ("revolute", "continuous", "prismatic")
+JOINT_TYPES = (*MOVING_TYPES, "fixed")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Inertial:
+    """Inertial figures of one link.
+
+    Attributes:
+        mass: [kg].
+        com: (3,) centre of mass in the link's frame [m].
+        inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
+    """
+
+    mass: float
+    com: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Link:
+    """One ``<link>``; ``inertial`` is None for a mere frame."""
+
+    name: str
+    inertial: Inertial | None
+
+
+class Mimic(NamedTuple):
+    """Position = ``multiplier`` * position of ``leader`` + ``offset``."""
+
+    leader: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Joint:
+    """One ``<joint>``; positions in rad (revolute, continuous) or m (prismatic).
+
+    Attributes:
+        name: Unique among the joints.
+        type: One of JOINT_TYPES.
+        parent: Name of the parent link.
+        child: Name of the child link, whose frame is the joint's frame.
+        rotation: (3, 3) orientation of the joint's frame at position 0 in the parent's frame.
+        translation: (3,) origin of the joint's frame in the parent's frame [m].
+        axis: (3,) unit vector in the joint's frame.
+        lower: Least position; -inf where there is none.
+        upper: Greatest position; inf where there is none.
+        velocity: Greatest speed [rad/s or m/s]; inf where there is none.
+        effort: Greatest torque or force [N m or N]; inf where there is none.
+        damping: Viscous friction [N m s/rad or N s/m].
+        friction: Coulomb friction [N m or N].
+        mimic: What it follows, if anything.
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    rotation: NDArray[np.float64]
+    translation: NDArray[np.float64]
+    axis: NDArray[np.float64]
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: Mimic | None = None
+
+    @property
+    def moves(self) -> bool:
+        """Whether the joint has a position at all."""
+        return self.type != "fixed"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Robot:
+    """A checked URDF: exactly one tree.
+
+    Attributes:
+        name: As written; empty where it is missing.
+        base_link: Name of the root of the tree; empty if there is no link at all.
+        links: In document order.
+        joints: In document order.
+        tree: The same joints, every parent before its children.
+    """
+
+    name: str
+    base_link: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    tree: tuple[Joint, ...]
+
+
+def parse(text: str | bytes) -> Robot:
+    """Read a URDF.
+
+    Args:
+        text: The XML; an encoding declaration counts for bytes and is ignored in a str.
+
+    Returns:
+        The links and joints of the robot, checked to form one tree of finite figures.
+
+    Raises:
+        ModelError: The text is not a URDF that can be used; the message names the culprit.
+        TypeError: ``text`` is neither str nor bytes.
+    """
+    root = _parse_xml(text)
+    namespace, _, tag = root.tag.rpartition("}")
+    if tag != "robot":
+        raise ModelError(f"root element is <{tag}>, expected <robot>")
+    prefix = namespace and namespace + "}"
+    links = tuple(_read_link(element) for element in root.findall(f"{prefix}link"))
+    joints = tuple(_read_joint(element) for element in root.findall(f"{prefix}joint"))
+    _refuse_duplicates("link", (link.name for link in links))
+    _refuse_duplicates("joint", (joint.name for joint in joints))
+    base_link, tree = _arrange_as_tree(links, joints)
+    return Robot(root.get("name", ""), base_link, links, joints, tree)
+
+
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
+    """Return Rz(yaw) Ry(pitch) Rx(roll), (3, 3): turns about fixed axes, roll first [rad]."""
+    sr, cr = math.sin(roll), math.cos(roll)
+    sp, cp = math.sin(pitch), math.cos(pitch)
+    sy, cy = math.sin(yaw), math.cos(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def _parse_xml(text: str | bytes) -> Element:
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise TypeError(f"URDF text must be str or bytes, got {type(text).__name__}")
+    size = len(text.encode(errors="replace") if isinstance(text, str) else text)
+    if size > MAX_SIZE:
+        raise ModelError(f"URDF text is {size} bytes long, expected at most {MAX_SIZE}")
+    # Python's triple-quoted strings tend to begin with a line break, which XML does not allow.
+    text = text.lstrip("\ufeff \t\r\n") if isinstance(text, str) else text.lstrip()
+    try:
+        return ElementTree.fromstring(text)
+    except DefusedXmlException as error:
+        raise ModelError(f"URDF declares XML entities, expected none: {error}") from error
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise ModelError(f"URDF is not well-formed XML: {error}") from error
+
+
+def _read_link(element: Element) -> Link:
+    name = _name_of(element)
+    inertial = _child(element, "inertial")
+    return Link(name, None if inertial is None else _read_inertial(inertial, f"link {name!r}"))
+
+
+def _read_inertial(element: Element, owner: str) -> Inertial:
+    mass = _number(_child(element, "mass"), "value", f"{owner}: <inertial><mass>")
+    if mass < 0:
+        raise ModelError(f"{owner}: <inertial><mass value> is {mass:g}, expected >= 0")
+    rotation, com = _read_origin(element, f"{owner}: <inertial>")
+    inertia = _child(element, "inertia")
+    if inertia is None:  # a point mass
+        return Inertial(mass, com, np.zeros((3, 3)))
+    where = f"{owner}: <inertial><inertia>"
+    xx, yy, zz = (_number(inertia, key, where) for key in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (_number(inertia, key, where, 0.0) for key in ("ixy", "ixz", "iyz"))
+    about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return Inertial(mass, com, rotation @ about_com @ rotation.T)
+
+
+def _read_joint(element: Element) -> Joint:
+    name = _name_of(element)
+    owner = f"joint {name!r}"
+    joint_type = element.get("type")
+    if joint_type not in JOINT_TYPES:
+        found = "missing" if joint_type is None else repr(joint_type)
+        raise ModelError(f"{owner}: type is {found}, expected one of {', '.join(JOINT_TYPES)}")
+    parent, child = (
+        _text(_child(element, tag), "link", f"{owner}: <{tag}>") for tag in ("parent", "child")
+    )
+    rotation, translation = _read_origin(element, f"{owner}: ")
+    place = (name, joint_type, parent, child, rotation, translation)
+    if joint_type == "fixed":  # axis, limits and the rest mean nothing here: real files have junk
+        return Joint(*place, axis=np.array([1.0, 0.0, 0.0]))
+    limit, where = _child(element, "limit"), f"{owner}: <limit>"
+    lower, upper = _read_range(None if joint_type == "continuous" else limit, where)
+    dynamics = _child(element, "dynamics")
+    return Joint(
+        *place,
+        axis=_read_axis(element, owner),
+        lower=lower,
+        upper=upper,
+        velocity=_number(limit, "velocity", where, math.inf),
+        effort=_number(limit, "effort", where, math.inf),
+        damping=_number(dynamics, "damping", f"{owner}: <dynamics>", 0.0),
+        friction=_number(dynamics, "friction", f"{owner}: <dynamics>", 0.0),
+        mimic=_read_mimic(element, owner),
+    )
+
+
+def _read_origin(element: Element, where: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    origin = _child(element, "origin")
+    rpy = _vector(origin, "rpy", f"{where}<origin>", (0.0, 0.0, 0.0))
+    xyz = _vector(origin, "xyz", f"{where}<origin>", (0.0, 0.0, 0.0))
+    return rotation_from_rpy(*rpy), np.array(xyz)
+
+
+def _read_axis(element: Element, owner: str) -> NDArray[np.float64]:
+    axis = _vector(_child(element, "axis"), "xyz", f"{owner}: <axis>", (1.0, 0.0, 0.0))
+    length = math.hypot(*axis)
+    if length == 0:
+        raise ModelError(f"{owner}: <axis xyz> is zero, expected a direction for a moving joint")
+    return np.array(axis) / length
+
+
+def _read_range(limit: Element | None, where: str) -> tuple[float, float]:
+    """Read ``lower`` and ``upper``: no range without either; a missing one is 0 beside the other.
+
+    This is what ros2_control makes of the specification's default 0, which taken to the letter
+    would weld shut every joint that has only effort and velocity limits.
+    """
+    if limit is None or (limit.get("lower") is None and limit.get("upper") is None):
+        return -math.inf, math.inf
+    return _number(limit, "lower", where, 0.0), _number(limit, "upper", where, 0.0)
+
+
+def _read_mimic(element: Element, owner: str) -> Mimic | None:
+    mimic, where = _child(element, "mimic"), f"{owner}: <mimic>"
+    if mimic is None:
+        return None
+    return Mimic(
+        leader=_text(mimic, "joint", where),
+        multiplier=_number(mimic, "multiplier", where, 1.0),
+        offset=_number(mimic, "offset", where, 0.0),
+    )
+
+
+def _child(element: Element, tag: str) -> Element | None:
+    """Return the first child called ``tag`` in the element's own XML namespace."""
+    namespace, brace, _ = element.tag.rpartition("}")
+    return element.find(namespace + brace + tag)
+
+
+def _name_of(element: Element) -> str:
+    tag = element.tag.rpartition("}")[2]
+    return _text(element, "name", f"<{tag}>")
+
+
+def _text(element: Element | None, attribute: str, where: str) -> str:
+    text = None if element is None else element.get(attribute)
+    if not text:
+        raise ModelError(f"{where} has no {attribute!r}, expected a name")
+    return text
+
+
+def _number(
+    element: Element | None, attribute: str, where: str, default: float | None = None
+) -> float:
+    text = None if element is None else element.get(attribute)
+    if text is None:
+        if default is None:
+            raise ModelError(f"{where} has no {attribute!r}, expected a number")
+        return default
+    (number,) = _finite_numbers(text, 1, f"{where} {attribute!r}")
+    return number
+
+
+def _vector(
+    element: Element | None, attribute: str, where: str, default: tuple[float, float, float]
+) -> tuple[float, ...]:
+    text = None if element is None else element.get(attribute)
+    return default if text is None else _finite_numbers(text, 3, f"{where} {attribute!r}")
+
+
+def _finite_numbers(text: str, count: int, where: str) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(word) for word in text.split())
+    except ValueError:
+        numbers = ()
+    if len(numbers) != count or not all(map(math.isfinite, numbers)) or "_" in text:
+        expected = "a finite number" if count == 1 else f"{count} finite numbers"
+        raise ModelError(f"{where} is {text!r}, expected {expected}")
+    return numbers
+
+
+def _refuse_duplicates(kind: str, names: Iterable[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ModelError(f"{kind} name {_quoted(twice)} appears more than once, expected unique")
+
+
+def _arrange_as_tree(
+    links: tuple[Link, ...], joints: tuple[Joint, ...]
+) -> tuple[str, tuple[Joint, ...]]:
+    """Return the root's name and the joints, parents first; refuse what is not one tree."""
+    children: dict[str, list[Joint]] = {link.name: [] for link in links}
+    carrier: dict[str, Joint] = {}
+    for joint in joints:
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in children:
+                raise ModelError(f"joint {joint.name!r}: <{role} link> {link!r} is not a <link>")
+        other = carrier.setdefault(joint.child, joint)
+        if other is not joint:
+            raise ModelError(
+                f"link {joint.child!r} is the child of joints {other.name!r} and {joint.name!r}, "
+                "expected at most one: kinematic loops are not supported"
+            )
+        children[joint.parent].append(joint)
+    roots = [link.name for link in links if link.name not in carrier]
+    if len(roots) > 1:
+        raise ModelError(f"links {_quoted(roots)} have no parent joint, expected one root link")
+    tree = _walk(children, roots)
+    if len(tree) < len(joints):
+        reached = {joint.name for joint in tree}
+        loop = [joint.name for joint in joints if joint.name not in reached]
+        raise ModelError(f"joints {_quoted(loop)} form a loop, expected a tree from one root link")
+    return (roots[0] if roots else ""), tree
+
+
+def _walk(children: dict[str, list[Joint]], roots: list[str]) -> tuple[Joint, ...]:
+    """Return the joints below the roots depth first, siblings in document order."""
+    tree = []
+    pending = [joint for root in roots for joint in reversed(children[root])]
+    while pending:
+        joint = pending.pop()
+        tree.append(joint)
+        pending.extend(reversed(children[joint.child]))
+    return tuple(tree)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
