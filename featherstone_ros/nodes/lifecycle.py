@@ -1,0 +1,361 @@
+"""A lifecycle node that has a robot description and a model."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import ChangeState
+from rclpy.clock import Clock, ClockType
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import String
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model import Model
+from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Report
+from featherstone_ros.nodes.execution import StartError, one_line
+from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
+
+DESCRIPTION_QOS = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+
+COMMON_SETTINGS = (
+    Setting(
+        "robot_description",
+        "",
+        "URDF text; if empty, the node waits for the topic robot_description",
+    ),
+    Setting(
+        "joints",
+        [],
+        "joints that move, in the order of all arrays; the others are locked at 0; empty for all",
+        read_only=True,
+    ),
+    Setting(
+        "autostart",
+        True,
+        "configure and activate as soon as there is a robot description",
+        read_only=True,
+    ),
+)
+
+
+class ModelNode(LifecycleNode):
+    """Base of both nodes.
+
+    The robot description is the parameter ``robot_description``, or the first message on the topic
+    of that name if the parameter is empty. While the node is configured, a *different* description
+    is refused (log, diagnostics) and kept: clean up and configure to use it. The same text again
+    means nothing.
+
+    A derived class has its topics made in ``configure`` and reads ``self.model`` and
+    ``self.parameters``. What it raises there as ``FeatherstoneError`` or ``ValueError`` is logged
+    as the reason why the transition failed.
+    """
+
+    def __init__(self, name: str, settings: Iterable[Setting]) -> None:
+        """Declare the parameters and read the robot description if it is a parameter.
+
+        Args:
+            name: Node name.
+            settings: The derived class's parameters that do not depend on the robot.
+
+        Raises:
+            StartError: If a parameter or the robot description is refused.
+        """
+        super().__init__(name)
+        forward_log_records(self)
+        self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._model: Model | None = None
+        self._model_text = ""
+        self._joint_setting_names: list[str] = []
+        self._problem = ""
+        self._configured = False
+        self.parameters = Parameters(self, self._plan)
+        self.parameters.declare([*COMMON_SETTINGS, *settings])
+        self._description = str(self.parameters["robot_description"])
+        self._autostart = bool(self.parameters["autostart"])
+        self._service_change_state.callback = self._survive(self._service_change_state.callback)
+        self._diagnostics = Diagnostics(self, self._report)
+        self._start_timer = self.create_timer(0.0, self._on_first_spin, clock=self.steady_clock)
+        if self._description:
+            self._load_from_parameter()
+        else:
+            self._wait_for_description()
+
+    # What a derived class may provide.
+
+    def joint_settings(self, model: Model) -> Iterable[Setting]:
+        """Return the parameters that the model's joints need; declared once the model is known."""
+        return ()
+
+    def configure(self) -> None:
+        """Make what ``activate`` needs; ``self.model`` is there, nothing may be published yet."""
+
+    def activate(self) -> None:
+        """Start working."""
+
+    def deactivate(self) -> None:
+        """Stop working."""
+
+    def cleanup(self) -> None:
+        """Destroy what ``configure`` made."""
+
+    def plan(self, values: Mapping[str, Value]) -> Commit:
+        """Check a new set of parameter values while configured, return what makes it effective.
+
+        Raises:
+            ValueError: With the reason why the set is refused.
+        """
+        return do_nothing
+
+    def diagnose(self) -> Report:
+        """Return the condition while active."""
+        return Report()
+
+    # What a derived class may use.
+
+    @property
+    def model(self) -> Model:
+        """The robot's model, from ``configure`` on."""
+        if self._model is None:
+            raise FeatherstoneError("there is no robot description yet")
+        return self._model
+
+    @property
+    def state_label(self) -> str:
+        """The lifecycle state: unconfigured, inactive, active or finalized."""
+        return self._state_machine.current_state[1]
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether ``configure`` has been done (inactive, active and the transitions between)."""
+        return self._configured
+
+    def publish_diagnostics(self) -> None:
+        """Publish the diagnostics now instead of at the next second."""
+        self._diagnostics.publish()
+
+    def stop(self) -> None:
+        """Take the node to ``finalized``, from whatever state it is in."""
+        if self.state_label in ("unconfigured", "inactive", "active"):
+            self.trigger_shutdown()
+
+    # Robot description.
+
+    def _load_from_parameter(self) -> None:
+        try:
+            self._load_model()
+        except (FeatherstoneError, ValueError) as error:
+            if isinstance(error, StartError):
+                raise
+            raise StartError(f"parameter robot_description or joints: {error}") from error
+
+    def _wait_for_description(self) -> None:
+        self._description_subscription = self.create_subscription(
+            String, "robot_description", self._on_description, DESCRIPTION_QOS
+        )
+        topic = self._description_subscription.topic_name
+        self.get_logger().info(
+            f"parameter robot_description is empty: waiting for the robot description on {topic}"
+        )
+
+    def _on_description(self, message: String) -> None:
+        if message.data == self._description:
+            return
+        self._description = message.data
+        if self._configured:
+            self._warn_of_other_description()
+        else:
+            self.get_logger().info("robot description received")
+            self._start_automatically()
+
+    def _warn_of_other_description(self) -> None:
+        if self._description == self._model_text:
+            return
+        self.get_logger().warning(
+            "refused another robot description while configured with one; "
+            "clean up and configure the node to use it"
+        )
+        self.publish_diagnostics()
+
+    def _load_model(self) -> None:
+        """Make the model of the newest description and declare its joints' parameters."""
+        if not self._description:
+            raise FeatherstoneError("there is no robot description yet")
+        if self._model is not None and self._model_text == self._description:
+            return
+        joints = self.parameters["joints"] or None
+        model = Model.from_urdf(self._description, joints=joints)
+        self.parameters.undeclare(self._joint_setting_names)
+        self._joint_setting_names = []
+        for setting in self.joint_settings(model):
+            self.parameters.declare([setting])
+            self._joint_setting_names.append(setting.name)
+        self._model, self._model_text = model, self._description
+        self._warn_of_unknown_parameters()
+
+    def _warn_of_unknown_parameters(self) -> None:
+        unknown = self.parameters.unknown_overrides()
+        if unknown:
+            self.get_logger().warning(f"ignored unknown parameters: {', '.join(unknown)}")
+
+    # Start.
+
+    def _on_first_spin(self) -> None:
+        self._start_timer.cancel()
+        self.destroy_timer(self._start_timer)
+        if self._description:
+            self._start_automatically()
+
+    def _start_automatically(self) -> None:
+        if not self._autostart or self.state_label != "unconfigured":
+            return
+        if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
+            self._autostart = False  # Once: what is cleaned up by hand stays so.
+            self.trigger_activate()
+
+    # Lifecycle. Called by rclpy, which would swallow an exception without a word.
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Read the robot description and call ``configure``."""
+        return self._attempt("configure", self._configure)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Call ``activate``."""
+        return self._attempt("activate", self.activate)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Call ``deactivate``."""
+        return self._attempt("deactivate", self.deactivate)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Call ``cleanup``."""
+        return self._attempt("clean up", self._cleanup)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Call ``deactivate`` and ``cleanup`` as far as the state left needs it."""
+        if state.state_id == State.PRIMARY_STATE_ACTIVE:
+            self._attempt("deactivate", self.deactivate)
+        if self._configured:
+            self._attempt("clean up", self._cleanup)
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Go back to unconfigured after an unexpected exception in a transition."""
+        if self._configured:
+            self._attempt("clean up", self._cleanup)
+        return TransitionCallbackReturn.SUCCESS
+
+    def _configure(self) -> None:
+        self._load_model()
+        self.configure()
+        self._configured = True
+
+    def _cleanup(self) -> None:
+        self._configured = False
+        self.cleanup()
+
+    def _attempt(self, what: str, action: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            action()
+        except (FeatherstoneError, ValueError) as error:
+            self._problem = f"cannot {what}: {one_line(error)}"
+            self.get_logger().error(self._problem)
+            return TransitionCallbackReturn.FAILURE
+        except Exception:
+            self._problem = f"cannot {what}: unexpected exception, see the log"
+            self.get_logger().error(f"cannot {what}:\n{traceback.format_exc()}")
+            return TransitionCallbackReturn.ERROR
+        self._problem = ""
+        self.get_logger().info(f"{what}: done")
+        return TransitionCallbackReturn.SUCCESS
+
+    def _survive(self, change_state: Callable) -> Callable:
+        """Answer an impossible transition with success = False (rclpy dies of it, rclpy#1209)."""
+
+        def callback(
+            request: ChangeState.Request, response: ChangeState.Response
+        ) -> ChangeState.Response:
+            try:
+                return change_state(request, response)
+            except rclpy_implementation.RCLError:
+                asked = request.transition.label or request.transition.id
+                self.get_logger().warning(
+                    f"refused the transition {asked}: not possible when {self.state_label}"
+                )
+                response.success = False
+                return response
+
+        return callback
+
+    # Parameters and diagnostics.
+
+    def _plan(self, values: Mapping[str, Value]) -> Commit:
+        description = str(values["robot_description"])
+        changed = description != self.parameters["robot_description"]
+        if changed and self._configured:
+            raise ValueError("robot_description cannot change while the node is configured")
+        if changed and not description:
+            raise ValueError("robot_description cannot become empty")
+        commit = self.plan(values) if self._configured else do_nothing
+
+        def commit_all() -> None:
+            if changed:
+                self._description = description
+                self._start_automatically()
+            commit()
+
+        return commit_all
+
+    def _report(self) -> Report:
+        report = self._report_of_state()
+        return Report(report.level, report.message, {"state": self.state_label, **report.values})
+
+    def _report_of_state(self) -> Report:
+        if self._problem:
+            return Report(ERROR, self._problem)
+        if not self._description:
+            return Report(WARN, "waiting for the robot description")
+        if self.state_label == "active":
+            report = self.diagnose()
+        else:
+            report = Report(OK, self.state_label)
+        if self._configured and self._description != self._model_text and report.level == OK:
+            return Report(WARN, "another robot description was refused", report.values)
+        return report
+
+
+def do_nothing() -> None:
+    """Commit nothing."""
+
+
+class RosLogHandler(logging.Handler):
+    """Passes what the pure modules log (e.g. about an odd URDF) to the node's logger."""
+
+    def __init__(self, node: LifecycleNode) -> None:
+        """Remember the node's logger."""
+        super().__init__(logging.WARNING)
+        self._logger = node.get_logger()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log one record."""
+        if record.levelno >= logging.ERROR:
+            self._logger.error(record.getMessage())
+        else:
+            self._logger.warning(record.getMessage())
+
+
+def forward_log_records(node: LifecycleNode) -> None:
+    """Send the package's Python log records to this node's log, and only there."""
+    logger = logging.getLogger("featherstone_ros")
+    logger.handlers = [h for h in logger.handlers if not isinstance(h, RosLogHandler)]
+    logger.addHandler(RosLogHandler(node))
+    logger.propagate = False

@@ -1,0 +1,261 @@
+"""Parameters of a node: declared with description and range, checked one by one and as a set.
+
+A change is checked completely before anything of it takes effect. That holds for the
+``set_parameters`` service too: where plain rclpy applies the good half of a request, here one bad
+value refuses the whole request (mass without its centre of mass would be a wrong payload).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rcl_interfaces.srv import SetParameters
+from rclpy.exceptions import (
+    InvalidParameterTypeException,
+    InvalidParameterValueException,
+    ParameterNotDeclaredException,
+)
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from featherstone_ros.nodes.execution import StartError
+
+Value = bool | int | float | str | list[str] | list[float]
+Commit = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One parameter.
+
+    Attributes:
+        name: Full name, e.g. ``"gains.elbow.p"``.
+        default: Value if none is given; its type is the parameter's type. An empty list is one of
+            strings. Integers are accepted where a double is expected.
+        description: One line for ``ros2 param describe``, with the unit in brackets.
+        minimum: Smallest value allowed (each element's, for a list of doubles).
+        maximum: Largest value allowed.
+        choices: The strings allowed; empty if any is.
+        read_only: Fixed at start-up.
+        check: Further check of one value, returns why it is refused, or None.
+    """
+
+    name: str
+    default: Value
+    description: str
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    read_only: bool = False
+    check: Callable[[Any], str | None] | None = None
+
+    def accept(self, value: object) -> Value:
+        """Return the value as it will be used.
+
+        Raises:
+            ValueError: With the parameter's name, the value found and what was expected.
+        """
+        value = self._converted(value)
+        numbers = value if isinstance(value, list) else [value]
+        for number in numbers:
+            if isinstance(number, int | float):
+                self._check_number(number)
+        if self.choices and value not in self.choices:
+            raise ValueError(f"{self.name} is {value!r}, expected one of {', '.join(self.choices)}")
+        reason = self.check(value) if self.check else None
+        if reason:
+            raise ValueError(f"{self.name} is {value!r}: {reason}")
+        return value
+
+    def _converted(self, value: object) -> Value:
+        """Return the value in the default's type, integers as floats where floats are expected."""
+        if isinstance(self.default, list):
+            kind = type(self.default[0]) if self.default else str
+            if value is None or value == [""]:  # ``name:=[]`` on the command line; ROS's own empty
+                return []
+            values = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else value
+            return [self._converted_scalar(v, kind, f"array of {NAMES[kind]}") for v in values]
+        kind = type(self.default)
+        return self._converted_scalar(value, kind, NAMES[kind])
+
+    def _converted_scalar(self, value: object, kind: type, expected: str) -> Any:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if kind is float and is_number:
+            return float(value)
+        if type(value) is not kind:
+            raise ValueError(f"{self.name} is {value!r}, expected type {expected}")
+        return value
+
+    def _check_number(self, number: float) -> None:
+        if not math.isfinite(number):
+            raise ValueError(f"{self.name} is {number}, expected a finite number")
+        low, high = self.minimum, self.maximum
+        if (low is not None and number < low) or (high is not None and number > high):
+            bounds = f"{'-inf' if low is None else low} to {'inf' if high is None else high}"
+            raise ValueError(f"{self.name} is {number}, expected {bounds}")
+
+    def descriptor(self) -> ParameterDescriptor:
+        """Return the setting as ROS describes it."""
+        is_list = isinstance(self.default, list)
+        scalar = self.default[0] if is_list and self.default else self.default
+        descriptor = ParameterDescriptor(
+            name=self.name,
+            description=self.description,
+            read_only=self.read_only,
+            # Lets an integer through to accept(), which turns it into a double.
+            dynamic_typing=isinstance(scalar, float) or is_list,
+        )
+        if self.choices:
+            descriptor.additional_constraints = f"one of {', '.join(self.choices)}"
+        if self.minimum is None and self.maximum is None:
+            return descriptor
+        if isinstance(scalar, float):
+            descriptor.floating_point_range = [float_range(self.minimum, self.maximum)]
+        else:
+            descriptor.integer_range = [integer_range(self.minimum, self.maximum)]
+        return descriptor
+
+
+NAMES = {bool: "bool", int: "integer", float: "double", str: "string"}
+
+
+def float_range(minimum: float | None, maximum: float | None) -> FloatingPointRange:
+    """Return the range, an open side as far as doubles go."""
+    return FloatingPointRange(
+        from_value=-sys.float_info.max if minimum is None else float(minimum),
+        to_value=sys.float_info.max if maximum is None else float(maximum),
+    )
+
+
+def integer_range(minimum: float | None, maximum: float | None) -> IntegerRange:
+    """Return the range, an open side as far as 64-bit integers go."""
+    return IntegerRange(
+        from_value=-(2**63) if minimum is None else int(minimum),
+        to_value=2**63 - 1 if maximum is None else int(maximum),
+    )
+
+
+class Parameters(Mapping[str, Value]):
+    """The parameters of one node and their current values, always a set that passed the checks."""
+
+    def __init__(self, node: Node, plan: Callable[[Mapping[str, Value]], Commit]) -> None:
+        """Watch a node's parameters.
+
+        Args:
+            node: The node.
+            plan: Given the whole new set of values at run time, it raises ValueError with the
+                reason if they do not fit together, and otherwise returns what puts them into
+                effect; that must not fail.
+        """
+        self._node = node
+        self._plan = plan
+        self._settings: dict[str, Setting] = {}
+        self._values: dict[str, Value] = {}
+        self._commit: Commit | None = None
+        node.add_on_set_parameters_callback(self._on_set)
+        node.add_post_set_parameters_callback(self._on_was_set)
+        for service in node.services:
+            if service.srv_type is SetParameters:
+                service.callback = self._set_together
+
+    def __getitem__(self, name: str) -> Value:
+        """Return a parameter's current value."""
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names, in the order of declaration."""
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        """Return the number of parameters."""
+        return len(self._values)
+
+    def declare(self, settings: Iterable[Setting]) -> None:
+        """Declare parameters; values from the command line or a file replace the defaults.
+
+        Raises:
+            StartError: If such a value is refused; says which and why.
+        """
+        for setting in settings:
+            try:
+                self._declare(setting)
+            except InvalidParameterTypeException:
+                expected = NAMES[type(setting.default)]
+                raise StartError(f"parameter {setting.name}: expected type {expected}") from None
+            except InvalidParameterValueException as error:
+                reason = str(error).partition("Reason: ")[2] or str(error)
+                raise StartError(f"parameter {setting.name}: {reason}") from None
+            except ValueError as error:
+                raise StartError(f"parameter {error}") from None
+
+    def _declare(self, setting: Setting) -> None:
+        descriptor = setting.descriptor()
+        # rclpy takes an empty list for one of bytes.
+        default = [""] if setting.default == [] else setting.default
+        declared = self._node.declare_parameter(setting.name, default, descriptor)
+        self._values[setting.name] = setting.accept(declared.value)
+        self._settings[setting.name] = setting
+
+    def undeclare(self, names: Iterable[str]) -> None:
+        """Forget parameters."""
+        for name in names:
+            self._node.undeclare_parameter(name)
+            del self._settings[name], self._values[name]
+
+    def unknown_overrides(self) -> list[str]:
+        """Return names given at start-up that no parameter has: misspelt, most likely."""
+        overrides = getattr(self._node, "_parameter_overrides", {})  # rclpy has no public access.
+        return [
+            name
+            for name in overrides
+            if not self._node.has_parameter(name) and not name.startswith("qos_overrides.")
+        ]
+
+    def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
+        self._commit = None
+        try:
+            changed = {
+                parameter.name: self._settings[parameter.name].accept(parameter.value)
+                for parameter in parameters
+                if parameter.name in self._settings
+            }
+            if not changed:  # e.g. use_sim_time, or one that is being declared
+                return SetParametersResult(successful=True)
+            values = {**self._values, **changed}
+            commit = self._plan(values)
+        except ValueError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+
+        def commit_all() -> None:
+            self._values = values
+            commit()
+
+        self._commit = commit_all
+        return SetParametersResult(successful=True)
+
+    def _on_was_set(self, _: list[Parameter]) -> None:
+        if self._commit is not None:
+            commit, self._commit = self._commit, None
+            commit()
+
+    def _set_together(
+        self, request: SetParameters.Request, response: SetParameters.Response
+    ) -> SetParameters.Response:
+        try:
+            result = self._node.set_parameters_atomically(
+                [Parameter.from_parameter_msg(message) for message in request.parameters]
+            )
+        except ParameterNotDeclaredException as error:
+            result = SetParametersResult(successful=False, reason=str(error))
+        response.results = [result] * len(request.parameters)
+        return response
