@@ -1,0 +1,21 @@
+"""Fixtures of the node tests."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from support import Ros
+
+
+@pytest.fixture
+def ros(tmp_path: Path) -> "Iterator[Ros]":
+    """A ROS domain of the test's own, without anything else in it."""
+    from support import Ros, free_domain
+
+    with free_domain() as domain:
+        ros = Ros(domain, tmp_path)
+        yield ros
+        ros.close()

@@ -1,0 +1,283 @@
+"""Node processes for the tests: started for real, talked to over DDS, awaited by event.
+
+A test module that imports this is skipped where rclpy is missing.
+"""
+
+# ruff: noqa: E402  (the skip has to come before the imports that need ROS)
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: the node tests need ROS 2")
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+
+import featherstone_ros
+
+DEADLINE = 15.0  # [s] for anything awaited: reached only when a test fails
+DOMAINS = range(1, 102)  # Higher domains collide with Linux's ephemeral ports.
+
+
+@contextmanager
+def free_domain() -> Iterator[int]:
+    """Reserve a ROS domain that no other test on this machine uses, in any process."""
+    start = os.getpid() % len(DOMAINS)
+    for domain in [*DOMAINS[start:], *DOMAINS[:start]]:
+        path = Path(tempfile.gettempdir()) / f"featherstone_ros_test_domain_{domain}"
+        with path.open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield domain
+            return
+    raise RuntimeError("all ROS domains are taken by other tests")
+
+
+class NodeProcess:
+    """One node as a process of its own, with what it has written so far."""
+
+    def __init__(self, command: list[str], environment: Mapping[str, str], folder: Path) -> None:
+        """Start the process in ``folder``, which is not the source folder."""
+        self._changed = threading.Condition()
+        self._lines: list[str] = []
+        self._process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=dict(environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self._process.stdout:
+            with self._changed:
+                self._lines.append(line)
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    @property
+    def output(self) -> str:
+        """Everything written to stdout and stderr so far."""
+        return "".join(self._lines)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def wait_for_output(self, text: str, timeout: float = DEADLINE) -> None:
+        """Wait until ``text`` has been written."""
+        with self._changed:
+            found = self._changed.wait_for(
+                lambda: text in self.output or not self._reader.is_alive(), timeout
+            )
+        assert found and text in self.output, f"no {text!r} in the output:\n{self.output}"
+
+    def send(self, signum: int) -> None:
+        """Send a signal."""
+        self._process.send_signal(signum)
+
+    def wait(self, timeout: float = DEADLINE) -> int:
+        """Wait for the end of the process; return its exit status."""
+        try:
+            status = self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"still running after {timeout} s:\n{self.output}")
+        self._reader.join(timeout)
+        return status
+
+    def stop(self, signum: int = signal.SIGINT, timeout: float = DEADLINE) -> None:
+        """End the process by a signal and check that it ends cleanly."""
+        self.send(signum)
+        status = self.wait(timeout)
+        assert status == 0, f"exit status {status}:\n{self.output}"
+        assert "Traceback" not in self.output, self.output
+
+    def kill(self) -> None:
+        """End the process with SIGKILL if it is still there."""
+        if self.is_running:
+            self._process.kill()
+            self.wait()
+
+
+class Ros:
+    """A ROS domain of the test's own, a node in it to talk with, and the processes started.
+
+    Callbacks run only inside ``wait_for`` and what builds on it.
+    """
+
+    def __init__(self, domain: int, folder: Path) -> None:
+        """Join the domain; ``folder`` is where processes run and parameter files are written."""
+        self.domain = domain
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            "ROS_DOMAIN_ID": str(domain),
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+            "ROS_LOG_DIR": str(folder / "log"),
+            "PYTHONPATH": os.pathsep.join(
+                [package_path(), *filter(None, [os.environ.get("PYTHONPATH")])]
+            ),
+            "PYTHONUNBUFFERED": "1",
+        }
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=domain)
+        self.node = Node("probe", context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self._processes: list[NodeProcess] = []
+
+    def close(self) -> None:
+        """Kill what still runs and leave the domain."""
+        for process in self._processes:
+            process.kill()
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+    def start(
+        self, module: str, parameters: Mapping[str, Any] | None = None, *arguments: str
+    ) -> NodeProcess:
+        """Start ``python -m module --ros-args`` with parameters (a file) and further arguments."""
+        command = [sys.executable, "-m", module, "--ros-args"]
+        if parameters:
+            file = self.folder / f"parameters_{len(self._processes)}.yaml"
+            file.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))
+            command += ["--params-file", str(file)]
+        process = NodeProcess([*command, *arguments], self.environment, self.folder)
+        self._processes.append(process)
+        return process
+
+    def wait_for(
+        self, condition: Callable[[], Any], what: str = "condition", timeout: float = DEADLINE
+    ) -> Any:
+        """Run callbacks until ``condition`` returns something true; return that."""
+        end = time.monotonic() + timeout
+        while not (result := condition()):
+            remaining = end - time.monotonic()
+            if remaining <= 0:
+                outputs = "\n".join(process.output for process in self._processes)
+                pytest.fail(f"no {what} within {timeout} s; output of the nodes:\n{outputs}")
+            self.executor.spin_once(timeout_sec=min(remaining, 0.1))
+        return result
+
+    def run_for(self, duration: float) -> None:
+        """Run callbacks for a while, to show that something does *not* happen."""
+        end = time.monotonic() + duration
+        while (remaining := end - time.monotonic()) > 0:
+            self.executor.spin_once(timeout_sec=remaining)
+
+    def collect(self, kind: type, topic: str, qos: QoSProfile | int = 100) -> list[Any]:
+        """Subscribe; return the list to which messages are added."""
+        messages: list[Any] = []
+        self.node.create_subscription(kind, topic, messages.append, qos)
+        return messages
+
+    def publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> Publisher:
+        """Make a publisher and wait until somebody listens."""
+        publisher = self.node.create_publisher(kind, topic, qos)
+        self.wait_for(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
+        return publisher
+
+    def call(self, kind: type, name: str, request: Any = None) -> Any:
+        """Call a service; return its response."""
+        client = self.node.create_client(kind, name)
+        self.wait_for(client.service_is_ready, f"service {name}")
+        future = client.call_async(kind.Request() if request is None else request)
+        self.wait_for(future.done, f"answer of {name}")
+        self.node.destroy_client(client)
+        return future.result()
+
+    # Lifecycle, parameters and diagnostics of a node.
+
+    def state(self, node: str) -> str:
+        """Return a node's lifecycle state."""
+        return self.call(GetState, f"{node}/get_state").current_state.label
+
+    def change_state(self, node: str, transition: str | int) -> bool:
+        """Ask for a lifecycle transition, by label or number; return whether it was made."""
+        by_number = isinstance(transition, int)
+        wanted = Transition(id=transition) if by_number else Transition(label=transition)
+        request = ChangeState.Request(transition=wanted)
+        return self.call(ChangeState, f"{node}/change_state", request).success
+
+    def wait_for_state(self, node: str, state: str) -> None:
+        """Wait until a node is in a lifecycle state."""
+        self.wait_for(lambda: self.state(node) == state, f"state {state} of {node}")
+
+    def set_parameters(
+        self, node: str, values: Mapping[str, Any], atomically: bool = False
+    ) -> list[SetParametersResult]:
+        """Set parameters in one request; return the results (one if ``atomically``)."""
+        messages = [Parameter(name, value=v).to_parameter_msg() for name, v in values.items()]
+        if atomically:
+            request = SetParametersAtomically.Request(parameters=messages)
+            name = f"{node}/set_parameters_atomically"
+            return [self.call(SetParametersAtomically, name, request).result]
+        request = SetParameters.Request(parameters=messages)
+        return list(self.call(SetParameters, f"{node}/set_parameters", request).results)
+
+    def get_parameter(self, node: str, name: str) -> Any:
+        """Return a parameter's value, None if there is none."""
+        request = GetParameters.Request(names=[name])
+        values = self.call(GetParameters, f"{node}/get_parameters", request).values
+        return parameter_value_to_python(values[0]) if values else None
+
+    def wait_for_diagnostics(
+        self, condition: Callable[[DiagnosticStatus], bool], what: str = "diagnostics"
+    ) -> DiagnosticStatus:
+        """Wait for a status on /diagnostics that meets the condition; return it."""
+        arrays = self.collect(DiagnosticArray, "/diagnostics")
+
+        def search() -> DiagnosticStatus | None:
+            found = [status for array in arrays for status in array.status if condition(status)]
+            arrays.clear()
+            return found[0] if found else None
+
+        return self.wait_for(search, what)
+
+
+def status_values(status: DiagnosticStatus) -> dict[str, str]:
+    """Return the details of a diagnostic status by name."""
+    return {item.key: item.value for item in status.values}
+
+
+def package_path() -> str:
+    """Return the folder from which this process imports the package."""
+    return str(Path(featherstone_ros.__file__).resolve().parents[1])
