@@ -68,11 +68,12 @@ core = Extension(
     f"{NAME}._core",
     [f"{CORE}/core.pyx"],
     include_dirs=[CORE],
-    depends=[name for name in sorted(glob(f"{CORE}/*")) if not name.endswith((".c", ".html"))],
+    depends=sorted(glob(f"{CORE}/*.p*")),
     define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
     extra_compile_args=FLAGS,
 )
 core.cython_directives = DIRECTIVES
+core.cython_c_in_temp = True  # generated C stays out of the source folder
 
 TEST = ["hypothesis", "pytest>=7", "pytest-timeout"]
 DEMO = ["matplotlib"]

@@ -1,6 +1,6 @@
 """Makes every test see the package that was built, and knows where the test files are."""
 
-import importlib.machinery
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -10,16 +10,18 @@ TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent
 
 
-def has_compiled_core(package: Path) -> bool:
-    """Tell whether the core was built in place for this Python."""
-    suffixes = importlib.machinery.EXTENSION_SUFFIXES
-    return any((package / f"_core{suffix}").is_file() for suffix in suffixes)
+def choose_package() -> None:
+    """Prefer the installed package to the folder that pytest happens to be started in.
 
-
-# Python puts the folder it is started in first on its path. In a source tree without a compiled
-# core (after `pip install .` or `colcon build`) the installed package must win.
-if not has_compiled_core(SOURCE / "featherstone_ros"):
+    That folder is often the source tree, which Python then puts first on its path and where the
+    core may never have been compiled, or long ago. An editable installation leads back to it.
+    """
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != SOURCE]
+    if importlib.util.find_spec("featherstone_ros") is None:
+        sys.path.insert(0, str(SOURCE))
+
+
+choose_package()
 
 
 @pytest.fixture(scope="session")

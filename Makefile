@@ -1,0 +1,50 @@
+# make demo, make test, make bench: each does its own set-up (.ci/environment.py) and works alone,
+# on a machine that has Python 3.10 or newer, a C compiler and make.
+
+PYTHON ?= python3
+# Arguments handed on: make demo ARGS="--robot ur5e", make test ARGS="-k trajectory"
+ARGS ?=
+
+# A sourced ROS 2 is used; otherwise ROS 2 comes as Python wheels, jazzy or kilted.
+ROS_DISTRO_WHEELS ?= jazzy
+ifneq ($(ROS_DISTRO),)
+  VENV := .venv-ros-$(ROS_DISTRO)
+  EXTRAS := demo,lint,test
+else ifeq ($(ROS_DISTRO_WHEELS),jazzy)
+  VENV := .venv
+  EXTRAS := demo,lint,peers,test,jazzy
+else
+  VENV := .venv-$(ROS_DISTRO_WHEELS)
+  EXTRAS := demo,lint,peers,test,$(ROS_DISTRO_WHEELS)
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench lint environment clean
+
+help:
+	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
+	@echo "make test   the whole test suite"
+	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo"
+	@echo "make lint   ruff"
+	@echo "make clean  removes all that make and the builds have made"
+	@echo "ARGS=... is handed on; ROS_DISTRO_WHEELS=kilted takes ROS 2 Kilted's wheels, not Jazzy's."
+
+demo: environment
+	@$(VENV)/bin/featherstone-ros demo $(ARGS)
+
+test: environment
+	@$(VENV)/bin/python -m pytest $(ARGS)
+
+bench: environment
+	@$(VENV)/bin/featherstone-ros bench $(ARGS)
+
+lint: environment
+	@$(VENV)/bin/ruff check .
+
+environment:
+	@command -v $(PYTHON) >/dev/null || { echo "featherstone_ros: there is no $(PYTHON); install Python 3.10 or newer" >&2; exit 1; }
+	@$(PYTHON) .ci/environment.py $(VENV) $(EXTRAS)
+
+clean:
+	rm -rf .venv .venv-* build dist install log demo featherstone_ros.egg-info featherstone_ros/_core*.so
+	rm -f cython_core/*.c cython_core/*.html

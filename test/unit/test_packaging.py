@@ -1,0 +1,78 @@
+"""What pip, colcon and rosdep are told about the package is true and agrees."""
+
+import ast
+import importlib.metadata
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+MANIFEST = ElementTree.parse(SOURCE / "package.xml").getroot()
+# rosdep's name for what a module is imported from, where it is not the module's own name
+ROSDEP_KEYS = {
+    "defusedxml": "python3-defusedxml",
+    "matplotlib": "python3-matplotlib",
+    "numpy": "python3-numpy",
+    "rich": "python3-rich",
+    "yaml": "python3-yaml",
+}
+
+
+@pytest.fixture(scope="module")
+def installed() -> importlib.metadata.Distribution:
+    """What is known of the installed package."""
+    try:
+        return importlib.metadata.distribution("featherstone_ros")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the package is used from its source folder without being installed")
+
+
+def imported_modules() -> set[str]:
+    """Return the top-level modules that the package's files import from elsewhere."""
+    names = set()
+    for path in [*SOURCE.glob("featherstone_ros/**/*.py"), *SOURCE.glob("launch/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.add(node.module.split(".")[0])
+    return names - set(sys.stdlib_module_names) - {"featherstone_ros"}
+
+
+def test_package_xml_is_format_3_and_builds_with_ament_python():
+    assert MANIFEST.get("format") == "3"
+    assert MANIFEST.findtext("export/build_type") == "ament_python"
+
+
+def test_package_xml_agrees_with_setup_py(installed):
+    metadata = installed.metadata
+    assert MANIFEST.findtext("name") == metadata["Name"].replace("-", "_")
+    assert MANIFEST.findtext("version") == metadata["Version"]
+    assert MANIFEST.findtext("license") in (metadata["License"], metadata["License-Expression"])
+
+
+def test_package_xml_names_every_module_that_the_package_imports():
+    declared = {dependency.text for dependency in MANIFEST.findall("exec_depend")}
+    needed = {ROSDEP_KEYS.get(module, module) for module in imported_modules()}
+    assert needed <= declared
+
+
+@pytest.mark.parametrize("name", ["feedforward_controller", "digital_twin", "featherstone-ros"])
+def test_entry_point_leads_to_a_function(installed, name):
+    (script,) = (point for point in installed.entry_points if point.name == name)
+    assert callable(script.load())
+
+
+def test_git_tracks_nothing_that_is_generated():
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    patterns = ["*.c", "*.cpp", "*.so", "*.html", "*.pyc", "*.egg-info/*"]
+    command = ["git", "-C", str(SOURCE), "ls-files", *patterns]
+    listing = subprocess.run(command, capture_output=True, text=True)
+    if listing.returncode:
+        pytest.skip(f"not a git checkout: {listing.stderr.strip()}")
+    assert listing.stdout == ""

@@ -1,0 +1,45 @@
+"""The files that come with the package are found, wherever it is installed."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import featherstone_ros.share as share
+
+
+def location_from(package: Path) -> str:
+    """Ask a copy of the module at another place, in a process of its own."""
+    code = "from share import share_directory; print(share_directory())"
+    run = subprocess.run([sys.executable, "-c", code], cwd=package, capture_output=True, text=True)
+    return run.stdout.strip() or run.stderr
+
+
+def copy_module(prefix: Path) -> Path:
+    package = prefix / "lib" / "python3.12" / "site-packages" / "featherstone_ros"
+    package.mkdir(parents=True)
+    shutil.copy(share.__file__, package)
+    return package
+
+
+def test_share_directory_holds_package_xml():
+    assert (share.share_directory() / "package.xml").is_file()
+
+
+def test_share_directory_is_under_the_prefix_of_an_installation(tmp_path):
+    package = copy_module(tmp_path)
+    folder = tmp_path / "share" / "featherstone_ros"
+    folder.mkdir(parents=True)
+    (folder / "package.xml").touch()
+    assert location_from(package) == str(folder)
+
+
+def test_share_directory_is_the_source_tree_above_the_package(tmp_path):
+    package = copy_module(tmp_path)
+    (package.parent / "package.xml").touch()
+    assert location_from(package) == str(package.parent)
+
+
+def test_share_directory_raises_if_the_files_were_not_installed(tmp_path):
+    package = copy_module(tmp_path)
+    assert "no share/featherstone_ros in any folder above" in location_from(package)
