@@ -1,0 +1,112 @@
+# Poses, velocities and what follows from them alone.
+
+from system cimport Body, System, Workspace
+from joint cimport jcalc
+from spatial cimport real, to_child, add_cross
+
+
+cdef inline void poses(const System* system, Workspace* work, const real* q) noexcept nogil:
+    """R (orientation, columns are the body's axes) and r (origin) of every body in the base frame."""
+    cdef const Body* b
+    cdef const real* cos_sin = <real*> work.cos_sin
+    cdef const real* p = <real*> work.p
+    cdef real* R
+    cdef real* r
+    cdef Py_ssize_t i, j, k
+    jcalc(system, work, q)
+    for i in range(1, system.N + 1):
+        b = &system.body[i]
+        j = b.parent
+        R = <real*> work.R + 9 * j
+        r = <real*> work.r + 3 * j
+        for k in range(3):                                      # row k of R is base axis k in the body's frame
+            (<real*> work.r)[3 * i + k] = r[k] + R[3 * k] * p[3 * i] + R[3 * k + 1] * p[3 * i + 1] + R[3 * k + 2] * p[3 * i + 2]
+            to_child[real](b, cos_sin[2 * i], cos_sin[2 * i + 1], R[3 * k], R[3 * k + 1], R[3 * k + 2],
+                           <real*> work.R + 9 * i + 3 * k)
+
+
+cdef inline void rotate_to_base(const Workspace* work, Py_ssize_t i, const real* x, real* out) noexcept nogil:
+    """out = R_i x."""
+    cdef const real* R = <real*> work.R + 9 * i
+    cdef Py_ssize_t k
+    for k in range(3):
+        out[k] = R[3 * k] * x[0] + R[3 * k + 1] * x[1] + R[3 * k + 2] * x[2]
+
+
+cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
+                          real* J) noexcept nogil:
+    """J, (6, n), linear rows first: velocity of a point (base frame) of a body per joint rate, base axes; after poses."""
+    cdef const Body* b
+    cdef const real* R
+    cdef const real* r
+    cdef real[3] z, d, v
+    cdef Py_ssize_t i = body, k, n = system.n
+    for k in range(6 * n):
+        J[k] = 0.0
+    while i > 0:                                                # the joints that support the body
+        b = &system.body[i]
+        R = <real*> work.R + 9 * i
+        r = <real*> work.r + 3 * i
+        for k in range(3):
+            z[k] = R[3 * k + 2]
+            d[k] = b.angular * (point[k] - r[k])
+            v[k] = b.linear * z[k]
+        add_cross[real](z, d, v)
+        for k in range(3):
+            J[k * n + b.dof] += b.multiplier * v[k]
+            J[(3 + k) * n + b.dof] += b.multiplier * b.angular * z[k]
+        i = b.parent
+
+
+cdef inline real first_moment(const System* system, const Workspace* work, real* moment) noexcept nogil:
+    """Total mass times centre of mass in the base frame, base link included; after poses. Returns the total mass."""
+    cdef const Body* b
+    cdef real mass = 0.0
+    cdef real[3] h, t
+    cdef Py_ssize_t i, k
+    for k in range(3):
+        moment[k] = 0.0
+    for i in range(system.N + 1):
+        b = &system.body[i]
+        mass = mass + b.mass
+        for k in range(3):
+            h[k] = b.h[k]
+        rotate_to_base[real](work, i, h, t)
+        for k in range(3):
+            moment[k] += t[k] + b.mass * (<real*> work.r)[3 * i + k]
+    return mass
+
+
+cdef inline real kinetic_energy(const System* system, Workspace* work, const real* qd) noexcept nogil:
+    """The sum over bodies of (w.I w + 2 v.(w x h) + mass v.v) / 2, after jcalc. Leaves w and v of every body."""
+    cdef const Body* b
+    cdef const real* p
+    cdef real* w
+    cdef real* v
+    cdef real[3] t, momentum
+    cdef real c, s, rate, energy = 0.0
+    cdef Py_ssize_t i, k
+    for i in range(1, system.N + 1):
+        b = &system.body[i]
+        c = (<real*> work.cos_sin)[2 * i]
+        s = (<real*> work.cos_sin)[2 * i + 1]
+        p = <real*> work.p + 3 * i
+        w = <real*> work.w + 3 * b.parent
+        for k in range(3):
+            t[k] = (<real*> work.v)[3 * b.parent + k]
+        add_cross[real](w, p, t)
+        rate = b.multiplier * qd[b.dof]
+        v = <real*> work.v + 3 * i
+        to_child(b, c, s, t[0], t[1], t[2], v)
+        to_child(b, c, s, w[0], w[1], w[2], <real*> work.w + 3 * i)
+        w = <real*> work.w + 3 * i
+        w[2] += b.angular * rate
+        v[2] += b.linear * rate
+        for k in range(3):
+            t[k] = b.h[k]
+            momentum[k] = 0.5 * b.mass * v[k]
+        add_cross[real](w, t, momentum)
+        energy = energy + momentum[0] * v[0] + momentum[1] * v[1] + momentum[2] * v[2]
+        energy = energy + 0.5 * (b.inertia[0] * w[0] * w[0] + b.inertia[3] * w[1] * w[1] + b.inertia[5] * w[2] * w[2]) \
+            + b.inertia[1] * w[0] * w[1] + b.inertia[2] * w[0] * w[2] + b.inertia[4] * w[1] * w[2]
+    return energy

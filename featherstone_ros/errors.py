@@ -1,0 +1,47 @@
+"""What can go wrong, by name: every exception of the package derives from FeatherstoneError."""
+
+from collections.abc import Iterable
+
+
+class FeatherstoneError(Exception):
+    """Base of all errors raised by featherstone_ros."""
+
+
+class ModelError(FeatherstoneError, ValueError):
+    """A robot description that cannot be used.
+
+    The message names the link, joint or attribute, the value found and what was expected.
+    """
+
+
+class UnknownNameError(FeatherstoneError, KeyError):
+    """A link or joint name that the model does not have; the message lists the valid ones."""
+
+    def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
+        """Build the message.
+
+        Args:
+            kind: What was looked up, e.g. ``"link"``.
+            name: The name that was not found.
+            valid: The names that would have been accepted.
+        """
+        super().__init__(f"no {kind} {name!r}; valid names: {', '.join(sorted(valid)) or '(none)'}")
+
+    def __str__(self) -> str:
+        """Return the message itself (KeyError would show its repr)."""
+        return self.args[0]
+
+
+class SingularInertiaError(FeatherstoneError, ArithmeticError):
+    """Forward dynamics has no answer: nothing resists the acceleration of some joint."""
+
+    def __init__(self, joint: str) -> None:
+        """Build the message.
+
+        Args:
+            joint: Name of the joint whose articulated-body inertia about its own axis is zero.
+        """
+        super().__init__(
+            f"joint {joint!r} moves no inertia along its axis, so its acceleration is undetermined; "
+            "give the links behind it a mass and an inertia, or the joint an armature"
+        )
