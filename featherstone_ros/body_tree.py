@@ -5,10 +5,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-try:
-    from featherstone_ros._core import CompiledModel
-except ImportError:  # until the core is built
-    CompiledModel = dict
+from featherstone_ros._core import CompiledModel
 from featherstone_ros.coordinates import Coordinates
 from featherstone_ros.errors import ModelError
 from featherstone_ros.urdf import Inertial, Joint, Robot
@@ -81,6 +78,7 @@ class BodyTree:
         figures = {item.name: getattr(self, item.name) for item in fields(self)}
         return CompiledModel(n=self.n, gravity=gravity, **figures)
 
+    @np.errstate(over="ignore", invalid="ignore")  # found by __post_init__, which names the body
     def with_inertial(self, link: int, added: Inertial) -> "BodyTree":
         """Return a tree in which the link with this index carries ``added`` as well."""
         shares = _about_body(
@@ -175,6 +173,7 @@ def _frame_arrays(frames: list[tuple[int, Floats, Floats]]) -> tuple[Indices, Fl
     return body, rotation, translation
 
 
+@np.errstate(over="ignore", invalid="ignore")  # found by BodyTree, which names the body
 def _sum_inertias(
     robot: Robot, n_bodies: int, link_body: Indices, rotation: Floats, translation: Floats
 ) -> dict[str, Floats]:

@@ -2,11 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.urdf import Joint, Mimic, Robot
+from featherstone_ros.urdf import Joint, Mimic, Robot, name_list
 
 
 class UnknownJointError(ModelError, UnknownNameError):
@@ -50,14 +51,16 @@ def choose(
     positions = _finite_positions(locked or {})
     if isinstance(joints, (str, bytes)):
         raise ModelError(f"joints is {joints!r}, expected a sequence of joint names")
-    free = tuple(candidates if joints is None else joints)
+    free = tuple(candidates if joints is None else map(str, joints))
     _check_names("joints", free, candidates, followers)
-    _check_names("locked", positions, candidates, followers)
+    _check_names("locked", tuple(positions), candidates, followers)
     if joints is None:
         free = tuple(name for name in free if name not in positions)
     both = [name for name in free if name in positions]
     if both:
-        raise ModelError(f"joints {both} are in both `joints` and `locked`, expected in one")
+        raise ModelError(
+            f"joints {name_list(both)} are in both `joints` and `locked`, expected in one"
+        )
 
     chosen = set(free)
     constant = {name: positions.get(name, 0.0) for name in candidates if name not in chosen}
@@ -85,7 +88,7 @@ def resolve_mimics(robot: Robot) -> dict[str, Mimic]:
         chain: dict[str, Mimic] = {}
         while name not in resolved and (mimic := _known_mimic(joints[name], joints)):
             if name in chain:
-                loop = ", ".join(map(repr, chain))
+                loop = name_list(list(chain))
                 raise ModelError(f"<mimic> of joints {loop} forms a loop, expected a free leader")
             chain[name] = mimic
             name = mimic.leader
@@ -116,7 +119,7 @@ def _compose(mimic: Mimic, of_leader: Mimic | None) -> Mimic:
 
 def _check_names(
     argument: str,
-    names: Iterable[str],
+    names: Sequence[str],
     candidates: Iterable[str],
     followers: Mapping[str, Mimic],
 ) -> None:
@@ -132,8 +135,7 @@ def _check_names(
 
 
 def _finite_positions(locked: Mapping[str, float]) -> dict[str, float]:
-    positions = {name: float(position) for name, position in locked.items()}
-    for name, position in positions.items():
-        if not math.isfinite(position):
-            raise ModelError(f"`locked` has {name!r} at {position}, expected a finite position")
-    return positions
+    for name, position in locked.items():
+        if not isinstance(position, Real) or not math.isfinite(position):
+            raise ModelError(f"`locked` has {name!r} at {position!r}, expected a finite number")
+    return {str(name): float(position) for name, position in locked.items()}

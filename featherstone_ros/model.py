@@ -127,7 +127,12 @@ class Model:
         """
         path = Path(path)
         text = _expand_xacro(path) if path.suffix == ".xacro" else path.read_bytes()
-        return cls.from_urdf(text, joints, locked, gravity)
+        try:
+            return cls.from_urdf(text, joints, locked, gravity)
+        except UnknownNameError:
+            raise
+        except ModelError as error:
+            raise ModelError(f"{path}: {error}") from error
 
     @property
     def n(self) -> int:

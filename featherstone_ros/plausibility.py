@@ -3,7 +3,7 @@
 import numpy as np
 
 from featherstone_ros.coordinates import orphans
-from featherstone_ros.urdf import Link, Robot
+from featherstone_ros.urdf import Link, Robot, name_list
 
 TRIANGLE_TOLERANCE = 1e-6  # of the trace: figures are written with few digits
 
@@ -17,7 +17,7 @@ def oddities(robot: Robot) -> str:
         **_odd_inertias([link for link in robot.links if link.inertial]),
         "these joints mimic a joint that does not exist and move on their own": orphans(robot),
     }
-    return "; ".join(f"{what}: {', '.join(names)}" for what, names in found.items() if names)
+    return "; ".join(f"{what}: {name_list(names)}" for what, names in found.items() if names)
 
 
 def _odd_inertias(links: list[Link]) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ visuals, materials, ``<gazebo>``, ``<transmission>`` and ``<ros2_control>`` bloc
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -153,6 +153,12 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float
             [-sp, cp * sr, cp * cr],
         ]
     )
+
+
+def name_list(names: Sequence[str], limit: int = 100) -> str:
+    """Return the names quoted, for a message; cut short, since the text may be hostile."""
+    rest = [f"and {len(names) - limit} more"] if len(names) > limit else []
+    return ", ".join([*map(repr, names[:limit]), *rest])
 
 
 def _parse_xml(text: str | bytes) -> Element:
@@ -303,14 +309,14 @@ def _finite_numbers(text: str, count: int, where: str) -> tuple[float, ...]:
         numbers = ()
     if len(numbers) != count or not all(map(math.isfinite, numbers)) or "_" in text:
         expected = "a finite number" if count == 1 else f"{count} finite numbers"
-        raise ModelError(f"{where} is {text!r}, expected {expected}")
+        raise ModelError(f"{where} is {text[:100]!r}, expected {expected}")
     return numbers
 
 
 def _refuse_duplicates(kind: str, names: Iterable[str]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise ModelError(f"{kind} name {_quoted(twice)} appears more than once, expected unique")
+        raise ModelError(f"{kind} name {name_list(twice)} appears more than once, expected unique")
 
 
 def _arrange_as_tree(
@@ -332,12 +338,14 @@ def _arrange_as_tree(
         children[joint.parent].append(joint)
     roots = [link.name for link in links if link.name not in carrier]
     if len(roots) > 1:
-        raise ModelError(f"links {_quoted(roots)} have no parent joint, expected one root link")
+        raise ModelError(f"links {name_list(roots)} have no parent joint, expected one root link")
     tree = _walk(children, roots)
     if len(tree) < len(joints):
         reached = {joint.name for joint in tree}
         loop = [joint.name for joint in joints if joint.name not in reached]
-        raise ModelError(f"joints {_quoted(loop)} form a loop, expected a tree from one root link")
+        raise ModelError(
+            f"joints {name_list(loop)} form a loop, expected a tree from one root link"
+        )
     return (roots[0] if roots else ""), tree
 
 
@@ -350,7 +358,3 @@ def _walk(children: dict[str, list[Joint]], roots: list[str]) -> tuple[Joint, ..
         tree.append(joint)
         pending.extend(reversed(children[joint.child]))
     return tuple(tree)
-
-
-def _quoted(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))

@@ -1,0 +1,41 @@
+"""The URDFs of the example-robot-data package, and what is known of them."""
+
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+
+def example_robots():
+    """Return the paths of all its URDFs, sorted; none where the package is not installed."""
+    try:
+        files = metadata.files("example-robot-data") or ()
+    except metadata.PackageNotFoundError:
+        return []
+    return sorted(Path(file.locate()).resolve() for file in files if file.suffix == ".urdf")
+
+
+ROBOTS = example_robots()
+
+# Their fingers weigh nothing: inertia is singular unless these joints are locked.
+MASSLESS_JOINTS = {
+    "romeo.urdf": {"LHand": 0.3, "RHand": 0.2},
+    "romeo_laas_small.urdf": {"l_gripper_joint": 0.3, "r_gripper_joint": 0.2},
+}
+EMPTY = "ur3.urdf"  # a <robot> without any link: an xacro that was never instantiated
+
+
+def to_pinocchio(pinocchio_model, model, q):
+    """Return Pinocchio's configuration for positions q (n,), followers and locked joints included.
+
+    Pinocchio's model is the one without mimic: every joint has its own position there.
+    """
+    import pinocchio
+
+    positions = dict(zip(model.joint_names, q, strict=True)) | model.locked
+    for name, (leader, multiplier, offset) in model.mimics.items():
+        positions[name] = multiplier * positions[leader] + offset
+    moved = np.zeros(pinocchio_model.nv)
+    for name, position in positions.items():
+        moved[pinocchio_model.joints[pinocchio_model.getJointId(name)].idx_v] = position
+    return pinocchio.integrate(pinocchio_model, pinocchio.neutral(pinocchio_model), moved)

@@ -1,0 +1,285 @@
+"""The Model: choices, limits, friction, payload, gravity, files and what the log says."""
+
+import copy
+import logging
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from urdf_text import chain, joint, link, robot
+
+from featherstone_ros.errors import ModelError, UnknownNameError
+from featherstone_ros.model import Model
+
+LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+ARM = robot(
+    *map(link, ["base", "upper", "lower", "finger", "thumb"]),
+    link("tool", None),
+    joint("shoulder", "base", "upper", inside=LIMIT + '<dynamics damping="0.5" friction="0.25"/>'),
+    joint("elbow", "upper", "lower", "continuous", inside=LIMIT),
+    joint("grip", "lower", "finger", "prismatic", inside='<dynamics damping="1" friction="2"/>'),
+    joint("thumb", "lower", "thumb", "prismatic",
+          inside='<mimic joint="grip" multiplier="-3"/><dynamics damping="10" friction="20"/>'),
+    joint("flange", "lower", "tool", "fixed", xyz="0.1 0.2 0.3", rpy="1 2 3"),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Model.from_urdf(ARM)
+
+
+def carried(model):
+    """Return all inertial sums of the model as one flat array."""
+    tree = model.tree
+    return np.hstack([tree.mass, tree.first_moment.ravel(), tree.inertia.ravel()])
+
+
+def test_attributes(model):
+    assert model.name == "test"
+    assert model.n == 3
+    assert model.base_link == "base"
+    assert model.joint_names == ("shoulder", "elbow", "grip")
+    assert model.joint_types == ("revolute", "continuous", "prismatic")
+    assert model.link_names == ("base", "upper", "lower", "finger", "thumb", "tool")
+    assert model.mimics == {"thumb": ("grip", -3, 0)}
+    assert model.locked == {}
+    np.testing.assert_array_equal(model.gravity, [0, 0, -9.81])
+
+
+def test_limits_are_infinite_where_the_urdf_gives_none(model):
+    np.testing.assert_array_equal(model.lower, [-1, -np.inf, -np.inf])
+    np.testing.assert_array_equal(model.upper, [2, np.inf, np.inf])
+    np.testing.assert_array_equal(model.velocity_limit, [3, 3, np.inf])
+    np.testing.assert_array_equal(model.effort_limit, [4, 4, np.inf])
+
+
+def test_leader_feels_the_friction_of_its_followers(model):
+    np.testing.assert_array_equal(model.damping, [0.5, 0, 1 + 3**2 * 10])
+    np.testing.assert_array_equal(model.friction, [0.25, 0, 2 + 3 * 20])
+
+
+def test_arrays_follow_the_order_of_joints():
+    model = Model.from_urdf(ARM, joints=["grip", "shoulder"], locked={"elbow": 0.5})
+    assert model.joint_types == ("prismatic", "revolute")
+    assert model.locked == {"elbow": 0.5}
+    np.testing.assert_array_equal(model.upper, [np.inf, 2])
+    np.testing.assert_array_equal(model.damping, [91, 0.5])
+
+
+def test_locked_joint_takes_its_followers_friction_along():
+    model = Model.from_urdf(ARM, locked={"grip": 0.1})
+    assert model.locked["thumb"] == pytest.approx(-0.3, rel=1e-15)
+    np.testing.assert_array_equal(model.damping, [0.5, 0])
+
+
+def test_arrays_are_read_only(model):
+    for name in (
+        "lower",
+        "upper",
+        "velocity_limit",
+        "effort_limit",
+        "damping",
+        "friction",
+        "gravity",
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(model, name)[0] = 1.0
+
+
+def test_gravity_is_copied():
+    g = np.array([1.0, 2.0, 3.0])
+    model = Model.from_urdf(ARM, gravity=g)
+    g[0] = 7
+    np.testing.assert_array_equal(model.gravity, [1, 2, 3])
+
+
+def test_with_gravity_changes_nothing_else(model):
+    tilted = model.with_gravity([0, -9.81, 0])
+    np.testing.assert_array_equal(tilted.gravity, [0, -9.81, 0])
+    np.testing.assert_array_equal(model.gravity, [0, 0, -9.81])
+    np.testing.assert_array_equal(carried(tilted), carried(model))
+    assert tilted.joint_names == model.joint_names
+
+
+@pytest.mark.parametrize("g", [(0, 0), 9.81, (0, 0, np.nan), (0, 0, "down"), None, np.eye(3)])
+def test_gravity_raises_if_not_three_finite_numbers(model, g):
+    with pytest.raises(ModelError, match="gravity"):
+        model.with_gravity(g)
+    with pytest.raises(ModelError, match="gravity"):
+        Model.from_urdf(ARM, gravity=g)
+
+
+@pytest.mark.parametrize("at", ["tool", "finger", "base", "lower"])
+def test_payload_counts_like_a_link_welded_on(model, at):
+    load = link("load", 2, "0.1 -0.2 0.3", (0.1, 0.2, 0.25, 0.01, 0, 0.02))
+    weld = joint("weld", at, "load", "fixed", xyz="0 0 0")
+    welded = Model.from_urdf(ARM.replace("</robot>", f"{load}{weld}</robot>"))
+    inertia = [[0.1, 0.01, 0], [0.01, 0.2, 0.02], [0, 0.02, 0.25]]
+    loaded = model.with_payload(at, 2, [0.1, -0.2, 0.3], inertia)
+    np.testing.assert_allclose(carried(loaded), carried(welded), rtol=1e-13, atol=1e-15)
+    assert loaded.joint_names == model.joint_names
+    np.testing.assert_array_equal(loaded.upper, model.upper)
+
+
+def test_payload_adds_to_payload_and_leaves_the_first_model_alone(model):
+    before = carried(model)
+    twice = model.with_payload("tool", 1, (0, 0, 0.1)).with_payload("tool", 2, (0, 0.1, 0))
+    reverse = model.with_payload("tool", 2, (0, 0.1, 0)).with_payload("tool", 1, (0, 0, 0.1))
+    np.testing.assert_allclose(carried(twice), carried(reverse), rtol=1e-14)
+    assert twice.tree.mass.sum() == pytest.approx(model.tree.mass.sum() + 3, rel=1e-15)
+    np.testing.assert_array_equal(carried(model), before)
+
+
+def test_payload_of_nothing_changes_nothing(model):
+    np.testing.assert_array_equal(carried(model.with_payload("tool", 0, (1, 2, 3))), carried(model))
+
+
+def test_payload_survives_a_change_of_gravity(model):
+    loaded = model.with_payload("tool", 1, (0, 0, 0))
+    np.testing.assert_array_equal(carried(loaded.with_gravity((0, 0, 0))), carried(loaded))
+
+
+def test_payload_raises_if_link_is_unknown(model):
+    with pytest.raises(UnknownNameError, match="no link 'hook'; valid names: base, finger, lower"):
+        model.with_payload("hook", 1, (0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("culprit", "figures"),
+    [
+        ("mass", (-1, (0, 0, 0))),
+        ("mass", (np.nan, (0, 0, 0))),
+        ("mass", ([1, 2], (0, 0, 0))),
+        ("mass", ("heavy", (0, 0, 0))),
+        ("com", (1, (0, 0))),
+        ("com", (1, (0, 0, np.inf))),
+        ("com", (1, None)),
+        ("inertia", (1, (0, 0, 0), (1, 2, 3))),
+        ("inertia", (1, (0, 0, 0), np.diag([1, 1, np.nan]))),
+        ("inertia", (1, (0, 0, 0), [[1, 0.1, 0], [0.2, 1, 0], [0, 0, 1]])),
+    ],
+)
+def test_payload_raises_if_a_figure_cannot_be_used(model, culprit, figures):
+    with pytest.raises(ModelError, match=culprit):
+        model.with_payload("tool", *figures)
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))]
+)
+def test_copies_and_pickles_are_whole(model, duplicate):
+    other = duplicate(model.with_payload("tool", 1, (0, 0, 0)))
+    assert other.joint_names == model.joint_names
+    assert other.mimics == model.mimics
+    assert other.compiled is not None
+    assert not other.lower.flags.writeable
+    np.testing.assert_array_equal(carried(other), carried(model.with_payload("tool", 1, (0, 0, 0))))
+
+
+def test_repr_names_robot_and_joints(model):
+    assert repr(model) == "<Model 'test': 3 joints (shoulder, elbow, grip)>"
+
+
+@pytest.mark.parametrize("error", [ModelError, ValueError, KeyError])
+def test_from_urdf_raises_if_a_name_is_unknown(error):
+    with pytest.raises(error, match="'knee'; valid names: elbow, grip, shoulder"):
+        Model.from_urdf(ARM, joints=["knee"])
+
+
+def test_from_file_reads_urdf(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM)
+    for given in (path, str(path)):
+        model = Model.from_file(given, joints=["elbow"], locked={"grip": 0.1}, gravity=(0, 0, -1))
+        assert model.joint_names == ("elbow",)
+        assert model.locked["grip"] == 0.1
+        assert model.gravity[2] == -1
+
+
+def test_from_file_raises_if_there_is_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.urdf"):
+        Model.from_file(tmp_path / "nothing.urdf")
+
+
+def test_from_file_names_the_file_it_cannot_use(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text("<robot>")
+    with pytest.raises(ModelError, match=r"arm\.urdf: URDF is not well-formed"):
+        Model.from_file(path)
+
+
+def test_from_file_raises_if_xacro_is_not_installed(tmp_path, monkeypatch):
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text(ARM)
+    monkeypatch.setitem(sys.modules, "xacro", None)
+    with pytest.raises(ModelError, match=r"arm\.urdf\.xacro needs the xacro package"):
+        Model.from_file(path)
+
+
+XACRO = f"""<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro">
+  <xacro:property name="half" value="${{1 / 2}}"/>
+  {link("base")}{link("a", mass="${half}")}{joint("turn", "base", "a")}
+</robot>"""
+
+
+def test_from_file_expands_xacro(tmp_path):
+    pytest.importorskip("xacro")
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text(XACRO)
+    np.testing.assert_array_equal(Model.from_file(path).tree.mass, [1, 0.5])
+
+
+def test_from_file_raises_if_xacro_is_wrong(tmp_path):
+    pytest.importorskip("xacro")
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text(XACRO.replace("half}", "quarter}"))
+    with pytest.raises(ModelError, match=r"arm\.urdf\.xacro .*quarter"):
+        Model.from_file(path)
+
+
+def warnings_for(text, caplog):
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        model = Model.from_urdf(text)
+        model.with_payload("base", 1, (0, 0, 0)).with_gravity((0, 0, 0))
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_log_is_silent_about_a_sound_robot(caplog):
+    assert warnings_for(ARM, caplog) == []
+
+
+def test_log_warns_once_of_all_oddities_by_name(caplog):
+    text = robot(
+        link("base"),
+        link("light", 0, "0 0 0", (0, 0, 0)),
+        link("negative", 1, "0 0 0", (-1, 1, 1)),
+        link("skewed", 1, "0 0 0", (1, 1, 1, 5, 0, 0)),
+        link("point", 1, "0 0 0", (0, 0, 0)),
+        link("long", 1, "0 0 0", (1, 1, 2.1)),
+        link("sound", 1, "0 0 0", (1, 1, 2)),
+        *(
+            joint(f"to_{name}", "base", name, kind)
+            for name, kind in [
+                ("light", "fixed"), ("negative", "revolute"), ("skewed", "revolute"),
+                ("point", "prismatic"), ("long", "revolute"),
+            ]
+        ),
+        joint("to_sound", "base", "sound", inside='<mimic joint="nobody"/>'),
+    )  # fmt: skip
+    (message,) = warnings_for(text, caplog)
+    assert message == (
+        "robot 'test' is read as it is written, but these links have mass 0: 'light'; these have "
+        "an inertia that is not positive definite: 'negative', 'skewed', 'point'; these have an "
+        "inertia that breaks the triangle inequality: 'long'; these joints mimic a joint that does "
+        "not exist and move on their own: 'to_sound'"
+    )
+
+
+def test_long_chain_does_not_recurse():
+    count = 1000
+    model = Model.from_urdf(chain(*(f"j{k}" for k in range(count))))
+    assert model.n == count
+    np.testing.assert_array_equal(model.tree.parent, np.arange(-1, count - 1))

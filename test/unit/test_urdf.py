@@ -1,0 +1,198 @@
+"""Reading URDF text: what counts, what is read past, what is the default."""
+
+import math
+
+import numpy as np
+import pytest
+from urdf_text import chain, joint, link, robot
+
+from featherstone_ros import urdf
+
+TWO_LINKS = chain("turn")
+
+
+def only_joint(**figures):
+    return urdf.parse(chain("turn", **figures)).joints[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TWO_LINKS,
+        TWO_LINKS.encode(),
+        bytearray(TWO_LINKS.encode()),
+        f'<?xml version="1.0" encoding="utf-8"?>\n{TWO_LINKS}',
+        f'<?xml version="1.0" encoding="ISO-8859-1"?>\n{TWO_LINKS}',
+        f'<?xml version="1.0" encoding="utf-16"?>\n{TWO_LINKS}',
+        f'\n  <?xml version="1.0"?>\n{TWO_LINKS}\n',
+        f'\n  <?xml version="1.0"?>\n{TWO_LINKS}\n'.encode(),
+        f'\ufeff<?xml version="1.0" encoding="utf-8"?>{TWO_LINKS}',
+        f'<?xml version="1.0" encoding="utf-8"?>{TWO_LINKS}'.encode("utf-8-sig"),
+        f'<?xml version="1.0" encoding="utf-16"?>{TWO_LINKS}'.encode("utf-16"),
+        f"<!DOCTYPE robot>{TWO_LINKS}",
+        TWO_LINKS.replace("<robot", '<robot xmlns:xacro="http://ros.org/wiki/xacro"'),
+        TWO_LINKS.replace("<robot", '<robot xmlns="http://www.ros.org"'),
+    ],
+    ids=lambda text: f"{type(text).__name__}-{text[:30]!r}",
+)
+def test_parse_reads_every_way_to_write_the_same_text(text):
+    read = urdf.parse(text)
+    assert [item.name for item in read.links] == ["base", "link1"]
+    assert [item.name for item in read.joints] == ["turn"]
+
+
+def test_parse_decodes_names_by_the_encoding_of_bytes_and_leaves_a_str_alone():
+    declared = '<?xml version="1.0" encoding="ISO-8859-1"?>' + robot(link("Gerät"))
+    assert urdf.parse(declared).base_link == "Gerät"
+    assert urdf.parse(declared.encode("latin-1")).base_link == "Gerät"
+
+
+def test_parse_reads_past_what_is_not_the_robot():
+    junk = """
+      <!-- <link name="commented_out"/> -->
+      <material/> <material name="m"><texture/></material>
+      <transmission name="t"><joint name="turn"/><joint name="not_a_joint"/></transmission>
+      <gazebo><link name="not_a_link"/><joint name="not_a_joint" type="ball"/></gazebo>
+      <gazebo:joint xmlns:gazebo="http://gazebosim.org" name="other"/>
+      <ros2_control name="c" type="system"><joint name="turn"/><joint name="x"/></ros2_control>
+      <sensor name="s"><parent link="nowhere"/></sensor>"""
+    mesh = '<visual><geometry><mesh filename="package://x"/></geometry><origin/></visual>'
+    text = TWO_LINKS.replace("</robot>", junk + "</robot>").replace(
+        "</inertial>", f"</inertial>{mesh}"
+    )
+    read = urdf.parse(text)
+    assert [item.name for item in read.links] == ["base", "link1"]
+    assert [item.name for item in read.joints] == ["turn"]
+
+
+def test_parse_takes_a_robot_without_name_or_links():
+    read = urdf.parse("<robot/>")
+    assert (read.name, read.base_link, read.links, read.joints) == ("", "", (), ())
+
+
+def test_defaults_of_a_bare_joint():
+    text = robot(
+        link("base"),
+        link("tip"),
+        '<joint name="j" type="prismatic"><parent link="base"/><child link="tip"/></joint>',
+    )
+    (read,) = urdf.parse(text).joints
+    np.testing.assert_array_equal(read.rotation, np.eye(3))
+    np.testing.assert_array_equal(read.translation, np.zeros(3))
+    np.testing.assert_array_equal(read.axis, [1, 0, 0])
+    assert (read.lower, read.upper) == (-math.inf, math.inf)
+    assert (read.velocity, read.effort) == (math.inf, math.inf)
+    assert (read.damping, read.friction, read.mimic) == (0, 0, None)
+
+
+def test_axis_without_xyz_is_x():
+    read = only_joint(axis=None, inside="<axis/>")
+    np.testing.assert_array_equal(read.axis, [1, 0, 0])
+
+
+@pytest.mark.parametrize("axis", ["0 -2 0", "1 2 3", "-.5 .5 0", "1e-200 0 0", "1e200 1e200 0"])
+def test_axis_is_normalised(axis):
+    direction = np.array([float(word) for word in axis.split()])
+    direction /= np.abs(direction).max()
+    np.testing.assert_allclose(
+        only_joint(axis=axis).axis, direction / np.linalg.norm(direction), rtol=1e-15
+    )
+
+
+def test_numbers_may_be_written_loosely():
+    limit = '<limit lower="-.334" upper=" 130" velocity="+1E2 " effort="\n7."/>'
+    read = only_joint(inside=limit, xyz="\t1   -.5\n2e-1 ")
+    assert (read.lower, read.upper, read.velocity, read.effort) == (-0.334, 130, 100, 7)
+    np.testing.assert_array_equal(read.translation, [1, -0.5, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "expected"),
+    [
+        ("revolute", "", (-math.inf, math.inf)),
+        ("revolute", '<limit effort="1" velocity="2"/>', (-math.inf, math.inf)),
+        ("revolute", '<limit lower="-1" upper="2"/>', (-1, 2)),
+        ("revolute", '<limit lower="-1"/>', (-1, 0)),
+        ("prismatic", '<limit upper="0.04"/>', (0, 0.04)),
+        ("continuous", '<limit lower="-1" upper="1"/>', (-math.inf, math.inf)),
+    ],
+)
+def test_range(kind, limit, expected):
+    read = only_joint(kind=kind, inside=limit)
+    assert (read.lower, read.upper) == expected
+
+
+def test_fixed_joint_ignores_axis_limits_and_mimic():
+    junk = '<limit lower="nan"/><mimic joint="nobody"/><dynamics damping="x"/>'
+    read = only_joint(kind="fixed", axis="0 0 0", inside=junk)
+    assert not read.moves
+    assert read.mimic is None
+
+
+def test_rpy_turns_about_fixed_axes_in_the_order_roll_pitch_yaw():
+    def turn(axis, angle):
+        cos, sin = np.cos(angle), np.sin(angle)
+        return np.roll([[1, 0, 0], [0, cos, -sin], [0, sin, cos]], axis, axis=(0, 1))
+
+    np.testing.assert_allclose(
+        urdf.rotation_from_rpy(0.3, -0.7, 1.9),
+        turn(2, 1.9) @ turn(1, -0.7) @ turn(0, 0.3),
+        atol=1e-15,
+    )
+    np.testing.assert_allclose(
+        only_joint(rpy="0.3 -0.7 1.9").rotation, urdf.rotation_from_rpy(0.3, -0.7, 1.9), atol=1e-15
+    )
+
+
+def test_inertia_is_turned_into_the_axes_of_the_link():
+    figures = (1.0, 2.0, 3.0, 0.1, 0.2, 0.3)
+    text = robot(link("a", mass=2, com="1 2 3", inertia=figures, rpy="0.3 -0.7 1.9"))
+    inertial = urdf.parse(text).links[0].inertial
+    written = np.array([[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 3]])
+    R = urdf.rotation_from_rpy(0.3, -0.7, 1.9)
+    np.testing.assert_allclose(inertial.inertia, R @ written @ R.T, rtol=1e-14)
+    np.testing.assert_array_equal(inertial.com, [1, 2, 3])
+    assert inertial.mass == 2
+
+
+def test_inertial_without_inertia_is_a_point_mass():
+    text = robot('<link name="a"><inertial><mass value="2"/></inertial></link>')
+    np.testing.assert_array_equal(urdf.parse(text).links[0].inertial.inertia, np.zeros((3, 3)))
+
+
+def test_tree_has_parents_first_whatever_the_order_in_the_document():
+    text = robot(
+        *map(link, ["hand", "arm", "base", "head"]),
+        joint("wrist", "arm", "hand"),
+        joint("neck", "base", "head"),
+        joint("shoulder", "base", "arm"),
+    )
+    read = urdf.parse(text)
+    assert read.base_link == "base"
+    assert [item.name for item in read.joints] == ["wrist", "neck", "shoulder"]
+    assert [item.name for item in read.tree] == ["neck", "shoulder", "wrist"]
+
+
+def test_joints_and_links_may_share_names():
+    read = urdf.parse(robot(link("a"), link("b"), joint("a", "a", "b")))
+    assert read.joints[0].name == read.links[0].name
+
+
+def test_parse_of_deeply_nested_junk_does_not_recurse():
+    text = "<robot>" + "<a>" * 100_000 + "</a>" * 100_000 + link("base") + "</robot>"
+    assert urdf.parse(text).base_link == "base"
+
+
+def test_parse_of_a_long_chain_does_not_recurse():
+    count = 60_000
+    links = [f'<link name="{k:x}"/>' for k in range(count)]
+    joints = [
+        f'<joint name="{k:x}" type="fixed"><parent link="{k - 1:x}"/><child link="{k:x}"/></joint>'
+        for k in range(1, count)
+    ]
+    assert len(urdf.parse(robot(*links, *reversed(joints))).tree) == count - 1
+
+
+def test_name_list_is_cut_short():
+    assert urdf.name_list(["a", "b"]) == "'a', 'b'"
+    assert urdf.name_list(["a", "b", "c"], limit=1) == "'a', and 2 more"

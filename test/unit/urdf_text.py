@@ -1,0 +1,36 @@
+"""Writes small URDFs for the tests."""
+
+
+def link(name, mass=1.0, com="0 0 0.1", inertia=(0.02, 0.03, 0.04), rpy="0 0 0"):
+    """Return a <link>; a mere frame if ``mass`` is None."""
+    if mass is None:
+        return f'<link name="{name}"/>'
+    ixx, iyy, izz, ixy, ixz, iyz = (*inertia, 0, 0, 0)[:6]
+    return (
+        f'<link name="{name}"><inertial><origin xyz="{com}" rpy="{rpy}"/><mass value="{mass}"/>'
+        f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="{ixy}" ixz="{ixz}" iyz="{iyz}"/>'
+        "</inertial></link>"
+    )
+
+
+def joint(
+    name, parent, child, kind="revolute", inside="", xyz="0 0 0.3", rpy="0 0 0", axis="0 0 1"
+):
+    """Return a <joint>; ``axis`` None leaves the element out."""
+    direction = "" if axis is None else f'<axis xyz="{axis}"/>'
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}" rpy="{rpy}"/>{direction}{inside}</joint>'
+    )
+
+
+def robot(*parts):
+    """Return a whole URDF."""
+    return f'<robot name="test">{"".join(parts)}</robot>'
+
+
+def chain(*joint_names, **of_every_joint):
+    """Return a URDF of links base, link1, link2, ... with these joints between them."""
+    names = ["base", *(f"link{k + 1}" for k in range(len(joint_names)))]
+    steps = zip(joint_names, names, names[1:], strict=False)
+    return robot(*map(link, names), *(joint(*step, **of_every_joint) for step in steps))
