@@ -1,0 +1,118 @@
+"""The three control laws: what effort the model and the gains ask for.
+
+Siciliano, Sciavicco, Villani, Oriolo, *Robotics: Modelling, Planning and Control*, sections 8.5 and
+8.6; here the model torque comes from the recursive Newton-Euler algorithm.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.control.dynamics_blend import DynamicsBlend
+from featherstone_ros.control.settings import Mode, Settings, Terms
+
+Floats = NDArray[np.float64]
+
+
+class ControlLaws:
+    """The laws with their gains; all arrays are (n,) in joint order.
+
+    ``desired`` is (3, n): position, velocity and acceleration. Results are in memory that the next
+    call overwrites.
+    """
+
+    def __init__(self, dynamics: DynamicsBlend, settings: Settings) -> None:
+        """Take gains and model.
+
+        Args:
+            dynamics: Inverse dynamics.
+            settings: Gains, friction, mode.
+        """
+        n = settings.n
+        self._feedback = np.zeros(n)
+        self._dynamics = dynamics
+        self._zero = np.zeros(n)
+        self._torque = np.zeros(n)
+        self._work = np.zeros(n)
+        self.configure(settings)
+
+    def configure(self, settings: Settings) -> None:
+        """Take other gains."""
+        self._settings = settings
+        self._has_friction = bool(settings.coulomb.any() or settings.viscous.any())
+
+    def torque(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
+        """Return the effort that the mode in force asks for (n,) [N m] or [N]."""
+        mode = self._settings.mode
+        if mode is Mode.FEEDFORWARD:
+            return self.feedforward(q, qd, desired)
+        if mode is Mode.COMPUTED_TORQUE:
+            return self.computed_torque(q, qd, desired)
+        return self.gravity_compensation(q, qd)
+
+    def gravity_compensation(self, q: Floats, qd: Floats) -> Floats:
+        """Return g(q) - D qd."""
+        np.multiply(self._settings.damping, qd, out=self._feedback)
+        np.negative(self._feedback, out=self._feedback)
+        torque = self._dynamics.gravity(q, self._torque)
+        torque += self._feedback
+        return torque
+
+    def feedforward(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
+        """Return RNEA(q_d, qd_d, qdd_d) + friction(qd_d) + Kp e + Kd ed."""
+        feedback = self._correction(q, qd, desired)
+        torque = self.model_torque(desired)
+        torque += feedback
+        return torque
+
+    def computed_torque(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
+        """Return RNEA(q, qd, qdd_d + Kp e + Kd ed) + friction(qd_d)."""
+        acceleration = self._correction(q, qd, desired)
+        acceleration += desired[2]
+        torque = self._dynamics.rnea(q, qd, acceleration, self._torque)
+        self._add_friction(desired[1], torque)
+        return torque
+
+    def model_torque(self, desired: Floats) -> Floats:
+        """Return what the model asks for along the desired motion, without feedback."""
+        terms = self._settings.feedforward_terms
+        if terms is Terms.FULL or self._settings.mode is Mode.COMPUTED_TORQUE:
+            torque = self._dynamics.rnea(desired[0], desired[1], desired[2], self._torque)
+            self._add_friction(desired[1], torque)
+            return torque
+        if terms is Terms.GRAVITY:
+            return self._dynamics.gravity(desired[0], self._torque)
+        self._torque[:] = 0.0
+        return self._torque
+
+    def gravity_hold(self, q: Floats, qd: Floats, damping: float) -> Floats:
+        """Return g(q) - damping * D qd: what holds the arm without asking it to be anywhere."""
+        torque = self._dynamics.gravity(q, self._torque)
+        torque -= damping * self._settings.damping * qd
+        return torque
+
+    def _correction(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
+        """Return Kp e + Kd ed."""
+        feedback, work = self._feedback, self._work
+        np.subtract(desired[0], q, out=feedback)
+        np.multiply(feedback, self._settings.p, out=feedback)
+        np.subtract(desired[1], qd, out=work)
+        np.multiply(work, self._settings.d, out=work)
+        feedback += work
+        return feedback
+
+    def _add_friction(self, velocity: Floats, torque: Floats) -> None:
+        """Add the friction at a velocity, Coulomb's smoothed by a hyperbolic tangent.
+
+        The velocity is the desired one: friction cannot be over-compensated into a limit cycle.
+        """
+        if not self._has_friction:
+            return
+        work = self._work
+        np.divide(velocity, self._settings.friction_velocity, out=work)
+        np.tanh(work, out=work)
+        work *= self._settings.coulomb
+        torque += work
+        np.multiply(self._settings.viscous, velocity, out=work)
+        torque += work

@@ -1,0 +1,299 @@
+"""Motions: piecewise polynomials of time, of degree five in position and one in extra effort."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+BLEND_SPEED = 0.25  # share of the velocity limit that removing an offset of the desired may take
+
+
+@dataclass(frozen=True)
+class Knot:
+    """What a motion asks for at one instant; arrays are (n,) in joint order, or (K, n) for several.
+
+    Attributes:
+        position: [rad] or [m].
+        velocity: [rad/s] or [m/s].
+        acceleration: [rad/s^2] or [m/s^2].
+        effort: Feedforward effort in addition to the model's [N m] or [N].
+    """
+
+    position: Floats
+    velocity: Floats
+    acceleration: Floats
+    effort: Floats
+
+    @classmethod
+    def rest(cls, position: Floats) -> Knot:
+        """Return the knot that stands still at a position."""
+        zero = np.zeros_like(position)
+        return cls(position, zero, zero, zero)
+
+    def at(self, selection: int | slice | NDArray[np.bool_]) -> Knot:
+        """Return some of several knots."""
+        return Knot(
+            self.position[selection],
+            self.velocity[selection],
+            self.acceleration[selection],
+            self.effort[selection],
+        )
+
+    def is_rest(self) -> bool:
+        """Tell whether velocity and acceleration are exactly zero."""
+        return not (self.velocity.any() or self.acceleration.any())
+
+    def minus(self, other: Knot) -> Knot:
+        """Return the difference of two knots, field by field."""
+        return Knot(
+            self.position - other.position,
+            self.velocity - other.velocity,
+            self.acceleration - other.acceleration,
+            self.effort - other.effort,
+        )
+
+
+class Motion:
+    """A motion in joint space, defined for all times.
+
+    Piece k holds from ``times[k]`` until ``times[k + 1]``, the last for ever, the first also before
+    its time. Positions are polynomials in the time since the piece's start. A correction, if
+    any, is one more polynomial added for the first ``correction_duration`` seconds: it leads from
+    what was asked for before into this motion and ends in zero with zero slope and curvature.
+    """
+
+    def __init__(
+        self,
+        times: list[float],
+        coefficients: Floats,
+        effort: Floats | None = None,
+        settled: bool = True,
+    ) -> None:
+        """Take the pieces over.
+
+        Args:
+            times: K increasing start times [s].
+            coefficients: (K, 6, n) coefficients of increasing power [rad/s^k] or [m/s^k].
+            effort: (K, 2, n) coefficients of the extra effort; None for none.
+            settled: True if the last piece is a constant position.
+        """
+        self.times = times
+        self.n = coefficients.shape[2]
+        self.end = times[-1] if settled else float("inf")
+        self.coefficients = coefficients
+        self._effort = effort
+        self._correction: Floats | None = None
+        self._correction_effort: Floats | None = None
+        self._correction_start = 0.0
+        self._correction_duration = 0.0
+        self._basis = np.zeros((3, 6))
+        self._basis[0, 0] = self._basis[1, 1] = 1.0
+        self._basis[2, 2] = 2.0
+        self._no_effort = np.zeros(self.n)
+
+    @classmethod
+    def hold(cls, position: Floats, effort: Floats | None = None) -> Motion:
+        """Return the motion that stays at a position (n,) [rad] or [m] with a constant effort."""
+        coefficients = np.zeros((1, 6, len(position)))
+        coefficients[0, 0] = position
+        if effort is None:
+            return cls([0.0], coefficients)
+        return cls([0.0], coefficients, np.stack([effort, np.zeros_like(effort)])[None])
+
+    @classmethod
+    def stop(
+        cls, time: float, start: Knot, duration: float, lower: Floats, upper: Floats
+    ) -> Motion:
+        """Return the motion that comes to rest from a moving state, within the position limits.
+
+        Position, velocity and acceleration are continuous; the last two end at zero.
+
+        Args:
+            time: Time of ``start`` [s].
+            start: State to begin with; its effort fades out meanwhile.
+            duration: Time to come to rest [s].
+            lower: Lower position limits (n,).
+            upper: Upper position limits (n,).
+        """
+        target = stopping_position(start, duration, lower, upper)
+        motion = cls.hold(target)
+        motion.lead_in(time, start.minus(Knot.rest(target)), duration)
+        return motion
+
+    @classmethod
+    def extrapolate(cls, time: float, start: Knot) -> Motion:
+        """Return the motion of constant acceleration and effort through a knot, without an end."""
+        coefficients = np.zeros((1, 6, len(start.position)))
+        coefficients[0, 0] = start.position
+        coefficients[0, 1] = start.velocity
+        coefficients[0, 2] = start.acceleration / 2.0
+        effort = np.stack([start.effort, np.zeros_like(start.effort)])[None]
+        settled = start.is_rest()
+        return cls([time], coefficients, effort if start.effort.any() else None, settled)
+
+    def lead_in(self, time: float, offset: Knot, duration: float) -> None:
+        """Add the correction that fades an offset out.
+
+        Args:
+            time: When the correction begins [s].
+            offset: What is asked for at ``time`` minus what this motion asks for without it.
+            duration: Time until nothing of it is left [s], > 0.
+        """
+        zero = Knot.rest(np.zeros(self.n))
+        self._correction = quintic(offset, zero, duration)
+        self._correction_start = time
+        self._correction_duration = duration
+        self._correction_effort = None
+        if offset.effort.any():
+            self._correction_effort = linear(offset.effort, zero.effort, duration)
+        self.end = max(self.end, time + duration)
+
+    def finished(self, time: float) -> bool:
+        """Tell whether the motion has come to its final position."""
+        return time >= self.end
+
+    def sample(self, time: float, out: Floats) -> Floats:
+        """Evaluate position, velocity and acceleration.
+
+        Args:
+            time: [s].
+            out: (3, n), overwritten.
+
+        Returns:
+            ``out``.
+        """
+        piece = max(bisect_right(self.times, time) - 1, 0)
+        np.dot(self._powers(max(time - self.times[piece], 0.0)), self.coefficients[piece], out=out)
+        since = time - self._correction_start
+        if self._correction is not None and since < self._correction_duration:
+            out += self._powers(max(since, 0.0)) @ self._correction
+        return out
+
+    def effort(self, time: float) -> Floats:
+        """Return the extra feedforward effort (n,) [N m] or [N]; the caller must not modify it."""
+        effort = self._no_effort
+        if self._effort is not None:
+            piece = max(bisect_right(self.times, time) - 1, 0)
+            since = max(time - self.times[piece], 0.0)
+            effort = self._effort[piece, 0] + since * self._effort[piece, 1]
+        since = time - self._correction_start
+        if self._correction_effort is not None and since < self._correction_duration:
+            since = max(since, 0.0)
+            effort = effort + self._correction_effort[0] + since * self._correction_effort[1]
+        return effort
+
+    @property
+    def has_effort(self) -> bool:
+        """Tell whether the motion asks for any extra effort."""
+        return self._effort is not None or self._correction_effort is not None
+
+    def knot(self, time: float) -> Knot:
+        """Return everything the motion asks for at a time, in arrays of its own."""
+        position, velocity, acceleration = self.sample(time, np.empty((3, self.n)))
+        return Knot(position, velocity, acceleration, self.effort(time).copy())
+
+    def _powers(self, t: float) -> Floats:
+        """Return the (3, 6) matrix that turns coefficients into value, slope and curvature."""
+        basis = self._basis
+        t2 = t * t
+        t3 = t2 * t
+        t4 = t2 * t2
+        basis[0, 1] = t
+        basis[0, 2] = t2
+        basis[0, 3] = t3
+        basis[0, 4] = t4
+        basis[0, 5] = t4 * t
+        basis[1, 2] = 2.0 * t
+        basis[1, 3] = 3.0 * t2
+        basis[1, 4] = 4.0 * t3
+        basis[1, 5] = 5.0 * t4
+        basis[2, 3] = 6.0 * t
+        basis[2, 4] = 12.0 * t2
+        basis[2, 5] = 20.0 * t3
+        return basis
+
+
+def linear(start: Floats, end: Floats, duration: float | Floats) -> Floats:
+    """Return (..., 2, n) coefficients of the line between two values.
+
+    Args:
+        start: (..., n).
+        end: (..., n).
+        duration: [s] > 0, a number or (..., 1); likewise below.
+    """
+    return np.stack([start, (end - start) / duration], axis=-2)
+
+
+def straight(start: Knot, end: Knot, duration: float | Floats) -> Floats:
+    """Return (..., 6, n) coefficients of the straight line between two positions."""
+    line = linear(start.position, end.position, duration)
+    return np.concatenate([line, np.zeros((*line.shape[:-2], 4, line.shape[-1]))], axis=-2)
+
+
+def cubic(start: Knot, end: Knot, duration: float | Floats) -> Floats:
+    """Return (..., 6, n) coefficients of the cubic with both ends' position and velocity."""
+    way = end.position - start.position - start.velocity * duration
+    gain = (end.velocity - start.velocity) * duration
+    zero = np.zeros_like(way)
+    rows = [
+        start.position,
+        start.velocity,
+        (3.0 * way - gain) / duration**2,
+        (gain - 2.0 * way) / duration**3,
+        zero,
+        zero,
+    ]
+    return np.stack(rows, axis=-2)
+
+
+def quintic(start: Knot, end: Knot, duration: float | Floats) -> Floats:
+    """Return (..., 6, n) coefficients of the quintic with both ends' acceleration as well."""
+    half = start.acceleration / 2.0
+    way = end.position - start.position - (start.velocity + half * duration) * duration
+    gain = (end.velocity - start.velocity - start.acceleration * duration) * duration
+    bend = (end.acceleration - start.acceleration) * (duration**2 / 2.0)
+    rows = [
+        start.position,
+        start.velocity,
+        half,
+        (10.0 * way - 4.0 * gain + bend) / duration**3,
+        (-15.0 * way + 7.0 * gain - 2.0 * bend) / duration**4,
+        (6.0 * way - 3.0 * gain + bend) / duration**5,
+    ]
+    return np.stack(rows, axis=-2)
+
+
+def stopping_position(start: Knot, duration: float, lower: Floats, upper: Floats) -> Floats:
+    """Return where a stop ends (n,): the way of a velocity that falls to zero as a cubic.
+
+    An arm that already stands beyond a position limit stays there; a stop does not pull it back.
+
+    Args:
+        start: State to stop from.
+        duration: Time to come to rest [s].
+        lower: Lower position limits (n,).
+        upper: Upper position limits (n,).
+    """
+    way = start.velocity * (duration / 2.0) + start.acceleration * (duration**2 / 12.0)
+    nearest, farthest = np.minimum(lower, start.position), np.maximum(upper, start.position)
+    return np.clip(start.position + way, nearest, farthest)
+
+
+def lead_in_duration(offset: Knot, velocity_limit: Floats, minimum: float) -> float:
+    """Return how long the correction of an offset takes [s].
+
+    The correction alone stays below ``BLEND_SPEED`` of the velocity limits: a quintic from rest to
+    rest peaks at 15/8 of its mean velocity.
+
+    Args:
+        offset: Offset to be faded out.
+        velocity_limit: (n,), infinite where there is none.
+        minimum: Shortest duration [s].
+    """
+    needed = 1.875 * np.abs(offset.position) / (BLEND_SPEED * velocity_limit)
+    return max(minimum, float(needed.max(initial=0.0)))

@@ -1,0 +1,141 @@
+"""Everything about the controller that may change while it runs, as one checked set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Choice(str, Enum):
+    """A word that is one of a few (enum.StrEnum, which Python 3.10 does not have)."""
+
+    def __str__(self) -> str:
+        """Return the word."""
+        return self.value
+
+
+class Mode(Choice):
+    """The control law."""
+
+    GRAVITY_COMPENSATION = "gravity_compensation"
+    FEEDFORWARD = "feedforward"
+    COMPUTED_TORQUE = "computed_torque"
+
+
+class Terms(Choice):
+    """What the feedforward law takes from the model."""
+
+    NONE = "none"
+    GRAVITY = "gravity"
+    FULL = "full"
+
+
+class UpdateOn(Choice):
+    """What triggers a command."""
+
+    STATE = "state"
+    TIMER = "timer"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the controller; arrays are (n,) in joint order, all finite unless said otherwise.
+
+    Attributes:
+        p: Position gains [N m/rad] or [N/m]; in computed torque [1/s^2].
+        d: Velocity gains [N m s/rad] or [N s/m]; in computed torque [1/s].
+        damping: Damping of gravity compensation and of the gravity hold [N m s/rad] or [N s/m].
+        coulomb: Coulomb friction that is compensated [N m] or [N].
+        viscous: Viscous friction that is compensated [N m s/rad] or [N s/m].
+        effort_limit: Largest effort in all [N m] or [N], inf where there is none.
+        torque_rate: Largest change of a command per second [N m/s] or [N/s].
+        mode: The control law.
+        feedforward_terms: What mode feedforward takes from the model.
+        update_on: What triggers a command.
+        rate: Frequency of commands with ``update_on: timer`` [Hz].
+        hardware_adds_gravity: The drives add g(q) to the command by themselves.
+        start_from_measured_effort: Begin with the effort in the joint state, if it has any.
+        friction_velocity: Reference velocity at which 76 % of Coulomb friction are compensated.
+        blend_time: How long a change of law, gains or source of the reference is faded [s].
+        decay_time: How long the decay to gravity hold takes [s].
+        stop_time: How long a stop takes [s].
+        state_timeout: Age of the last joint state at which it is stale [s].
+        reference_timeout: Age of the last streamed set-point at which the arm is stopped [s].
+        give_up_after: How long the gravity hold is published before silence [s].
+        start_tolerance: How far from the arm a trajectory or set-point may begin [rad] or [m].
+        jump_tolerance: How far a joint may seem to jump, on top of twice its velocity limit.
+        velocity_cutoff: Corner frequency of the estimate where states have no velocity [Hz].
+        allow_moving_end: Accept trajectories whose last point has velocity.
+    """
+
+    p: Floats
+    d: Floats
+    damping: Floats
+    coulomb: Floats
+    viscous: Floats
+    effort_limit: Floats
+    torque_rate: Floats
+    mode: Mode = Mode.FEEDFORWARD
+    feedforward_terms: Terms = Terms.FULL
+    update_on: UpdateOn = UpdateOn.STATE
+    rate: float = 1000.0
+    hardware_adds_gravity: bool = False
+    start_from_measured_effort: bool = True
+    friction_velocity: float = 0.02
+    blend_time: float = 0.2
+    decay_time: float = 0.2
+    stop_time: float = 0.25
+    state_timeout: float = 0.1
+    reference_timeout: float = 0.1
+    give_up_after: float = 1.0
+    start_tolerance: float = 0.2
+    jump_tolerance: float = 0.1
+    velocity_cutoff: float = 30.0
+    allow_moving_end: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            ValueError: With the name of the setting, what was found and what is expected.
+        """
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                require_array(field.name, value, self.p.shape)
+            elif isinstance(value, float):
+                require_positive(field.name, value)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.p)
+
+    @property
+    def period(self) -> float:
+        """Time between two calls of the controller's ``update`` [s]."""
+        return 1.0 / self.rate if self.update_on is UpdateOn.TIMER else WATCHDOG_PERIOD
+
+
+WATCHDOG_PERIOD = 0.01  # [s] between two looks at the age of the joint state
+MAY_BE_ZERO = ("blend_time", "give_up_after")
+
+
+def require_array(name: str, value: Floats, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless ``value`` has a shape and no element below zero or NaN."""
+    if value.shape != shape:
+        raise ValueError(f"{name} has shape {value.shape}, expected {shape}")
+    if not (value >= 0.0).all():
+        raise ValueError(f"{name} is {value}, expected nothing below 0")
+
+
+def require_positive(name: str, value: float) -> None:
+    """Raise ValueError unless ``value`` is finite and positive, or zero where that makes sense."""
+    zero = name in MAY_BE_ZERO and value == 0.0
+    if not (np.isfinite(value) and value > 0.0) and not zero:
+        raise ValueError(f"{name} is {value}, expected {'>=' if name in MAY_BE_ZERO else '>'} 0")

@@ -1,0 +1,133 @@
+"""Which joint states are believed, and how much time passes between two of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import exp, inf, isfinite, pi
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+CLOCK_JUMP = 0.5  # [s] a stamp that differs by more from the last one belongs to another clock
+FALLBACK_SPEED = 20.0  # [rad/s] or [m/s] believed where the robot description gives no limit
+
+NOT_FINITE = "not finite"
+NOT_NEWER = "stamp not newer than the last"
+JUMP = "position jumped"
+
+
+class StateGate:
+    """Judges joint states one by one and keeps the last good one.
+
+    Time between two states is the difference of their stamps where both have one, so that what the
+    controller does depends neither on transport delays nor on how fast a simulation runs. Where
+    stamps are missing (0) or jump to another time, it is the steady time between their arrivals.
+
+    Attributes:
+        q: Position of the last good state (n,).
+        qd: Its velocity, or the estimate of it (n,).
+        time: The controller's time: sum of all times between good states [s].
+        dt: Time between the last two good states [s]; 0 after ``forget``.
+        received: Steady time at which the last good state arrived [s], -inf before the first.
+        accepted: Number of good states.
+        refused: Number of refused states by reason.
+    """
+
+    def __init__(self, velocity_limit: Floats) -> None:
+        """Begin without a state.
+
+        Args:
+            velocity_limit: (n,) [rad/s] or [m/s], infinite where there is none.
+        """
+        n = len(velocity_limit)
+        self.q = np.zeros(n)
+        self.qd = np.zeros(n)
+        self.time = 0.0
+        self.dt = 0.0
+        self.received = -inf
+        self.accepted = 0
+        self.refused: Counter[str] = Counter()
+        self._fresh = True  # the next state follows on nothing
+        self._stamp = 0.0
+        speed = np.where(np.isfinite(velocity_limit), velocity_limit, FALLBACK_SPEED)
+        self._plausible_speed = 2.0 * speed
+        self._ones = np.ones(n)
+        self._step = np.zeros(n)
+        self._reach = np.zeros(n)
+
+    def forget(self) -> None:
+        """Take the next finite state whatever it is: too much time has passed since the last."""
+        self._fresh = True
+
+    def accept(
+        self,
+        now: float,
+        stamp: float,
+        q: Floats,
+        qd: Floats | None,
+        jump_tolerance: float,
+        velocity_cutoff: float,
+    ) -> bool:
+        """Judge one state and take it over if it is good.
+
+        Args:
+            now: Steady time [s].
+            stamp: Its stamp [s], 0 for none.
+            q: Position (n,).
+            qd: Velocity (n,); None to have it estimated by filtered differences of the position.
+            jump_tolerance: Step in position that is believed at any rate [rad] or [m].
+            velocity_cutoff: Corner frequency of that first-order filter [Hz].
+
+        Returns:
+            Whether it is good.
+        """
+        dt = self._elapsed(now, stamp)
+        reason = self._fault(now, dt, q, qd, jump_tolerance)
+        if reason is not None:
+            self.refused[reason] += 1
+            return False
+        if qd is not None:
+            self.qd[:] = qd
+        elif self._fresh:
+            self.qd[:] = 0.0
+        else:  # _fault has left the step in position in _step
+            weight = 1.0 - exp(-2.0 * pi * velocity_cutoff * dt)
+            self.qd += weight * (self._step / dt - self.qd)
+        self.q[:] = q
+        self.dt = 0.0 if self._fresh else dt
+        self.time += self.dt
+        self.received = now
+        self._stamp = stamp
+        self._fresh = False
+        self.accepted += 1
+        return True
+
+    def _elapsed(self, now: float, stamp: float) -> float:
+        """Return the time since the last good state [s]; not positive if this one is older."""
+        if stamp > 0.0 and self._stamp > 0.0:
+            dt = stamp - self._stamp
+            if -CLOCK_JUMP < dt < CLOCK_JUMP:
+                return dt
+        return max(now - self.received, 1e-6)
+
+    def _fault(
+        self, now: float, dt: float, q: Floats, qd: Floats | None, jump_tolerance: float
+    ) -> str | None:
+        """Return why a state is not believed, or None."""
+        # A dot product is finite only if every element is.
+        if not isfinite(self._ones.dot(q)) or (qd is not None and not isfinite(self._ones.dot(qd))):
+            return NOT_FINITE
+        if self._fresh:
+            return None
+        if dt <= 0.0:
+            return NOT_NEWER
+        step, reach = self._step, self._reach
+        np.multiply(self._plausible_speed, max(dt, now - self.received), out=reach)
+        reach += jump_tolerance
+        np.subtract(q, self.q, out=step)
+        np.divide(step, reach, out=reach)
+        if reach.dot(reach) > 1.0 and np.abs(reach).max() > 1.0:
+            return JUMP
+        return None

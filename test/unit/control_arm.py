@@ -1,0 +1,110 @@
+"""A two-joint arm under gravity, and a controller around it, for the tests of the control logic."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import urdf_text
+
+import featherstone_ros as fr
+from featherstone_ros.control.feedforward import TorqueController
+from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.trajectory import JointSpace
+
+NAMES = ("shoulder", "elbow")
+LIMITS = '<limit lower="-2.9" upper="2.9" velocity="3" effort="20"/>'
+URDF = urdf_text.chain(*NAMES, axis="0 1 0", inside=LIMITS)
+Q = np.array([0.6, 0.5])  # both joints under load
+PERIOD = 0.001
+
+
+def model() -> fr.Model:
+    return fr.Model.from_urdf(URDF)
+
+
+def space() -> JointSpace:
+    arm = model()
+    return JointSpace(arm.joint_names, arm.lower, arm.upper, arm.velocity_limit)
+
+
+def settings(**changes: Any) -> Settings:
+    zero = np.zeros(2)
+    base = Settings(
+        p=np.array([100.0, 20.0]),
+        d=np.array([10.0, 1.0]),
+        damping=np.array([0.5, 0.2]),
+        coulomb=zero,
+        viscous=zero,
+        effort_limit=np.full(2, 20.0),
+        torque_rate=np.full(2, 200.0),
+    )
+    return replace(base, **changes)
+
+
+class Bench:
+    """A controller with a simulated arm, a clock, and a record of every command."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.model = model()
+        self.arm = fr.Simulator(self.model, PERIOD)
+        self.arm.reset(Q)
+        self.settings = settings(**changes)
+        self.notes: list[str] = []
+        self.controller = TorqueController(
+            space(), fr.Dynamics(self.model), self.settings, self.notes.append
+        )
+        self.now = 100.0
+        self.stamp = 50.0
+        self.commands: list[tuple[float, np.ndarray]] = []
+        self.positions: list[np.ndarray] = []
+        self.effort: np.ndarray | None = None
+
+    def configure(self, **changes: Any) -> None:
+        self.settings = replace(self.settings, **changes)
+        self.controller.configure(self.settings)
+
+    def gravity(self) -> np.ndarray:
+        return fr.Dynamics(self.model).gravity(self.arm.q)
+
+    def state(self) -> np.ndarray | None:
+        """Give the controller the arm's state; record what it answers."""
+        command = self.controller.accept_state(
+            self.now, self.arm.q, self.arm.qd, self.effort, self.stamp
+        )
+        self._record(command)
+        return command
+
+    def update(self) -> np.ndarray | None:
+        """Call the timer."""
+        command = self.controller.update(self.now)
+        self._record(command)
+        return command
+
+    def _record(self, command: np.ndarray | None) -> None:
+        if command is not None:
+            self.commands.append((self.now, command.copy()))
+
+    def run(self, duration: float, states: bool = True, timer: bool = True) -> "Bench":
+        """Let time pass: the arm moves under the last command, with or without states and timer."""
+        for i in range(round(duration / PERIOD)):
+            self.now += PERIOD
+            self.stamp += PERIOD
+            self.arm.step(self.commands[-1][1] if self.commands else self.gravity())
+            if states:
+                self.state()
+            if timer and i % 10 == 9:
+                self.update()
+            self.positions.append(self.arm.q)
+        return self
+
+    def start(self) -> "Bench":
+        """Activate and run until the first fade is over."""
+        self.controller.activate(self.now)
+        return self.run(0.3)
+
+    def largest_rate(self) -> float:
+        """Largest change of a command over what the rate limit allows for it, 1 at most."""
+        times = np.array([time for time, _ in self.commands])
+        commands = np.array([command for _, command in self.commands])
+        allowed = np.clip(np.diff(times), PERIOD, 0.01)[:, None] * self.settings.torque_rate
+        return float((np.abs(np.diff(commands, axis=0)) / allowed).max())

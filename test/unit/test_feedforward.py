@@ -1,0 +1,531 @@
+"""The torque controller as a whole, on a simulated arm: every path, without a step in torque."""
+
+import numpy as np
+import pytest
+from control_arm import NAMES, PERIOD, Bench, Q, model
+from numpy.testing import assert_allclose
+
+import featherstone_ros as fr
+from featherstone_ros.control.feedforward import Following, Phase
+from featherstone_ros.control.settings import Mode, Terms, UpdateOn
+from featherstone_ros.control.trajectory import Point, TrajectoryError
+
+GOAL = Q + np.array([0.8, -1.0])
+FAST = [
+    Point(0.0, Q, [0.0, 0.0], [0.0, 0.0]),
+    Point(0.6, GOAL, [0.0, 0.0], [0.0, 0.0]),
+    Point(1.2, Q, [0.0, 0.0], [0.0, 0.0]),
+]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench().start()
+
+
+def follow(bench: Bench) -> None:
+    bench.controller.set_trajectory(NAMES, FAST)
+
+
+# Start
+
+
+def test_nothing_is_commanded_before_activation():
+    bench = Bench().run(0.1)
+    assert not bench.commands
+
+
+def test_first_command_is_gravity_where_effort_is_unknown():
+    bench = Bench()
+    bench.controller.activate(bench.now)
+    assert_allclose(bench.state(), bench.gravity())
+
+
+def test_first_command_continues_what_the_drives_apply():
+    bench = Bench()
+    bench.effort = bench.gravity() + np.array([1.5, -0.5])
+    bench.controller.activate(bench.now)
+    assert_allclose(bench.state(), bench.effort)
+    bench.effort = None
+    bench.run(0.5)
+    assert bench.largest_rate() <= 1.0
+    assert_allclose(bench.commands[-1][1], bench.gravity(), atol=0.05)
+
+
+@pytest.mark.parametrize("effort", [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0]])
+def test_first_command_is_gravity_where_effort_says_nothing(effort):
+    bench = Bench()
+    bench.effort = np.array(effort)
+    bench.controller.activate(bench.now)
+    assert_allclose(bench.state(), bench.gravity())
+
+
+def test_measured_effort_can_be_ignored():
+    bench = Bench(start_from_measured_effort=False)
+    bench.effort = np.array([1.0, 1.0])
+    bench.controller.activate(bench.now)
+    assert_allclose(bench.state(), bench.gravity())
+
+
+def test_first_command_is_zero_where_the_drives_add_gravity():
+    bench = Bench(hardware_adds_gravity=True)
+    bench.effort = bench.gravity()
+    bench.controller.activate(bench.now)
+    assert_allclose(bench.state(), 0.0)
+
+
+def test_start_of_a_moving_arm_brings_it_to_rest():
+    bench = Bench()
+    bench.arm.reset(Q, [1.0, -1.5])
+    bench.start().run(0.3)
+    assert bench.largest_rate() <= 1.0
+    assert_allclose(bench.arm.qd, 0.0, atol=5e-3)
+    assert np.abs(bench.arm.q - Q).max() < 0.3
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_arm_at_rest_stays_where_it_is(mode):
+    bench = Bench(mode=mode).start().run(0.5)
+    assert_allclose(bench.arm.q, Q, atol=1e-6)
+
+
+# Following
+
+
+def test_feedforward_tracks_a_fast_trajectory(bench):
+    follow(bench)
+    begin = len(bench.positions)
+    bench.run(1.3)
+    motion = bench.controller._motion
+    times = bench.controller.gate.time - PERIOD * np.arange(1299, -1, -1)
+    desired = np.array([motion.knot(t).position for t in times])
+    error = desired - np.array(bench.positions[begin:])
+    assert np.abs(np.gradient(desired, PERIOD, axis=0)).max() > 2.5  # of 3 rad/s
+    assert np.sqrt((error**2).mean(axis=0)).max() < 1e-3
+    assert bench.largest_rate() < 0.7
+    assert bench.controller.following is Following.HOLD
+
+
+def test_feedforward_terms_order_the_tracking_errors():
+    def error(terms: Terms) -> float:
+        bench = Bench(feedforward_terms=terms).start()
+        follow(bench)
+        worst = 0.0
+        for _ in range(130):
+            bench.run(0.01)
+            worst = max(worst, np.abs(bench.controller.desired().position_error).max())
+        return worst
+
+    errors = [error(terms) for terms in (Terms.NONE, Terms.GRAVITY, Terms.FULL)]
+    assert errors[0] > errors[1] > 20 * errors[2]
+
+
+def test_computed_torque_removes_an_initial_error():
+    bench = Bench(mode=Mode.COMPUTED_TORQUE, p=np.full(2, 400.0), d=np.full(2, 40.0)).start()
+    bench.arm.reset(Q + 0.05)
+    bench.run(1.0)
+    assert_allclose(bench.arm.q, Q, atol=2e-3)
+
+
+def test_hold_comes_to_rest_soon(bench):
+    follow(bench)
+    bench.run(0.3)
+    there = bench.arm.q
+    bench.controller.hold()
+    bench.run(0.5)
+    assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
+    assert np.abs(bench.arm.q - there).max() < 0.3 * 0.25 * 3.0 + 0.2
+    assert bench.largest_rate() <= 1.0
+    assert bench.controller.following is Following.HOLD
+
+
+def test_trajectory_is_replaced_while_it_runs(bench):
+    follow(bench)
+    bench.run(0.3)
+    before = bench.controller._motion.knot(bench.controller.gate.time)
+    bench.controller.set_trajectory(NAMES, [Point(1.0, Q, [0.0, 0.0])])
+    bench.run(PERIOD)
+    after = bench.controller.desired()
+    assert_allclose(after.position, before.position + PERIOD * before.velocity, atol=1e-4)
+    assert_allclose(after.velocity, before.velocity, atol=0.05)
+    bench.run(1.5)
+    assert_allclose(bench.arm.q, Q, atol=2e-3)
+    assert bench.largest_rate() <= 1.0
+
+
+def test_future_trajectory_waits_and_the_old_one_goes_on(bench):
+    follow(bench)
+    bench.controller.set_trajectory(NAMES, [Point(1.0, Q, [0.0, 0.0])], delay=0.6)
+    bench.run(0.59)
+    assert_allclose(bench.arm.q, GOAL, atol=5e-3)
+    bench.run(1.1)
+    assert_allclose(bench.arm.q, Q, atol=5e-3)
+
+
+def test_future_trajectory_waits_for_one_that_comes_before_it(bench):
+    bench.controller.set_trajectory(NAMES, [Point(0.5, Q + 0.2)])
+    bench.controller.set_trajectory(NAMES, [Point(1.0, Q + 0.4)], delay=1.0)
+    bench.run(0.9)
+    assert_allclose(bench.controller.desired().position, Q + 0.2)
+    bench.run(0.6)
+    assert_allclose(bench.controller.desired().position, Q + 0.3, atol=1e-3)
+
+
+def test_trajectory_that_starts_earlier_replaces_those_that_wait(bench):
+    bench.controller.set_trajectory(NAMES, [Point(1.0, Q + 0.4)], delay=0.5)
+    bench.controller.set_trajectory(NAMES, [Point(0.5, Q + 0.2)])
+    bench.run(2.0)
+    assert_allclose(bench.controller.desired().position, Q + 0.2)
+
+
+def test_past_trajectory_is_entered_where_it_is_by_now(bench):
+    bench.controller.set_trajectory(NAMES, [Point(0.0, Q), Point(2.0, Q + 0.2)], delay=-1.0)
+    bench.run(0.5)
+    assert_allclose(bench.controller.desired().position, Q + 0.15, atol=2e-3)
+
+
+def test_refused_trajectory_keeps_the_old_one(bench):
+    follow(bench)
+    bench.run(0.3)
+    with pytest.raises(TrajectoryError, match="far from the arm"):
+        bench.controller.set_trajectory(NAMES, [Point(0.0, Q - 1.5)])
+    with pytest.raises(TrajectoryError, match="in the past"):
+        bench.controller.set_trajectory(NAMES, [Point(1.0, Q)], delay=-2.0)
+    bench.run(0.3)
+    assert_allclose(bench.arm.q, GOAL, atol=5e-3)
+
+
+def test_trajectory_effort_is_added_and_held(bench):
+    q = bench.arm.q
+    points = [Point(0.0, q, effort=[0.0, 0.0]), Point(0.5, q, effort=[1.0, 0.0])]
+    bench.controller.set_trajectory(NAMES, points)
+    bench.run(0.5)
+    model_torque = bench.controller.desired().effort
+    extra = bench.commands[-1][1] - model_torque
+    feedback = bench.settings.p * bench.controller.desired().position_error
+    feedback += bench.settings.d * bench.controller.desired().velocity_error
+    assert_allclose(extra - feedback, [1.0, 0.0], atol=0.01)
+    bench.controller.hold()
+    bench.run(0.5)
+    assert bench.largest_rate() < 0.2
+    assert_allclose(bench.commands[-1][1], bench.gravity(), atol=0.02)
+
+
+# Streamed set-points
+
+
+def stream(bench: Bench, duration: float, velocity: float = 0.5, every: int = 10) -> None:
+    begin = bench.controller.desired().position
+    for i in range(round(duration / PERIOD)):
+        if i % every == 0:
+            q = begin + velocity * i * PERIOD
+            bench.controller.set_reference(bench.now, Point(0.0, q, np.full(2, velocity)))
+        bench.run(PERIOD)
+
+
+def test_set_points_are_extrapolated_by_their_velocity(bench):
+    stream(bench, 0.5)
+    assert bench.controller.following is Following.REFERENCE
+    assert_allclose(bench.controller.desired().velocity, 0.5)
+    assert_allclose(bench.controller.desired().position_error, 0.0, atol=2e-3)
+    assert bench.largest_rate() < 1.0
+
+
+def test_end_of_the_stream_stops_the_arm_without_a_step(bench):
+    stream(bench, 0.5)
+    begin = len(bench.commands)
+    bench.run(0.7)
+    assert bench.controller.following is Following.HOLD
+    assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
+    torques = np.array([command for _, command in bench.commands[begin:]])
+    assert np.abs(np.diff(torques, axis=0)).max() < 0.1
+
+
+def test_far_set_point_is_refused(bench):
+    with pytest.raises(TrajectoryError, match=r"joint 'elbow' at 1, desired so far 0.5"):
+        bench.controller.set_reference(bench.now, Point(0.0, [Q[0], 1.0]))
+    assert bench.controller.following is Following.HOLD
+
+
+@pytest.mark.parametrize("positions", [[0.6], [0.6, np.nan], [0.6, 0.5, 0.4], []])
+def test_bad_set_point_is_refused(bench, positions):
+    with pytest.raises(TrajectoryError):
+        bench.controller.set_reference(bench.now, Point(0.0, positions))
+
+
+def test_absurd_set_point_ends_in_a_gravity_hold(bench):
+    bench.controller.set_reference(bench.now, Point(0.0, Q, [1e300, 0.0], [1e308, 0.0]))
+    bench.run(1.0)
+    assert np.isfinite([command for _, command in bench.commands]).all()
+    assert bench.largest_rate() <= 1.0
+    assert bench.controller.phase is Phase.RUNNING
+    assert any("not finite" in note for note in bench.notes)
+
+
+# Changes at run time
+
+
+@pytest.mark.parametrize("old", Mode)
+@pytest.mark.parametrize("new", Mode)
+def test_mode_switch_in_motion_makes_no_step(old, new):
+    bench = Bench(mode=old).start()
+    if old is not Mode.GRAVITY_COMPENSATION:
+        follow(bench)
+    bench.run(0.3)
+    begin = len(bench.commands) - 1
+    bench.configure(mode=new)
+    bench.run(0.3)
+    torques = np.array([command for _, command in bench.commands[begin:]])
+    assert np.abs(np.diff(torques, axis=0)).max() < 0.15  # 0.2 N m is the rate limit
+
+
+def test_tracking_after_gravity_compensation_holds_the_arm_where_it_is(bench):
+    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
+    bench.arm.reset(Q + 0.05, [0.4, 0.4])
+    bench.run(0.5)
+    there = bench.arm.q
+    bench.configure(mode=Mode.FEEDFORWARD)
+    bench.run(0.6)
+    assert np.abs(bench.arm.q - there).max() < 0.15
+    assert_allclose(bench.arm.qd, 0.0, atol=5e-3)
+
+
+def test_gravity_compensation_follows_nothing(bench):
+    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
+    with pytest.raises(TrajectoryError, match="gravity_compensation follows nothing"):
+        follow(bench)
+    with pytest.raises(TrajectoryError):
+        bench.controller.hold()
+
+
+def test_new_gains_make_no_step(bench):
+    bench.arm.reset(Q + 0.02)
+    bench.run(0.05)
+    begin = len(bench.commands) - 1
+    bench.configure(p=np.array([1500.0, 500.0]), d=np.array([40.0, 10.0]))
+    bench.run(0.3)
+    torques = np.array([command for _, command in bench.commands[begin:]])
+    assert np.abs(np.diff(torques, axis=0)).max() < 0.2
+
+
+@pytest.mark.parametrize("transition", [0.0, 0.5])
+def test_payload_is_taken_on_without_a_step(bench, transition):
+    bench.configure(torque_rate=np.full(2, 1e4))
+    loaded = bench.model.with_payload("link2", 1.0, (0.0, 0.0, 0.2))
+    begin = len(bench.commands) - 1
+    bench.controller.change_model(fr.Dynamics(loaded), transition)
+    bench.run(0.001)
+    bench.arm = fr.Simulator(loaded, PERIOD)
+    bench.arm.reset(Q)
+    bench.run(1.0)
+    torques = np.array([command for _, command in bench.commands[begin:]])
+    assert np.abs(np.diff(torques, axis=0)).max() < 0.15
+    assert_allclose(torques[-1], fr.Dynamics(loaded).gravity(bench.arm.q), atol=0.2)
+
+
+def test_hardware_adds_gravity_cannot_change_while_commands_go_out(bench):
+    with pytest.raises(ValueError, match="deactivate first"):
+        bench.configure(hardware_adds_gravity=True)
+
+
+def test_hardware_adds_gravity_subtracts_it():
+    plain, adding = Bench(), Bench(hardware_adds_gravity=True)
+    for bench in (plain, adding):
+        bench.start()
+        follow(bench)
+    for _ in range(300):
+        q, qd = plain.arm.q, plain.arm.qd
+        plain.run(PERIOD)
+        adding.arm.reset(plain.arm.q, plain.arm.qd)
+        adding.now, adding.stamp = plain.now, plain.stamp
+        adding.state()
+    assert q.any() and qd.any()
+    difference = plain.commands[-1][1] - adding.commands[-1][1]
+    assert_allclose(difference, plain.gravity(), atol=0.02)
+
+
+def test_effort_limits_hold_and_what_is_lost_is_told():
+    bench = Bench(effort_limit=np.array([4.0, 1.0])).start()
+    bench.arm.reset(Q + 0.08)
+    bench.run(0.1)
+    assert (np.abs([command for _, command in bench.commands]) <= [4.0, 1.0]).all()
+    assert "feedback cut by" in bench.controller.lost()["shoulder"]
+
+
+# Missing and bad states
+
+
+def test_gap_below_the_timeout_changes_nothing(bench):
+    follow(bench)
+    bench.run(0.2)
+    bench.run(0.05, states=False)
+    bench.run(0.01)
+    assert bench.controller.following is Following.TRAJECTORY
+
+
+def test_long_gap_decays_to_gravity_hold_and_then_to_silence(bench):
+    follow(bench)
+    bench.run(0.3)
+    last_good = fr.Dynamics(bench.model).gravity(bench.controller.gate.q)
+    bench.arm.reset(bench.arm.q)  # a real arm would go on; here it only matters what is commanded
+    bench.run(0.9, states=False)
+    assert bench.controller.phase is Phase.HOLDING
+    assert_allclose(bench.commands[-1][1], last_good)
+    assert bench.largest_rate() <= 1.0
+    bench.run(1.0, states=False)
+    assert bench.controller.phase is Phase.WAITING
+    silent_since = bench.commands[-1][0]
+    assert silent_since < bench.now - 0.5
+    assert any("gravity hold of the last good one" in note for note in bench.notes)
+
+
+def test_recovery_from_a_gap_holds_the_arm_where_it_is_now(bench):
+    follow(bench)
+    bench.run(0.3)
+    bench.run(0.4, states=False)
+    bench.arm.reset(GOAL + 0.3)
+    bench.run(0.5)
+    assert bench.controller.phase is Phase.RUNNING
+    assert bench.controller.following is Following.HOLD
+    assert_allclose(bench.arm.q, GOAL + 0.3, atol=0.1)
+    assert bench.largest_rate() <= 1.0
+
+
+def test_recovery_after_silence_starts_anew(bench):
+    bench.run(2.0, states=False)
+    assert bench.controller.phase is Phase.WAITING
+    bench.effort = bench.gravity() + 0.5
+    assert_allclose(bench.state(), bench.effort)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_states_that_are_not_finite_get_no_answer_and_end_in_gravity_hold(bench, bad):
+    q = bench.arm.q
+    for _ in range(30):
+        bench.now += 0.01
+        assert bench.controller.accept_state(bench.now, np.array([q[0], bad])) is None
+        bench.update()
+    assert bench.controller.phase is Phase.HOLDING
+    assert np.isfinite([command for _, command in bench.commands]).all()
+
+
+def test_second_publisher_elsewhere_is_not_believed(bench):
+    elsewhere = np.array([-1.0, 1.0])
+    for _ in range(300):
+        bench.run(PERIOD)
+        assert bench.controller.accept_state(bench.now, elsewhere, np.zeros(2)) is None
+    assert_allclose(bench.arm.q, Q, atol=1e-3)
+    assert bench.controller.gate.refused["position jumped"] == 300
+    assert bench.controller.phase is Phase.RUNNING
+
+
+def test_arm_that_was_moved_elsewhere_is_believed_after_the_timeout(bench):
+    bench.arm.reset(Q - 0.7)
+    bench.run(0.5)
+    assert bench.controller.phase is Phase.RUNNING
+    assert_allclose(bench.arm.qd, 0.0, atol=0.1)
+    assert np.abs(bench.arm.q - (Q - 0.7)).max() < 0.4  # it fell while nobody knew where it was
+    assert bench.largest_rate() <= 1.0
+
+
+def test_stall_of_the_process_is_not_a_gap(bench):
+    bench.now += 0.5
+    assert bench.update() is None
+    bench.stamp += PERIOD
+    assert bench.state() is not None
+    assert bench.controller.phase is Phase.RUNNING
+    assert not bench.notes
+
+
+def test_clock_jumps_do_not_disturb_a_trajectory(bench):
+    follow(bench)
+    bench.run(0.2)
+    bench.stamp = 1.7e9
+    bench.run(0.2)
+    bench.stamp = 3.0
+    bench.run(0.2)
+    assert_allclose(bench.arm.q, GOAL, atol=5e-3)
+
+
+def test_states_without_velocity_are_enough():
+    bench = Bench()
+    bench.controller.activate(bench.now)
+    for _ in range(1500):
+        bench.now += PERIOD
+        bench._record(bench.controller.accept_state(bench.now, bench.arm.q))
+        bench.arm.step(bench.commands[-1][1])
+        if bench.controller.gate.accepted == 300:
+            follow(bench)
+    assert_allclose(bench.arm.q, bench.controller._motion.knot(1e9).position, atol=0.01)
+
+
+# Deactivation
+
+
+def test_deactivation_decays_to_damped_gravity_hold_then_silence(bench):
+    follow(bench)
+    bench.run(0.3)
+    bench.controller.deactivate(bench.now)
+    bench.run(0.9)
+    damping = bench.settings.damping * bench.controller.gate.qd
+    hold = fr.Dynamics(bench.model).gravity(bench.controller.gate.q) - damping
+    assert_allclose(bench.commands[-1][1], hold)
+    assert bench.largest_rate() <= 1.0
+    bench.run(0.3)
+    assert bench.controller.phase is Phase.INACTIVE
+    assert bench.commands[-1][0] < bench.now - 0.1
+
+
+def test_activation_during_the_hold_goes_on_from_the_last_command(bench):
+    follow(bench)
+    bench.run(0.3)
+    bench.controller.deactivate(bench.now)
+    bench.run(0.05)
+    bench.controller.activate(bench.now)
+    bench.run(0.5)
+    assert bench.controller.phase is Phase.RUNNING
+    assert bench.largest_rate() <= 1.0
+
+
+# Timer
+
+
+def test_timer_commands_at_its_own_rate():
+    soft = {"p": np.array([50.0, 5.0]), "d": np.array([8.0, 0.5])}
+    bench = Bench(update_on=UpdateOn.TIMER, rate=100.0, **soft).start()
+    times = np.array([time for time, _ in bench.commands])
+    assert_allclose(np.diff(times), 0.01)
+    follow(bench)
+    bench.run(1.4)
+    assert_allclose(bench.arm.q, Q, atol=0.05)
+
+
+def test_timer_stops_with_the_states():
+    bench = Bench(update_on=UpdateOn.TIMER, rate=100.0).start()
+    bench.run(0.5, states=False)
+    assert bench.controller.phase is Phase.HOLDING
+    bench.run(1.0, states=False)
+    assert bench.controller.phase is Phase.WAITING
+
+
+# Requests before there is anything to be changed
+
+
+def test_requests_are_refused_while_not_running():
+    bench = Bench()
+    for request in (
+        bench.controller.hold,
+        lambda: follow(bench),
+        lambda: bench.controller.set_reference(bench.now, Point(0.0, Q)),
+    ):
+        with pytest.raises(TrajectoryError, match="not running: inactive"):
+            request()
+    assert bench.controller.desired() is None
+
+
+def test_model_can_be_changed_before_activation():
+    bench = Bench()
+    moon = model().with_gravity((0.0, 0.0, -1.62))
+    bench.controller.change_model(fr.Dynamics(moon), 1.0)
+    bench.controller.activate(bench.now)
+    assert_allclose(bench.state(), fr.Dynamics(moon).gravity(Q))

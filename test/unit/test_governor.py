@@ -1,0 +1,129 @@
+"""The torque governor: clamp, rate limit, fade, priority."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose
+
+from featherstone_ros.control.governor import TorqueGovernor, cut, fade_weight
+
+DT = 0.001
+efforts = arrays(float, 2, elements=st.floats(-1e3, 1e3))
+
+
+def governor(limit=20.0, rate=200.0) -> TorqueGovernor:
+    return TorqueGovernor(np.full(2, limit), np.full(2, rate))
+
+
+def test_first_command_is_the_one_it_starts_from():
+    it = governor()
+    it.start(np.array([5.0, -3.0]))
+    it.fade(0.2)
+    assert_allclose(it.govern(np.array([9.0, 9.0]), 0.0), [5.0, -3.0])
+
+
+def test_start_beyond_the_limits_is_clamped():
+    it = governor()
+    it.start(np.array([50.0, -30.0]))
+    assert_allclose(it.command, [20.0, -20.0])
+
+
+def test_fade_leads_to_what_is_asked_for_in_the_time_given():
+    it = governor()
+    it.start(np.array([5.0, -3.0]))
+    it.fade(0.2)
+    asked = np.array([9.0, 9.0])
+    commands = [it.govern(asked, DT).copy() for _ in range(202)]
+    assert_allclose(commands[-1], asked)
+    assert np.abs(commands[100] - asked).max() > 1.0
+    assert (np.abs(np.diff(commands, axis=0)) < 0.1).all()
+
+
+def test_fade_during_a_fade_begins_at_the_last_command():
+    it = governor()
+    it.start(np.zeros(2))
+    it.fade(0.2)
+    for _ in range(100):
+        it.govern(np.full(2, 10.0), DT)
+    before = it.command.copy()
+    it.fade(0.2)
+    assert_allclose(it.govern(np.full(2, -10.0), DT), before)
+
+
+def test_step_is_limited_to_the_rate():
+    it = governor()
+    it.start(np.zeros(2))
+    assert_allclose(it.govern(np.array([15.0, -15.0]), DT), [0.2, -0.2])
+
+
+def test_a_long_gap_does_not_allow_a_large_step():
+    it = governor()
+    it.start(np.zeros(2))
+    assert_allclose(it.govern(np.array([15.0, -15.0]), 5.0), [2.0, -2.0])
+
+
+def test_command_leaves_a_lowered_limit_at_the_rate_limit():
+    it = governor()
+    it.start(np.full(2, 20.0))
+    it.configure(np.full(2, 10.0), np.full(2, 200.0))
+    assert_allclose(it.govern(np.full(2, 20.0), DT), 19.8)
+    for _ in range(100):
+        it.govern(np.full(2, 20.0), DT)
+    assert_allclose(it.command, 10.0)
+
+
+def test_limits_hold_for_the_sum_with_what_the_drives_add():
+    it = governor(rate=1e6)
+    it.start(np.zeros(2))
+    command = it.govern(np.array([15.0, -30.0]), 0.01, carried=np.array([12.0, 12.0]))
+    assert_allclose(command, [8.0, -30.0])
+
+
+def test_no_limits_at_all():
+    it = governor(limit=np.inf, rate=1e6)
+    it.start(np.zeros(2))
+    assert_allclose(it.govern(np.array([500.0, -500.0]), DT), [500.0, -500.0])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_refused_and_changes_nothing(bad):
+    it = governor()
+    it.start(np.array([5.0, -3.0]))
+    assert it.govern(np.array([0.0, bad]), DT) is None
+    assert_allclose(it.command, [5.0, -3.0])
+
+
+@given(st.lists(efforts, min_size=1, max_size=20), st.floats(0.0, 0.1))
+def test_commands_stay_within_limits_and_rate_whatever_is_asked_for(asked, duration):
+    it = governor()
+    it.start(np.array([5.0, -3.0]))
+    it.fade(duration)
+    last = it.command.copy()
+    for target in asked:
+        command = it.govern(target, DT)
+        assert (np.abs(command) <= 20.0).all()
+        assert (np.abs(command - last) <= 0.2 + 1e-12).all()
+        last = command.copy()
+
+
+def test_fade_weight_falls_from_one_to_zero():
+    weights = [fade_weight(x) for x in np.linspace(-0.5, 1.5, 101)]
+    assert weights[0] == 1.0 and weights[-1] == 0.0
+    assert (np.diff(weights) <= 0.0).all()
+
+
+@given(efforts, efforts, efforts, st.floats(0.1, 500.0))
+def test_cutting_by_priority_leaves_the_clamped_sum(gravity, feedforward, feedback, limit):
+    parts = cut(gravity, feedforward, feedback, np.full(2, limit))
+    total = np.clip(gravity + feedforward + feedback, -limit, limit)
+    assert_allclose(sum(parts), total, atol=1e-9)
+
+
+def test_feedback_is_cut_before_feedforward_and_gravity_last():
+    limit = np.full(3, 10.0)
+    gravity = np.array([6.0, 6.0, 12.0])
+    feedforward, feedback = np.array([3.0, 6.0, 4.0]), np.array([5.0, 5.0, 5.0])
+    left = cut(gravity, feedforward, feedback, limit)
+    assert_allclose(left, [[6.0, 6.0, 10.0], [3.0, 4.0, 0.0], [1.0, 0.0, 0.0]])

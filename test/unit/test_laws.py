@@ -1,0 +1,103 @@
+"""The three control laws against their formulas."""
+
+import control_arm
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import featherstone_ros as fr
+from featherstone_ros.control.dynamics_blend import DynamicsBlend
+from featherstone_ros.control.laws import ControlLaws
+from featherstone_ros.control.settings import Mode, Terms
+
+Q, QD = np.array([0.3, -0.4]), np.array([0.7, 0.2])
+DESIRED = np.array([[0.35, -0.5], [0.5, 0.1], [2.0, -3.0]])
+DYNAMICS = fr.Dynamics(control_arm.model())
+
+
+def laws(**changes) -> ControlLaws:
+    blend = DynamicsBlend(fr.Dynamics(control_arm.model()), 2)
+    return ControlLaws(blend, control_arm.settings(**changes))
+
+
+def correction() -> np.ndarray:
+    it = control_arm.settings()
+    return it.p * (DESIRED[0] - Q) + it.d * (DESIRED[1] - QD)
+
+
+def test_gravity_compensation():
+    torque = laws(mode=Mode.GRAVITY_COMPENSATION).torque(Q, QD, DESIRED)
+    assert_allclose(torque, DYNAMICS.gravity(Q) - control_arm.settings().damping * QD)
+
+
+@pytest.mark.parametrize(
+    ("terms", "model"),
+    [
+        (Terms.FULL, DYNAMICS.rnea(*DESIRED)),
+        (Terms.GRAVITY, DYNAMICS.gravity(DESIRED[0])),
+        (Terms.NONE, np.zeros(2)),
+    ],
+)
+def test_feedforward(terms, model):
+    it = laws(mode=Mode.FEEDFORWARD, feedforward_terms=terms)
+    assert_allclose(it.torque(Q, QD, DESIRED), model + correction())
+    assert_allclose(it.model_torque(DESIRED), model)
+
+
+def test_computed_torque():
+    torque = laws(mode=Mode.COMPUTED_TORQUE).torque(Q, QD, DESIRED)
+    assert_allclose(torque, DYNAMICS.rnea(Q, QD, DESIRED[2] + correction()))
+
+
+@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
+def test_friction_is_compensated_on_the_desired_velocity(mode):
+    coulomb, viscous = np.array([1.5, 0.5]), np.array([0.3, 0.1])
+    without = laws(mode=mode).torque(Q, QD, DESIRED).copy()
+    torque = laws(mode=mode, coulomb=coulomb, viscous=viscous).torque(Q, QD, DESIRED)
+    friction = coulomb * np.tanh(DESIRED[1] / 0.02) + viscous * DESIRED[1]
+    assert_allclose(torque - without, friction)
+
+
+def test_gravity_hold_is_gravity_with_damping():
+    hold = laws().gravity_hold(Q, QD, 0.5)
+    assert_allclose(hold, DYNAMICS.gravity(Q) - 0.5 * control_arm.settings().damping * QD)
+
+
+def test_arguments_are_not_modified():
+    q, qd, desired = Q.copy(), QD.copy(), DESIRED.copy()
+    for mode in Mode:
+        laws(mode=mode, coulomb=np.ones(2)).torque(q, qd, desired)
+    assert_allclose(q, Q)
+    assert_allclose(qd, QD)
+    assert_allclose(desired, DESIRED)
+
+
+def test_blend_goes_linearly_from_one_model_to_the_next():
+    heavy = control_arm.model().with_payload("link2", 2.0, (0.0, 0.0, 0.2))
+    light = DYNAMICS.rnea(*DESIRED)
+    loaded = fr.Dynamics(heavy).rnea(*DESIRED)
+    blend, out = DynamicsBlend(DYNAMICS, 2), np.empty(2)
+    blend.change(fr.Dynamics(heavy), 1.0)
+    for time, share in ((0.0, 0.0), (0.25, 0.25), (0.5, 0.75), (0.5, 1.0)):
+        blend.advance(time)
+        assert_allclose(blend.rnea(*DESIRED, out), light + share * (loaded - light))
+    assert not blend.blending
+    assert_allclose(blend.gravity(Q, out), fr.Dynamics(heavy).gravity(Q))
+
+
+def test_blend_that_is_interrupted_goes_on_from_where_it_is():
+    heavy = control_arm.model().with_payload("link2", 2.0, (0.0, 0.0, 0.2))
+    blend, out = DynamicsBlend(DYNAMICS, 2), np.empty(2)
+    blend.change(fr.Dynamics(heavy), 1.0)
+    blend.advance(0.5)
+    before = blend.gravity(Q, out).copy()
+    blend.change(fr.Dynamics(control_arm.model().with_gravity((0.0, 0.0, -1.62))), 1.0)
+    assert_allclose(blend.gravity(Q, out), before)
+    blend.advance(1.0)
+    assert_allclose(blend.gravity(Q, out), DYNAMICS.gravity(Q) * 1.62 / 9.81)
+
+
+def test_blend_at_once():
+    blend, out = DynamicsBlend(DYNAMICS, 2), np.empty(2)
+    blend.change(fr.Dynamics(control_arm.model().with_gravity((0.0, 0.0, 0.0))), 0.0)
+    assert_allclose(blend.gravity(Q, out), 0.0, atol=1e-12)

@@ -1,0 +1,107 @@
+"""Which joint states are believed."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from featherstone_ros.control.state import JUMP, NOT_FINITE, NOT_NEWER, StateGate
+
+LIMIT = np.array([2.0, np.inf])
+Q = np.array([0.5, -0.5])
+ZERO = np.zeros(2)
+
+
+class Source:
+    """Feeds a gate, 1 ms from state to state unless told otherwise."""
+
+    def __init__(self) -> None:
+        self.gate = StateGate(LIMIT)
+        self.now = 10.0
+
+    def give(self, q=Q, qd=ZERO, stamp=0.0, after=0.001) -> bool:
+        self.now += after
+        return self.gate.accept(self.now, stamp, np.asarray(q, float), qd, 0.1, 30.0)
+
+
+@pytest.fixture
+def source() -> Source:
+    source = Source()
+    assert source.give(stamp=5.0)
+    return source
+
+
+def test_first_state_takes_no_time(source):
+    assert source.gate.dt == 0.0
+    assert source.gate.time == 0.0
+
+
+def test_time_goes_by_the_stamps(source):
+    assert source.give(stamp=5.02, after=0.5)
+    assert source.gate.dt == pytest.approx(0.02)
+
+
+def test_time_goes_by_the_arrival_without_stamps():
+    source = Source()
+    source.give()
+    assert source.give(after=0.03)
+    assert source.gate.dt == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize("stamp", [5.0, 4.99])
+def test_duplicated_and_older_stamps_are_refused(source, stamp):
+    assert not source.give(q=Q + 0.01, stamp=stamp)
+    assert source.gate.refused[NOT_NEWER] == 1
+    assert_allclose(source.gate.q, Q)
+
+
+@pytest.mark.parametrize("stamp", [1e9, 0.001])
+def test_another_clock_does_not_stop_it(source, stamp):
+    assert source.give(stamp=stamp, after=0.004)
+    assert source.gate.dt == pytest.approx(0.004)
+    assert source.give(stamp=stamp + 0.002)
+    assert source.gate.dt == pytest.approx(0.002, abs=1e-6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("field", ["q", "qd"])
+def test_what_is_not_finite_is_refused(source, bad, field):
+    assert not source.give(**{field: np.array([0.5, bad])})
+    assert source.gate.refused[NOT_FINITE] == 1
+    assert_allclose(source.gate.q, Q)
+
+
+def test_a_jump_is_refused_until_forgotten(source):
+    there = Q + np.array([0.15, 0.0])
+    assert not source.give(q=there)
+    assert source.gate.refused[JUMP] == 1
+    source.gate.forget()
+    assert source.give(q=there)
+    assert source.gate.dt == 0.0
+
+
+def test_twice_the_velocity_limit_is_believed(source):
+    assert source.give(q=Q + np.array([0.1 + 2 * 2.0 * 0.05 - 1e-6, 0.0]), after=0.05)
+
+
+def test_velocity_is_estimated_where_there_is_none():
+    source = Source()
+    for i in range(200):
+        assert source.give(q=Q + 0.001 * i * np.array([1.0, -0.5]), qd=None)
+    assert_allclose(source.gate.qd, [1.0, -0.5], rtol=1e-3)
+
+
+def test_estimated_velocity_is_low_pass_filtered():
+    source = Source()
+    source.give(qd=None)
+    source.give(q=Q + 0.001, qd=None)
+    weight = 1.0 - np.exp(-2.0 * np.pi * 30.0 * 0.001)
+    assert_allclose(source.gate.qd, weight * 1.0, rtol=1e-6)
+
+
+def test_estimated_velocity_begins_at_rest_after_a_gap():
+    source = Source()
+    for i in range(50):
+        source.give(q=Q + 0.001 * i, qd=None)
+    source.gate.forget()
+    source.give(q=ZERO, qd=None)
+    assert_allclose(source.gate.qd, 0.0)

@@ -1,0 +1,222 @@
+"""Trajectories: what is accepted, what is refused and why, and the motion that comes of them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from featherstone_ros.control.motion import Knot, Motion
+from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
+
+NAMES = ("shoulder", "elbow", "wrist")
+SPACE = JointSpace(NAMES, np.full(3, -3.0), np.full(3, 3.0), np.array([2.0, 2.0, np.inf]))
+HOME = np.array([0.1, 0.2, 0.3])
+
+
+def rest(position: np.ndarray = HOME) -> Knot:
+    return Knot.rest(np.asarray(position, dtype=float))
+
+
+def jump(a: Knot, b: Knot) -> float:
+    """Largest difference in position, velocity, acceleration and effort."""
+    return max(np.abs(field).max() for field in vars(a.minus(b)).values())
+
+
+def continuous(motion: Motion, begin: float, end: float) -> bool:
+    """Whether position and velocity never change faster than their slopes allow."""
+    times = np.arange(begin, end, 1e-4)
+    knots = [motion.knot(t) for t in times]
+    position = np.array([k.position for k in knots])
+    velocity = np.array([k.velocity for k in knots])
+    acceleration = np.array([k.acceleration for k in knots])
+    reach = 1e-4 * np.abs(velocity).max() + 1e-9
+    gain = 1e-4 * np.abs(acceleration).max() + 1e-9
+    return (np.abs(np.diff(position, axis=0)) <= reach).all() and (
+        np.abs(np.diff(velocity, axis=0)) <= gain
+    ).all()
+
+
+# Accepted
+
+
+def test_names_in_any_order():
+    trajectory = Trajectory(("wrist", "shoulder", "elbow"), [Point(1.0, [3.0, 1.0, 2.0])], SPACE)
+    assert_allclose(trajectory.knot(0).position, [1.0, 2.0, 3.0])
+
+
+def test_positions_alone_give_straight_lines():
+    points = [Point(1.0, [1.0, 0.2, 0.3]), Point(3.0, [0.0, 0.2, 0.3])]
+    motion = Trajectory(NAMES, points, SPACE).motion(5.0, 5.0, rest(), 0.25)
+    assert_allclose(motion.knot(5.25).position[0], 0.1 + 0.25 * 0.9)
+    assert_allclose(motion.knot(6.5).position[0], 0.75)
+    assert_allclose(motion.knot(6.5).velocity[0], -0.5)
+    assert_allclose(motion.knot(6.5).acceleration[0], 0.0)
+
+
+def test_velocities_give_cubics():
+    points = [Point(1.0, [1.0, 0.2, 0.3], [0.5, 0.0, 0.0]), Point(2.0, [0.0] * 3, [0.0] * 3)]
+    motion = Trajectory(NAMES, points, SPACE).motion(0.0, 0.0, rest(), 0.25)
+    knot = motion.knot(1.5)  # Hermite: the middle of a cubic
+    assert_allclose(knot.position[0], (1.0 + 0.0) / 2 + (0.5 - 0.0) / 8)
+    assert_allclose(motion.knot(1.0).velocity[0], 0.5)
+
+
+def test_accelerations_give_quintics_without_a_step_in_acceleration():
+    points = [
+        Point(1.0, [1.0, 0.2, 0.3], [0.5, 0.0, 0.0], [0.7, 0.0, 0.0]),
+        Point(2.0, [0.0] * 3, [0.0] * 3, [0.0] * 3),
+    ]
+    motion = Trajectory(NAMES, points, SPACE).motion(0.0, 0.0, rest(), 0.25)
+    assert_allclose(motion.knot(1.0 - 1e-9).acceleration[0], 0.7, atol=1e-6)
+    assert_allclose(motion.knot(1.0 + 1e-9).acceleration[0], 0.7, atol=1e-6)
+
+
+def test_degree_of_a_piece_is_what_both_its_points_have():
+    points = [
+        Point(1.0, [0.0] * 3),
+        Point(2.0, [1.0] * 3, [0.5] * 3),
+        Point(3.0, [0.0] * 3, [0.0] * 3, [0.0] * 3),
+    ]
+    motion = Trajectory(NAMES, points, SPACE).motion(0.0, 0.0, rest(np.zeros(3)), 0.25)
+    assert_allclose(motion.knot(1.2).position, 0.2)  # line
+    assert_allclose(motion.knot(2.5).position, 0.5 + 0.5 / 8)  # cubic
+
+
+def test_last_point_is_held_at_rest():
+    motion = Trajectory(NAMES, [Point(1.0, [1.0, 1.0, 1.0])], SPACE).motion(0.0, 0.0, rest(), 0.25)
+    end = motion.knot(1.0)
+    assert_allclose(end.position, 1.0)
+    assert end.is_rest()
+    assert motion.finished(1.0)
+
+
+def test_efforts_are_interpolated_linearly_and_stay_at_the_end():
+    points = [
+        Point(1.0, [0.0] * 3, effort=[0.0, 0.0, 2.0]),
+        Point(2.0, [0.0] * 3, effort=[0.0, 0.0, 4.0]),
+    ]
+    motion = Trajectory(NAMES, points, SPACE).motion(0.0, 0.0, rest(), 0.25)
+    assert_allclose(motion.effort(0.5), [0.0, 0.0, 1.0])
+    assert_allclose(motion.effort(1.5), [0.0, 0.0, 3.0])
+    assert_allclose(motion.effort(9.0), [0.0, 0.0, 4.0])
+
+
+def test_start_in_the_past_enters_the_path_where_it_is_by_now():
+    points = [Point(0.0, [0.0] * 3, [0.0] * 3), Point(2.0, [1.0] * 3, [0.0] * 3)]
+    trajectory = Trajectory(NAMES, points, SPACE)
+    untouched = trajectory.motion(0.0, 0.0, rest(np.zeros(3)), 0.25)
+    late = trajectory.motion(0.0, 1.0, rest(np.full(3, 0.45)), 0.25)
+    assert jump(late.knot(1.0), rest(np.full(3, 0.45))) < 1e-12
+    assert jump(late.knot(1.9), untouched.knot(1.9)) < 1e-12
+
+
+def test_moving_end_is_stopped_if_allowed():
+    points = [Point(1.0, [0.5] * 3, [0.0] * 3), Point(2.0, [1.0] * 3, [1.0] * 3)]
+    trajectory = Trajectory(NAMES, points, SPACE, allow_moving_end=True)
+    motion = trajectory.motion(0.0, 0.0, rest(), 0.25)
+    assert_allclose(motion.knot(2.0).velocity, 1.0)
+    assert_allclose(motion.knot(2.25).position, 1.125)
+    assert motion.knot(2.25).is_rest()
+    assert continuous(motion, 1.9, 2.4)
+
+
+# Replacement
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        [Point(0.5, [0.0] * 3), Point(1.0, [0.3] * 3)],
+        [Point(0.5, [0.0] * 3, [0.2] * 3), Point(1.0, [0.3] * 3, [0.0] * 3)],
+        [Point(0.5, [0.0] * 3, [0.2] * 3, [0.1] * 3), Point(1.0, [0.3] * 3, [0.0] * 3, [0.0] * 3)],
+        [Point(0.0, [0.5] * 3, [0.2] * 3), Point(1.0, [0.3] * 3, [0.0] * 3)],
+        [Point(0.0, [0.5] * 3)],
+    ],
+    ids=["line", "cubic", "quintic", "begun", "single point"],
+)
+def test_running_motion_is_replaced_without_a_jump(points):
+    moving = Knot(HOME, np.array([0.5, -0.4, 0.3]), np.array([1.0, 2.0, -1.0]), np.ones(3))
+    motion = Trajectory(NAMES, points, SPACE).motion(7.0, 7.0, moving, 0.25)
+    assert jump(motion.knot(7.0), moving) < 1e-9
+    assert jump(motion.knot(20.0), rest(np.asarray(points[-1].positions))) < 1e-12
+
+
+def test_correction_is_gone_after_its_time():
+    points = [Point(0.5, [0.0] * 3, [0.2] * 3), Point(1.0, [0.3] * 3, [0.0] * 3)]
+    trajectory = Trajectory(NAMES, points, SPACE)
+    moving = Knot(HOME, np.full(3, 0.3), np.full(3, 1.0), np.zeros(3))
+    replaced = trajectory.motion(0.0, 0.0, moving, 0.25)
+    fresh = trajectory.motion(0.0, 0.0, rest(), 0.25)
+    assert jump(replaced.knot(0.7), fresh.knot(0.7)) < 1e-12
+
+
+# Refused
+
+
+def point(time: float = 1.0, **fields) -> Point:
+    return Point(time, **{"positions": [0.0, 0.0, 0.0], **fields})
+
+
+BAD_POINTS = {
+    "no points": ([], "no points"),
+    "no positions": ([point(positions=[], velocities=[0.0] * 3)], "point 0: no positions"),
+    "accelerations alone": ([point(accelerations=[0.0] * 3)], "accelerations without velocities"),
+    "short positions": ([point(positions=[0.0, 0.0])], "point 0: 2 positions, expected 3"),
+    "long velocities": ([point(velocities=[0.0] * 4)], "point 0: 4 velocities, expected 3"),
+    "short effort": ([point(effort=[0.0])], "point 0: 1 effort, expected 3"),
+    "nan": ([point(positions=[0.0, np.nan, 0.0])], "positions of joint 'elbow' is nan"),
+    "inf": ([point(), point(2.0, velocities=[np.inf, 0.0, 0.0])], "point 1: velocities of joint"),
+    "decreasing times": ([point(2.0), point(1.0)], "point 0 at 2 s, point 1 at 1 s"),
+    "equal times": ([point(1.0), point(1.0)], "times do not increase"),
+    "negative time": ([point(-1.0)], "time_from_start is -1"),
+    "time not a number": ([point(np.nan)], "time_from_start is nan"),
+    "beyond limits": ([point(positions=[0.0, 0.0, 3.5])], r"joint 'wrist' at 3.5 .* \[-3, 3\]"),
+    "moving end": ([point(velocities=[0.0, 0.1, 0.0])], "velocity of joint 'elbow' is 0.1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_POINTS)
+def test_trajectory_raises_if_points_are_bad(case):
+    points, message = BAD_POINTS[case]
+    with pytest.raises(TrajectoryError, match=message):
+        Trajectory(NAMES, points, SPACE)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("shoulder", "elbow", "finger"), "unknown joint 'finger'; the joints are shoulder"),
+        (("shoulder", "elbow"), "no values for joint wrist"),
+        (("shoulder", "elbow", "elbow"), "joint 'elbow' is named more than once"),
+        ((), "no values for joint shoulder, elbow, wrist"),
+    ],
+)
+def test_trajectory_raises_if_names_are_not_the_joints(names, message):
+    with pytest.raises(TrajectoryError, match=message):
+        Trajectory(names, [Point(1.0, [0.0] * len(names))], SPACE)
+
+
+def test_check_start_raises_if_the_path_begins_far_from_the_arm():
+    points = [Point(0.0, [0.0, 0.0, 1.0]), Point(1.0, [0.0] * 3)]
+    with pytest.raises(TrajectoryError, match=r"far from the arm: joint 'wrist' at 1 while .* 0.3"):
+        Trajectory(NAMES, points, SPACE).check_start(0.0, HOME, 0.2)
+
+
+def test_check_start_raises_if_the_first_point_cannot_be_reached_in_time():
+    trajectory = Trajectory(NAMES, [Point(0.5, [1.5, 0.2, 3.0])], SPACE)
+    with pytest.raises(TrajectoryError, match=r"joint .shoulder. at 1\.5"):
+        trajectory.check_start(0.0, HOME, 0.2)  # 1.4 rad away, 1.0 rad + 0.2 rad allowed
+    trajectory.check_start(0.0, np.array([0.4, 0.2, 0.3]), 0.2)
+
+
+def test_check_start_raises_if_all_is_past():
+    trajectory = Trajectory(NAMES, [Point(0.5, HOME)], SPACE)
+    with pytest.raises(TrajectoryError, match=r"ends 1.500 s in the past"):
+        trajectory.check_start(2.0, HOME, 0.2)
+
+
+def test_start_of_a_late_trajectory_is_where_it_is_by_now():
+    points = [Point(0.0, [0.0] * 3), Point(1.0, [1.0] * 3)]
+    trajectory = Trajectory(NAMES, points, SPACE)
+    trajectory.check_start(0.5, np.full(3, 0.5), 0.2)
+    with pytest.raises(TrajectoryError, match="far from the arm"):
+        trajectory.check_start(0.5, np.zeros(3), 0.2)
