@@ -1,0 +1,69 @@
+"""The console command ``featherstone-ros``."""
+
+import argparse
+import inspect
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+from featherstone_ros.commands import COMMANDS
+from featherstone_ros.errors import FeatherstoneError
+
+_DESCRIPTION = """\
+Model-based torque control and digital twins for any URDF arm, in ROS 2.
+
+Examples:
+  featherstone-ros demo                   watch a Panda being driven, with and without its model
+  featherstone-ros demo --robot ur5e      the same on a UR5e
+  featherstone-ros demo --robot my.urdf   the same on your own arm
+  featherstone-ros COMMAND --help         what a command does and takes
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand.
+
+    Args:
+        argv: Arguments without the program's name; those of the process by default.
+
+    Returns:
+        The exit status: 0 if all went well, 1 on an error that was reported, 130 on Ctrl-C.
+    """
+    args = _parser().parse_args(argv)
+    try:
+        return args.run(args)
+    except FeatherstoneError as error:
+        print(f"featherstone-ros {args.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="featherstone-ros",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        _add_command(subparsers, name, import_module(f"featherstone_ros.commands.{name}"))
+    return parser
+
+
+def _add_command(subparsers: argparse._SubParsersAction, name: str, module: ModuleType) -> None:
+    text = inspect.getdoc(module) or ""
+    command = subparsers.add_parser(
+        name,
+        help=text.partition("\n")[0].rstrip("."),
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(command)
+    command.set_defaults(run=module.run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

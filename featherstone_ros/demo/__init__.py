@@ -1,0 +1,1 @@
+"""What ``featherstone-ros demo`` is made of: motion, node processes, recording, report."""

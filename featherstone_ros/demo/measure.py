@@ -1,0 +1,136 @@
+"""From recorded messages to figures: tracking error, torque peaks, rates and latency."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.demo.motion import Motion
+from featherstone_ros.errors import FeatherstoneError
+
+LAWS = {"none": "PD alone", "gravity": "PD + gravity", "full": "full feedforward"}
+
+
+class MeasurementError(FeatherstoneError):
+    """A recording from which nothing can be concluded."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The messages of one run, as they were received.
+
+    Times are in seconds since the start of the motion, on the clock of the state's stamps, which
+    on one machine is also the clock of the middleware's time stamps.
+
+    Attributes:
+        stamp: (N,) stamps of the joint states.
+        position: (N, n) [rad or m].
+        effort: (N, n) torque applied by the twin [N m or N].
+        state_sent: (N,) when the twin's middleware sent each state.
+        command_sent: (M,) when the controller's middleware sent each command.
+        command_received: (M,) when the recorder's middleware received each command.
+        command: (M, n) torque commanded [N m or N].
+    """
+
+    stamp: NDArray
+    position: NDArray
+    effort: NDArray
+    state_sent: NDArray
+    command_sent: NDArray
+    command_received: NDArray
+    command: NDArray
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one drive along the motion came to; arrays in model joint order.
+
+    Attributes:
+        law: Key of ``LAWS``.
+        time: (N,) stamps of the states [s].
+        position: (N, n) of the arm [rad or m].
+        error: (N, n) desired minus actual position at the state's stamp [rad or m].
+        effort: (N, n) torque applied [N m or N].
+        state_rate: Joint states per second.
+        command_rate: Commands per second.
+        latency: (M,) from sending a state to receiving the command computed from it [s].
+    """
+
+    law: str
+    time: NDArray
+    position: NDArray
+    error: NDArray
+    effort: NDArray
+    state_rate: float
+    command_rate: float
+    latency: NDArray
+
+    @cached_property
+    def rms(self) -> NDArray:
+        """(n,) root mean square error [rad or m]."""
+        return np.sqrt(np.mean(self.error**2, axis=0))
+
+    @cached_property
+    def peak(self) -> NDArray:
+        """(n,) largest error [rad or m]."""
+        return np.abs(self.error).max(axis=0)
+
+    @cached_property
+    def effort_peak(self) -> NDArray:
+        """(n,) largest torque [N m or N]."""
+        return np.abs(self.effort).max(axis=0)
+
+
+def measure(law: str, recording: Recording, motion: Motion) -> Run:
+    """Evaluate one run over the time of the motion.
+
+    The motion is known in closed form, so each state is compared with the desired position at that
+    state's own stamp: neither sampling nor transport enters the error.
+
+    Raises:
+        MeasurementError: If states or commands are missing for a large part of the motion.
+    """
+    _check_complete("joint states", recording.stamp, motion.duration)
+    _check_complete("commands", recording.command_received, motion.duration)
+    during = (recording.stamp >= 0) & (recording.stamp <= motion.duration)
+    time, position = recording.stamp[during], recording.position[during]
+    desired, _, _ = motion.at(time)
+    sent = (recording.command_sent >= 0) & (recording.command_sent <= motion.duration)
+    return Run(
+        law=law,
+        time=time,
+        position=position,
+        error=desired - position,
+        effort=recording.effort[during],
+        state_rate=np.count_nonzero(during) / motion.duration,
+        command_rate=np.count_nonzero(sent) / motion.duration,
+        latency=_latency(recording)[sent],
+    )
+
+
+def improvement(before: Run, after: Run) -> float:
+    """RMS error over all joints of one run divided by that of another."""
+    return float(np.linalg.norm(before.rms) / np.linalg.norm(after.rms))
+
+
+def _latency(recording: Recording) -> NDArray:
+    """(M,) time from the last state sent before a command to that command's arrival [s].
+
+    A command does not say which state it answers. It answers the newest that the controller had
+    taken; if another state was sent meanwhile, this understates that command by one period.
+    """
+    newest = np.searchsorted(recording.state_sent, recording.command_sent) - 1
+    latency = recording.command_received - recording.state_sent[newest]
+    return np.where(newest >= 0, latency, np.nan)
+
+
+def _check_complete(what: str, time: NDArray, duration: float) -> None:
+    """Refuse a recording with a gap of more than a tenth of the motion."""
+    inside = time[(time >= 0) & (time <= duration)]
+    longest = np.diff(inside, prepend=0.0, append=duration).max()
+    if longest > 0.1 * duration:
+        raise MeasurementError(
+            f"no {what} for {longest:.2f} s of a motion of {duration:g} s "
+            f"({inside.size} received): the run cannot be judged"
+        )

@@ -1,0 +1,152 @@
+"""The fast motion of the demo: every joint swings at once, from rest to rest, within all limits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from featherstone_ros import Model
+
+_SHAPE = ((1.0, 1.0, 0.0), (0.35, 2.3, 0.8))  # weight, frequency ratio and phase [rad] of each sine
+_SLOWEST, _FASTEST = 2.0, 3.8  # [rad/s] base frequencies of the first and of the last joint
+_SLOWER = 0.9  # factor on all frequencies while the torque is too large
+_RANGE_USED, _EFFORT_USED = 0.9, 0.8  # shares of the room on either side and of the effort limit
+_MOST_ATTEMPTS = 40
+_UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] stands in for a velocity limit that the URDF omits
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A windowed multi-sine per joint, three times continuously differentiable, rest to rest.
+
+    Attributes:
+        centre: (n,) position at both ends [rad or m].
+        amplitude: (n,) scale of each joint's sines [rad or m].
+        frequency: (n,) base frequency of each joint [rad/s].
+        duration: Length [s].
+        ramp: Time over which the swing builds up, and dies away at the end [s].
+    """
+
+    centre: NDArray
+    amplitude: NDArray
+    frequency: NDArray
+    duration: float
+    ramp: float
+
+    def at(self, time: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
+        """Position, velocity and acceleration at the given times.
+
+        Args:
+            time: (N,) since the start [s]; before 0 and after ``duration`` the motion is at rest.
+
+        Returns:
+            Three (N, n) arrays in model joint order.
+        """
+        t = np.clip(np.asarray(time, float), 0.0, self.duration)[:, None]
+        w, wd, wdd = self._window(t)
+        s, sd, sdd = self._sines(t)
+        position = self.centre + self.amplitude * w * s
+        velocity = self.amplitude * (wd * s + w * sd)
+        acceleration = self.amplitude * (wdd * s + 2 * wd * sd + w * sdd)
+        return position, velocity, acceleration
+
+    def samples(self, spacing: float) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Times (N,) about ``spacing`` [s] apart, both ends included, and ``at`` of them."""
+        time = np.linspace(0.0, self.duration, round(self.duration / spacing) + 1)
+        return time, *self.at(time)
+
+    def _sines(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        terms = [(k, r * self.frequency, r * self.frequency * t + p) for k, r, p in _SHAPE]
+        return (
+            sum(k * np.sin(angle) for k, _, angle in terms),
+            sum(k * omega * np.cos(angle) for k, omega, angle in terms),
+            -sum(k * omega**2 * np.sin(angle) for k, omega, angle in terms),
+        )
+
+    def _window(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Rise from 0 to 1 and fall back, by the polynomial whose three derivatives end in 0."""
+        x = np.minimum(np.minimum(t, self.duration - t) / self.ramp, 1.0)
+        side = np.where(2 * t < self.duration, 1.0, -1.0) / self.ramp
+        rise = x**4 * (35 - 84 * x + 70 * x**2 - 20 * x**3)
+        slope = 140 * x**3 * (1 - x) ** 3
+        bend = 420 * x**2 * (1 - x) ** 2 * (1 - 2 * x)
+        return rise, slope * side, bend * side**2
+
+
+def plan(
+    model: Model,
+    inverse_dynamics: Callable[[NDArray, NDArray, NDArray], NDArray],
+    centre: ArrayLike,
+    duration: float = 10.0,
+    speed: float = 0.8,
+) -> Motion:
+    """Choose amplitudes and frequencies.
+
+    Every joint peaks at ``speed`` times its velocity limit and keeps within its position limits;
+    if the torques ask for more than 80 % of an effort limit the swing becomes slower and wider,
+    and, where there is no room for that, smaller.
+
+    Args:
+        model: The arm.
+        inverse_dynamics: Maps q, qd, qdd, each (N, n), to the joint torques (N, n) [N m or N].
+        centre: (n,) where the motion starts and ends, strictly within the position limits.
+        duration: Length [s].
+        speed: Wanted peak velocity over velocity limit.
+
+    Returns:
+        The motion.
+    """
+    limit = model.velocity_limit
+    wanted = speed * np.where(np.isfinite(limit), limit, _UNLIMITED_VELOCITY)
+    centre = np.asarray(centre, float)
+    room = _RANGE_USED * np.minimum(model.upper - centre, centre - model.lower)
+    motion = Motion(
+        centre=centre,
+        amplitude=np.ones(model.n),
+        frequency=np.linspace(_SLOWEST, _FASTEST, model.n),
+        duration=duration,
+        ramp=duration / 6,
+    )
+    motion = _fit(motion, wanted, room)
+    load = load_share(motion, model, inverse_dynamics)
+    for _ in range(_MOST_ATTEMPTS):
+        if load <= _EFFORT_USED:
+            break
+        slower = _fit(replace(motion, frequency=motion.frequency * _SLOWER), wanted, room)
+        slower_load = load_share(slower, model, inverse_dynamics)
+        if slower_load > load - 1e-3:  # the room is used up, or it is gravity alone
+            wanted = wanted * _SLOWER
+            slower = _fit(motion, wanted, room)
+            slower_load = load_share(slower, model, inverse_dynamics)
+        motion, load = slower, slower_load
+    return motion
+
+
+def load_share(
+    motion: Motion,
+    model: Model,
+    inverse_dynamics: Callable[[NDArray, NDArray, NDArray], NDArray],
+) -> float:
+    """Largest torque of the motion over its effort limit, over all joints (0 without limits)."""
+    _, q, qd, qdd = motion.samples(0.01)
+    return float(np.max(np.abs(inverse_dynamics(q, qd, qdd)) / model.effort_limit))
+
+
+def _fit(motion: Motion, wanted: NDArray, room: NDArray) -> Motion:
+    """Scale to the wanted peak velocities; where the way is too long, swing faster and less far."""
+    for _ in range(20):
+        _, _, velocity, _ = motion.samples(0.01)
+        scale = wanted / np.abs(velocity).max(axis=0)
+        motion = replace(motion, amplitude=motion.amplitude * scale)
+        excess = _reach(motion) / room
+        if np.all(excess <= 1.0):
+            break
+        motion = replace(motion, frequency=motion.frequency * np.maximum(1.0, 1.02 * excess))
+    return motion
+
+
+def _reach(motion: Motion) -> NDArray:
+    """(n,) farthest way from the centre [rad or m]."""
+    _, position, _, _ = motion.samples(0.01)
+    return np.abs(position - motion.centre).max(axis=0)

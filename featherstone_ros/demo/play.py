@@ -1,0 +1,158 @@
+"""The demo from start to end."""
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from featherstone_ros.demo.measure import LAWS, Run, measure
+from featherstone_ros.demo.motion import Motion, load_share, plan
+from featherstone_ros.demo.processes import NodeProcess, node_environment
+from featherstone_ros.demo.report import Report, draw
+from featherstone_ros.demo.robot import NODES, Robot, load, with_heavier_links
+from featherstone_ros.demo.session import LEAD, Session
+from featherstone_ros.demo.skeleton import segments
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be chosen, see ``featherstone-ros demo --help``.
+
+    Attributes:
+        robot: Name or path.
+        output: Folder for the report.
+        rate: Joint states per second.
+        duration: Length of the motion [s].
+        model_error: Relative excess of the twin's masses and inertias.
+        domain: ROS domain.
+        discovery_range: ROS_AUTOMATIC_DISCOVERY_RANGE.
+    """
+
+    robot: str
+    output: Path
+    rate: float
+    duration: float
+    model_error: float
+    domain: int
+    discovery_range: str
+
+
+def play(options: Options) -> Report:
+    """Drive the robot three times, print the result and write it to ``options.output``.
+
+    Raises:
+        FeatherstoneError: The robot cannot be used, a node died or nothing was received.
+    """
+    console = Console(highlight=False)
+    robot = load(options.robot)
+    motion = plan(robot.model, robot.inverse_dynamics, robot.start, options.duration)
+    namespace = f"featherstone_demo_{os.getpid()}"
+    conditions = _conditions(options, robot, motion)
+    console.print(f"[bold]{robot.name}[/bold]: {robot.model.n} joints")
+    for line in conditions:
+        console.print(f"  {line}")
+    console.print(f"  namespace /{namespace}, ROS_DOMAIN_ID={options.domain}")
+    options.output.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with _nodes(options, robot, namespace) as nodes, _progress(console) as progress:
+        task = progress.add_task("starting the nodes", total=len(LAWS) * (LEAD + motion.duration))
+        with Session(
+            namespace, options.domain, lambda: [node.check() for node in nodes]
+        ) as session:
+            session.wait_until_running()
+            runs = [_drive(session, robot, motion, law, progress, task) for law in LAWS]
+            progress.update(task, description="done")
+    report = Report(
+        robot=robot.name,
+        joint_names=robot.model.joint_names,
+        velocity_limit=robot.model.velocity_limit,
+        effort_limit=robot.model.effort_limit,
+        motion=motion,
+        segments=segments(robot.model, motion.samples(0.05)[1]),
+        runs=runs,
+        conditions=conditions,
+    )
+    report.write_json(options.output / "report.json")
+    draw(report, options.output / "report.png")
+    console.print(report.table())
+    picture = options.output / "report.png"
+    console.print(f"\n{picture}, {time.monotonic() - began:.0f} s in all", soft_wrap=True)
+    return report
+
+
+def _drive(
+    session: Session, robot: Robot, motion: Motion, law: str, progress: Progress, task: TaskID
+) -> Run:
+    progress.update(task, description=LAWS[law])
+    done = progress.tasks[task].completed
+    session.set_controller_parameters({"feedforward_terms": law})
+    recording = session.drive(
+        robot.model.joint_names, motion, lambda t: progress.update(task, completed=done + t)
+    )
+    progress.update(task, completed=done + LEAD + motion.duration)
+    return measure(law, recording, motion)
+
+
+def _conditions(options: Options, robot: Robot, motion: Motion) -> list[str]:
+    """Say what the figures were taken with."""
+    p = robot.by_joint("feedforward_controller", "gains.{}.p")
+    d = robot.by_joint("feedforward_controller", "gains.{}.d")
+    coulomb = robot.by_joint("digital_twin", "friction.{}.coulomb")
+    _, _, velocity, _ = motion.samples(0.005)
+    share = (np.abs(velocity).max(axis=0) / robot.model.velocity_limit).min()
+    load = load_share(motion, robot.model, robot.inverse_dynamics)
+    knowledge = (
+        "the controller knows its masses, friction and rotor inertia exactly"
+        if options.model_error == 0
+        else f"its links {100 * options.model_error:+g} % heavier than the controller believes"
+    )
+    return [
+        f"motion: {motion.duration:g} s, all joints, {100 * share:.0f} % of every speed limit, "
+        f"up to {100 * load:.0f} % of an effort limit",
+        f"gains: P {_list(p)}, D {_list(d)}",
+        f"twin: rigid, with Coulomb friction {_list(coulomb)} and rotor inertia; {knowledge}",
+    ]
+
+
+def _list(values: np.ndarray) -> str:
+    return " ".join(f"{value:.3g}" for value in values)
+
+
+@contextmanager
+def _nodes(options: Options, robot: Robot, namespace: str) -> Iterator[list[NodeProcess]]:
+    """Start both nodes; stop them afterwards and keep their output."""
+    environment = node_environment(
+        options.domain, options.discovery_range, options.output.resolve()
+    )
+    text = with_heavier_links(robot.text, options.model_error)
+    own = {
+        "digital_twin": {"rate": options.rate, "robot_description": text},
+        "feedforward_controller": {"mode": "feedforward", "robot_description": robot.text},
+    }
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="featherstone_demo_")))
+        processes = []
+        for node in NODES:
+            file = folder / f"{node}.yaml"
+            _write_parameters(file, {**robot.parameters[node], **own[node]})
+            arguments = ["--params-file", str(file), "-r", f"__ns:=/{namespace}"]
+            process = NodeProcess(node, arguments, environment, options.output.resolve())
+            processes.append(stack.enter_context(process))
+        yield processes
+
+
+def _write_parameters(path: Path, parameters: Mapping[str, object]) -> None:
+    path.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))  # JSON is YAML
+
+
+def _progress(console: Console) -> Progress:
+    columns = (TextColumn("{task.description:<18}"), BarColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console)

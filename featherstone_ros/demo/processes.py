@@ -1,0 +1,117 @@
+"""The nodes as processes: started, watched, stopped again whatever happens."""
+
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import featherstone_ros
+from featherstone_ros.errors import FeatherstoneError
+
+_PATIENCE = 5.0  # [s] for a clean stop after SIGINT, and again after SIGTERM
+_LINES_SHOWN = 15
+
+
+class DemoError(FeatherstoneError):
+    """The demo cannot go on; the message says why, with what a node last wrote."""
+
+
+class NodeProcess:
+    """One node of this package, ``python -m module``; a context manager that stops it."""
+
+    def __init__(
+        self, module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path
+    ) -> None:
+        """Start the process.
+
+        It gets a session of its own: Ctrl-C reaches the demo alone, which then stops its nodes.
+
+        Args:
+            module: Last part of the module's name, e.g. ``"digital_twin"``.
+            arguments: What follows ``--ros-args``.
+            environment: The process's whole environment.
+            folder: Working directory; the node's output goes to a file in it.
+        """
+        self.name = module
+        self._log = folder / f"{module}.log"
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", f"featherstone_ros.{module}", "--ros-args", *arguments],
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def last_output(self) -> str:
+        """Return the last lines that the node wrote, indented."""
+        lines = self._log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
+        return "\n".join(f"    {line}" for line in lines) or "    (nothing)"
+
+    def check(self) -> None:
+        """Raise DemoError if the process has ended."""
+        status = self._process.poll()
+        if status is not None:
+            raise DemoError(
+                f"{self.name} ended with exit status {status}; its last output:\n"
+                f"{self.last_output()}"
+            )
+
+    def stop(self) -> int:
+        """End the process: SIGINT, SIGTERM, SIGKILL, as far as needed; return its exit status."""
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            if self._process.poll() is None:
+                self._process.send_signal(signum)
+                try:
+                    self._process.wait(_PATIENCE)
+                except subprocess.TimeoutExpired:
+                    continue
+        if self._process.poll() is None:
+            self._process.kill()
+        return self._process.wait()
+
+    def __enter__(self) -> "NodeProcess":
+        """Return the process."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop the process."""
+        self.stop()
+
+
+def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dict[str, str]:
+    """Return this process's environment, changed so that the nodes find each other and the package.
+
+    Args:
+        domain: ROS domain.
+        discovery_range: ROS_AUTOMATIC_DISCOVERY_RANGE.
+        log_folder: Where ROS writes its log files.
+    """
+    environment = {
+        **os.environ,
+        "ROS_DOMAIN_ID": str(domain),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": discovery_range,
+        "ROS_LOG_DIR": str(log_folder),
+        "OMP_NUM_THREADS": "1",
+    }
+    package = str(Path(featherstone_ros.__file__).resolve().parents[1])
+    if package not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+        known = os.environ.get("PYTHONPATH")
+        environment["PYTHONPATH"] = f"{package}{os.pathsep}{known}" if known else package
+    return environment

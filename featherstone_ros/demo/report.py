@@ -1,0 +1,333 @@
+"""The result for people (a table, a picture) and for programs (JSON)."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from featherstone_ros.demo.measure import LAWS, Run, improvement
+from featherstone_ros.demo.motion import Motion
+from featherstone_ros.demo.skeleton import seen_from
+
+TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]
+
+_COLOURS = {"none": "#c8553d", "gravity": "#e0a030", "full": "#1b6ca8"}
+_STYLES = {"none": "red", "gravity": "yellow", "full": "bold cyan"}
+_TOP = {"left": 0.01, "right": 0.988, "top": 0.845, "bottom": 0.515}
+_ROWS = {"left": 0.068, "right": 0.988, "top": 0.435, "bottom": 0.06}
+_DESIRED, _GREY, _FAINT = "#202428", "#6b7480", "#d8dce1"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Three runs on one robot.
+
+    Attributes:
+        robot: Its name.
+        joint_names: n names.
+        velocity_limit: (n,) [rad/s or m/s].
+        effort_limit: (n,) [N m or N].
+        motion: The motion driven.
+        segments: (K, S, 2, 3) lines that stand for the arm at K instants of it [m].
+        runs: One per law, in the order of ``LAWS``.
+        conditions: Lines that say under which conditions the figures were taken.
+    """
+
+    robot: str
+    joint_names: Sequence[str]
+    velocity_limit: NDArray
+    effort_limit: NDArray
+    motion: Motion
+    segments: NDArray
+    runs: Sequence[Run]
+    conditions: Sequence[str] = ()
+
+    @property
+    def improvement(self) -> float:
+        """Error of PD alone over error of full feedforward."""
+        return improvement(self.runs[0], self.runs[-1])
+
+    @property
+    def velocity_share(self) -> NDArray:
+        """(n,) peak desired velocity over velocity limit (0 where there is no limit)."""
+        _, _, velocity, _ = self.motion.samples(0.005)
+        return np.abs(velocity).max(axis=0) / self.velocity_limit
+
+    @property
+    def shortfalls(self) -> list[str]:
+        """Which of the targets were missed, in words."""
+        missed = []
+        if self.improvement < TARGET_IMPROVEMENT:
+            missed.append(
+                f"full feedforward is {self.improvement:.1f} times better than PD alone, "
+                f"expected {TARGET_IMPROVEMENT:.0f}"
+            )
+        missed += [
+            f"{name}: RMS error {1e3 * rms:.2f} mrad with full feedforward, "
+            f"expected below {1e3 * TARGET_RMS:.0f}"
+            for name, rms in zip(self.joint_names, self.runs[-1].rms, strict=True)
+            if rms >= TARGET_RMS
+        ]
+        return missed
+
+    def as_dict(self) -> dict:
+        """Plain figures in SI units, for JSON."""
+        return {
+            "robot": self.robot,
+            "joints": list(self.joint_names),
+            "duration": self.motion.duration,
+            "velocity_share": self.velocity_share.tolist(),
+            "effort_limit": [float(x) if np.isfinite(x) else None for x in self.effort_limit],
+            "improvement": self.improvement,
+            "shortfalls": self.shortfalls,
+            "conditions": list(self.conditions),
+            "runs": {
+                run.law: {
+                    "rms": run.rms.tolist(),
+                    "peak": run.peak.tolist(),
+                    "effort_peak": run.effort_peak.tolist(),
+                    "state_rate": run.state_rate,
+                    "command_rate": run.command_rate,
+                    "latency_median": float(np.nanmedian(run.latency)),
+                    "latency_p99": float(np.nanpercentile(run.latency, 99)),
+                }
+                for run in self.runs
+            },
+        }
+
+    def write_json(self, path: Path) -> None:
+        """Write ``as_dict`` to a file."""
+        path.write_text(json.dumps(self.as_dict(), indent=2) + "\n")
+
+    def table(self) -> Group:
+        """What goes to the terminal."""
+        return Group(self._error_table(), Text(), self._traffic_table(), Text(), self._verdict())
+
+    def _error_table(self) -> Table:
+        first, last = self.runs[0], self.runs[-1]
+        table = _new_table("Tracking error, RMS / peak [mrad]", "joint")
+        for run in self.runs:
+            table.add_column(LAWS[run.law], justify="right", style=_STYLES[run.law])
+        table.add_column("PD/full", justify="right")
+        table.add_column("torque peak", justify="right")
+        for j, name in enumerate(self.joint_names):
+            table.add_row(
+                short(name),
+                *[f"{1e3 * run.rms[j]:.2f} / {1e3 * run.peak[j]:5.2f}" for run in self.runs],
+                f"{first.rms[j] / last.rms[j]:.0f} x",
+                f"{last.effort_peak[j]:.1f} of {self.effort_limit[j]:3.0f}",
+            )
+        table.add_section()
+        sums = [f"{1e3 * np.linalg.norm(run.rms):.2f}        " for run in self.runs]
+        table.add_row("all", *sums, f"{self.improvement:.0f} x", "")
+        return table
+
+    def _traffic_table(self) -> Table:
+        table = _new_table("Messages over DDS", "run")
+        for title in ("states/s", "commands/s", "state to command: median", "99 %"):
+            table.add_column(title, justify="right")
+        for run in self.runs:
+            median, tail = np.nanpercentile(run.latency, [50, 99])
+            table.add_row(
+                LAWS[run.law],
+                f"{run.state_rate:.0f}",
+                f"{run.command_rate:.0f}",
+                f"{1e3 * median:.2f} ms",
+                f"{1e3 * tail:.2f} ms",
+            )
+        return table
+
+    def _verdict(self) -> Text:
+        if self.shortfalls:
+            return Text(f"Short of the target: {'; '.join(self.shortfalls)}.", style="bold red")
+        worst = 1e3 * self.runs[-1].rms.max()
+        return Text(
+            f"The model makes the arm {self.improvement:.0f} times more accurate than PD alone "
+            f"with the same gains; its worst joint is within {worst:.2f} mrad RMS.",
+            style="bold green",
+        )
+
+
+def _new_table(title: str, first_column: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column(first_column, no_wrap=True)
+    return table
+
+
+def draw(report: Report, path: Path) -> None:
+    """Write the picture: the arm, error per joint, then positions, errors and torques over time."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    style = {
+        "font.size": 9,
+        "axes.edgecolor": _GREY,
+        "axes.labelcolor": _DESIRED,
+        "xtick.color": _GREY,
+        "ytick.color": _GREY,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.linewidth": 0.7,
+    }
+    with pyplot.rc_context(style):
+        figure = pyplot.figure(figsize=(12, 8.4), dpi=110, facecolor="white")
+        top = figure.add_gridspec(1, 2, width_ratios=(1, 2.3), wspace=0.16, **_TOP)
+        rows = figure.add_gridspec(3, len(report.joint_names), hspace=0.14, wspace=0.1, **_ROWS)
+        _title(figure, report)
+        _arm(figure.add_subplot(top[0]), report)
+        _bars(figure.add_subplot(top[1]), report)
+        _time_rows(figure, rows, report)
+        figure.savefig(path)
+        pyplot.close(figure)
+
+
+def _title(figure, report: Report) -> None:
+    last, speed = report.runs[-1], 100 * report.velocity_share.min()
+    figure.text(
+        0.02, 0.958, f"{report.robot}: {report.improvement:.0f} times more accurate with its model",
+        fontsize=18, fontweight="bold", color=_DESIRED, va="center",
+    )  # fmt: skip
+    figure.text(
+        0.02, 0.915,
+        f"One fast motion of all joints, up to {speed:.0f} % of every speed limit, driven three "
+        f"times with the same gains.  Controller and digital twin: two processes over ROS 2, "
+        f"{last.command_rate:.0f} commands/s.",
+        fontsize=9.5, color=_GREY, va="center",
+    )  # fmt: skip
+
+
+def _arm(axes, report: Report) -> None:
+    """Lines between the joints at several instants, the earliest faintest, and the tip's path."""
+    lines = seen_from(report.segments)
+    moments = np.linspace(0, len(lines) - 1, 7).astype(int)
+    for k, strength in zip(moments, np.linspace(0.1, 1.0, 7), strict=True):
+        for x, y in lines[k].transpose(0, 2, 1):
+            axes.plot(
+                x, y, color=_COLOURS["full"], alpha=strength, lw=5, solid_capstyle="round",
+                solid_joinstyle="round", zorder=k + 1,
+            )  # fmt: skip
+    x, y = lines[-1][:, 0].T
+    axes.plot(x, y, "o", ms=4.5, mfc="white", mec=_COLOURS["full"], zorder=8)
+    x, y = lines[:, -1, 1].T
+    axes.plot(x, y, color=_COLOURS["none"], lw=1, alpha=0.8, zorder=9)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_axis_off()
+
+
+def _bars(axes, report: Report) -> None:
+    """RMS error of each joint and law, on a logarithmic axis."""
+    n, width = len(report.joint_names), 0.28
+    smallest = min(1e3 * run.rms.min() for run in report.runs)
+    floor = 10 ** np.floor(np.log10(smallest * 0.7))
+    for k, run in enumerate(report.runs):
+        x, height = np.arange(n) + (k - 1) * width, 1e3 * run.rms
+        colour, label = _COLOURS[run.law], LAWS[run.law]
+        axes.bar(x, height - floor, width * 0.93, bottom=floor, color=colour, label=label)
+        for xi, h in zip(x, height, strict=True):
+            text = f"{h:.0f}" if h >= 10 else f"{h:.1f}" if h >= 1 else f"{h:.2f}"
+            axes.text(xi, h * 1.08, text, ha="center", va="bottom", fontsize=8, color=_DESIRED)
+    axes.set_yscale("log")
+    axes.set_ylim(floor, 3 * max(1e3 * run.rms.max() for run in report.runs))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlim(-0.5, n - 0.5)
+    axes.set_xticks(range(n), [short(name) for name in report.joint_names], color=_DESIRED)
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel("RMS tracking error [mrad]")
+    axes.grid(axis="y", color=_FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.legend(ncols=3, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.96), fontsize=10)
+
+
+def _time_rows(figure, grid, report: Report) -> None:
+    """Per joint: desired and actual position; error of each law; torque over its limit."""
+    scales = _position_scale(report), _error_scale(report)
+    columns = [
+        [figure.add_subplot(grid[row, j]) for row in range(3)]
+        for j in range(len(report.joint_names))
+    ]
+    for j, column in enumerate(columns):
+        _draw_position(column[0], report, j, scales[0])
+        _draw_error(column[1], report, j, scales[1])
+        _draw_torque(column[2], report, j)
+        for axes in column:
+            axes.set_xlim(0, report.motion.duration)
+            axes.tick_params(
+                labelsize=8, labelbottom=axes is column[2], labelleft=j == 0, length=2.5
+            )
+            axes.minorticks_off()
+        column[0].set_title(short(report.joint_names[j]), fontsize=9.5, color=_DESIRED, pad=3)
+    labels = ("position\nfrom start [rad]", "|error| [mrad]", "torque\n[% of limit]")
+    for axes, label in zip(columns[0], labels, strict=True):
+        axes.set_ylabel(label, fontsize=8.5)
+    figure.align_ylabels(columns[0])
+    figure.text(0.53, 0.013, "time [s]", ha="center", fontsize=9, color=_DESIRED)
+
+
+def _position_scale(report: Report) -> tuple[float, float]:
+    _, desired, _, _ = report.motion.samples(0.02)
+    swing = 1.15 * np.abs(desired - report.motion.centre).max()
+    return -swing, swing
+
+
+def _error_scale(report: Report) -> tuple[float, float]:
+    high = max(1e3 * run.peak.max() for run in report.runs) * 1.6
+    return max(1e3 * report.runs[-1].rms.min() / 3, high / 1e6), high
+
+
+def _draw_position(axes, report: Report, j: int, limits: tuple[float, float]) -> None:
+    time, desired, _, _ = report.motion.samples(0.02)
+    start = report.motion.centre[j]
+    axes.plot(time, desired[:, j] - start, color=_DESIRED, lw=3.5, alpha=0.22)
+    for run in (report.runs[0], report.runs[-1]):
+        axes.plot(
+            _thin(run.time), _thin(run.position[:, j] - start), color=_COLOURS[run.law], lw=0.9
+        )
+    axes.set_ylim(limits)
+    if j == 0:
+        axes.text(0.02, 0.03, "grey: desired", transform=axes.transAxes, fontsize=7, color=_GREY)
+
+
+def _draw_error(axes, report: Report, j: int, limits: tuple[float, float]) -> None:
+    for run in report.runs:
+        time, envelope = _envelope(run.time, 1e3 * np.abs(run.error[:, j]))
+        axes.plot(time, envelope, color=_COLOURS[run.law], lw=1.0)
+    axes.set_yscale("log")
+    axes.set_ylim(limits)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.grid(axis="y", color=_FAINT, linewidth=0.5)
+
+
+def _draw_torque(axes, report: Report, j: int) -> None:
+    run = report.runs[-1]
+    share = 100 * run.effort[:, j] / report.effort_limit[j]
+    axes.axhspan(-100, 100, color=_FAINT, alpha=0.4, lw=0)
+    axes.plot(_thin(run.time), _thin(share), color=_COLOURS[run.law], lw=0.9)
+    axes.set_ylim(-112, 112)
+    axes.set_yticks((-100, 0, 100))
+
+
+def short(name: str) -> str:
+    """A joint's name without what does not tell it apart: ``panda_joint1`` becomes ``joint 1``."""
+    name = name.removesuffix("_joint")
+    _, _, number = name.rpartition("joint")
+    return f"joint {number.strip('_')}" if number.strip("_").isdigit() else name.replace("_", " ")
+
+
+def _thin(values: NDArray, points: int = 1500) -> NDArray:
+    """Every k-th value, so that a picture does not draw ten thousand points."""
+    return values[:: max(1, len(values) // points)]
+
+
+def _envelope(time: NDArray, values: NDArray, bins: int = 150) -> tuple[NDArray, NDArray]:
+    """Time and largest value of each of ``bins`` stretches: zero crossings say nothing."""
+    edges = np.linspace(0, len(values), min(bins, len(values)) + 1).astype(int)[:-1]
+    return time[edges], np.maximum.reduceat(values, edges)
