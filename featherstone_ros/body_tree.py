@@ -13,6 +13,7 @@ from featherstone_ros.urdf import Inertial, Joint, Robot
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 BASE = -1
+HUGE = 1e100  # no robot's figure, and its square is still finite
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,12 +62,20 @@ class BodyTree:
     link_translation: Floats
 
     def __post_init__(self) -> None:
-        """Refuse figures so large that their sums overflow."""
-        for name, sums in (("mass", self.mass), ("inertia", self.inertia)):
-            finite = np.isfinite(sums).reshape(len(sums), -1).all(axis=1)
-            if not finite.all():
-                culprit = self.body_names[int(np.argmin(finite))]
-                raise ModelError(f"{name} of {culprit!r} and what it carries is not finite")
+        """Refuse sums of finite figures that overflow, here or in later products."""
+        for figure, names in (
+            ("mass", self.body_names),
+            ("inertia", self.body_names),
+            ("translation", self.body_names[1:]),
+            ("link_translation", self.link_names),
+        ):
+            array = np.abs(getattr(self, figure))
+            within = array.max(axis=tuple(range(1, array.ndim)), initial=0.0) < HUGE
+            if not within.all():
+                culprit = names[int(np.argmin(within))]
+                raise ModelError(
+                    f"{figure} of {culprit!r} adds up to more than {HUGE:g} in SI units"
+                )
 
     @property
     def n(self) -> int:
@@ -78,7 +87,7 @@ class BodyTree:
         figures = {item.name: getattr(self, item.name) for item in fields(self)}
         return CompiledModel(n=self.n, gravity=gravity, **figures)
 
-    @np.errstate(over="ignore", invalid="ignore")  # found by __post_init__, which names the body
+    @np.errstate(over="ignore", invalid="ignore")  # __post_init__ sees it and names the body
     def with_inertial(self, link: int, added: Inertial) -> "BodyTree":
         """Return a tree in which the link with this index carries ``added`` as well."""
         shares = _about_body(
@@ -173,7 +182,7 @@ def _frame_arrays(frames: list[tuple[int, Floats, Floats]]) -> tuple[Indices, Fl
     return body, rotation, translation
 
 
-@np.errstate(over="ignore", invalid="ignore")  # found by BodyTree, which names the body
+@np.errstate(over="ignore", invalid="ignore")  # BodyTree sees it and names the body
 def _sum_inertias(
     robot: Robot, n_bodies: int, link_body: Indices, rotation: Floats, translation: Floats
 ) -> dict[str, Floats]:

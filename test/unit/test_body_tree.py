@@ -205,11 +205,16 @@ def test_inertia_of_followers_counts_for_their_leader(multiplier, moves):
             tree_of(text)
 
 
-@pytest.mark.parametrize(("mass", "com"), [(1e308, "0 0 0"), (1e200, "1e100 0 0")])
-def test_grow_raises_if_figures_overflow(mass, com):
-    with pytest.raises(ModelError, match="of 'base' and what it carries is not finite"):
-        tree_of(
-            robot(
-                *(link(name, mass, com) for name in ("base", "a")), joint("f", "base", "a", "fixed")
-            )
-        )
+@pytest.mark.parametrize(
+    ("figures", "xyz", "culprit"),
+    [
+        ((1e308, "0 0 0"), "0 0 0", "mass of 'b'"),
+        ((1e50, "1e40 0 0"), "0 0 0", "inertia of 'b'"),
+        ((1, "0 0 0", (1e308, 1e308, 1e308)), "0 0 0", "inertia of 'b'"),
+        ((0, "0 0 0"), "0 1e120 0", "link_translation of 'a'"),
+    ],
+)
+def test_grow_raises_if_figures_overflow(figures, xyz, culprit):
+    text = robot(*(link(name, *figures) for name in "ba"), joint("f", "b", "a", "fixed", xyz=xyz))
+    with pytest.raises(ModelError, match=culprit):
+        tree_of(text)
