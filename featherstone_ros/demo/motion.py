@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Model
 
+POINT_SPACING = 0.05  # [s] quintics between points so far apart follow the motion to 1e-6 rad
 _SHAPE = ((1.0, 1.0, 0.0), (0.35, 2.3, 0.8))  # weight, frequency ratio and phase [rad] of each sine
 _SLOWEST, _FASTEST = 2.0, 3.8  # [rad/s] base frequencies of the first and of the last joint
 _SLOWER = 0.9  # factor on all frequencies while the torque is too large

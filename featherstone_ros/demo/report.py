@@ -120,13 +120,13 @@ class Report:
         for j, name in enumerate(self.joint_names):
             table.add_row(
                 short(name),
-                *[f"{1e3 * run.rms[j]:.2f} / {1e3 * run.peak[j]:5.2f}" for run in self.runs],
-                f"{first.rms[j] / last.rms[j]:.0f} x",
+                *[f"{_milli(run.rms[j])} / {_milli(run.peak[j]):>4}" for run in self.runs],
+                f"{first.rms[j] / last.rms[j]:.0f}×",
                 f"{last.effort_peak[j]:.1f} of {self.effort_limit[j]:3.0f}",
             )
         table.add_section()
-        sums = [f"{1e3 * np.linalg.norm(run.rms):.2f}        " for run in self.runs]
-        table.add_row("all", *sums, f"{self.improvement:.0f} x", "")
+        sums = [f"{_milli(np.linalg.norm(run.rms))}       " for run in self.runs]
+        table.add_row("all", *sums, f"{self.improvement:.0f}×", "")
         return table
 
     def _traffic_table(self) -> Table:
@@ -156,7 +156,7 @@ class Report:
 
 
 def _new_table(title: str, first_column: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column(first_column, no_wrap=True)
     return table
 
@@ -197,11 +197,11 @@ def _title(figure, report: Report) -> None:
         fontsize=18, fontweight="bold", color=_DESIRED, va="center",
     )  # fmt: skip
     figure.text(
-        0.02, 0.915,
+        0.02, 0.913,
         f"One fast motion of all joints, up to {speed:.0f} % of every speed limit, driven three "
-        f"times with the same gains.  Controller and digital twin: two processes over ROS 2, "
-        f"{last.command_rate:.0f} commands/s.",
-        fontsize=9.5, color=_GREY, va="center",
+        f"times with the same gains.\nController and digital twin are two processes that talk over "
+        f"ROS 2: {last.command_rate:.0f} commands per second.",
+        fontsize=10, color=_GREY, va="center", linespacing=1.4,
     )  # fmt: skip
 
 
@@ -209,18 +209,23 @@ def _arm(axes, report: Report) -> None:
     """Lines between the joints at several instants, the earliest faintest, and the tip's path."""
     lines = seen_from(report.segments)
     moments = np.linspace(0, len(lines) - 1, 7).astype(int)
-    for k, strength in zip(moments, np.linspace(0.1, 1.0, 7), strict=True):
+    for k, strength in zip(moments, np.linspace(0.12, 1.0, 7), strict=True):
+        colour = _paler(_COLOURS["full"], strength)
         for x, y in lines[k].transpose(0, 2, 1):
-            axes.plot(
-                x, y, color=_COLOURS["full"], alpha=strength, lw=5, solid_capstyle="round",
-                solid_joinstyle="round", zorder=k + 1,
-            )  # fmt: skip
+            axes.plot(x, y, color=colour, lw=5, solid_capstyle="round", zorder=10 * strength)
     x, y = lines[-1][:, 0].T
-    axes.plot(x, y, "o", ms=4.5, mfc="white", mec=_COLOURS["full"], zorder=8)
+    axes.plot(x, y, "o", ms=4.5, mfc="white", mec=_COLOURS["full"], zorder=11)
     x, y = lines[:, -1, 1].T
-    axes.plot(x, y, color=_COLOURS["none"], lw=1, alpha=0.8, zorder=9)
+    axes.plot(x, y, color=_COLOURS["none"], lw=1, alpha=0.8, zorder=12)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_axis_off()
+
+
+def _paler(colour: str, strength: float) -> tuple[float, ...]:
+    """Mix a colour with white, which unlike transparency does not add up where lines cross."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(1 - strength * (1 - channel) for channel in to_rgb(colour))
 
 
 def _bars(axes, report: Report) -> None:
@@ -233,8 +238,9 @@ def _bars(axes, report: Report) -> None:
         colour, label = _COLOURS[run.law], LAWS[run.law]
         axes.bar(x, height - floor, width * 0.93, bottom=floor, color=colour, label=label)
         for xi, h in zip(x, height, strict=True):
-            text = f"{h:.0f}" if h >= 10 else f"{h:.1f}" if h >= 1 else f"{h:.2f}"
-            axes.text(xi, h * 1.08, text, ha="center", va="bottom", fontsize=8, color=_DESIRED)
+            axes.text(
+                xi, h * 1.08, _milli(h / 1e3), ha="center", va="bottom", fontsize=8, color=_DESIRED
+            )
     axes.set_yscale("log")
     axes.set_ylim(floor, 3 * max(1e3 * run.rms.max() for run in report.runs))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -249,6 +255,8 @@ def _bars(axes, report: Report) -> None:
 
 def _time_rows(figure, grid, report: Report) -> None:
     """Per joint: desired and actual position; error of each law; torque over its limit."""
+    from matplotlib.ticker import MaxNLocator
+
     scales = _position_scale(report), _error_scale(report)
     columns = [
         [figure.add_subplot(grid[row, j]) for row in range(3)]
@@ -264,6 +272,7 @@ def _time_rows(figure, grid, report: Report) -> None:
                 labelsize=8, labelbottom=axes is column[2], labelleft=j == 0, length=2.5
             )
             axes.minorticks_off()
+            axes.xaxis.set_major_locator(MaxNLocator(2, integer=True, prune="upper"))
         column[0].set_title(short(report.joint_names[j]), fontsize=9.5, color=_DESIRED, pad=3)
     labels = ("position\nfrom start [rad]", "|error| [mrad]", "torque\n[% of limit]")
     for axes, label in zip(columns[0], labels, strict=True):
@@ -313,6 +322,14 @@ def _draw_torque(axes, report: Report, j: int) -> None:
     axes.plot(_thin(run.time), _thin(share), color=_COLOURS[run.law], lw=0.9)
     axes.set_ylim(-112, 112)
     axes.set_yticks((-100, 0, 100))
+
+
+def _milli(value: float) -> str:
+    """A value in thousandths, with two or three digits that count."""
+    value = 1e3 * float(value)
+    return (
+        f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+    )
 
 
 def short(name: str) -> str:

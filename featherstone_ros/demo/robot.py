@@ -11,8 +11,7 @@ from defusedxml import ElementTree
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
-from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.share import share_directory
+from featherstone_ros.robots import robot_file, robot_parameters
 
 NODES = ("digital_twin", "feedforward_controller")
 # For a robot without a parameter file: gains from effort limits, which say how strong its drives
@@ -20,10 +19,6 @@ NODES = ("digital_twin", "feedforward_controller")
 _FULL_EFFORT_ERROR = 0.15  # [rad or m] at which P alone asks for the effort limit
 _ROTOR_FREQUENCY = 40.0  # [rad/s] of P with the rotor's inertia alone
 _HALF_TURN = np.pi  # [rad] stands in for a limit that a continuous joint does not have
-
-
-class RobotError(FeatherstoneError):
-    """A robot that the demo cannot use."""
 
 
 @dataclass(frozen=True)
@@ -70,20 +65,15 @@ def load(name: str) -> Robot:
         name: One of the package's own (``panda``, ``ur5e``), or the path of a URDF or xacro file.
 
     Raises:
-        RobotError: There is no such robot or file.
+        UnknownNameError: There is no such robot or file.
         ModelError: The file cannot be used.
     """
-    folder = share_directory() / "config"
-    if Path(name).suffix in (".urdf", ".xacro"):
-        return _from_path(Path(name))
-    own = {path.stem: path for path in sorted(folder.glob("*.urdf"))}
-    if name not in own:
-        raise RobotError(
-            f"no robot {name!r}: expected one of {', '.join(own)}, or the path of a .urdf or "
-            f".xacro file"
-        )
-    parameters = read_parameters(folder / f"{name}.yaml")
-    text = own[name].read_text()
+    text = robot_file(name).read_text()
+    file = robot_parameters(name)
+    if file is None:
+        model = Model.from_urdf(text)
+        return Robot(model.name, text, model, chosen_parameters(model))
+    parameters = read_parameters(file)
     model = Model.from_urdf(text, joints=parameters["digital_twin"]["joints"])
     return Robot(model.name, text, model, parameters)
 
@@ -119,14 +109,8 @@ def with_heavier_links(text: str, excess: float) -> str:
     return tostring(robot, encoding="unicode")
 
 
-def _from_path(path: Path) -> Robot:
-    """Choose start, gains and rotor inertia from the model itself."""
-    if not path.is_file():
-        raise RobotError(f"no file {path}")
-    if path.suffix == ".xacro":
-        raise RobotError(f"{path}: expand it first: xacro {path} > {path.stem}.urdf")
-    text = path.read_text()
-    model = Model.from_urdf(text)
+def chosen_parameters(model: Model) -> dict[str, dict[str, object]]:
+    """Choose start, gains and rotor inertia from the model itself; as ``read_parameters``."""
     lower = np.where(np.isfinite(model.lower), model.lower, -_HALF_TURN)
     upper = np.where(np.isfinite(model.upper), model.upper, _HALF_TURN)
     start = (lower + upper) / 2
@@ -153,7 +137,7 @@ def _from_path(path: Path) -> Robot:
         for pattern, values in {**both, **figures[node]}.items():
             for joint, value in zip(model.joint_names, values, strict=True):
                 parameters[node][pattern.format(joint)] = float(value)
-    return Robot(model.name, text, model, parameters)
+    return parameters
 
 
 def _flat(nested: Mapping[str, object], prefix: str = "") -> dict[str, object]:

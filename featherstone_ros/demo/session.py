@@ -25,14 +25,13 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros.demo.measure import Recording
-from featherstone_ros.demo.motion import Motion
+from featherstone_ros.demo.motion import POINT_SPACING, Motion
 from featherstone_ros.demo.processes import DemoError
 
 _QUEUE = 5000  # messages that may wait between two looks at them
 _LOOK_EVERY = 0.02  # [s]
 _START_DEADLINE = 30.0  # [s] until both nodes must talk
 _ANSWER_DEADLINE = 5.0  # [s] for a service
-_POINT_SPACING = 0.05  # [s] quintics between such points follow the motion to about 1e-8 rad
 LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and come to rest
 
 Message = tuple[bytes, int, int]  # serialized, sent and received [ns]
@@ -185,7 +184,7 @@ def _message(names: list[str], motion: Motion, start: Time) -> JointTrajectory:
             accelerations=qdd.tolist(),
             time_from_start=Duration(seconds=t).to_msg(),
         )
-        for t, q, qd, qdd in zip(*motion.samples(_POINT_SPACING), strict=True)
+        for t, q, qd, qdd in zip(*motion.samples(POINT_SPACING), strict=True)
     ]
     message = JointTrajectory(joint_names=names, points=points)
     message.header.stamp = start.to_msg()

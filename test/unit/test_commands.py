@@ -1,0 +1,118 @@
+import os
+import signal
+import sys
+
+import pytest
+
+from featherstone_ros.commands import COMMANDS, cli
+from featherstone_ros.commands.demo import add_arguments
+from featherstone_ros.demo.processes import DemoError, NodeProcess, node_environment
+from featherstone_ros.demo.robot import load, with_heavier_links
+from featherstone_ros.model import Model
+
+
+def output_of(capsys, *arguments):
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(arguments)
+    return exit_.value.code, capsys.readouterr()
+
+
+def test_help_lists_every_command_with_a_summary(capsys):
+    status, output = output_of(capsys, "--help")
+    assert status == 0
+    for command in COMMANDS:
+        assert any(line.split()[:1] == [command] for line in output.out.splitlines())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_teaches_by_example(capsys, command):
+    status, output = output_of(capsys, command, "--help")
+    assert status == 0
+    assert f"featherstone-ros {command}" in output.out.partition("Examples:")[2]
+
+
+def test_unknown_command_is_refused(capsys):
+    status, output = output_of(capsys, "demonstrate")
+    assert status == 2 and "demo" in output.err
+
+
+@pytest.mark.parametrize("rate", ["0", "-5", "nan", "inf", "fast"])
+def test_rate_is_refused_if_not_positive(capsys, rate):
+    status, output = output_of(capsys, "demo", f"--rate={rate}")
+    assert status == 2 and "--rate" in output.err
+
+
+@pytest.mark.parametrize("robot", ["pandora", "nowhere/arm.urdf"])
+def test_unknown_robot_is_reported_in_one_line(capsys, tmp_path, robot):
+    pytest.importorskip("rclpy")
+    status = cli.main(["demo", "--robot", robot, "--output", str(tmp_path / "out")])
+    error = capsys.readouterr().err
+    assert status == 1
+    assert error.startswith("featherstone-ros demo: ") and len(error.splitlines()) == 1
+    assert repr(robot) in error and "panda" in error and "ur5e" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_demo_is_limited_to_this_host_unless_asked(monkeypatch):
+    import argparse
+
+    def discovery_range(*arguments):
+        parser = argparse.ArgumentParser()
+        add_arguments(parser)
+        return parser.parse_args(arguments).discovery_range
+
+    monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE", raising=False)
+    assert discovery_range() == "LOCALHOST"
+    assert discovery_range("--discovery-range", "SUBNET") == "SUBNET"
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+    assert discovery_range() == "SUBNET"
+
+
+def test_a_node_that_ends_is_reported_with_its_last_words(tmp_path):
+    environment = node_environment(1, "LOCALHOST", tmp_path)
+    with NodeProcess("no_such_node", [], environment, tmp_path) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with pytest.raises(DemoError, match="no_such_node ended with exit status 1") as error:
+            process.check()
+    assert "No module named featherstone_ros.no_such_node" in str(error.value)
+
+
+def test_a_node_is_stopped_by_an_error_in_the_demo(tmp_path):
+    environment = node_environment(1, "LOCALHOST", tmp_path)
+    with pytest.raises(RuntimeError):
+        with NodeProcess("commands.cli", [], environment, tmp_path) as process:
+            raise RuntimeError
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, signal.SIG_DFL)
+
+
+def test_heavier_links_are_heavier():
+    robot = load("ur5e")
+    heavier = Model.from_urdf(with_heavier_links(robot.text, 0.1))
+    for figure in ("mass", "first_moment", "inertia"):
+        before, after = getattr(robot.model.tree, figure), getattr(heavier.tree, figure)
+        assert after == pytest.approx(1.1 * before)
+    assert with_heavier_links(robot.text, 0.0) is robot.text
+
+
+def test_robot_from_a_path_has_gains_that_bear_its_weight(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(load("panda").text)
+    robot = load(str(path))
+    p = robot.by_joint("feedforward_controller", "gains.{}.p")
+    assert robot.start == pytest.approx((robot.model.lower + robot.model.upper) / 2)
+    assert p == pytest.approx(robot.model.effort_limit / 0.15)
+
+
+def test_console_command_is_the_module(tmp_path):
+    import subprocess
+
+    environment = node_environment(1, "LOCALHOST", tmp_path)
+    result = subprocess.run(
+        [sys.executable, "-m", "featherstone_ros.commands.cli", "demo", "--help"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0 and "--model-error" in result.stdout

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+
+import featherstone_ros as fr
+from featherstone_ros.control.motion import Motion as FollowedMotion
+from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory
+from featherstone_ros.demo.motion import POINT_SPACING, load_share, plan
+from featherstone_ros.demo.robot import load
+
+SLIDER = """
+<robot name="slider">
+  <link name="base"/>
+  <link name="carriage"><inertial><mass value="{mass}"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="slide" type="prismatic"><parent link="base"/><child link="carriage"/>
+    <axis xyz="0 0 1"/><limit lower="-0.02" upper="0.02" velocity="0.5" effort="100"/></joint>
+</robot>
+"""
+
+
+@pytest.fixture(scope="module", params=["panda", "ur5e"])
+def robot(request):
+    return load(request.param)
+
+
+@pytest.fixture(scope="module")
+def motion(robot):
+    return plan(robot.model, robot.inverse_dynamics, robot.start)
+
+
+def test_motion_moves_every_joint_at_half_its_speed_limit_or_more(robot, motion):
+    _, _, velocity, _ = motion.samples(0.001)
+    share = np.abs(velocity).max(axis=0) / robot.model.velocity_limit
+    assert share.min() >= 0.5 and share.max() <= 0.9
+
+
+def test_motion_stays_within_position_and_effort_limits(robot, motion):
+    _, position, _, _ = motion.samples(0.001)
+    assert np.all(position > robot.model.lower) and np.all(position < robot.model.upper)
+    assert load_share(motion, robot.model, robot.inverse_dynamics) <= 0.8
+
+
+def test_motion_keeps_the_arm_above_the_floor(robot, motion):
+    dynamics = fr.Dynamics(robot.model)
+    moving = [
+        link
+        for link, body in zip(robot.model.link_names, robot.model.tree.link_body, strict=True)
+        if body >= 1
+    ]
+    for q in motion.samples(0.05)[1]:
+        assert min(dynamics.link_pose(q, link)[2, 3] for link in moving) > 0.05
+
+
+def test_motion_is_at_rest_at_both_ends_and_outside(motion):
+    outside = [-1.0, 0.0, motion.duration, motion.duration + 1.0]
+    position, velocity, acceleration = motion.at(outside)
+    np.testing.assert_allclose(position, np.tile(motion.centre, (4, 1)), atol=1e-12)
+    np.testing.assert_allclose(velocity, 0.0, atol=1e-12)
+    np.testing.assert_allclose(acceleration, 0.0, atol=1e-12)
+
+
+def test_velocity_and_acceleration_are_the_derivatives(motion):
+    t, h = np.linspace(0.05, motion.duration - 0.05, 500), 1e-5
+    before, here, after = motion.at(t - h), motion.at(t), motion.at(t + h)
+    for order in (0, 1):
+        slope = (after[order] - before[order]) / (2 * h)
+        np.testing.assert_allclose(here[order + 1], slope, atol=1e-6)
+
+
+def test_trajectory_points_lose_nothing_of_the_motion(robot, motion):
+    """What the controller interpolates between the points sent is what the demo compares with."""
+    model = robot.model
+    space = JointSpace(model.joint_names, model.lower, model.upper, model.velocity_limit)
+    points = [Point(*row) for row in zip(*motion.samples(POINT_SPACING), strict=True)]
+    trajectory = Trajectory(model.joint_names, points, space)
+    followed = trajectory.motion(0.0, 0.0, trajectory.knot(0), 0.1)
+    assert isinstance(followed, FollowedMotion)
+    time, *expected = motion.samples(0.0037)
+    found = np.array([followed.sample(t, np.empty((3, model.n))).copy() for t in time])
+    np.testing.assert_allclose(found[:, 0], expected[0], atol=1e-6)
+    np.testing.assert_allclose(found[:, 1], expected[1], atol=1e-4)
+
+
+def test_motion_swings_faster_where_there_is_little_room():
+    model = fr.Model.from_urdf(SLIDER.format(mass=0.1))
+    motion = plan(model, fr.Dynamics(model).rnea, [0.0])
+    _, position, velocity, _ = motion.samples(0.001)
+    assert np.abs(position).max() <= 0.02
+    assert np.abs(velocity).max() == pytest.approx(0.8 * 0.5, rel=1e-2)
+
+
+def test_motion_gets_smaller_where_torque_does_not_suffice():
+    model = fr.Model.from_urdf(SLIDER.format(mass=6.0))
+    dynamics = fr.Dynamics(model)
+    motion = plan(model, dynamics.rnea, [0.0])
+    assert load_share(motion, model, dynamics.rnea) <= 0.8
+    _, _, velocity, _ = motion.samples(0.001)
+    assert 0.01 < np.abs(velocity).max() < 0.8 * 0.5

@@ -1,0 +1,194 @@
+import json
+from dataclasses import replace
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from featherstone_ros.demo.measure import LAWS, MeasurementError, Recording, improvement, measure
+from featherstone_ros.demo.motion import plan
+from featherstone_ros.demo.report import Report, draw, short
+from featherstone_ros.demo.robot import load
+from featherstone_ros.demo.skeleton import seen_from, segments
+
+PERIOD, LATENCY = 1e-3, 0.4e-3
+ERRORS = {"none": 0.05, "gravity": 0.01, "full": 0.001}  # [rad] constant offset of the arm
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load("panda")
+
+
+@pytest.fixture(scope="module")
+def motion(robot):
+    return plan(robot.model, robot.inverse_dynamics, robot.start, duration=4.0)
+
+
+@pytest.fixture(scope="module")
+def recording(motion):
+    """An arm that is where it is asked to be, its states from before to after the motion."""
+    rng = np.random.default_rng(0)
+    stamp = np.sort(np.arange(-0.1, 4.1, PERIOD) + rng.uniform(0, 0.3e-3, 4200))
+    position, velocity, _ = motion.at(stamp)
+    return Recording(
+        stamp=stamp,
+        position=position,
+        effort=velocity,
+        state_sent=stamp,
+        command_sent=stamp + LATENCY / 2,
+        command_received=stamp + LATENCY,
+        command=velocity,
+    )
+
+
+@pytest.fixture(scope="module")
+def report(robot, motion, recording):
+    runs = [
+        measure(law, replace(recording, position=recording.position - offset), motion)
+        for law, offset in ERRORS.items()
+    ]
+    return Report(
+        robot=robot.name,
+        joint_names=robot.model.joint_names,
+        velocity_limit=robot.model.velocity_limit,
+        effort_limit=robot.model.effort_limit,
+        motion=motion,
+        segments=segments(robot.model, motion.samples(0.1)[1]),
+        runs=runs,
+        conditions=("made up",),
+    )
+
+
+def test_error_of_a_perfect_arm_is_zero_whatever_the_sampling(motion, recording):
+    run = measure("full", recording, motion)
+    np.testing.assert_allclose(run.error, 0.0, atol=1e-12)
+
+
+def test_error_of_a_late_arm_is_its_speed_times_the_delay(motion, recording):
+    delay = 2e-3
+    late = replace(recording, position=motion.at(recording.stamp - delay)[0])
+    run = measure("full", late, motion)
+    _, velocity, _ = motion.at(run.time)
+    np.testing.assert_allclose(run.error, velocity * delay, atol=1e-4)
+
+
+def test_rates_latency_and_peaks_are_those_of_the_messages(motion, recording):
+    run = measure("none", replace(recording, position=recording.position + 0.02), motion)
+    assert run.state_rate == pytest.approx(1000, rel=1e-3)
+    assert run.command_rate == pytest.approx(1000, rel=1e-3)
+    np.testing.assert_allclose(run.latency, LATENCY, atol=1e-12)
+    np.testing.assert_allclose(run.rms, 0.02)
+    np.testing.assert_allclose(run.peak, 0.02)
+    _, velocity, _ = motion.at(run.time)
+    np.testing.assert_allclose(run.effort_peak, np.abs(velocity).max(axis=0))
+
+
+def test_only_the_motion_itself_is_measured(motion, recording):
+    moved = recording.position.copy()
+    moved[(recording.stamp < 0) | (recording.stamp > motion.duration)] += 1.0
+    run = measure("full", replace(recording, position=moved), motion)
+    np.testing.assert_allclose(run.error, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("what", ["joint states", "commands"])
+def test_measure_raises_if_messages_stop(motion, recording, what):
+    early = recording.stamp < 2.0
+    cut = {
+        "joint states": ("stamp", "position", "effort"),
+        "commands": ("command_sent", "command_received", "command"),
+    }
+    partial = replace(recording, **{key: getattr(recording, key)[early] for key in cut[what]})
+    with pytest.raises(MeasurementError, match=f"no {what} for 2.00 s of a motion of 4 s"):
+        measure("full", partial, motion)
+
+
+def test_measure_raises_if_nothing_was_received(motion):
+    nothing = np.empty(0)
+    empty = Recording(*[nothing] * 7)
+    with pytest.raises(MeasurementError, match="0 received"):
+        measure("full", empty, motion)
+
+
+def test_improvement_is_the_ratio_of_the_errors(report):
+    assert improvement(report.runs[0], report.runs[1]) == pytest.approx(5.0)
+    assert report.improvement == pytest.approx(50.0)
+    assert report.shortfalls == []
+
+
+def test_shortfalls_name_what_was_missed(report):
+    poor = replace(report, runs=[report.runs[1], report.runs[1], report.runs[1]])
+    assert len(poor.shortfalls) == 8  # seven joints and the ratio
+    assert poor.shortfalls[0] == "full feedforward is 1.0 times better than PD alone, expected 20"
+    assert "panda_joint1: RMS error 10.00 mrad" in poor.shortfalls[1]
+
+
+def test_json_holds_the_figures(report, tmp_path):
+    report.write_json(tmp_path / "report.json")
+    content = json.loads((tmp_path / "report.json").read_text())
+    assert content["joints"] == list(report.joint_names)
+    assert content["runs"]["none"]["rms"] == pytest.approx([ERRORS["none"]] * 7)
+    assert content["runs"]["full"]["latency_median"] == pytest.approx(LATENCY)
+    assert min(content["velocity_share"]) >= 0.5
+
+
+def test_table_shows_every_joint_and_law_in_80_columns(report):
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(report.table())
+    text = console.export_text()
+    assert all(f"joint {i} " in text for i in range(1, 8))
+    assert all(f"  {label}  " in text for label in LAWS.values())
+    assert "50.0 / 50.0" in text and "10.0 / 10.0" in text and "1.00 / 1.00" in text, text
+    assert "[mrad]" in text
+    assert "50 times more accurate" in text
+    assert "…" not in text
+
+
+def test_picture_is_drawn(report, tmp_path):
+    pytest.importorskip("matplotlib")
+    from matplotlib.image import imread
+
+    draw(report, tmp_path / "report.png")
+    picture = imread(tmp_path / "report.png")
+    height, width, _ = picture.shape
+    assert width > 1000 and height > 700
+    ink = (picture[..., :3] < 0.95).any(axis=2)
+    for part in np.array_split(ink[: height // 2], 3, axis=1):  # title, arm, bars
+        assert part.mean() > 0.01
+    for part in np.array_split(ink[height // 2 :], 3, axis=0):  # positions, errors, torques
+        assert part.mean() > 0.01
+
+
+def test_picture_is_drawn_for_an_arm_without_limits(report, tmp_path):
+    pytest.importorskip("matplotlib")
+    none = np.full(7, np.inf)
+    draw(replace(report, velocity_limit=none, effort_limit=none), tmp_path / "report.png")
+    assert (tmp_path / "report.png").stat().st_size > 10_000
+
+
+def test_segments_join_base_joints_and_tool(robot):
+    lines = segments(robot.model, [np.zeros(7)])[0]
+    ends = lines.reshape(-1, 3)
+    np.testing.assert_allclose(lines[0], [[0, 0, 0], [0, 0, 0.333]], atol=1e-12)
+    tool = [0.088, 0, 0.333 + 0.316 + 0.384 - 0.107 - 0.1034]
+    assert np.isclose(ends, tool, atol=1e-9).all(axis=1).any()
+
+
+def test_projection_keeps_up_upwards():
+    shown = seen_from(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
+    assert shown[0, 1] > 0.9 and abs(shown[0, 0]) < 1e-12
+    np.testing.assert_allclose(shown[1], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("panda_joint1", "joint 1"),
+        ("joint_a4", "joint a4"),
+        ("shoulder_pan_joint", "shoulder pan"),
+        ("elbow", "elbow"),
+    ],
+)
+def test_short_names(name, expected):
+    assert short(name) == expected
