@@ -167,10 +167,8 @@ def _parse_xml(text: str | bytes) -> Element:
     size = len(text.encode(errors="replace") if isinstance(text, str) else text)
     if size > MAX_SIZE:
         raise ModelError(f"URDF text is {size} bytes long, expected at most {MAX_SIZE}")
-    # Python's triple-quoted strings tend to begin with a line break, which XML does not allow.
-    text = text.lstrip("\ufeff \t\r\n") if isinstance(text, str) else text.lstrip()
-    try:
-        return ElementTree.fromstring(text)
+    try:  # triple-quoted strings tend to begin with a line break, which XML does not allow
+        return ElementTree.fromstring(text.lstrip())
     except DefusedXmlException as error:
         raise ModelError(f"URDF declares XML entities, expected none: {error}") from error
     except (ElementTree.ParseError, ValueError, LookupError) as error:

@@ -190,6 +190,11 @@ def test_massless_link_may_move_when_what_it_carries_has_inertia():
     assert tree_of(text).n == 2
 
 
+def test_rotor_without_mass_may_move():
+    rotor = link("rotor", 0, "0 0 0", (0, 0, 0.5))
+    assert tree_of(robot(link("base"), rotor, joint("turn", "base", "rotor"))).n == 1
+
+
 @pytest.mark.parametrize(("multiplier", "moves"), [(0.5, True), (0, False)])
 def test_inertia_of_followers_counts_for_their_leader(multiplier, moves):
     text = robot(

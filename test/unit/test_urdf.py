@@ -160,17 +160,18 @@ def test_inertial_without_inertia_is_a_point_mass():
     np.testing.assert_array_equal(urdf.parse(text).links[0].inertial.inertia, np.zeros((3, 3)))
 
 
-def test_tree_has_parents_first_whatever_the_order_in_the_document():
+def test_tree_has_parents_first_and_siblings_in_the_order_of_the_document():
     text = robot(
-        *map(link, ["hand", "arm", "base", "head"]),
+        *map(link, ["hand", "tool", "arm", "base", "head"]),
         joint("wrist", "arm", "hand"),
+        joint("flange", "arm", "tool"),
         joint("neck", "base", "head"),
         joint("shoulder", "base", "arm"),
     )
     read = urdf.parse(text)
     assert read.base_link == "base"
-    assert [item.name for item in read.joints] == ["wrist", "neck", "shoulder"]
-    assert [item.name for item in read.tree] == ["neck", "shoulder", "wrist"]
+    assert [item.name for item in read.joints] == ["wrist", "flange", "neck", "shoulder"]
+    assert [item.name for item in read.tree] == ["neck", "shoulder", "wrist", "flange"]
 
 
 def test_joints_and_links_may_share_names():
