@@ -210,6 +210,13 @@ def test_from_file_names_the_file_it_cannot_use(tmp_path):
         Model.from_file(path)
 
 
+def test_from_file_raises_if_a_name_is_unknown(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM)
+    with pytest.raises(UnknownNameError, match="'knee'; valid names: elbow"):
+        Model.from_file(path, joints=["knee"])
+
+
 def test_from_file_raises_if_xacro_is_not_installed(tmp_path, monkeypatch):
     path = tmp_path / "arm.urdf.xacro"
     path.write_text(ARM)
