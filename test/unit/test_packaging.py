@@ -20,6 +20,7 @@ ROSDEP_KEYS = {
     "rich": "python3-rich",
     "yaml": "python3-yaml",
 }
+OPTIONAL = {"pinocchio"}  # raced by the benchmark, which says so where it is missing
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +58,8 @@ def test_package_xml_agrees_with_setup_py(installed):
 
 def test_package_xml_names_every_module_that_the_package_imports():
     declared = {dependency.text for dependency in MANIFEST.findall("exec_depend")}
-    needed = {ROSDEP_KEYS.get(module, module) for module in imported_modules()}
-    assert needed <= declared
+    needed = {ROSDEP_KEYS.get(module, module) for module in imported_modules() - OPTIONAL}
+    assert needed - declared == set()
 
 
 @pytest.mark.parametrize("name", ["feedforward_controller", "digital_twin", "featherstone-ros"])
