@@ -69,8 +69,8 @@ cdef class CompiledModel:
             E = Q.T @ rotation[i - 1] @ orientation[i]
             p = Q.T @ (translation[i - 1] + rotation[i - 1] @ origin[i] - origin[b.parent])
             b.cos_gamma, b.sin_gamma, b.cos_alpha, b.sin_alpha, b.theta0 = _twist_angles(E)
-            b.turned = b.sin_gamma != 0 or b.cos_gamma != 1
-            b.twist = (TWIST_NONE if b.cos_alpha == 1 else TWIST_GENERAL if b.cos_alpha != 0
+            b.turned = (b.cos_gamma, b.sin_gamma) != (1, 0)
+            b.twist = (TWIST_NONE if (b.cos_alpha, b.sin_alpha) == (1, 0) else TWIST_GENERAL if b.cos_alpha != 0
                        else TWIST_PLUS_90 if b.sin_alpha > 0 else TWIST_MINUS_90)
             for k in range(3):
                 b.p[k] = p[k] if abs(p[k]) > ROUNDING else 0.0
