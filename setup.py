@@ -75,7 +75,7 @@ core = Extension(
 core.cython_directives = DIRECTIVES
 core.cython_c_in_temp = True  # generated C stays out of the source folder
 
-TEST = ["hypothesis", "pytest>=7", "pytest-timeout"]
+TEST = ["hypothesis", "pytest>=7", "pytest-timeout", "xacro"]
 DEMO = ["matplotlib"]
 # Reference implementations: tests compare with them, benchmarks race them, where they are there.
 PEERS = ["example-robot-data", "mujoco", "pin", "scipy"]
