@@ -1,13 +1,14 @@
 """Running a node as a process: signals, exit status, one line per start-up error.
 
-Nothing of ROS is imported before ``run`` is called. ``run`` blocks SIGINT and SIGTERM before the
-slow imports and a thread takes them with ``sigwait``: no KeyboardInterrupt can strike half-way
-through a callback or an import, and the context is still alive when the node shuts down.
+Nothing of ROS is imported before ``run`` is called. From then on SIGINT and SIGTERM only write into
+a pipe (``signal.set_wakeup_fd``), which a thread waits on: no KeyboardInterrupt can strike half-way
+through an import or a callback, and the context is still alive when the node shuts down.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 import threading
@@ -19,7 +20,7 @@ from featherstone_ros.errors import FeatherstoneError
 if TYPE_CHECKING:
     from rclpy.executors import Executor
 
-STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM}
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StartError(FeatherstoneError):
@@ -29,7 +30,8 @@ class StartError(FeatherstoneError):
 def run(node_class: str, args: Sequence[str] | None = None) -> int:
     """Run one node until SIGINT, SIGTERM or the end of its ROS context.
 
-    SIGINT and SIGTERM stay blocked in the calling thread afterwards: the process is about to end.
+    To be called in the main thread of a process that ends soon after: SIGINT and SIGTERM stay
+    caught.
 
     Args:
         node_class: ``"module:class"`` of a ``ModelNode`` that is made without arguments.
@@ -38,7 +40,7 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
     Returns:
         Exit status: 0 after a clean stop, 1 if the node could not start.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    signals = catch_signals()
     module, _, name = node_class.partition(":")
     create = getattr(importlib.import_module(module), name)
     import rclpy
@@ -57,7 +59,7 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
-        spin_until_signal(executor)
+        spin_until_signal(executor, signals)
         node.stop()
     except ExternalShutdownException:
         pass
@@ -68,12 +70,22 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
     return 0
 
 
-def spin_until_signal(executor: Executor) -> None:
-    """Spin until one of the (blocked) stop signals arrives or the context ends."""
+def catch_signals() -> int:
+    """Catch the stop signals from now on; return a file descriptor that a signal makes readable."""
+    readable, writable = os.pipe()
+    os.set_blocking(writable, False)
+    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    for signum in STOP_SIGNALS:
+        signal.signal(signum, lambda *_: None)
+    return readable
+
+
+def spin_until_signal(executor: Executor, signals: int) -> None:
+    """Spin until the file descriptor ``signals`` becomes readable or the context ends."""
     stop = threading.Event()
 
     def wait_for_signal() -> None:
-        signal.sigwait(STOP_SIGNALS)
+        os.read(signals, 1)
         stop.set()
         executor.wake()
 

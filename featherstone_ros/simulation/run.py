@@ -1,0 +1,109 @@
+"""When the twin advances: with real time, with commands (lockstep), by hand, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from numpy.typing import ArrayLike
+
+from featherstone_ros.errors import FeatherstoneError
+
+from .pacing import Pace
+from .settings import TwinSettings
+from .twin import Twin
+
+LOCKSTEP_REPEAT = 0.2  # [s] after which a state that nobody answered is published again
+
+
+class Run:
+    """Runs a twin. ``tick``, ``command`` and ``step`` say when its state is to be published.
+
+    In lockstep the state is repeated while no command comes: to get the loop going, and so that a
+    lost message or a restarted controller does not end it. A controller that always answers
+    within ``LOCKSTEP_REPEAT`` sees every state once.
+
+    Attributes:
+        twin: The arm.
+        pace: Real-time pacing; idle in lockstep.
+        paused: Whether time stands still.
+    """
+
+    def __init__(self, twin: Twin, now: float) -> None:
+        """Start.
+
+        Args:
+            twin: The arm.
+            now: Real time [s].
+        """
+        self.twin = twin
+        self.paused = False
+        self.adopt(twin.settings, now)
+
+    def adopt(self, settings: TwinSettings, now: float) -> None:
+        """Pace by these settings from now on."""
+        self._lockstep = settings.lockstep
+        overruns = self.pace.overruns if hasattr(self, "pace") else 0
+        self.pace = Pace(settings.period, settings.real_time_factor, now)
+        self.pace.overruns = overruns
+        self._idle_interval = LOCKSTEP_REPEAT if settings.lockstep else settings.period
+        self._idle_since = -self._idle_interval
+
+    @property
+    def timer_period(self) -> float:
+        """How often ``tick`` is to be called [s]; 0 is as often as possible."""
+        if self._lockstep or self.paused:
+            return max(0.001, min(self._idle_interval, 0.02))
+        return self.pace.tick
+
+    def tick(self, now: float) -> Iterator[None]:
+        """Do what is due; yields each time that the state is to be published."""
+        if self.twin.fault:
+            return
+        if not (self.paused or self._lockstep):
+            for _ in range(self.pace.due(now)):
+                self.twin.advance(now)
+                if self.twin.fault:
+                    return
+                yield
+        elif now - self._idle_since >= self._idle_interval - 0.5 * self.timer_period:
+            self._idle_since = now
+            yield
+
+    def command(self, effort: ArrayLike, now: float, joints: ArrayLike | None = None) -> bool:
+        """Give the twin a command; return whether its state is to be published.
+
+        Raises:
+            ValueError: The command is refused, nothing happens.
+        """
+        self.twin.command(effort, now, joints)
+        if not self._lockstep or self.paused:
+            return False
+        self.twin.advance(now)
+        self._idle_since = now
+        return not self.twin.fault
+
+    def pause(self, paused: bool, now: float) -> None:
+        """Stop time, or let it go on from where it stopped."""
+        if self.paused and not paused:
+            self.pace.restart(now)
+            self.twin.restart_timeout(now)
+        self.paused = paused
+
+    def reset(self, now: float) -> None:
+        """Reset the twin and publish its state soon."""
+        self.twin.reset()
+        self.pace.restart(now)
+        self._idle_since = -self._idle_interval
+
+    def step(self, steps: int, now: float) -> None:
+        """Advance by integration steps; the state is to be published.
+
+        Raises:
+            FeatherstoneError: Time does not stand still, or the simulation has stopped.
+        """
+        if not self.paused:
+            raise FeatherstoneError("pause the simulation first")
+        self.twin.restart_timeout(now)
+        self.twin.advance(now, steps)
+        if self.twin.fault:
+            raise FeatherstoneError(self.twin.fault)

@@ -1,0 +1,84 @@
+"""What can be chosen about a digital twin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from numpy.typing import ArrayLike
+
+INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
+ROUNDING = 1e-9  # relative: a period that is a multiple of the time step but for rounding
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviations of white noise on what is measured, and the seed of the generator.
+
+    Attributes:
+        position: [rad] or [m].
+        velocity: [rad/s] or [m/s].
+        effort: [N m] or [N].
+        seed: Same seed, same noise.
+    """
+
+    position: float = 0.0
+    velocity: float = 0.0
+    effort: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class TwinSettings:
+    """Settings of a twin. Arrays follow ``model.joint_names``; a scalar holds for every joint.
+
+    Attributes:
+        rate: States per second of simulation time [Hz].
+        time_step: Longest integration step [s]; a period of 1 / rate is divided evenly.
+        integrator: One of ``INTEGRATORS``.
+        real_time_factor: Simulation time per real time; 0 is as fast as possible.
+        lockstep: Advance by one period per command received, and only so.
+        initial_positions: (n,) after a reset [rad or m]; None is ``home_positions(model)``.
+        damping: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
+        friction: (n,) Coulomb friction [N m or N]; None takes the model's.
+        armature: (n,) reflected inertia of the drives [kg m^2 or kg].
+        stop_stiffness: Of the joint stops at the position limits [N m/rad or N/m]; 0 is no stops.
+        stop_damping: Of the joint stops [N m s/rad or N s/m].
+        saturate_effort: Clip commands to the model's effort limits.
+        hold_until_command: Brakes on from a reset to the first command.
+        command_timeout: Brakes on after this real time without a command [s]; 0 is never.
+        wrench_timeout: A wrench ends after this simulation time [s]; 0 is never.
+        noise: Of the sensors.
+    """
+
+    rate: float = 1000.0
+    time_step: float = 0.001
+    integrator: str = "semi_implicit_euler"
+    real_time_factor: float = 1.0
+    lockstep: bool = False
+    initial_positions: ArrayLike | None = None
+    damping: ArrayLike | None = None
+    friction: ArrayLike | None = None
+    armature: ArrayLike = 0.0
+    stop_stiffness: float = 0.0
+    stop_damping: float = 0.0
+    saturate_effort: bool = True
+    hold_until_command: bool = True
+    command_timeout: float = 0.0
+    wrench_timeout: float = 0.0
+    noise: Noise = field(default_factory=Noise)
+
+    @property
+    def period(self) -> float:
+        """Simulation time between two states [s]."""
+        return 1.0 / self.rate
+
+    @property
+    def steps_per_period(self) -> int:
+        """Number of equal integration steps in a period, none longer than ``time_step``."""
+        return max(1, math.ceil(self.period / self.time_step * (1.0 - ROUNDING)))
+
+    @property
+    def effective_time_step(self) -> float:
+        """Length of those steps [s]."""
+        return self.period / self.steps_per_period
