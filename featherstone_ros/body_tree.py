@@ -147,7 +147,6 @@ def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
         link_translation=link_translation,
         **_sum_inertias(robot, len(bodies), link_body, link_rotation, link_translation),
     )
-    _refuse_massless_motion(tree)
     return tree
 
 
@@ -232,16 +231,14 @@ def _about_body(
     }
 
 
-def _refuse_massless_motion(tree: BodyTree) -> None:
-    """Refuse a degree of freedom for which every body beyond its joints weighs nothing."""
+def joints_without_inertia(tree: BodyTree) -> list[str]:
+    """Return the degrees of freedom for which every body beyond their joints weighs nothing.
+
+    No torque has an acceleration there: the joint-space inertia is singular.
+    """
     has_inertia = (tree.mass != 0) | tree.inertia.any(axis=(1, 2))
     for body in reversed(range(len(tree.parent))):
         has_inertia[tree.parent[body] + 1] |= has_inertia[body + 1]
     moves_inertia = np.zeros(tree.n, dtype=bool)
     np.logical_or.at(moves_inertia, tree.dof, has_inertia[1:] & (tree.multiplier != 0))
-    if not moves_inertia.all():
-        name = tree.joint_names[int(np.argmin(moves_inertia))]
-        raise ModelError(
-            f"joint {name!r} moves no mass and no inertia, expected some in the links beyond it "
-            "(or the joint locked)"
-        )
+    return [name for name, moves in zip(tree.joint_names, moves_inertia, strict=True) if not moves]

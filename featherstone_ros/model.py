@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 EARTH = (0.0, 0.0, -9.81)  # [m/s^2]
+NEGLIGIBLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,8 +83,9 @@ class Model:
         Args:
             text: The XML.
             joints: Names of the joints that move, in the order of all arrays; None takes every
-                moving joint that is neither follower nor ``locked``, in document order. A joint
-                left out is locked.
+                moving joint that is neither follower nor ``locked``, in document order (up to a
+                tenth of them may move no inertia: they are locked, with a warning). A joint left
+                out is locked.
             locked: Positions of locked joints [rad or m], 0 where not named.
             gravity: (3,) in the base link's frame [m/s^2].
 
@@ -91,14 +93,14 @@ class Model:
             ModelError: The URDF, or a choice of joints, cannot be used.
         """
         robot = urdf.parse(text)
-        chosen = coordinates.choose(robot, joints, locked)
+        chosen, tree = _what_moves(robot, joints, locked)
         model = cls(
             name=robot.name,
             base_link=robot.base_link,
             mimics=chosen.mimics,
             locked=chosen.locked,
             gravity=_finite("gravity", gravity, (3,)),
-            tree=body_tree.grow(robot, chosen),
+            tree=tree,
             **_joint_figures(robot, chosen),
         )
         if odd := oddities(robot):
@@ -192,6 +194,30 @@ class Model:
 
 def _restore(figures: dict[str, Any]) -> Model:
     return Model(**figures)
+
+
+def _what_moves(
+    robot: Robot, joints: Iterable[str] | None, locked: Mapping[str, float] | None
+) -> tuple[Coordinates, BodyTree]:
+    """Choose the degrees of freedom and make their tree; none may be without inertia to move.
+
+    Vendors ship humanoids with a finger or two that weigh nothing; such a joint is locked, with a
+    warning. In an arm, or where it is asked for by name, it makes forward dynamics singular.
+    """
+    chosen = coordinates.choose(robot, joints, locked)
+    tree = body_tree.grow(robot, chosen)
+    idle = body_tree.joints_without_inertia(tree)
+    if not idle:
+        return chosen, tree
+    if joints is not None or len(idle) > NEGLIGIBLE * sum(j.moves for j in robot.joints):
+        raise ModelError(
+            f"joint {idle[0]!r} moves no mass and no inertia, expected some in the links beyond it "
+            "(or the joint locked)"
+        )
+    names = urdf.name_list(idle)
+    logger.warning("robot %r: %s move no mass and no inertia; locked at 0", robot.name, names)
+    chosen = coordinates.choose(robot, None, {**(locked or {}), **dict.fromkeys(idle, 0.0)})
+    return chosen, body_tree.grow(robot, chosen)
 
 
 def _joint_figures(robot: Robot, chosen: Coordinates) -> dict[str, Any]:

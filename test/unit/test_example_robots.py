@@ -42,13 +42,26 @@ def test_loads_with_the_joints_of_the_document(path):
     assert list(model.link_names) == [link.get("name") for link in root.findall("link")]
 
 
-@pytest.mark.parametrize(
+with_idle_fingers = pytest.mark.parametrize(
     "path", [p for p in ROBOTS if p.name in MASSLESS_JOINTS], ids=lambda p: p.stem
 )
-def test_raises_if_fingers_without_any_inertia_are_to_move(path):
+
+
+@with_idle_fingers
+def test_fingers_without_any_inertia_are_locked_with_a_warning(path, caplog):
+    idle = MASSLESS_JOINTS[path.name]
+    model = Model.from_file(path)
+    assert idle.keys() <= model.locked.keys()
+    assert all(model.locked[name] == 0 for name in idle)
+    assert any(all(name in record.message for name in idle) for record in caplog.records)
+
+
+@with_idle_fingers
+def test_raises_if_fingers_without_any_inertia_are_asked_for(path):
     first = next(iter(MASSLESS_JOINTS[path.name]))
+    names = (*Model.from_file(path).joint_names, first)
     with pytest.raises(ModelError, match=re.escape(f"{path}: joint '{first}' moves no mass")):
-        Model.from_file(path)
+        Model.from_file(path, joints=names)
 
 
 def with_every_second_joint_locked(path):
