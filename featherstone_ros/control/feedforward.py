@@ -48,13 +48,17 @@ class Following(Choice):
 
 @dataclass(frozen=True)
 class Desired:
-    """Desired state and error for publication; arrays (n,) of their own."""
+    """Desired state and error for publication; arrays (n,) of their own.
+
+    ``effort`` is the model's torque, ``effort_error`` what the command adds to it.
+    """
 
     position: Floats
     velocity: Floats
     effort: Floats
     position_error: Floats
     velocity_error: Floats
+    effort_error: Floats
 
 
 class TorqueController:
@@ -456,12 +460,17 @@ class TorqueController:
         if self.phase is not Phase.RUNNING or self.gate.accepted == 0:
             return None
         position, velocity, _ = self._desired.copy()
+        effort = self._model_torque().copy()
+        command = self._governor.command.copy()
+        if self._settings.hardware_adds_gravity:
+            command += self._dynamics.gravity(self.gate.q, self._gravity)
         return Desired(
             position,
             velocity,
-            self._model_torque().copy(),
+            effort,
             position - self.gate.q,
             velocity - self.gate.qd,
+            command - effort,
         )
 
     def _model_torque(self) -> Floats:

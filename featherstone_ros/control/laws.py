@@ -41,6 +41,7 @@ class ControlLaws:
         """Take other gains."""
         self._settings = settings
         self._has_friction = bool(settings.coulomb.any() or settings.viscous.any())
+        self._has_armature = bool(settings.armature.any())
 
     def torque(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
         """Return the effort that the mode in force asks for (n,) [N m] or [N]."""
@@ -60,18 +61,18 @@ class ControlLaws:
         return torque
 
     def feedforward(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
-        """Return RNEA(q_d, qd_d, qdd_d) + friction(qd_d) + Kp e + Kd ed."""
+        """Return RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d) + Kp e + Kd ed."""
         feedback = self._correction(q, qd, desired)
         torque = self.model_torque(desired)
         torque += feedback
         return torque
 
     def computed_torque(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
-        """Return RNEA(q, qd, qdd_d + Kp e + Kd ed) + friction(qd_d)."""
+        """Return RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed."""
         acceleration = self._correction(q, qd, desired)
         acceleration += desired[2]
         torque = self._dynamics.rnea(q, qd, acceleration, self._torque)
-        self._add_friction(desired[1], torque)
+        self._add_drives(desired[1], acceleration, torque)
         return torque
 
     def model_torque(self, desired: Floats) -> Floats:
@@ -79,7 +80,7 @@ class ControlLaws:
         terms = self._settings.feedforward_terms
         if terms is Terms.FULL or self._settings.mode is Mode.COMPUTED_TORQUE:
             torque = self._dynamics.rnea(desired[0], desired[1], desired[2], self._torque)
-            self._add_friction(desired[1], torque)
+            self._add_drives(desired[1], desired[2], torque)
             return torque
         if terms is Terms.GRAVITY:
             return self._dynamics.gravity(desired[0], self._torque)
@@ -102,14 +103,18 @@ class ControlLaws:
         feedback += work
         return feedback
 
-    def _add_friction(self, velocity: Floats, torque: Floats) -> None:
-        """Add the friction at a velocity, Coulomb's smoothed by a hyperbolic tangent.
+    def _add_drives(self, velocity: Floats, acceleration: Floats, torque: Floats) -> None:
+        """Add what the drives need for themselves: rotor inertia, viscous and Coulomb friction.
 
-        The velocity is the desired one: friction cannot be over-compensated into a limit cycle.
+        Coulomb's is smoothed by a hyperbolic tangent. The velocity is the desired one: friction
+        cannot be over-compensated into a limit cycle.
         """
+        work = self._work
+        if self._has_armature:
+            np.multiply(self._settings.armature, acceleration, out=work)
+            torque += work
         if not self._has_friction:
             return
-        work = self._work
         np.divide(velocity, self._settings.friction_velocity, out=work)
         np.tanh(work, out=work)
         work *= self._settings.coulomb

@@ -52,6 +52,7 @@ class Settings:
         damping: Damping of gravity compensation and of the gravity hold [N m s/rad] or [N s/m].
         coulomb: Coulomb friction that is compensated [N m] or [N].
         viscous: Viscous friction that is compensated [N m s/rad] or [N s/m].
+        armature: Inertia of the drives on the joints' side [kg m^2] or [kg].
         effort_limit: Largest effort in all [N m] or [N], inf where there is none.
         torque_rate: Largest change of a command per second [N m/s] or [N/s].
         mode: The control law.
@@ -78,6 +79,7 @@ class Settings:
     damping: Floats
     coulomb: Floats
     viscous: Floats
+    armature: Floats
     effort_limit: Floats
     torque_rate: Floats
     mode: Mode = Mode.FEEDFORWARD

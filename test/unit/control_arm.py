@@ -35,6 +35,7 @@ def settings(**changes: Any) -> Settings:
         damping=np.array([0.5, 0.2]),
         coulomb=zero,
         viscous=zero,
+        armature=zero,
         effort_limit=np.full(2, 20.0),
         torque_rate=np.full(2, 200.0),
     )

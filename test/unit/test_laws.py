@@ -58,6 +58,16 @@ def test_friction_is_compensated_on_the_desired_velocity(mode):
     assert_allclose(torque - without, friction)
 
 
+def test_rotor_inertia_is_moved_along():
+    armature = np.array([0.2, 0.1])
+    without = laws(mode=Mode.FEEDFORWARD).torque(Q, QD, DESIRED)
+    torque = laws(mode=Mode.FEEDFORWARD, armature=armature).torque(Q, QD, DESIRED)
+    assert_allclose(torque - without, armature * DESIRED[2])
+    without = laws(mode=Mode.COMPUTED_TORQUE).torque(Q, QD, DESIRED)
+    torque = laws(mode=Mode.COMPUTED_TORQUE, armature=armature).torque(Q, QD, DESIRED)
+    assert_allclose(torque - without, armature * (DESIRED[2] + correction()))
+
+
 def test_gravity_hold_is_gravity_with_damping():
     hold = laws().gravity_hold(Q, QD, 0.5)
     assert_allclose(hold, DYNAMICS.gravity(Q) - 0.5 * control_arm.settings().damping * QD)

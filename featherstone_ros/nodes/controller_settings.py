@@ -1,0 +1,292 @@
+"""The controller's parameters, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.control.settings import Mode, Settings, Terms, UpdateOn
+from featherstone_ros.control.trajectory import JointSpace
+from featherstone_ros.model import Model
+from featherstone_ros.nodes.parameters import Setting, Value
+
+Floats = NDArray[np.float64]
+
+RATE_LIMIT = 10.0  # [1/s] default of torque_rate: effort limits per second
+UNLIMITED_RATE = 1000.0  # [N m/s] or [N/s] the same where there is no effort limit
+HAND_GUIDING = 0.02  # default of damping: share of the effort limit at the velocity limit
+
+SETTINGS = (
+    Setting("mode", "feedforward", "control law", choices=tuple(map(str, Mode))),
+    Setting(
+        "feedforward_terms",
+        "full",
+        "what mode feedforward takes from the model: all of it, gravity alone or nothing",
+        choices=tuple(map(str, Terms)),
+    ),
+    Setting(
+        "update_on",
+        "state",
+        "a command for every joint state, or at `rate`",
+        choices=tuple(map(str, UpdateOn)),
+        read_only=True,
+    ),
+    Setting("rate", 1000.0, "commands per second with update_on timer [Hz]", 1.0, 1e4, (), True),
+    Setting("state_publish_rate", 50.0, "of ~/desired and ~/error [Hz]", 0.1, 1e3, (), True),
+    Setting(
+        "hardware_adds_gravity",
+        False,
+        "the drives add g(q) to the command by themselves; fixed while commands are published",
+    ),
+    Setting(
+        "start_from_measured_effort",
+        True,
+        "begin with the effort in joint_states if it is finite and not all zero, else with g(q)",
+    ),
+    Setting("effort_scale", 1.0, "share of the URDF effort limits that may be used", 0.0, 1.0),
+    Setting(
+        "friction_velocity",
+        0.02,
+        "reference velocity at which 76 % of Coulomb friction are compensated [rad/s or m/s]",
+        1e-6,
+        10.0,
+    ),
+    Setting(
+        "state_timeout",
+        0.1,
+        "age of the last joint state that ends the motion in a gravity hold [s]",
+        1e-3,
+        10.0,
+    ),
+    Setting(
+        "reference_timeout",
+        0.1,
+        "age of the last ~/reference that stops the arm [s]",
+        1e-3,
+        10.0,
+    ),
+    Setting("give_up_after", 1.0, "gravity hold before silence [s]", 0.0, 3600.0),
+    Setting("decay_time", 0.2, "from the last command to the gravity hold [s]", 1e-3, 10.0),
+    Setting(
+        "blend_time",
+        0.2,
+        "in which changes of mode, gains, state or source of the reference are faded [s]",
+        0.0,
+        10.0,
+    ),
+    Setting(
+        "stop_time",
+        0.25,
+        "in which a hold stops the arm and a new trajectory takes over a moving one [s]",
+        1e-2,
+        10.0,
+    ),
+    Setting(
+        "start_tolerance",
+        0.2,
+        "how far from the arm a trajectory or reference may begin [rad or m]",
+        1e-6,
+        100.0,
+    ),
+    Setting(
+        "jump_tolerance",
+        0.1,
+        "a joint state further from the last one than this plus twice the velocity limit is refused"
+        " [rad or m]",
+        1e-6,
+        100.0,
+    ),
+    Setting(
+        "velocity_cutoff",
+        30.0,
+        "of the velocity estimate where joint_states have no velocity [Hz]",
+        0.1,
+        1e3,
+    ),
+    Setting(
+        "allow_nonzero_velocity_at_trajectory_end",
+        False,
+        "accept trajectories that end in motion; the arm is then stopped",
+    ),
+    Setting("gravity", [0.0, 0.0, -9.81], "in the base link's frame [m/s^2]", -100.0, 100.0),
+    Setting("payload.link", "", "link that carries the payload"),
+    Setting("payload.mass", 0.0, "0 is no payload [kg]", 0.0, 1e4),
+    Setting("payload.com", [0.0, 0.0, 0.0], "its centre of mass in the link's frame [m]"),
+    Setting(
+        "payload.inertia",
+        [0.0] * 6,
+        "about the centre of mass, link axes: ixx ixy ixz iyy iyz izz, or 9 values [kg m^2]",
+    ),
+    Setting(
+        "payload.transition_time",
+        0.5,
+        "in which a new payload or gravity takes effect [s]",
+        0.0,
+        60.0,
+    ),
+)
+
+
+def joint_settings(model: Model) -> Iterable[Setting]:
+    """Return the parameters of every joint, with defaults from the robot description."""
+    for index, joint in enumerate(model.joint_names):
+        effort, speed = model.effort_limit[index], model.velocity_limit[index]
+        bounded = np.isfinite(effort) and np.isfinite(speed) and effort > 0.0 and speed > 0.0
+        rate = RATE_LIMIT * effort if np.isfinite(effort) and effort > 0.0 else UNLIMITED_RATE
+        yield from (
+            Setting(
+                f"gains.{joint}.p",
+                0.0,
+                "position gain [N m/rad or N/m]; in computed_torque [1/s^2]",
+                0.0,
+            ),
+            Setting(
+                f"gains.{joint}.d",
+                0.0,
+                "velocity gain [N m s/rad or N s/m]; in computed_torque [1/s]",
+                0.0,
+            ),
+            Setting(
+                f"damping.{joint}",
+                float(HAND_GUIDING * effort / speed) if bounded else 0.0,
+                "of gravity_compensation and of the gravity hold [N m s/rad or N s/m]",
+                0.0,
+            ),
+            Setting(
+                f"friction.{joint}.coulomb",
+                float(model.friction[index]),
+                "Coulomb friction compensated on the reference velocity [N m or N]",
+                0.0,
+            ),
+            Setting(
+                f"friction.{joint}.viscous",
+                float(model.damping[index]),
+                "viscous friction compensated on the reference velocity [N m s/rad or N s/m]",
+                0.0,
+            ),
+            Setting(
+                f"armature.{joint}",
+                0.0,
+                "inertia of the drive as the joint feels it [kg m^2 or kg]",
+                0.0,
+            ),
+            Setting(
+                f"torque_rate.{joint}",
+                float(rate),
+                "largest change of a command per second [N m/s or N/s]",
+                1e-6,
+            ),
+        )
+
+
+def joint_space(model: Model) -> JointSpace:
+    """Return the limits that trajectories are checked against."""
+    speed = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
+    return JointSpace(model.joint_names, model.lower, model.upper, speed)
+
+
+def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
+    """Return the controller's settings for a set of parameter values.
+
+    Raises:
+        ValueError: They do not fit together.
+    """
+
+    def array(pattern: str) -> Floats:
+        return np.array([values[pattern.format(joint)] for joint in model.joint_names], float)
+
+    return Settings(
+        p=array("gains.{}.p"),
+        d=array("gains.{}.d"),
+        damping=array("damping.{}"),
+        coulomb=array("friction.{}.coulomb"),
+        viscous=array("friction.{}.viscous"),
+        armature=array("armature.{}"),
+        effort_limit=scaled(model.effort_limit, float(values["effort_scale"])),
+        torque_rate=array("torque_rate.{}"),
+        mode=Mode(values["mode"]),
+        feedforward_terms=Terms(values["feedforward_terms"]),
+        update_on=UpdateOn(values["update_on"]),
+        allow_moving_end=bool(values["allow_nonzero_velocity_at_trajectory_end"]),
+        **{name: values[name] for name in SAME_NAME},
+    )
+
+
+SAME_NAME = (
+    "rate",
+    "hardware_adds_gravity",
+    "start_from_measured_effort",
+    "friction_velocity",
+    "blend_time",
+    "decay_time",
+    "stop_time",
+    "state_timeout",
+    "reference_timeout",
+    "give_up_after",
+    "start_tolerance",
+    "jump_tolerance",
+    "velocity_cutoff",
+)
+
+MODEL_NAMES = ("gravity", "payload.link", "payload.mass", "payload.com", "payload.inertia")
+
+
+def scaled(limit: Floats, scale: float) -> Floats:
+    """Return a share of the limits, infinite ones staying so."""
+    return np.where(np.isfinite(limit), limit * scale, limit)
+
+
+def loaded_model(values: Mapping[str, Value], model: Model) -> Model:
+    """Return the arm under the gravity and with the payload that the parameters say.
+
+    Raises:
+        ValueError: A vector has the wrong length, the link is missing or unknown, the inertia is
+            not one.
+    """
+    model = model.with_gravity(vector(values, "gravity", 3))
+    com = vector(values, "payload.com", 3)
+    inertia = inertia_matrix(values)
+    link, mass = str(values["payload.link"]), float(values["payload.mass"])
+    if link and link not in model.link_names:
+        raise ValueError(f"payload.link is {link!r}; the links are {', '.join(model.link_names)}")
+    if mass == 0.0:
+        return model
+    if not link:
+        raise ValueError(f"payload.mass is {mass}, but payload.link is empty")
+    return model.with_payload(link, mass, com, inertia)
+
+
+def inertia_matrix(values: Mapping[str, Value]) -> Floats:
+    """Return payload.inertia as (3, 3) [kg m^2].
+
+    Raises:
+        ValueError: Neither 6 nor 9 values, not symmetric, or not positive semidefinite.
+    """
+    given = np.asarray(values["payload.inertia"], dtype=float)
+    if given.shape == (6,):
+        ixx, ixy, ixz, iyy, iyz, izz = given
+        inertia = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+    elif given.shape == (9,):
+        inertia = given.reshape(3, 3)
+    else:
+        raise ValueError(f"payload.inertia has {given.size} values, expected 6 or 9")
+    tolerance = 1e-9 * np.abs(inertia).max()
+    if np.abs(inertia - inertia.T).max() > tolerance:
+        raise ValueError(f"payload.inertia is {given.tolist()}, expected a symmetric matrix")
+    if np.linalg.eigvalsh(inertia).min() < -tolerance:
+        raise ValueError(f"payload.inertia is {given.tolist()}, expected no negative moment")
+    return inertia
+
+
+def vector(values: Mapping[str, Value], name: str, length: int) -> Floats:
+    """Return a parameter as an array.
+
+    Raises:
+        ValueError: It has another length.
+    """
+    array = np.asarray(values[name], dtype=float)
+    if array.shape != (length,):
+        raise ValueError(f"{name} has {array.size} values, expected {length}")
+    return array
