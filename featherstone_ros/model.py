@@ -127,10 +127,8 @@ class Model:
             ModelError: As in ``from_urdf``; or xacro is needed and missing, or fails.
             OSError: The file cannot be read.
         """
-        path = Path(path)
-        text = _expand_xacro(path) if path.suffix == ".xacro" else path.read_bytes()
         try:
-            return cls.from_urdf(text, joints, locked, gravity)
+            return cls.from_urdf(_read(Path(path)), joints, locked, gravity)
         except UnknownNameError:
             raise
         except ModelError as error:
@@ -194,6 +192,24 @@ class Model:
 
 def _restore(figures: dict[str, Any]) -> Model:
     return Model(**figures)
+
+
+def read_description(path: str | PathLike[str]) -> str:
+    """Return the text for ``robot_description``, of a ``.urdf`` or, with xacro, a ``.xacro`` file.
+
+    Raises:
+        ModelError: xacro is needed and missing, or fails; or the file is not UTF-8.
+        OSError: The file cannot be read.
+    """
+    text = _read(Path(path))
+    try:
+        return text if isinstance(text, str) else text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path} is not UTF-8 text: {error}") from error
+
+
+def _read(path: Path) -> str | bytes:
+    return _expand_xacro(path) if path.suffix == ".xacro" else path.read_bytes()
 
 
 def _what_moves(
