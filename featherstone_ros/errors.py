@@ -18,30 +18,35 @@ class UnknownNameError(FeatherstoneError, KeyError):
     """A link or joint name that the model does not have; the message lists the valid ones."""
 
     def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
-        """Build the message.
+        """Remember what was looked up.
 
         Args:
             kind: What was looked up, e.g. ``"link"``.
             name: The name that was not found.
             valid: The names that would have been accepted.
         """
-        super().__init__(f"no {kind} {name!r}; valid names: {', '.join(sorted(valid)) or '(none)'}")
+        super().__init__(kind, name, tuple(sorted(valid)))
 
     def __str__(self) -> str:
-        """Return the message itself (KeyError would show its repr)."""
-        return self.args[0]
+        """Return the message (KeyError's own would be the repr of its arguments)."""
+        kind, name, valid = self.args
+        return f"no {kind} {name!r}; valid names: {', '.join(valid) or '(none)'}"
 
 
 class SingularInertiaError(FeatherstoneError, ArithmeticError):
     """Forward dynamics has no answer: nothing resists the acceleration of some joint."""
 
     def __init__(self, joint: str) -> None:
-        """Build the message.
+        """Remember the joint.
 
         Args:
             joint: Name of the joint whose articulated-body inertia about its own axis is zero.
         """
-        super().__init__(
-            f"joint {joint!r} moves no inertia along its axis, so its acceleration is undetermined; "
-            "give the links behind it a mass and an inertia, or the joint an armature"
+        super().__init__(joint)
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return (
+            f"joint {self.args[0]!r} moves no inertia along its axis, so its acceleration is "
+            "undetermined; give the links behind it a mass and an inertia, or the joint an armature"
         )
