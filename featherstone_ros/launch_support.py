@@ -1,0 +1,112 @@
+"""What the launch files have in common; needs ROS 2's launch and launch_ros."""
+
+import sys
+from pathlib import Path
+
+from ament_index_python.packages import get_package_prefix
+from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
+
+from featherstone_ros.model import read_description
+from featherstone_ros.robots import robot_file, robot_names, robot_parameters
+from featherstone_ros.share import share_directory
+
+PACKAGE = "featherstone_ros"
+
+
+def common_arguments(robot: str) -> list[DeclareLaunchArgument]:
+    """Return the arguments that every launch file has.
+
+    Args:
+        robot: Default of the argument of this name.
+    """
+    return [
+        DeclareLaunchArgument(
+            "robot",
+            default_value=robot,
+            description=f"{', '.join(robot_names())}, or the path of a URDF or xacro file; "
+            "if empty, the nodes wait for the topic robot_description",
+        ),
+        DeclareLaunchArgument(
+            "parameters",
+            default_value="",
+            description="a parameter file; what it sets overrides the robot's own file in config/",
+        ),
+        DeclareLaunchArgument("namespace", default_value="", description="of all nodes"),
+        DeclareLaunchArgument(
+            "joint_states",
+            default_value="joint_states",
+            description="topic of the measured or simulated joint states",
+        ),
+    ]
+
+
+def value(context: LaunchContext, argument: str) -> str:
+    """Return the value of a launch argument."""
+    return LaunchConfiguration(argument).perform(context)
+
+
+def description(context: LaunchContext) -> dict[str, ParameterValue]:
+    """Return the parameter ``robot_description``, or nothing if the robot is left open."""
+    robot = value(context, "robot")
+    if not robot:
+        return {}
+    text = read_description(robot_file(robot))
+    return {"robot_description": ParameterValue(text, value_type=str)}
+
+
+def package_node(
+    context: LaunchContext,
+    executable: str,
+    parameters: dict[str, object],
+    remappings: list[tuple[str, str]],
+) -> Node:
+    """Return the action that starts one of the package's nodes as the launch arguments say.
+
+    Args:
+        context: Holds the values of the launch arguments.
+        executable: ``"feedforward_controller"`` or ``"digital_twin"``.
+        parameters: These override the parameter files.
+        remappings: In addition to that of ``joint_states``.
+    """
+    robot, own = value(context, "robot"), value(context, "parameters")
+    files = [robot_parameters(robot), Path(own).expanduser().absolute() if own else None]
+    return Node(
+        **_process(executable),
+        namespace=value(context, "namespace"),
+        parameters=[
+            *(ParameterFile(str(file)) for file in files if file),
+            {**description(context), **parameters},
+        ],
+        remappings=[("joint_states", value(context, "joint_states")), *remappings],
+        output="screen",
+    )
+
+
+def is_installed(package: str) -> bool:
+    """Tell whether a ROS package is installed."""
+    try:
+        get_package_prefix(package)
+    except (LookupError, OSError):  # OSError: there is no ROS in this environment but its wheels
+        return False
+    return True
+
+
+def _process(executable: str) -> dict[str, object]:
+    """Return how to start a node: as ROS does if colcon built the package, else by its module.
+
+    The working directory keeps the modules of a source tree that happens to be the current one
+    from hiding the installed package.
+    """
+    if is_installed(PACKAGE):
+        if Path(get_package_prefix(PACKAGE), "lib", PACKAGE, executable).is_file():
+            return {"package": PACKAGE, "executable": executable}
+    return {
+        "executable": sys.executable,
+        "arguments": ["-m", f"{PACKAGE}.{executable}"],
+        "exec_name": executable,
+        "cwd": str(share_directory()),
+    }

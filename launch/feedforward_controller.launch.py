@@ -1,0 +1,51 @@
+"""The feedforward controller alone, for a real arm or any simulated one.
+
+ros2 launch featherstone_ros feedforward_controller.launch.py robot:=/path/to/arm.urdf.xacro \
+    commands:=/forward_command_controller/commands
+"""
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch_ros.actions import Node
+
+from featherstone_ros.launch_support import common_arguments, package_node, value
+
+MODES = ["gravity_compensation", "feedforward", "computed_torque"]
+
+
+def start(context: LaunchContext) -> list[Node]:
+    """Start the controller as the arguments say."""
+    parameters: dict[str, object] = {}
+    if value(context, "use_sim_time") == "true":
+        parameters["use_sim_time"] = True
+    if value(context, "mode"):
+        parameters["mode"] = value(context, "mode")
+    remappings = [("~/commands", value(context, "commands"))]
+    return [package_node(context, "feedforward_controller", parameters, remappings)]
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Describe the arguments and the node."""
+    return LaunchDescription(
+        [
+            *common_arguments(robot=""),
+            DeclareLaunchArgument(
+                "mode",
+                default_value="",
+                choices=["", *MODES],
+                description="control law; if empty, as the parameter files say",
+            ),
+            DeclareLaunchArgument(
+                "commands",
+                default_value="~/commands",
+                description="topic of the torques, e.g. /forward_command_controller/commands",
+            ),
+            DeclareLaunchArgument(
+                "use_sim_time",
+                default_value="false",
+                choices=["true", "false"],
+                description="go by the topic /clock",
+            ),
+            OpaqueFunction(function=start),
+        ]
+    )

@@ -1,0 +1,64 @@
+"""A simulated arm under torque control: digital twin, feedforward controller, state publisher.
+
+ros2 launch featherstone_ros twin_and_controller.launch.py robot:=panda mode:=computed_torque
+"""
+
+from pathlib import Path
+
+from launch import LaunchContext, LaunchDescription
+from launch.action import Action
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from featherstone_ros.launch_support import common_arguments, description, is_installed, value
+
+
+def include(name: str, **arguments: LaunchConfiguration) -> IncludeLaunchDescription:
+    """Include another of our launch files; it also sees the arguments given to this one."""
+    source = PythonLaunchDescriptionSource(str(Path(__file__).with_name(f"{name}.launch.py")))
+    return IncludeLaunchDescription(source, launch_arguments=arguments.items())
+
+
+def publish_transforms(context: LaunchContext) -> list[Action]:
+    """Start robot_state_publisher if it is installed: the nodes do without."""
+    if not value(context, "robot") or not is_installed("robot_state_publisher"):
+        return [LogInfo(msg="robot_state_publisher is not started: there will be no transforms")]
+    return [
+        Node(
+            package="robot_state_publisher",
+            executable="robot_state_publisher",
+            namespace=value(context, "namespace"),
+            parameters=[
+                {
+                    **description(context),
+                    "use_sim_time": value(context, "use_sim_time") == "true",
+                }
+            ],
+            remappings=[("joint_states", value(context, "joint_states"))],
+        )
+    ]
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Describe the arguments and the nodes."""
+    return LaunchDescription(
+        [
+            *common_arguments(robot="panda"),
+            DeclareLaunchArgument(
+                "commands",
+                default_value="feedforward_controller/commands",
+                description="topic of the torques, from the controller to the twin",
+            ),
+            DeclareLaunchArgument(
+                "use_sim_time",
+                default_value="false",
+                choices=["true", "false"],
+                description="the twin publishes /clock and the other nodes go by it",
+            ),
+            include("digital_twin", publish_clock=LaunchConfiguration("use_sim_time")),
+            include("feedforward_controller"),
+            OpaqueFunction(function=publish_transforms),
+        ]
+    )

@@ -1,0 +1,37 @@
+"""Every launch file brings its nodes up, they work, and they end with status 0."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("launch_testing", reason="ROS 2's launch_testing is not installed")
+pytest.importorskip("launch_ros", reason="ROS 2's launch_ros is not installed")
+pytest.importorskip("rclpy", reason="rclpy is not installed: the launch tests need ROS 2")
+
+from ros.support import free_domain, package_path
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("check", ["digital_twin", "feedforward_controller", "twin_and_controller"])
+def test_launch_file_brings_up_nodes_that_work_and_stop(check, tmp_path):
+    with free_domain() as domain:
+        paths = [package_path(), str(HERE), str(HERE.parent / "ros"), os.environ.get("PYTHONPATH")]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "ROS_DOMAIN_ID": str(domain),
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+            "ROS_LOG_DIR": str(tmp_path),
+        }
+        run = subprocess.run(
+            [sys.executable, "-m", "launch_testing.launch_test", HERE / f"launched_{check}.py"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+    assert run.returncode == 0, run.stdout + run.stderr
