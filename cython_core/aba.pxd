@@ -9,6 +9,10 @@
 # 2. An inertia on the joint's own axis (armature, or the h damping of an implicit integrator) adds to D alone.
 # 3. IA = [I H; H^T M] keeps 6 + 9 + 6 numbers. Seen from a point p away, P = [p]x, with G = H + P M / 2:
 #        M,    H + P M,    I - G P - (G P)^T.
+# 4. A D of the size of the rounding error of IA stands for zero: nothing resists the joint's acceleration.
+
+from libc.float cimport DBL_EPSILON
+from libc.math cimport fabs
 
 from system cimport Body, System, Workspace
 from spatial cimport real, to_child, to_parent, add_cross, symmetric_to_parent, general_to_parent
@@ -55,7 +59,7 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
     """qdd = (H(q) + diag(armature))^-1 tau, after jcalc for q, for a system without mimic joints.
 
     armature: (n,) or NULL. tau and qdd may be the same memory.
-    Returns the slot of a joint whose D is zero (qdd is then not written), else 0.
+    Returns the slot of a joint whose D is zero (note 4) (qdd is then not written), else 0.
     """
     cdef const Body* b
     cdef const real* p
@@ -100,7 +104,8 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
         D = b.angular * U[2] + b.linear * U[5]
         if armature != NULL:
             D = D + armature[b.dof]                             # note 2
-        if D == 0.0:
+        if fabs(D) <= 8 * DBL_EPSILON * (fabs(b.angular) * (fabs(IA[0]) + fabs(IA[3]) + fabs(IA[5]))
+                                  + fabs(b.linear) * (fabs(IA[15]) + fabs(IA[18]) + fabs(IA[20]))):
             return i
         D = 1.0 / D
         u = tau[b.dof] - b.angular * pA[2] - b.linear * pA[5]
