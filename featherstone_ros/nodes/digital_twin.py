@@ -32,7 +32,8 @@ from featherstone_ros.simulation.settings import INTEGRATORS
 from featherstone_ros.simulation.twin import NANOSECONDS, home_positions
 
 QUEUE = QoSProfile(depth=10)  # reliable
-LOG_INTERVAL = 5.0  # [s] between two equal complaints in the log
+LOG_INTERVAL = 5.0  # [s] between two complaints in the log
+REFUSAL_MEMORY = 10.0  # [s] that the diagnostics warn of a refused message
 
 
 def mode_problem(mode: str) -> str | None:
@@ -156,7 +157,7 @@ class DigitalTwin(ModelNode):
         self._message, self._position, self._velocity, self._effort = joint_state(model.joint_names)
         self._uses_simulation_time = self.parameters["publish_clock"] or self.parameters["lockstep"]
         self._refused: dict[str, int] = {}
-        self._last_refusal = ""
+        self._last_refusal, self._refusal_time = "", -REFUSAL_MEMORY
         self._known_fault = ""
         self._states = self.create_publisher(JointState, "joint_states", QUEUE)
         self._clock_messages = None
@@ -236,8 +237,10 @@ class DigitalTwin(ModelNode):
         self._timer = self.create_timer(period, self._on_timer, clock=self.steady_clock)
 
     def _on_timer(self) -> None:
-        for _ in self._run.tick(self._now()):
-            self._publish()
+        now, ros_now = self._now(), self.get_clock().now().nanoseconds
+        on_time = self.get_clock().ros_time_is_active  # somebody else's time: take it as it is
+        for lag in self._run.tick(now):
+            self._publish(ros_now if on_time else ros_now - int(lag * NANOSECONDS))
         if self._twin.fault:
             self._report_fault()
 
@@ -247,13 +250,19 @@ class DigitalTwin(ModelNode):
             self.get_logger().error(self._known_fault)
             self.publish_diagnostics()
 
-    def _publish(self) -> None:
-        """Publish the state, and the time just before it."""
+    def _publish(self, ros_time: int | None = None) -> None:
+        """Publish the state, and the time just before it.
+
+        Args:
+            ros_time: When the state was due by the node's clock [ns]; None is now. The stamp,
+                unless the twin owns time.
+        """
         twin = self._twin
         if self._uses_simulation_time:
-            stamp = Time(sec=twin.time // NANOSECONDS, nanosec=twin.time % NANOSECONDS)
+            time = twin.time
         else:
-            stamp = self.get_clock().now().to_msg()
+            time = self.get_clock().now().nanoseconds if ros_time is None else ros_time
+        stamp = Time(sec=time // NANOSECONDS, nanosec=time % NANOSECONDS)
         if self._clock_messages is not None:
             self._clock_messages.publish(Clock(clock=stamp))
         self._message.header.stamp = stamp
@@ -270,7 +279,7 @@ class DigitalTwin(ModelNode):
             callback(message)
         except (FeatherstoneError, ValueError) as error:
             self._refused[topic] = self._refused.get(topic, 0) + 1
-            self._last_refusal = f"{topic}: {error}"
+            self._last_refusal, self._refusal_time = f"{topic}: {error}", self._now()
             self.get_logger().warning(
                 f"refused a message on {self._last_refusal}",
                 throttle_duration_sec=LOG_INTERVAL,
@@ -349,10 +358,13 @@ class DigitalTwin(ModelNode):
         }
         if twin.fault:
             return Report(ERROR, twin.fault, values)
+        problems = []
         if publishers > 1:
-            return Report(WARN, f"{publishers} publishers command the arm, expected 1", values)
-        if self._refused:
-            return Report(WARN, f"refused a message on {self._last_refusal}", values)
+            problems.append(f"{publishers} publishers command the arm, expected 1")
+        if self._now() - self._refusal_time < REFUSAL_MEMORY:
+            problems.append(f"refused a message on {self._last_refusal}")
+        if problems:
+            return Report(WARN, "; ".join(problems), values)
         return Report(values=values)
 
 

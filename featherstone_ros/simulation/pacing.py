@@ -32,14 +32,14 @@ class Pace:
 
     def restart(self, now: float) -> None:
         """Count from now, e.g. after a pause."""
-        # Half a period ahead: calls that come a little early or late still find one period due.
+        # Half a period back: calls that come a little early or late still find one period due.
         self._origin = now - 0.5 * self._real_period
         self._done = 0
 
-    def due(self, now: float) -> int:
-        """Return how many periods to advance at real time ``now`` [s]."""
+    def due(self, now: float) -> list[float]:
+        """Return for each period to advance at real time ``now`` how long ago it was due [s]."""
         if not self._real_period:
-            return 1
+            return [0.0]
         behind = int((now - self._origin) / self._real_period) - self._done
         most_behind = max(1, round(CATCH_UP / self._real_period))
         if behind > most_behind:
@@ -47,5 +47,6 @@ class Pace:
             self._done += behind - most_behind
             behind = most_behind
         count = max(0, min(behind, 2 * max(1, round(self.tick / self._real_period))))
+        first = self._origin + (self._done + 1.5) * self._real_period
         self._done += count
-        return count
+        return [now - first - index * self._real_period for index in range(count)]

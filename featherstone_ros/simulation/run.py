@@ -12,7 +12,7 @@ from .pacing import Pace
 from .settings import TwinSettings
 from .twin import Twin
 
-LOCKSTEP_REPEAT = 0.2  # [s] after which a state that nobody answered is published again
+LOCKSTEP_REPEAT = 0.08  # [s] after which a state that nobody answered is published again
 
 
 class Run:
@@ -55,19 +55,23 @@ class Run:
             return max(0.001, min(self._idle_interval, 0.02))
         return self.pace.tick
 
-    def tick(self, now: float) -> Iterator[None]:
-        """Do what is due; yields each time that the state is to be published."""
+    def tick(self, now: float) -> Iterator[float]:
+        """Do what is due; yields each time that the state is to be published.
+
+        What is yielded is how long ago the state was due [s]. After a stall several states come at
+        once; stamped with the times when they were due, they still make a smooth motion.
+        """
         if self.twin.fault:
             return
         if not (self.paused or self._lockstep):
-            for _ in range(self.pace.due(now)):
+            for lag in self.pace.due(now):
                 self.twin.advance(now)
                 if self.twin.fault:
                     return
-                yield
+                yield lag
         elif now - self._idle_since >= self._idle_interval - 0.5 * self.timer_period:
             self._idle_since = now
-            yield
+            yield 0.0
 
     def command(self, effort: ArrayLike, now: float, joints: ArrayLike | None = None) -> bool:
         """Give the twin a command; return whether its state is to be published.

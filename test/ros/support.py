@@ -162,6 +162,7 @@ class Ros:
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self._processes: list[NodeProcess] = []
+        self._diagnostics: list[DiagnosticArray] | None = None
 
     def close(self) -> None:
         """Kill what still runs and leave the domain."""
@@ -262,8 +263,11 @@ class Ros:
     def wait_for_diagnostics(
         self, condition: Callable[[DiagnosticStatus], bool], what: str = "diagnostics"
     ) -> DiagnosticStatus:
-        """Wait for a status on /diagnostics that meets the condition; return it."""
-        arrays = self.collect(DiagnosticArray, "/diagnostics")
+        """Wait for a new status on /diagnostics that meets the condition; return it."""
+        if self._diagnostics is None:
+            self._diagnostics = self.collect(DiagnosticArray, "/diagnostics")
+        arrays = self._diagnostics
+        arrays.clear()
 
         def search() -> DiagnosticStatus | None:
             found = [status for array in arrays for status in array.status if condition(status)]

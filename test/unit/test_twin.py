@@ -1,0 +1,349 @@
+"""The twin against its simulator, and what it does when things go wrong."""
+
+import numpy as np
+import pytest
+
+import featherstone_ros as fr
+from featherstone_ros.simulation import Noise, Twin, TwinSettings
+from featherstone_ros.simulation.brakes import STOPPING_TIME
+
+ARM = """
+<robot name="two_link">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0 0 -0.3"/><mass value="2"/>
+    <inertia ixx="0.06" iyy="0.06" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="lower"><inertial><origin xyz="0 0 -0.2"/><mass value="1"/>
+    <inertia ixx="0.02" iyy="0.02" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="tool"/>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
+    <axis xyz="0 1 0"/><limit lower="-3" upper="3" velocity="5" effort="40"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/>
+    <origin xyz="0 0 -0.6"/><axis xyz="0 1 0"/>
+    <limit lower="0.2" upper="2.5" velocity="5" effort="10"/></joint>
+  <joint name="flange" type="fixed"><parent link="lower"/><child link="tool"/>
+    <origin xyz="0 0 -0.4"/></joint>
+</robot>
+"""
+START = np.array([0.4, 0.7])
+
+
+@pytest.fixture(scope="module")
+def model() -> fr.Model:
+    return fr.Model.from_urdf(ARM)
+
+
+def make(model: fr.Model, **settings) -> Twin:
+    return Twin(model, TwinSettings(**{"initial_positions": START, **settings}))
+
+
+def run(twin: Twin, periods: int, now: float = 0.0) -> None:
+    for _ in range(periods):
+        twin.advance(now)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit", "rk4"])
+def test_free_fall_is_the_simulators(model, integrator):
+    twin = make(model, integrator=integrator, rate=100.0, hold_until_command=False)
+    simulator = fr.Simulator(model, time_step=0.001, integrator=integrator)
+    simulator.reset(START)
+    run(twin, 50)
+    simulator.step(np.zeros(2), 500)
+    np.testing.assert_array_equal(twin.q, simulator.q)
+    np.testing.assert_array_equal(twin.qd, simulator.qd)
+    assert twin.time == 500_000_000
+
+
+def test_period_is_divided_evenly_into_steps_no_longer_than_time_step():
+    settings = TwinSettings(rate=300.0, time_step=0.001)
+    assert settings.steps_per_period == 4
+    assert settings.effective_time_step == pytest.approx(1 / 1200)
+    assert TwinSettings(rate=500.0, time_step=0.001).steps_per_period == 2
+    assert TwinSettings(rate=1000.0, time_step=0.1).steps_per_period == 1
+
+
+def test_default_initial_position_is_the_nearest_to_zero_within_the_limits(model):
+    twin = Twin(model, TwinSettings())
+    np.testing.assert_array_equal(twin.q, [0.0, 0.2])
+
+
+def test_time_has_no_rounding_drift(model):
+    twin = make(model, rate=300.0)
+    run(twin, 3000)
+    assert twin.time == 10_000_000_000
+
+
+# Brakes.
+
+
+def test_brakes_hold_until_the_first_command_and_carry_gravity(model):
+    twin = make(model)
+    run(twin, 1000)
+    np.testing.assert_array_equal(twin.q, START)
+    np.testing.assert_allclose(twin.effort, fr.Dynamics(model).gravity(START), rtol=1e-12)
+    twin.command(np.zeros(2), now=1.0)
+    run(twin, 1)
+    assert (twin.qd != 0).all()
+
+
+def test_holding_the_gravity_torque_keeps_the_arm_at_rest_after_the_brakes(model):
+    twin = make(model)
+    twin.command(twin.effort, now=0.0)
+    run(twin, 100)
+    np.testing.assert_allclose(twin.q, START, atol=1e-9)
+
+
+def test_command_timeout_stops_the_arm_without_a_jump_and_holds_it(model):
+    twin = make(model, command_timeout=0.1)
+    twin.command([5.0, 1.0], now=0.0)
+    run(twin, 100, now=0.1)
+    assert not twin.is_braked
+    speed = twin.qd
+    assert np.abs(speed).max() > 0.1
+    speeds = []
+    for _ in range(150):
+        twin.advance(now=0.11)
+        speeds.append(twin.qd)
+    assert twin.is_braked
+    steps = np.abs(np.diff([speed, *speeds], axis=0))
+    assert (steps <= np.abs(speed) * 0.001 / STOPPING_TIME + 1e-12).all()
+    stopped = twin.q
+    np.testing.assert_array_equal(twin.qd, 0.0)
+    run(twin, 100, now=0.2)
+    np.testing.assert_array_equal(twin.q, stopped)
+    np.testing.assert_allclose(twin.effort, fr.Dynamics(model).gravity(stopped), rtol=1e-12)
+    twin.command([5.0, 1.0], now=0.3)
+    twin.advance(now=0.3)
+    assert (twin.qd != 0).all()
+
+
+def test_no_timeout_before_the_first_command_nor_when_it_is_zero(model):
+    falling = make(model, command_timeout=0.1, hold_until_command=False)
+    run(falling, 10, now=100.0)
+    never = make(model)
+    never.command([0.0, 0.0], now=0.0)
+    run(never, 10, now=1e6)
+    assert not falling.is_braked
+    assert not never.is_braked
+
+
+def test_wrench_moves_nothing_while_braked_but_is_carried(model):
+    twin = make(model)
+    twin.apply_wrench("tool", [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
+    run(twin, 10)
+    np.testing.assert_array_equal(twin.q, START)
+    wrench = {"tool": np.array([0.0, 0.0, 20.0, 0.0, 0.0, 0.0])}
+    expected = fr.Dynamics(model).rnea(START, np.zeros(2), np.zeros(2), wrench)
+    np.testing.assert_allclose(twin.effort, expected, rtol=1e-12)
+
+
+# Commands.
+
+
+def test_effort_is_saturated_at_the_urdf_limits_unless_switched_off(model):
+    twin = make(model)
+    twin.command([100.0, -100.0], now=0.0)
+    run(twin, 1)
+    np.testing.assert_array_equal(twin.effort, [40.0, -10.0])
+    free = make(model, saturate_effort=False)
+    free.command([100.0, -100.0], now=0.0)
+    run(free, 1)
+    np.testing.assert_array_equal(free.effort, [100.0, -100.0])
+
+
+@pytest.mark.parametrize(
+    ("effort", "reason"),
+    [
+        ([1.0], r"command has 1 values, expected 2: shoulder, elbow"),
+        ([1.0, 2.0, 3.0], r"command has 3 values, expected 2"),
+        ([1.0, np.nan], r"command of elbow is nan, expected a finite number"),
+        ([-np.inf, 1.0], r"command of shoulder is -inf"),
+    ],
+)
+def test_command_raises_if_bad_and_the_old_one_stays(model, effort, reason):
+    twin = make(model)
+    twin.command([3.0, 2.0], now=0.0)
+    with pytest.raises(ValueError, match=reason):
+        twin.command(effort, now=0.0)
+    run(twin, 1)
+    np.testing.assert_array_equal(twin.effort, [3.0, 2.0])
+
+
+def test_bad_command_does_not_release_the_brakes(model):
+    twin = make(model)
+    with pytest.raises(ValueError):
+        twin.command([np.nan, 0.0], now=0.0)
+    assert twin.is_braked
+
+
+def test_command_of_some_joints_keeps_the_others(model):
+    twin = make(model)
+    twin.command([3.0, 2.0], now=0.0)
+    twin.command([4.0], now=0.0, joints=np.array([1]))
+    run(twin, 1)
+    np.testing.assert_array_equal(twin.effort, [3.0, 4.0])
+
+
+# Wrenches.
+
+
+def test_wrench_acts_on_its_link_in_its_axes(model):
+    twin = make(model, hold_until_command=False)
+    wrench = np.array([3.0, 0.0, -2.0, 0.0, 0.5, 0.0])
+    simulator = fr.Simulator(model)
+    simulator.reset(START)
+    twin.apply_wrench("tool", wrench)
+    run(twin, 100)
+    simulator.step(np.zeros(2), 100, {"tool": wrench})
+    np.testing.assert_array_equal(twin.q, simulator.q)
+
+
+def test_wrench_ends_after_its_timeout_and_a_new_one_replaces_it(model):
+    twin = make(model, hold_until_command=False, wrench_timeout=0.05)
+    simulator = fr.Simulator(model)
+    simulator.reset(START)
+    twin.apply_wrench("upper", np.ones(6))
+    run(twin, 10)
+    simulator.step(np.zeros(2), 10, {"upper": np.ones(6)})
+    twin.apply_wrench("upper", 2 * np.ones(6))
+    run(twin, 100)
+    simulator.step(np.zeros(2), 50, {"upper": 2 * np.ones(6)})
+    simulator.step(np.zeros(2), 50)
+    np.testing.assert_array_equal(twin.q, simulator.q)
+    assert twin.wrenches == {}
+
+
+def test_wrench_raises_if_link_unknown_or_not_finite(model):
+    twin = make(model)
+    with pytest.raises(fr.UnknownNameError, match=r"no link 'hand'; valid names: base, lower"):
+        twin.apply_wrench("hand", np.zeros(6))
+    with pytest.raises(ValueError, match="wrench on tool of ty is nan"):
+        twin.apply_wrench("tool", [0, 0, 0, 0, np.nan, 0])
+    assert twin.wrenches == {}
+
+
+# State.
+
+
+def test_set_state_moves_the_joints_named_and_keeps_the_time(model):
+    twin = make(model, hold_until_command=False)
+    run(twin, 10)
+    shoulder = twin.q[0]
+    twin.set_state([1.5], [0.2], joints=np.array([1]))
+    np.testing.assert_array_equal(twin.q, [shoulder, 1.5])
+    assert twin.qd[1] == 0.2
+    np.testing.assert_array_equal(twin.position, twin.q)
+    assert twin.time == 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("q", "qd"), [([np.nan, 0], None), ([0, 0], [np.inf, 0]), ([0, 0], [0, 1e6])]
+)
+def test_set_state_raises_if_not_finite_or_absurd(model, q, qd):
+    twin = make(model)
+    with pytest.raises(ValueError, match=r"of (shoulder|elbow) is"):
+        twin.set_state(q, qd)
+    np.testing.assert_array_equal(twin.q, START)
+
+
+def test_reset_repeats_the_run_bit_for_bit_noise_included(model):
+    noise = Noise(position=1e-3, velocity=1e-2, effort=0.1, seed=5)
+    twin = make(model, noise=noise)
+
+    def record() -> np.ndarray:
+        rows = []
+        for k in range(200):
+            twin.command([np.sin(k), np.cos(k)], now=k * 0.001)
+            twin.advance(now=k * 0.001)
+            rows.append(np.r_[twin.time, twin.position, twin.velocity, twin.effort])
+        return np.array(rows)
+
+    first = record()
+    twin.apply_wrench("tool", np.ones(6))
+    twin.reset()
+    assert twin.is_braked
+    assert twin.time == 0
+    np.testing.assert_array_equal(record(), first)
+
+
+def test_changed_settings_keep_state_and_time(model):
+    twin = make(model, hold_until_command=False)
+    run(twin, 10)
+    q, qd = twin.q, twin.qd
+    twin.prepare(TwinSettings(rate=200.0, armature=1.0, integrator="rk4"))()
+    np.testing.assert_array_equal(twin.q, q)
+    np.testing.assert_array_equal(twin.qd, qd)
+    run(twin, 10)
+    assert twin.time == 60_000_000
+
+
+def test_refused_settings_change_nothing(model):
+    twin = make(model)
+    with pytest.raises(ValueError, match="armature"):
+        twin.prepare(TwinSettings(armature=-1.0))
+    assert twin.settings.armature == 0.0
+
+
+# Noise.
+
+
+def test_noise_is_seeded_has_its_deviations_and_leaves_the_true_state_alone(model):
+    noise = Noise(position=1e-3, velocity=1e-2, effort=0.5, seed=1)
+    twins = [make(model, noise=n) for n in (noise, noise, Noise(1e-3, 1e-2, 0.5, seed=2), Noise())]
+    rows = [[], [], [], []]
+    for twin, row in zip(twins, rows, strict=True):
+        for _ in range(2000):
+            twin.advance(now=0.0)
+            row.append(np.r_[twin.position, twin.velocity, twin.effort])
+        np.testing.assert_array_equal(twin.q, START)
+    same, again, other, silent = np.array(rows)
+    np.testing.assert_array_equal(same, again)
+    assert (same != other).any()
+    deviations = np.repeat([1e-3, 1e-2, 0.5], 2)
+    np.testing.assert_allclose((same - silent).std(axis=0), deviations, rtol=0.1)
+
+
+# Faults.
+
+
+def test_divergence_stops_at_the_last_good_state_and_reset_recovers(model):
+    # Explicit damping with a time step far beyond its stability.
+    twin = make(model, rate=10.0, time_step=0.1, damping=5.0, hold_until_command=False)
+    twin.set_state(START, [1.0, 1.0])
+    for _ in range(1000):
+        twin.advance(now=0.0)
+        assert np.isfinite(np.r_[twin.position, twin.velocity, twin.effort]).all()
+    assert "diverged" in twin.fault
+    assert "shoulder" in twin.fault or "elbow" in twin.fault
+    time, q = twin.time, twin.q
+    twin.advance(now=0.0)
+    assert twin.time == time
+    np.testing.assert_array_equal(twin.q, q)
+    assert np.abs(twin.qd).max() <= 1e4
+    twin.reset()
+    assert twin.fault == ""
+    np.testing.assert_array_equal(twin.q, START)
+
+
+def test_the_implicit_integrator_is_stable_there(model):
+    twin = make(
+        model,
+        rate=10.0,
+        time_step=0.1,
+        damping=1e5,
+        integrator="implicit",
+        hold_until_command=False,
+    )
+    twin.set_state(START, [1.0, 1.0])
+    run(twin, 1000)
+    assert twin.fault == ""
+
+
+def test_joint_stops_limit_a_driven_and_a_braking_arm(model):
+    twin = make(model, stop_stiffness=1e5, stop_damping=1e3, command_timeout=0.1)
+    twin.command([0.0, 10.0], now=0.0)
+    run(twin, 3000)
+    assert twin.q[1] < 2.51
+    twin.set_state([0.0, 2.45], [0.0, 4.0])
+    run(twin, 200, now=1.0)
+    assert twin.is_braked
+    assert twin.q[1] <= 2.5
