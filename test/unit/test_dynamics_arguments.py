@@ -1,0 +1,486 @@
+"""What the methods of Dynamics take and give back: arrays, batches, out, errors, threads."""
+
+import pickle
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from random_trees import random_tree
+from urdf_text import chain, joint, link, robot
+
+from featherstone_ros import Dynamics, FeatherstoneError, Model, SingularInertiaError
+
+N = 5
+TIP = "link5"
+MODELS = {
+    "tree": Model.from_urdf(random_tree(1, N)),
+    "with mimic": Model.from_urdf(random_tree(12, N + 2, mimic=0.4)),
+}
+
+# Every method as a function of dynamics and as many arrays (n,) as it takes.
+METHODS = {
+    "rnea": lambda d, q, qd, qdd: d.rnea(q, qd, qdd),
+    "aba": lambda d, q, qd, tau: d.aba(q, qd, tau),
+    "bias": lambda d, q, qd: d.bias(q, qd),
+    "gravity": lambda d, q: d.gravity(q),
+    "crba": lambda d, q: d.crba(q),
+    "link_pose": lambda d, q: d.link_pose(q, TIP),
+    "jacobian": lambda d, q: d.jacobian(q, TIP),
+    "link_velocity": lambda d, q, qd: d.link_velocity(q, qd, TIP),
+    "centre_of_mass": lambda d, q: d.centre_of_mass(q),
+    "energy": lambda d, q, qd: np.stack(d.energy(q, qd), axis=-1),
+}
+TAKES = {"rnea": 3, "aba": 3, "bias": 2, "link_velocity": 2, "energy": 2}
+NAMES = {"rnea": ("q", "qd", "qdd"), "aba": ("q", "qd", "tau")}
+WITH_WRENCHES = {
+    "rnea": lambda d, f_ext, q, qd, qdd: d.rnea(q, qd, qdd, f_ext=f_ext),
+    "aba": lambda d, f_ext, q, qd, tau: d.aba(q, qd, tau, f_ext=f_ext),
+    "bias": lambda d, f_ext, q, qd: d.bias(q, qd, f_ext=f_ext),
+}
+WITH_OUT = {
+    "rnea": lambda d, out, q, qd, qdd: d.rnea(q, qd, qdd, out=out),
+    "aba": lambda d, out, q, qd, tau: d.aba(q, qd, tau, out=out),
+    "bias": lambda d, out, q, qd: d.bias(q, qd, out=out),
+    "gravity": lambda d, out, q: d.gravity(q, out=out),
+    "crba": lambda d, out, q: d.crba(q, out=out),
+}
+
+every_method = pytest.mark.parametrize("method", METHODS)
+method_with_wrenches = pytest.mark.parametrize("method", WITH_WRENCHES)
+method_with_out = pytest.mark.parametrize("method", WITH_OUT)
+
+
+@pytest.fixture(params=MODELS.values(), ids=MODELS)
+def dynamics(request):
+    return Dynamics(request.param)
+
+
+@pytest.fixture
+def tree():
+    return Dynamics(MODELS["tree"])
+
+
+def arrays(method, dynamics, *batch):
+    """Return the arrays that the method takes, (*batch, n) each, seeded."""
+    shape = (TAKES.get(method, 1), *batch, dynamics.model.n)
+    return list(np.random.default_rng(3).uniform(-2, 2, shape))
+
+
+# Inputs ------------------------------------------------------------------------------------------
+
+KINDS_OF_INPUT = {
+    "list": lambda x: x.tolist(),
+    "tuple": lambda x: tuple(x.tolist()),
+    "read-only": lambda x: read_only(x),
+    "every second": lambda x: np.repeat(x, 2)[::2],
+    "reversed": lambda x: x[::-1].copy()[::-1],
+    "column of a matrix": lambda x: np.stack([x, x], axis=1)[:, 1],
+    "big-endian": lambda x: x.astype(">f8"),
+    "misaligned": lambda x: misaligned(x),
+    "subclass": lambda x: x.view(np.recarray),
+}
+
+
+def read_only(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def misaligned(x):
+    shifted = np.zeros(x.nbytes + 1, dtype=np.uint8)[1:].view(float)
+    shifted[:] = x
+    return shifted
+
+
+@every_method
+@pytest.mark.parametrize("kind", KINDS_OF_INPUT)
+def test_input_of_any_kind_gives_the_same_bits(tree, method, kind):
+    given = arrays(method, tree)
+    converted = map(KINDS_OF_INPUT[kind], given)
+    expected = METHODS[method](tree, *given)
+    np.testing.assert_array_equal(METHODS[method](tree, *converted), expected)
+
+
+@every_method
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "int8", "bool"])
+def test_input_of_other_numbers_is_converted(tree, method, dtype):
+    given = [x.astype(dtype) for x in arrays(method, tree)]
+    expected = METHODS[method](tree, *(x.astype(float) for x in given))
+    np.testing.assert_array_equal(METHODS[method](tree, *given), expected)
+
+
+@every_method
+def test_inputs_are_not_modified(dynamics, method):
+    for batch in ((), (3,)):
+        given = arrays(method, dynamics, *batch)
+        before = [x.tobytes() for x in given]
+        METHODS[method](dynamics, *given)
+        assert [x.tobytes() for x in given] == before
+
+
+@method_with_wrenches
+def test_wrenches_are_not_modified(tree, method):
+    f_ext = {"link3": np.arange(6.0), TIP: np.ones(6)}
+    WITH_WRENCHES[method](tree, f_ext, *arrays(method, tree))
+    np.testing.assert_array_equal(f_ext["link3"], np.arange(6))
+    np.testing.assert_array_equal(f_ext[TIP], np.ones(6))
+    assert list(f_ext) == ["link3", TIP]
+
+
+@method_with_wrenches
+def test_no_wrenches_are_no_change(tree, method):
+    given = arrays(method, tree)
+    expected = METHODS[method](tree, *given)
+    np.testing.assert_array_equal(WITH_WRENCHES[method](tree, None, *given), expected)
+    np.testing.assert_array_equal(WITH_WRENCHES[method](tree, {}, *given), expected)
+    np.testing.assert_array_equal(WITH_WRENCHES[method](tree, {TIP: [0] * 6}, *given), expected)
+
+
+@every_method
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
+def test_not_a_number_gives_not_a_number(dynamics, method, poison):
+    given = arrays(method, dynamics)
+    clean = METHODS[method](dynamics, *given)
+    given[0] = np.full(dynamics.model.n, poison)
+    assert np.isnan(METHODS[method](dynamics, *given)).any()
+    given = arrays(method, dynamics)
+    np.testing.assert_array_equal(METHODS[method](dynamics, *given), clean)
+
+
+def test_model_without_joints_has_empty_results():
+    fixed = joint("weld", "base", TIP, "fixed")
+    dynamics = Dynamics(Model.from_urdf(robot(link("base"), link(TIP), fixed)))
+    shapes = {
+        method: METHODS[method](dynamics, *arrays(method, dynamics)).shape for method in METHODS
+    }
+    assert shapes == {
+        "rnea": (0,), "aba": (0,), "bias": (0,), "gravity": (0,), "crba": (0, 0),
+        "link_pose": (4, 4), "jacobian": (6, 0), "link_velocity": (6,), "centre_of_mass": (3,),
+        "energy": (2,),
+    }  # fmt: skip
+
+
+# Batches -----------------------------------------------------------------------------------------
+
+
+@every_method
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_batch_is_the_loop_of_singles_to_the_last_bit(dynamics, method, size):
+    given = arrays(method, dynamics, size)
+    single = METHODS[method](dynamics, *arrays(method, dynamics))
+    batch = METHODS[method](dynamics, *given)
+    assert batch.shape == (size, *single.shape)
+    for k in range(size):
+        np.testing.assert_array_equal(batch[k], METHODS[method](dynamics, *(x[k] for x in given)))
+
+
+@method_with_wrenches
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_batch_takes_a_wrench_for_all_or_for_each(dynamics, method, size):
+    given = arrays(method, dynamics, size)
+    for_all, for_each = np.arange(6.0), np.random.default_rng(4).uniform(-9, 9, (size, 6))
+    batch = WITH_WRENCHES[method](dynamics, {"link2": for_all, TIP: for_each}, *given)
+    for k in range(size):
+        f_ext = {"link2": for_all, TIP: for_each[k]}
+        single = WITH_WRENCHES[method](dynamics, f_ext, *(x[k] for x in given))
+        np.testing.assert_array_equal(batch[k], single)
+
+
+@every_method
+def test_batch_of_any_layout_gives_the_same_bits(tree, method):
+    given = arrays(method, tree, 4)
+    expected = METHODS[method](tree, *given)
+    np.testing.assert_array_equal(METHODS[method](tree, *map(np.asfortranarray, given)), expected)
+    every_second = [np.repeat(x, 2, axis=0)[::2] for x in given]
+    np.testing.assert_array_equal(METHODS[method](tree, *every_second), expected)
+
+
+# Outputs -----------------------------------------------------------------------------------------
+
+
+@method_with_out
+@pytest.mark.parametrize("batch", [(), (0,), (1,), (4,)], ids=["single", "B=0", "B=1", "B=4"])
+def test_out_receives_the_result(dynamics, method, batch):
+    given = arrays(method, dynamics, *batch)
+    expected = METHODS[method](dynamics, *given)
+    out = np.full_like(expected, np.nan)
+    assert WITH_OUT[method](dynamics, out, *given) is out
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("argument", [0, 1, 2])
+@pytest.mark.parametrize("method", ["rnea", "aba"])
+@pytest.mark.parametrize("batch", [(), (3,)], ids=["single", "batch"])
+def test_out_may_be_one_of_the_inputs(dynamics, method, batch, argument):
+    given = arrays(method, dynamics, *batch)
+    expected = METHODS[method](dynamics, *given)
+    WITH_OUT[method](dynamics, given[argument], *given)
+    np.testing.assert_array_equal(given[argument], expected)
+
+
+def test_result_is_a_new_array_every_time(tree):
+    for method in METHODS:
+        given = arrays(method, tree)
+        first, second = METHODS[method](tree, *given), METHODS[method](tree, *given)
+        assert not np.shares_memory(first, second)
+        assert not any(np.shares_memory(first, x) for x in given)
+
+
+@method_with_out
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda right: np.empty(right.shape, dtype=np.float32),
+        lambda right: np.empty(right.shape, dtype=np.int64),
+        lambda right: np.empty(right.shape, dtype=">f8"),
+        lambda right: np.empty((*right.shape, 2))[..., 0],
+        lambda right: np.empty((*right.shape[:-1], right.shape[-1] + 1)),
+        lambda right: np.empty((1, *right.shape)),
+        lambda right: np.empty(right.shape[:-1]),
+        lambda right: read_only(right),
+        lambda right: right.tolist(),
+    ],
+    ids=[
+        "float32", "int64", "big-endian", "not contiguous", "too long", "batch", "too few axes",
+        "read-only", "list",
+    ],
+)  # fmt: skip
+def test_out_raises_if_it_is_not_the_right_array(tree, method, spoil):
+    given = arrays(method, tree)
+    with pytest.raises(ValueError, match=r"^out: expected .*shape \(5,"):
+        WITH_OUT[method](tree, spoil(METHODS[method](tree, *given)), *given)
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+
+@every_method
+@pytest.mark.parametrize("shape", [(4,), (6,), (), (2, 4), (5, 1), (1, 2, 5), (0,)], ids=str)
+def test_shape_that_does_not_fit_raises_and_is_named(tree, method, shape):
+    for k, name in enumerate(NAMES.get(method, ("q", "qd"))[: TAKES.get(method, 1)]):
+        given = arrays(method, tree)
+        given[k] = np.zeros(shape)
+        with pytest.raises(ValueError) as error:
+            METHODS[method](tree, *given)
+        message = str(error.value)
+        assert message.startswith(f"{name}: expected shape (5,)")
+        assert message.endswith(f"got {shape}")
+
+
+@pytest.mark.parametrize("method", TAKES)
+def test_batches_of_different_size_raise(tree, method):
+    given = arrays(method, tree, 3)
+    given[1] = given[1][:2]
+    with pytest.raises(ValueError, match=r"^qd: expected shape \(3, 5\).* got \(2, 5\)$"):
+        METHODS[method](tree, *given)
+    given[1] = given[1][0]
+    with pytest.raises(ValueError, match=r"^qd: expected shape \(3, 5\).* got \(5,\)$"):
+        METHODS[method](tree, *given)
+
+
+@pytest.mark.parametrize("text", ["abc", None, {"a": 1}, [[1, 2], [3]], 1j], ids=repr)
+def test_what_is_no_array_of_numbers_raises(tree, text):
+    with pytest.raises((TypeError, ValueError)):
+        tree.gravity(text)
+
+
+@method_with_wrenches
+@pytest.mark.parametrize("shape", [(5,), (7,), (), (2, 6), (1, 1, 6)], ids=str)
+def test_wrench_raises_if_its_shape_does_not_fit(tree, method, shape):
+    with pytest.raises(ValueError) as error:
+        WITH_WRENCHES[method](tree, {TIP: np.zeros(shape)}, *arrays(method, tree, 3))
+    message = str(error.value)
+    assert message.startswith(f"f_ext['{TIP}']: expected shape (6,) or (")
+    assert message.endswith(f"got {shape}")
+
+
+@pytest.mark.parametrize("method", ["link_pose", "jacobian", "link_velocity"])
+def test_unknown_link_raises_with_the_valid_names(tree, method):
+    given = arrays(method, tree)
+    with pytest.raises(KeyError) as error:
+        getattr(tree, method)(*given, "gripper")
+    assert isinstance(error.value, FeatherstoneError)
+    assert str(error.value) == (
+        "no link 'gripper'; valid names: link0, link1, link2, link3, link4, link5"
+    )
+
+
+@method_with_wrenches
+def test_wrench_on_unknown_link_raises_with_the_valid_names(tree, method):
+    with pytest.raises(KeyError, match="no link 'gripper'; valid names: link0, link1, "):
+        WITH_WRENCHES[method](tree, {"gripper": np.zeros(6)}, *arrays(method, tree))
+
+
+def test_dynamics_works_on_after_an_error(tree):
+    given = arrays("aba", tree)
+    expected = tree.aba(*given)
+    with pytest.raises(KeyError):
+        tree.aba(*given, f_ext={"gripper": np.zeros(6)})
+    with pytest.raises(ValueError, match="tau"):
+        tree.aba(*given[:2], [1, 2])
+    np.testing.assert_array_equal(tree.aba(*given), expected)
+
+
+# Singular inertia --------------------------------------------------------------------------------
+
+
+def on_the_axis(axis="0 0 1", com="0 0 0.2", rpy="0 0 0"):
+    """Return an arm whose wrist carries a point mass on its own axis."""
+    return robot(
+        link("base"), link("upper"), link("tip", 1.5, com, (0, 0, 0)),
+        joint("elbow", "base", "upper", axis="0 1 0"),
+        joint("wrist", "upper", "tip", rpy=rpy, axis=axis),
+    )  # fmt: skip
+
+
+SINGULAR = {
+    "point mass on the axis": (on_the_axis(), "wrist"),
+    "on an oblique axis": (on_the_axis("1 2 3", "0.1 0.2 0.3", "0.3 0.4 0.5"), "wrist"),
+    "coaxial joints": (
+        robot(
+            link("base"), link("ring", None), link("rotor", 2, "0.3 0.1 0"),
+            joint("outer", "base", "ring", rpy="0.4 0.5 0.6"), joint("inner", "ring", "rotor"),
+        ),
+        "outer",
+    ),
+    "coaxial slides": (
+        robot(
+            link("base"), link("ring", None), link("slider", 3),
+            joint("coarse", "base", "ring", "prismatic", rpy="0.4 0.5 0.6"),
+            joint("fine", "ring", "slider", "prismatic"),
+        ),
+        "coarse",
+    ),
+    "followers that cancel": (
+        robot(
+            link("base"), link("wheel", None), link("rim", 1, "0.2 0 0"),
+            joint("turn", "base", "wheel", xyz="0 0 0"),
+            joint("back", "wheel", "rim", "revolute",
+                  '<mimic joint="turn" multiplier="-1"/>', xyz="0 0 0"),
+        ),
+        "turn",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text, culprit", SINGULAR.values(), ids=SINGULAR)
+def test_aba_raises_if_a_joint_moves_no_inertia(text, culprit):
+    dynamics = Dynamics(Model.from_urdf(text))
+    for seed in range(5):
+        q, qd, tau = np.random.default_rng(seed).uniform(-2, 2, (3, dynamics.model.n))
+        with pytest.raises(SingularInertiaError, match=f"joint '{culprit}' moves no inertia"):
+            dynamics.aba(q, qd, tau)
+
+
+def test_batch_raises_if_one_state_of_it_is_singular():
+    """A point mass on a rod: nothing resists the turn about the vertical when it hangs there."""
+    text = robot(
+        link("base"), link("ring", None), link("bob", 2, "0 0 -0.5", (0, 0, 0)),
+        joint("turn", "base", "ring", xyz="0 0 0"),
+        joint("swing", "ring", "bob", xyz="0 0 0", axis="1 0 0"),
+    )  # fmt: skip
+    dynamics = Dynamics(Model.from_urdf(text))
+    q = np.array([[0.3, 0.7], [0.3, 0.0], [0.3, 0.5]])
+    assert np.isfinite(dynamics.aba(q[::2], q[::2], q[::2])).all()
+    with pytest.raises(SingularInertiaError, match="joint 'turn' moves no inertia"):
+        dynamics.aba(q, q, q)
+
+
+def test_small_inertia_is_not_taken_for_none():
+    """The fingers of real hands move 1e-9 kg m^2."""
+    text = robot(
+        link("base"), link("arm", 30, "0.5 0 0"), link("finger", 1e-7, "0 0 0", (1e-12,) * 3),
+        joint("shoulder", "base", "arm", axis="0 1 0"),
+        joint("knuckle", "arm", "finger", xyz="1 0 0", axis="0 0 1"),
+    )  # fmt: skip
+    dynamics = Dynamics(Model.from_urdf(text))
+    q, qd, qdd = np.random.default_rng(6).uniform(-1, 1, (3, 2))
+    np.testing.assert_allclose(dynamics.aba(q, qd, dynamics.rnea(q, qd, qdd)), qdd, rtol=1e-3)
+
+
+def test_rnea_does_not_mind_singular_inertia():
+    dynamics = Dynamics(Model.from_urdf(on_the_axis()))
+    assert np.isfinite(dynamics.rnea([0.1, 0.2], [1, 2], [3, 4])).all()
+
+
+# Memory and threads ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [(), (7,)], ids=["single", "batch"])
+def test_calls_leave_no_memory_behind(tree, batch):
+    calls = [(METHODS[method], arrays(method, tree, *batch)) for method in METHODS]
+    wrench = {TIP: np.ones(6), "link1": np.ones(6)}
+    calls += [
+        (
+            lambda d, *given, m=method: WITH_WRENCHES[m](d, wrench, *given),
+            arrays(method, tree, *batch),
+        )
+        for method in WITH_WRENCHES
+    ]
+
+    def call_all(times):
+        for _ in range(times):
+            for function, given in calls:
+                function(tree, *given)
+
+    call_all(10)
+    tracemalloc.start()
+    try:
+        call_all(1)
+        before, _ = tracemalloc.get_traced_memory()
+        call_all(200)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 200 * 8, "less than one number per round of calls"
+
+
+@method_with_out
+def test_call_with_out_allocates_nothing(tree, method):
+    given = arrays(method, tree)
+    out = METHODS[method](tree, *given)
+    WITH_OUT[method](tree, out, *given)
+    tracemalloc.start()
+    try:
+        WITH_OUT[method](tree, out, *given)
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        WITH_OUT[method](tree, out, *given)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - before < out.nbytes + 512, "no array beyond the call's own frame"
+
+
+def test_two_threads_with_their_own_dynamics_get_the_results_of_one():
+    model = MODELS["with mimic"]
+    states = np.random.default_rng(7).uniform(-2, 2, (3, 400, model.n))
+    expected = Dynamics(model).aba(*states)
+    results = {}
+    together = threading.Barrier(2)
+
+    def work(name):
+        dynamics = Dynamics(model)
+        together.wait()
+        results[name] = [dynamics.aba(*states) for _ in range(20)]
+
+    threads = [threading.Thread(target=work, args=[name]) for name in ("a", "b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results["a"] + results["b"]:
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_dynamics_keeps_its_model_alive():
+    dynamics = Dynamics(Model.from_urdf(chain("j1", "j2")))
+    assert dynamics.gravity([0.1, 0.2]).shape == (2,)
+
+
+def test_dynamics_is_pickled_by_its_model(tree):
+    q = arrays("gravity", tree)[0]
+    model = pickle.loads(pickle.dumps(MODELS["tree"]))
+    np.testing.assert_array_equal(Dynamics(model).gravity(q), tree.gravity(q))

@@ -1,0 +1,594 @@
+"""The simulator: energy, convergence, friction, stops, and what its methods take."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from comparison import assert_equal_to_rounding, relative_error
+from random_trees import random_tree
+from urdf_text import joint, link, robot
+
+from featherstone_ros import Dynamics, Model, Simulator, SingularInertiaError
+from featherstone_ros.share import share_directory
+
+INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
+FRICTIONLESS = {"damping": 0, "friction": 0}
+STICKING_SPEED = 1e-3  # [rad/s, m/s] below which Coulomb friction is viscous
+
+every_integrator = pytest.mark.parametrize("integrator", INTEGRATORS)
+
+
+def arm(name):
+    return Model.from_file(Path(share_directory()) / "config" / f"{name}.urdf")
+
+
+ROBOTS = {
+    "panda": arm("panda"),
+    "ur5e": arm("ur5e"),
+    "tree": Model.from_urdf(random_tree(31, 6, branching=0.5)),
+    "with mimic": Model.from_urdf(random_tree(36, 6, ["revolute"], mimic=0.4)),
+}
+
+
+@pytest.fixture(params=ROBOTS.values(), ids=ROBOTS)
+def model(request):
+    return request.param
+
+
+@pytest.fixture
+def tree():
+    return ROBOTS["tree"]
+
+
+INERTIA = 0.05
+
+
+def flywheel(inside="", kind="continuous"):
+    """Return one joint about the vertical, or along the horizontal: nothing acts on it."""
+    axis = "0 0 1" if kind != "prismatic" else "1 0 0"
+    return Model.from_urdf(
+        robot(
+            link("base"),
+            link("wheel", INERTIA, "0 0 0", (1, 1, INERTIA)),
+            joint("turn", "base", "wheel", kind, inside, axis=axis),
+        )
+    )
+
+
+def random_state(model, *batch, seed=0):
+    q, qd, tau = np.random.default_rng(seed).uniform(-1, 1, (3, *batch, model.n))
+    return q, qd, 5 * tau
+
+
+def started(model, q, qd=None, **parameters):
+    simulator = Simulator(model, **parameters)
+    simulator.reset(q, qd)
+    return simulator
+
+
+# Rigid bodies ------------------------------------------------------------------------------------
+
+
+ROTORS = 0.1  # [kg m^2, kg]
+
+
+@pytest.mark.parametrize(
+    "weightless, armature", [(False, ROTORS), (True, 0)], ids=["falling with rotors", "weightless"]
+)
+def test_rk4_keeps_the_energy(model, weightless, armature):
+    """To 1e-6 of the greatest kinetic energy over 10 s at 1 ms, without torque or friction.
+
+    A bare arm that falls freely for 10 s spins its wrist at 100 to 250 rad/s, where the
+    truncation of any fourth-order step of 1 ms is a few 1e-6: real arms have rotors.
+    """
+    model = model.with_gravity([0, 0, 0]) if weightless else model
+    q, qd, _ = random_state(model)
+    simulator = started(model, q, 2 * qd, integrator="rk4", armature=armature, **FRICTIONLESS)
+    dynamics = Dynamics(model)
+    kinetic, potential = [], []
+    for _ in range(200):
+        of_links, of_weight = dynamics.energy(simulator.q, simulator.qd)
+        kinetic.append(of_links + armature / 2 * simulator.qd @ simulator.qd)
+        potential.append(of_weight)
+        simulator.step(np.zeros(model.n), steps=50)
+    total = np.add(kinetic, potential)
+    assert simulator.time == pytest.approx(10)
+    assert np.abs(total - total[0]).max() <= 1e-6 * max(kinetic)
+
+
+def test_semi_implicit_euler_does_not_drift_in_energy():
+    """It is symplectic: a pendulum's energy swings, by the order of the time step, and returns."""
+    model = Model.from_urdf(
+        robot(link("base"), link("bob", 1, "0.5 0 0"), joint("j", "base", "bob", axis="0 1 0"))
+    )
+    simulator = started(model, [0.3], **FRICTIONLESS)
+    dynamics = Dynamics(model)
+    swings = []
+    for _ in range(10):
+        energies = []
+        for _ in range(500):
+            simulator.step([0], steps=2)
+            energies.append(sum(dynamics.energy(simulator.q, simulator.qd)))
+        swings.append((min(energies), max(energies)))
+    assert np.ptp(swings, axis=0).max() < 0.02 * (swings[0][1] - swings[0][0])
+
+
+@pytest.mark.parametrize(
+    "integrator, order", [("semi_implicit_euler", 1), ("implicit", 1), ("rk4", 4)]
+)
+def test_error_shrinks_with_the_order_of_the_integrator(model, integrator, order):
+    q, qd, tau = random_state(model)
+    duration = 0.064
+
+    def final_state(time_step, integrator=integrator):
+        simulator = started(
+            model, q, qd, time_step=time_step, integrator=integrator, damping=0.1, friction=0
+        )
+        simulator.step(tau, steps=round(duration / time_step))
+        return np.concatenate([simulator.q, simulator.qd])
+
+    truth = final_state(duration / 4096, "rk4")
+    coarse, fine = (
+        np.linalg.norm(final_state(duration / steps) - truth)
+        for steps in ((64, 128) if order == 4 else (256, 512))
+    )
+    assert np.log2(coarse / fine) == pytest.approx(order, abs=0.2)
+
+
+@every_integrator
+def test_acceleration_is_that_of_aba(model, integrator):
+    q, qd, tau = random_state(model)
+    simulator = started(model, q, qd, integrator=integrator, **FRICTIONLESS)
+    simulator.step(tau)
+    assert_equal_to_rounding(simulator.qdd, Dynamics(model).aba(q, qd, tau))
+
+
+@every_integrator
+def test_wrenches_act_as_in_aba(model, integrator):
+    q, qd, tau = random_state(model)
+    f_ext = {model.link_names[-1]: [3, -2, 1, 0.3, 0.2, -0.1], model.link_names[2]: np.ones(6)}
+    simulator = started(model, q, qd, integrator=integrator, **FRICTIONLESS)
+    simulator.step(tau, f_ext=f_ext)
+    assert_equal_to_rounding(simulator.qdd, Dynamics(model).aba(q, qd, tau, f_ext=f_ext))
+
+
+def test_semi_implicit_euler_moves_with_the_new_velocity(model):
+    q, qd, tau = random_state(model)
+    simulator = started(model, q, qd, time_step=0.002, **FRICTIONLESS)
+    simulator.step(tau)
+    new_velocity = qd + 0.002 * Dynamics(model).aba(q, qd, tau)
+    assert_equal_to_rounding(simulator.qd, new_velocity)
+    assert_equal_to_rounding(simulator.q, q + 0.002 * new_velocity)
+
+
+@every_integrator
+def test_armature_adds_to_the_diagonal_of_inertia(model, integrator):
+    q, qd, tau = random_state(model)
+    armature = np.linspace(0.1, 0.5, model.n)
+    simulator = started(model, q, qd, integrator=integrator, armature=armature, **FRICTIONLESS)
+    simulator.step(tau)
+    dynamics = Dynamics(model)
+    inertia = dynamics.crba(q) + np.diag(armature)
+    assert_equal_to_rounding(simulator.qdd, np.linalg.solve(inertia, tau - dynamics.bias(q, qd)))
+
+
+# Friction ----------------------------------------------------------------------------------------
+
+
+def test_rk4_decays_as_viscous_friction_does():
+    damping, armature, speed = 0.3, 0.01, 2.0
+    simulator = started(
+        flywheel(), [0.5], [speed], integrator="rk4", damping=damping, armature=armature
+    )
+    rate = damping / (INERTIA + armature)
+    for _ in range(5):
+        simulator.step([0], steps=100)
+        decayed = np.exp(-rate * simulator.time)
+        assert simulator.qd[0] == pytest.approx(speed * decayed, rel=1e-9)
+        assert simulator.q[0] == pytest.approx(0.5 + speed / rate * (1 - decayed), rel=1e-9)
+
+
+def test_implicit_decays_by_the_same_factor_each_step():
+    damping, h = 0.3, 0.001
+    simulator = started(flywheel(), [0], [2.0], integrator="implicit", damping=damping)
+    simulator.step([0], steps=100)
+    factor = 1 / (1 + h * damping / INERTIA)
+    assert simulator.qd[0] == pytest.approx(2.0 * factor**100, rel=1e-12)
+
+
+STIFF = 100.0  # [N m s/rad]: a rate of 100 / INERTIA = 2,000 per step of 1 ms is 2, the limit
+
+
+def test_implicit_is_stable_under_damping_that_makes_the_explicit_ones_blow_up():
+    final = {}
+    for integrator in INTEGRATORS:
+        simulator = started(
+            flywheel(), [0], [1], integrator=integrator, damping=2 * STIFF, friction=0
+        )
+        simulator.step([0], steps=30)
+        final[integrator] = abs(simulator.qd[0])
+    assert final["implicit"] < 1e-12
+    assert not final["semi_implicit_euler"] < 1e6
+    assert not final["rk4"] < 1e6
+
+
+@pytest.mark.parametrize("damping", [1.0, 1e3, 1e6])
+def test_implicit_brings_an_arm_to_rest_under_any_damping(model, damping):
+    q, qd, _ = random_state(model)
+    still = model.with_gravity([0, 0, 0])
+    simulator = started(still, q, qd, integrator="implicit", damping=damping, friction=0)
+    dynamics = Dynamics(still)
+    kinetic = [dynamics.energy(q, qd)[0]]
+    for _ in range(50):
+        simulator.step(np.zeros(model.n))
+        kinetic.append(dynamics.energy(simulator.q, simulator.qd)[0])
+    assert (np.diff(kinetic) <= 1e-9 * kinetic[0]).all()
+
+
+@every_integrator
+def test_coulomb_friction_stops_a_joint_after_its_stopping_distance(integrator):
+    friction, speed = 0.4, 3.0
+    simulator = started(flywheel(), [0], [speed], integrator=integrator, friction=friction)
+    stopping_time = speed * INERTIA / friction
+    simulator.step([0], steps=round(stopping_time / 0.001 / 2))
+    assert simulator.qd[0] == pytest.approx(speed / 2, rel=0.02)
+    simulator.step([0], steps=round(stopping_time / 0.001))
+    assert abs(simulator.qd[0]) < STICKING_SPEED
+    assert simulator.q[0] == pytest.approx(speed * stopping_time / 2, rel=0.02)
+
+
+@every_integrator
+@pytest.mark.parametrize("share", [0.5, -0.9])
+def test_coulomb_friction_holds_a_joint_under_less_torque(integrator, share):
+    """But for a creep below STICKING_SPEED, the price of a friction without a jump."""
+    friction = 0.4
+    simulator = started(flywheel(), [0.2], [0], integrator=integrator, friction=friction)
+    simulator.step([share * friction], steps=1000)
+    assert simulator.qd[0] == pytest.approx(share * STICKING_SPEED, rel=1e-6)
+    assert abs(simulator.q[0] - 0.2) < STICKING_SPEED * simulator.time
+
+
+@every_integrator
+def test_coulomb_friction_yields_to_more_torque(integrator):
+    friction, torque = 0.4, 0.6
+    simulator = started(flywheel(), [0], [0], integrator=integrator, friction=friction)
+    simulator.step([torque], steps=1000)
+    assert simulator.qd[0] == pytest.approx((torque - friction) / INERTIA, rel=0.02)
+
+
+@every_integrator
+@pytest.mark.parametrize("friction", [0.1, 10.0, 1e4])
+def test_coulomb_friction_never_adds_energy(model, integrator, friction):
+    q, qd, _ = random_state(model)
+    still = model.with_gravity([0, 0, 0])
+    simulator = started(still, q, qd, integrator=integrator, damping=0, friction=friction)
+    dynamics = Dynamics(still)
+    kinetic = [dynamics.energy(q, qd)[0]]
+    for _ in range(300):
+        simulator.step(np.zeros(model.n))
+        kinetic.append(dynamics.energy(simulator.q, simulator.qd)[0])
+    assert (np.diff(kinetic) <= 1e-5 * kinetic[0]).all()
+    assert kinetic[-1] < kinetic[0]
+
+
+def test_none_takes_damping_and_friction_of_the_urdf():
+    model = flywheel('<dynamics damping="0.3" friction="0.2"/>')
+    by_default, as_given, none = (
+        started(model, [0], [1], **parameters)
+        for parameters in ({}, {"damping": 0.3, "friction": 0.2}, FRICTIONLESS)
+    )
+    for simulator in (by_default, as_given, none):
+        simulator.step([0], steps=10)
+    np.testing.assert_array_equal(by_default.qd, as_given.qd)
+    assert by_default.qd[0] < none.qd[0] == 1
+    np.testing.assert_array_equal(by_default.damping, [0.3])
+    np.testing.assert_array_equal(by_default.friction, [0.2])
+    np.testing.assert_array_equal(by_default.armature, [0])
+
+
+# Stops -------------------------------------------------------------------------------------------
+
+LOWER, UPPER = -0.5, 0.8
+LIMITED = f'<limit lower="{LOWER}" upper="{UPPER}" velocity="9" effort="99"/>'
+STOPS = {"stop_stiffness": 2000.0, "stop_damping": 5.0}
+
+every_kind = pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+
+
+@every_integrator
+@every_kind
+@pytest.mark.parametrize("direction", [1, -1], ids=["upper", "lower"])
+def test_stop_turns_a_joint_back_with_less_energy(integrator, kind, direction):
+    speed = 2.0 * direction
+    stop = UPPER if direction > 0 else LOWER
+    simulator = started(
+        flywheel(LIMITED, kind), [0], [speed], integrator=integrator, **STOPS, **FRICTIONLESS
+    )
+    speeds, depths = [], []
+    for _ in range(int(1000 * abs(stop / speed)) + 100):
+        simulator.step([0])
+        speeds.append(simulator.qd[0])
+        depths.append(direction * (simulator.q[0] - stop))
+    # Without damping the spring would take up all of the kinetic energy.
+    deepest = abs(speed) * np.sqrt(INERTIA / STOPS["stop_stiffness"])
+    assert 0 < max(depths) <= deepest + 0.001 * abs(speed)
+    assert np.sign(speeds[-1]) == -direction, "it comes back"
+    assert np.abs(speeds).max() <= abs(speed) * (1 + 1e-9), "and not faster"
+    assert depths[-1] < 0
+
+
+@every_integrator
+@pytest.mark.parametrize("stiffness", [1e2, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize("stop_damping", [0.0, 1e2, 1e4])
+def test_stop_of_any_stiffness_adds_no_energy(integrator, stiffness, stop_damping):
+    if integrator == "rk4" and max(stiffness * 0.001, stop_damping) * 0.001 > INERTIA:
+        pytest.skip("rk4 is explicit: such a stop is faster than its time step")
+    simulator = started(
+        flywheel(LIMITED, "revolute"), [0.7], [2.0], integrator=integrator,
+        stop_stiffness=stiffness, stop_damping=stop_damping, **FRICTIONLESS,
+    )  # fmt: skip
+    for _ in range(500):
+        simulator.step([0])
+        assert abs(simulator.qd[0]) <= 2.0 * (1 + 1e-9)
+    assert LOWER - 0.1 < simulator.q[0] < UPPER + 0.1
+
+
+@every_integrator
+def test_stop_carries_a_load_at_the_depth_of_its_spring(integrator):
+    torque = 4.0
+    simulator = started(
+        flywheel(LIMITED, "revolute"), [0.7], integrator=integrator, **STOPS, **FRICTIONLESS
+    )
+    simulator.step([torque], steps=3000)
+    assert simulator.q[0] == pytest.approx(UPPER + torque / STOPS["stop_stiffness"], abs=1e-6)
+    assert abs(simulator.qd[0]) < 1e-6
+
+
+@every_integrator
+@pytest.mark.parametrize("stop_damping", [1.0, 1e2, 1e4])
+def test_stop_never_pulls(integrator, stop_damping):
+    """A joint that is drawn out of its stop leaves at least as fast as if there were none."""
+    parameters = {"integrator": integrator, **FRICTIONLESS}
+    for speed in (0.0, -0.5):
+        free = started(flywheel(LIMITED, "revolute"), [UPPER + 1e-3], [speed], **parameters)
+        stopped = started(
+            flywheel(LIMITED, "revolute"), [UPPER + 1e-3], [speed],
+            stop_stiffness=10.0, stop_damping=stop_damping, **parameters,
+        )  # fmt: skip
+        for _ in range(20):
+            for simulator in (free, stopped):
+                simulator.step([-3.0])
+            assert stopped.qd[0] <= free.qd[0] + 1e-12
+
+
+def test_no_stop_unless_asked_for():
+    simulator = started(flywheel(LIMITED, "revolute"), [0.7], [2.0], **FRICTIONLESS)
+    simulator.step([0], steps=1000)
+    assert simulator.q[0] == pytest.approx(2.7)
+
+
+def test_joint_without_limits_has_no_stop():
+    simulator = started(flywheel(), [0.7], [2.0], **STOPS, **FRICTIONLESS)
+    simulator.step([0], steps=1000)
+    assert simulator.q[0] == pytest.approx(2.7)
+
+
+# State, steps and batches ------------------------------------------------------------------------
+
+EVERYTHING = {"damping": 0.2, "friction": 0.3, "armature": 0.1, **STOPS}
+
+
+def states(simulator):
+    return simulator.q, simulator.qd, simulator.qdd
+
+
+@every_integrator
+def test_many_steps_are_single_steps_to_the_last_bit(model, integrator):
+    q, qd, tau = random_state(model)
+    at_once = started(model, q, qd, integrator=integrator, **EVERYTHING)
+    one_by_one = started(model, q, qd, integrator=integrator, **EVERYTHING)
+    at_once.step(tau, steps=25)
+    for _ in range(25):
+        one_by_one.step(tau)
+    np.testing.assert_array_equal(states(at_once), states(one_by_one))
+    assert at_once.time == one_by_one.time == 25 * 0.001
+
+
+@every_integrator
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_batch_is_the_loop_of_singles_to_the_last_bit(model, integrator, size):
+    q, qd, tau = random_state(model, size)
+    tip = model.link_names[-1]
+    wrench = np.random.default_rng(4).uniform(-9, 9, (size, 6))
+    batch = started(model, q, qd, integrator=integrator, **EVERYTHING)
+    batch.step(tau, steps=7, f_ext={tip: wrench})
+    assert batch.q.shape == (size, model.n)
+    for k in range(size):
+        single = started(model, q[k], qd[k], integrator=integrator, **EVERYTHING)
+        single.step(tau[k], steps=7, f_ext={tip: wrench[k]})
+        for actual, expected in zip(states(batch), states(single), strict=True):
+            np.testing.assert_array_equal(actual[k], expected)
+
+
+def test_new_simulator_is_at_zero(tree):
+    simulator = Simulator(tree)
+    for state in states(simulator):
+        np.testing.assert_array_equal(state, np.zeros(tree.n))
+    assert simulator.time == 0
+
+
+def test_reset_starts_again(tree):
+    q, qd, tau = random_state(tree)
+    simulator = started(tree, q, qd, **EVERYTHING)
+    simulator.step(tau, steps=10)
+    first = states(simulator)
+    simulator.reset(q, qd)
+    assert simulator.time == 0
+    np.testing.assert_array_equal(states(simulator), [q, qd, np.zeros(tree.n)])
+    simulator.step(tau, steps=10)
+    np.testing.assert_array_equal(states(simulator), first)
+    simulator.reset()
+    np.testing.assert_array_equal(states(simulator), np.zeros((3, tree.n)))
+
+
+def test_set_state_leaves_the_time_alone(tree):
+    q, qd, tau = random_state(tree)
+    simulator = Simulator(tree)
+    simulator.step(tau, steps=10)
+    simulator.set_state(q, qd)
+    assert simulator.time == pytest.approx(0.01)
+    np.testing.assert_array_equal(simulator.q, q)
+    np.testing.assert_array_equal(simulator.qd, qd)
+    simulator.set_state(qd)
+    np.testing.assert_array_equal(simulator.qd, np.zeros(tree.n))
+
+
+def test_state_given_or_taken_is_a_copy(tree):
+    q, qd, tau = random_state(tree)
+    given = q.copy(), qd.copy(), tau.copy()
+    simulator = started(tree, q, qd)
+    taken = simulator.q
+    simulator.step(tau, steps=3)
+    np.testing.assert_array_equal((q, qd, tau), given)
+    np.testing.assert_array_equal(taken, q)
+    simulator.q[:] = np.nan
+    simulator.qd[:] = np.nan
+    assert np.isfinite(states(simulator)).all()
+
+
+def test_no_steps_change_nothing(tree):
+    q, qd, tau = random_state(tree)
+    simulator = started(tree, q, qd)
+    simulator.step(tau, steps=0)
+    np.testing.assert_array_equal(states(simulator), [q, qd, np.zeros(tree.n)])
+    assert simulator.time == 0
+
+
+def test_time_does_not_drift():
+    simulator = Simulator(flywheel(), time_step=0.1)
+    for _ in range(1000):
+        simulator.step([0])
+    assert simulator.time == 1000 * 0.1
+
+
+def test_torque_that_is_not_a_number_shows_in_the_state(tree):
+    q, qd, tau = random_state(tree)
+    simulator = started(tree, q, qd, **EVERYTHING)
+    simulator.step(np.full(tree.n, np.nan), steps=3)
+    assert np.isnan(simulator.q).all()
+    simulator.reset(q, qd)
+    simulator.step(tau)
+    assert np.isfinite(states(simulator)).all()
+
+
+def test_steps_run_without_the_gil(tree):
+    """Another thread finds the simulator at work, which it could not while the GIL is held."""
+    simulator = Simulator(tree)
+    found_at_work = threading.Event()
+
+    def work():
+        while not found_at_work.is_set():
+            simulator.step(np.zeros(tree.n), steps=1000)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        while not found_at_work.is_set():
+            try:
+                simulator.reset()
+            except RuntimeError as error:
+                assert "at work in another thread" in str(error)
+                found_at_work.set()
+    finally:
+        found_at_work.set()
+        worker.join()
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [0, -0.001, np.nan, np.inf])
+def test_time_step_raises_if_not_positive(tree, value):
+    with pytest.raises(
+        ValueError, match=rf"^time_step: expected a positive .*, got {float(value)}"
+    ):
+        Simulator(tree, time_step=value)
+
+
+def test_integrator_raises_if_unknown_with_the_valid_names(tree):
+    with pytest.raises(ValueError, match=r"^integrator: expected one of .*rk4, got 'leapfrog'"):
+        Simulator(tree, integrator="leapfrog")
+
+
+PARAMETERS = ("damping", "friction", "armature", "stop_stiffness", "stop_damping")
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, [0, 0, 0, -1, 0, 0]], ids=str)
+def test_parameter_raises_if_negative_or_not_finite(tree, name, value):
+    with pytest.raises(ValueError, match=f"^{name}: expected finite values >= 0"):
+        Simulator(tree, **{name: value})
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameter_raises_if_its_shape_does_not_fit(tree, name):
+    with pytest.raises(
+        ValueError, match=rf"^{name}: expected shape \(6,\) or a scalar, got \(5,\)"
+    ):
+        Simulator(tree, **{name: np.zeros(5)})
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameter_may_be_a_scalar_for_all_joints(tree, name):
+    np.testing.assert_array_equal(
+        getattr(Simulator(tree, **{name: 0.25}), name), np.full(tree.n, 0.25)
+    )
+
+
+def test_parameters_cannot_be_changed_behind_the_simulators_back(tree):
+    given = np.ones(tree.n)
+    simulator = Simulator(tree, damping=given)
+    given[:] = -1
+    np.testing.assert_array_equal(simulator.damping, np.ones(tree.n))
+
+
+def test_state_raises_if_its_shape_does_not_fit(tree):
+    simulator = Simulator(tree)
+    for change in (simulator.reset, simulator.set_state):
+        with pytest.raises(ValueError, match=r"^q: expected shape \(6,\) or \(B, 6\), got \(5,\)"):
+            change(np.zeros(5))
+        with pytest.raises(ValueError, match=r"^qd: expected shape \(6,\).*, got \(2, 6\)"):
+            change(np.zeros(6), np.zeros((2, 6)))
+
+
+def test_step_raises_if_an_argument_does_not_fit(tree):
+    q, qd, tau = random_state(tree)
+    simulator = started(tree, q, qd)
+    with pytest.raises(ValueError, match=r"^tau: expected shape \(6,\).*, got \(5,\)"):
+        simulator.step(tau[:5])
+    with pytest.raises(ValueError, match=r"^tau: expected shape \(6,\).*, got \(2, 6\)"):
+        simulator.step(np.zeros((2, 6)))
+    with pytest.raises(ValueError, match=r"^steps: expected .*, got -1"):
+        simulator.step(tau, steps=-1)
+    with pytest.raises(KeyError, match="no link 'gripper'; valid names: link0"):
+        simulator.step(tau, f_ext={"gripper": np.zeros(6)})
+    np.testing.assert_array_equal(states(simulator), [q, qd, np.zeros(tree.n)])
+    assert simulator.time == 0
+
+
+def test_step_raises_if_a_joint_moves_no_inertia_unless_it_has_an_armature():
+    spindle = Model.from_urdf(
+        robot(
+            link("base"),
+            link("rod", 1, "0 0 0.3", (0, 0, 0)),
+            joint("turn", "base", "rod"),
+        )
+    )
+    simulator = started(spindle, [0.5], [0.25])
+    with pytest.raises(SingularInertiaError, match="joint 'turn' moves no inertia"):
+        simulator.step([1.0], steps=10)
+    np.testing.assert_array_equal([simulator.q, simulator.qd], [[0.5], [0.25]])
+    with_rotor = started(spindle, [0], armature=0.1)
+    with_rotor.step([1.0])
+    assert relative_error(with_rotor.qdd, [10.0]) < 1e-12
