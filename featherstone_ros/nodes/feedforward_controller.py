@@ -40,6 +40,7 @@ RELIABLE = QoSProfile(depth=10)
 # Only the newest state or set-point counts: a queue of old ones would only be delay.
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LOG_INTERVAL = 5.0  # [s] between two equal complaints in the log
+SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
 
 
 class FeedforwardController(ModelNode):
@@ -71,7 +72,7 @@ class FeedforwardController(ModelNode):
         self._names = frozenset(model.joint_names)
         self._stamp = 0.0
         self._refused: Counter[str] = Counter()
-        self._refusal = ""
+        self._refusal, self._refused_at = "", -SHOW_REFUSAL
         self._cycles = Cycles()
         self._make_publishers(model)
         self._make_inputs()
@@ -189,8 +190,7 @@ class FeedforwardController(ModelNode):
         """Count a message that is not a state of this arm; one of other joints alone is normal."""
         if self._names.isdisjoint(message.name):
             return
-        self._refused["joint_states"] += 1
-        self._refusal = f"joint_states: {error}"
+        self._note_refusal("joint_states", error)
         self.get_logger().warning(
             f"refused a message on {self._refusal}", throttle_duration_sec=LOG_INTERVAL
         )
@@ -215,7 +215,6 @@ class FeedforwardController(ModelNode):
         except TrajectoryError as error:
             self._refuse_request("joint_trajectory", error)
             return
-        self._refusal = ""
         self.get_logger().info(f"trajectory of {len(points)} points, {points[-1].time:.3f} s")
 
     def _delay(self, stamp) -> float | None:
@@ -250,12 +249,15 @@ class FeedforwardController(ModelNode):
         return response
 
     def _refuse_request(self, what: str, error: TrajectoryError) -> None:
-        self._refused[what] += 1
-        self._refusal = f"{what}: {error}"
+        self._note_refusal(what, error)
         self.get_logger().error(
             f"refused a message on ~/{self._refusal}", throttle_duration_sec=LOG_INTERVAL
         )
         self.publish_diagnostics()
+
+    def _note_refusal(self, topic: str, error: Exception) -> None:
+        self._refused[topic] += 1
+        self._refusal, self._refused_at = f"{topic}: {error}", monotonic()
 
     # What is published about it.
 
@@ -307,7 +309,7 @@ class FeedforwardController(ModelNode):
             return WARN, "waiting for joint states"
         if publishers > 1:
             return WARN, f"{publishers} publishers on joint_states, expected one"
-        if self._refusal:
+        if monotonic() - self._refused_at < SHOW_REFUSAL:
             return WARN, f"refused {self._refusal}"
         if saturated:
             return WARN, "effort limits reached"

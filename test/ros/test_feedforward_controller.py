@@ -1,0 +1,530 @@
+"""The controller node as a process over DDS: interface, faults, life.
+
+Most tests share one process, which is told to believe in old joint states; a state is answered by
+one command, so that every test can await the answer to the state it sends.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support import Ros, free_domain, status_values  # skips this module where ROS is missing
+
+# isort: split
+from builtin_interfaces.msg import Duration, Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+import featherstone_ros as fr
+
+MODULE = "featherstone_ros.feedforward_controller"
+NODE = "/feedforward_controller"
+NAMES = ["shoulder", "elbow"]
+Q = np.array([0.6, 0.5])
+
+
+def part(name: str, previous: str) -> str:
+    return f"""
+  <joint name="{name}" type="revolute">
+    <parent link="{previous}"/><child link="{name}_link"/>
+    <origin xyz="0 0 0.3"/><axis xyz="0 1 0"/>
+    <limit lower="-2.9" upper="2.9" velocity="3" effort="20"/>
+  </joint>
+  <link name="{name}_link">
+    <inertial>
+      <origin xyz="0 0 0.1"/><mass value="1"/>
+      <inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/>
+    </inertial>
+  </link>"""
+
+
+URDF = (
+    f'<robot name="two_joints"><link name="base"/>{part("shoulder", "base")}'
+    f"{part('elbow', 'shoulder_link')}</robot>"
+)
+GRAVITY = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(Q)
+PARAMETERS = {
+    "robot_description": URDF,
+    **{f"gains.{name}.p": 100.0 for name in NAMES},
+    **{f"gains.{name}.d": 10.0 for name in NAMES},
+}
+PATIENT = {"state_timeout": 10.0, "reference_timeout": 10.0, "give_up_after": 10.0}
+
+
+class Arm:
+    """A controller process, and an arm that only says where it is when the test wants it."""
+
+    def __init__(self, ros: Ros, **parameters: Any) -> None:
+        self.ros = ros
+        self.trajectories: Publisher | None = None
+        self.process = ros.start(MODULE, {**PARAMETERS, **parameters})
+        self.states = ros.publisher(JointState, "joint_states")
+        self.commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
+        self.time = 100.0
+        self.last_values: dict[str, str] = {}
+        ros.wait_for_state(NODE, "active")
+        ros.wait_for(
+            lambda: ros.node.count_publishers(f"{NODE}/commands") > 0, "publisher of commands"
+        )
+
+    def message(self, q: Sequence[float] = Q, **fields: Any) -> JointState:
+        """Return a state of the arm at rest, 10 ms after the last one."""
+        self.time += 0.01
+        message = JointState(name=list(NAMES), position=[float(x) for x in q])
+        message.velocity = [0.0] * len(message.position)
+        message.header.stamp = stamp(self.time)
+        for field, value in fields.items():
+            setattr(message, field, value)
+        return message
+
+    def answer(self, message: JointState | None = None) -> np.ndarray:
+        """Send a state (the arm at rest), return the command that answers it."""
+        count = len(self.commands)
+        self.states.publish(message or self.message())
+        self.ros.wait_for(lambda: len(self.commands) > count, "command")
+        assert len(self.commands) == count + 1
+        return np.array(self.commands[-1].data)
+
+    def settle(self, q: Sequence[float] = Q) -> np.ndarray:
+        """Send states until all fades are over; return the last command."""
+        for _ in range(60):
+            command = self.answer(self.message(q))
+        return command
+
+    def status(self, text: str = "") -> DiagnosticStatus:
+        """Return the controller's next diagnostics that have ``text`` in their message."""
+        return self.ros.wait_for_diagnostics(
+            lambda s: s.name == NODE.lstrip("/") and text in s.message, f"diagnostics {text!r}"
+        )
+
+    def values(self, **expected: str) -> dict[str, str]:
+        """Return the details of the controller's next diagnostics that have these values."""
+        status = self.ros.wait_for_diagnostics(
+            lambda s: (
+                s.name == NODE.lstrip("/")
+                and expected.items() <= {"message": s.message, **status_values(s)}.items()
+            ),
+            f"diagnostics {expected}",
+        )
+        self.last_values = status_values(status)
+        return self.last_values
+
+    def set(self, **values: Any) -> list[bool]:
+        """Set parameters ('__' for '.'), return for each whether it was taken."""
+        values = {name.replace("__", "."): value for name, value in values.items()}
+        return [result.successful for result in self.ros.set_parameters(NODE, values)]
+
+    def follow(
+        self, points: Sequence[JointTrajectoryPoint], log: str = "trajectory of", **fields: Any
+    ) -> None:
+        """Send a trajectory and wait for what the controller says to it."""
+        if self.trajectories is None:
+            topic = f"{NODE}/joint_trajectory"
+            self.trajectories = self.ros.publisher(JointTrajectory, topic)
+        count = self.process.output.count(log)
+        message = JointTrajectory(**{"joint_names": NAMES, "points": points, **fields})
+        self.trajectories.publish(message)
+        self.ros.wait_for(lambda: self.process.output.count(log) > count, f"{log!r} in the log")
+
+
+def stamp(seconds: float) -> Time:
+    return Time(sec=int(seconds), nanosec=round(seconds % 1.0 * 1e9))
+
+
+def point(seconds: float, q: Sequence[float], **fields: Any) -> JointTrajectoryPoint:
+    time = stamp(seconds)
+    start = Duration(sec=time.sec, nanosec=time.nanosec)
+    return JointTrajectoryPoint(time_from_start=start, positions=[float(x) for x in q], **fields)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arm]:
+    with free_domain() as domain:
+        ros = Ros(domain, tmp_path_factory.mktemp("controller"))
+        yield Arm(ros, **PATIENT)
+        ros.close()
+
+
+@pytest.fixture
+def arm(shared: Arm) -> Iterator[Arm]:
+    """The shared controller, holding the arm at Q in mode feedforward."""
+    shared.set(mode="gravity_compensation", payload__mass=0.0, **PATIENT)
+    assert all(shared.set(mode="feedforward"))
+    assert_allclose(shared.settle(), GRAVITY, atol=1e-6)
+    yield shared
+    assert shared.process.is_running
+    assert np.isfinite([list(command.data) for command in shared.commands]).all()
+
+
+# Joint states
+
+
+def test_extra_and_permuted_joints_are_matched_by_name(arm):
+    arm.set(mode="gravity_compensation")
+    message = arm.message(
+        name=["finger", "elbow", "shoulder"], position=[9.0, Q[1], Q[0]], velocity=[9.0, 0.0, 0.0]
+    )
+    assert_allclose(arm.answer(message), GRAVITY, atol=1e-6)
+
+
+def test_empty_velocity_is_enough(arm):
+    assert_allclose(arm.answer(arm.message(velocity=[])), GRAVITY, atol=1e-6)
+
+
+def test_stamp_zero_is_no_stamp(arm):
+    for _ in range(3):
+        arm.answer(arm.message(header=JointState().header))
+
+
+BAD_STATES = {
+    "nan": ({"position": [0.6, float("nan")]}, "joint states refused, not finite"),
+    "inf": ({"velocity": [float("inf"), 0.0]}, "joint states refused, not finite"),
+    "missing joint": (
+        {"name": ["shoulder"], "position": [0.6], "velocity": [0.0]},
+        "messages refused on joint_states",
+    ),
+    "positions too short": ({"position": [0.6]}, "messages refused on joint_states"),
+    "velocities too long": ({"velocity": [0.0] * 3}, "messages refused on joint_states"),
+    "named twice": (
+        {"name": [*NAMES, "elbow"], "position": [0.6, 0.5, 0.5], "velocity": []},
+        "messages refused on joint_states",
+    ),
+    "duplicated stamp": ({"header": None}, "joint states refused, stamp not newer than the last"),
+    "older stamp": ({"header": -0.1}, "joint states refused, stamp not newer than the last"),
+    "jump": ({"position": [-0.6, 0.5]}, "joint states refused, position jumped"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_STATES)
+def test_bad_state_is_counted_and_not_answered(arm, case):
+    fields, counter = BAD_STATES[case]
+    before = int(arm.last_values.get(counter, 0))
+    arm.answer()
+    message = arm.message(**{k: v for k, v in fields.items() if k != "header"})
+    if "header" in fields:
+        message.header.stamp = stamp(arm.time - 0.01 + (fields["header"] or 0.0))
+    commands = len(arm.commands)
+    arm.states.publish(message)
+    assert int(arm.values()[counter]) == before + 1
+    assert len(arm.commands) == commands
+    assert_allclose(arm.answer(), GRAVITY, atol=1e-6)
+
+
+def test_state_of_other_joints_is_passed_over(arm):
+    before = arm.values()
+    arm.states.publish(JointState(name=["finger"], position=[0.1]))
+    after = arm.values()
+    assert before["joint states accepted"] == after["joint states accepted"]
+    assert before.get("messages refused on joint_states") == after.get(
+        "messages refused on joint_states"
+    )
+
+
+def test_gap_longer_than_the_timeout_ends_in_gravity_hold_and_silence(arm):
+    arm.set(state_timeout=0.05, give_up_after=0.3)
+    arm.answer()
+    count = len(arm.commands)
+    status = arm.status("waiting for joint states")
+    assert status.level == DiagnosticStatus.WARN
+    held = np.array([command.data for command in arm.commands[count:]])
+    assert 5 < len(held) < 60
+    assert_allclose(held, np.tile(GRAVITY, (len(held), 1)), atol=1e-6)
+    assert_allclose(arm.answer(), GRAVITY, atol=1e-6)
+
+
+def test_second_publisher_is_reported(arm):
+    other = arm.ros.node.create_publisher(JointState, "joint_states", 10)
+    status = arm.status("2 publishers on joint_states")
+    assert status.level == DiagnosticStatus.WARN
+    assert status_values(status)["publishers on joint_states"] == "/probe, /probe"
+    arm.ros.node.destroy_publisher(other)
+    arm.values(**{"publishers on joint_states": "/probe"})
+
+
+# Trajectories, set-points, hold
+
+
+def test_trajectory_is_followed(arm):
+    desired = arm.ros.collect(JointState, f"{NODE}/desired")
+    error = arm.ros.collect(JointState, f"{NODE}/error")
+    goal = Q + 0.05
+    arm.follow([point(0.5, [goal[1], goal[0]])], joint_names=["elbow", "shoulder"])
+    torque = arm.settle()
+    last = stamp(arm.time)
+    arm.ros.wait_for(lambda: desired and desired[-1].header.stamp == last, "newest desired")
+    arm.ros.wait_for(lambda: error and error[-1].header.stamp == last, "newest error")
+    assert desired[-1].name == NAMES
+    assert_allclose(desired[-1].position, goal)
+    assert_allclose(error[-1].position, goal - Q)
+    model = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(goal)
+    assert_allclose(desired[-1].effort, model)
+    assert_allclose(torque, model + 100.0 * (goal - Q))
+
+
+BAD_TRAJECTORIES = {
+    "unknown joint": ({"joint_names": ["shoulder", "wrist"]}, "unknown joint 'wrist'"),
+    "missing joint": (
+        {"joint_names": ["shoulder"], "points": [point(1.0, [0.6])]},
+        "no values for joint elbow",
+    ),
+    "decreasing times": ({"points": [point(1.0, Q), point(0.5, Q)]}, "times do not increase"),
+    "nan": ({"points": [point(1.0, [0.6, float("nan")])]}, "positions of joint 'elbow' is nan"),
+    "no points": ({"points": []}, "no points"),
+    "wrong length": ({"points": [point(1.0, [0.6])]}, "1 positions, expected 2"),
+    "far start": ({"points": [point(0.0, Q - 1.0), point(1.0, Q)]}, "starts too far from the arm"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TRAJECTORIES)
+def test_bad_trajectory_is_refused_with_a_reason_and_the_old_one_kept(arm, case):
+    fields, reason = BAD_TRAJECTORIES[case]
+    arm.follow([point(0.3, Q + 0.05)])
+    arm.answer()
+    diagnostics = arm.ros.collect(DiagnosticArray, "/diagnostics")
+    # The same complaint is logged once in 5 s, but every one is on the diagnostics at once.
+    arm.trajectories.publish(
+        JointTrajectory(**{"joint_names": NAMES, "points": [point(1.0, Q)], **fields})
+    )
+    status = arm.ros.wait_for(
+        lambda: next((s for d in diagnostics for s in d.status if reason in s.message), None),
+        f"diagnostics {reason!r}",
+    )
+    assert status.level == DiagnosticStatus.WARN
+    assert status_values(status)["following"] == "trajectory"
+    torque = arm.settle()
+    model = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(Q + 0.05)
+    assert_allclose(torque, model + 5.0, atol=1e-6)
+
+
+def test_reference_is_followed(arm):
+    publisher = arm.ros.publisher(JointTrajectoryPoint, f"{NODE}/reference")
+    publisher.publish(JointTrajectoryPoint(positions=[float(x) for x in Q + 0.05]))
+    arm.values(following="reference")
+    model = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(Q + 0.05)
+    assert_allclose(arm.settle(), model + 5.0, atol=1e-6)
+    publisher.publish(JointTrajectoryPoint(positions=[0.6]))
+    arm.status("refused reference: point 0: 1 positions, expected 2")
+
+
+def test_hold_stops_a_trajectory(arm):
+    arm.follow([point(1000.0, Q + 0.5)])
+    arm.answer()
+    response = arm.ros.call(Trigger, f"{NODE}/hold")
+    assert response.success, response.message
+    assert_allclose(arm.settle(), GRAVITY, atol=0.1)
+    assert arm.values()["following"] == "hold"
+
+
+def test_hold_is_refused_in_gravity_compensation(arm):
+    arm.set(mode="gravity_compensation")
+    response = arm.ros.call(Trigger, f"{NODE}/hold")
+    assert not response.success
+    assert "gravity_compensation follows nothing" in response.message
+
+
+# Parameters
+
+
+def test_half_valid_set_changes_nothing(arm):
+    results = arm.set(mode="computed_torque", effort_scale=1.5)
+    assert results == [False, False]
+    assert arm.ros.get_parameter(NODE, "mode") == "feedforward"
+    assert arm.values()["mode"] == "feedforward"
+
+
+def test_payload_is_one_set(arm):
+    com = [0.0, 0.0, 0.2]
+    assert not any(arm.set(payload__mass=1.0, payload__com=com))  # without a link
+    assert not any(arm.set(payload__mass=1.0, payload__link="hand"))
+    payload = {"payload__mass": 1.0, "payload__link": "elbow_link", "payload__com": com}
+    assert all(arm.set(**payload, payload__transition_time=0.1))
+    loaded = fr.Model.from_urdf(URDF).with_payload("elbow_link", 1.0, com)
+    assert_allclose(arm.settle(), fr.Dynamics(loaded).gravity(Q), atol=1e-6)
+
+
+def test_gravity_changes_at_run_time(arm):
+    assert all(arm.set(gravity=[0.0, 0.0, -1.62]))
+    assert_allclose(arm.settle(), GRAVITY * 1.62 / 9.81, atol=1e-6)
+    assert all(arm.set(gravity=[0.0, 0.0, -9.81]))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mode", "position"),
+        ("gains.elbow.p", -1.0),
+        ("gains.elbow.d", float("nan")),
+        ("gravity", [0.0, 0.0]),
+        ("payload.inertia", [1.0]),
+        ("hardware_adds_gravity", True),
+        ("joints", ["elbow"]),
+        ("rate", 100.0),
+    ],
+)
+def test_bad_parameter_is_refused_with_a_reason(arm, name, value):
+    (result,) = arm.ros.set_parameters(NODE, {name: value})
+    assert not result.successful
+    assert result.reason
+
+
+# Life
+
+
+def test_impossible_transition_does_not_kill_it(arm):
+    assert not arm.ros.change_state(NODE, "configure")
+    assert not arm.ros.change_state(NODE, 77)
+    assert_allclose(arm.answer(), GRAVITY, atol=1e-6)
+
+
+def test_deactivation_decays_to_silence_and_activation_begins_again(arm):
+    arm.set(give_up_after=0.2, state_timeout=0.05)
+    arm.answer()
+    count = len(arm.commands)
+    assert arm.ros.change_state(NODE, "deactivate")
+    arm.ros.wait_for(lambda: len(arm.commands) >= count + 5, "gravity hold")
+    arm.status("inactive")
+    arm.status("inactive")  # a second later the hold is over
+    count = len(arm.commands)
+    arm.states.publish(arm.message())
+    arm.status("inactive")
+    assert len(arm.commands) == count
+    assert arm.ros.change_state(NODE, "activate")
+    assert_allclose(arm.answer(arm.message(effort=[1.0, -1.0])), [1.0, -1.0])
+
+
+def test_cleanup_and_configuration_again(arm):
+    for transition in ("deactivate", "cleanup", "configure", "activate"):
+        assert arm.ros.change_state(NODE, transition), transition
+    arm.ros.wait_for(lambda: arm.states.get_subscription_count() == 1, "subscriber of joint_states")
+    assert_allclose(arm.answer(arm.message(effort=[1.0, -1.0])), [1.0, -1.0])
+
+
+# Processes of their own
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_it_in_gravity_hold(ros, signum):
+    arm = Arm(ros, state_timeout=10.0)
+    arm.answer(arm.message(effort=[1.0, -1.0]))
+    count = len(arm.commands)
+    arm.process.send(signum)
+    answered = 0
+    while arm.process.is_running and answered < 100:
+        arm.states.publish(arm.message())
+        ros.executor.spin_once(timeout_sec=0.01)
+        answered += 1
+    arm.process.stop(signum)
+    ros.wait_for(lambda: len(arm.commands) > count + 3, "commands during the stop")
+    ros.run_for(0.1)
+    assert np.abs(np.array(arm.commands[-1].data) - GRAVITY).max() < 0.5
+
+
+def test_description_may_come_late_and_twice(ros):
+    parameters = {k: v for k, v in PARAMETERS.items() if k != "robot_description"}
+    process = ros.start(MODULE, parameters)
+    process.wait_for_output("waiting for the robot description")
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    description = ros.publisher(String, "robot_description", latched)
+    description.publish(String(data=URDF))
+    ros.wait_for_state(NODE, "active")
+    description.publish(String(data=URDF))
+    description.publish(String(data=URDF.replace('mass value="1"', 'mass value="2"')))
+    process.wait_for_output("refused another robot description")
+    states = ros.publisher(JointState, "joint_states")
+    commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
+    ros.wait_for(lambda: ros.node.count_publishers(f"{NODE}/commands") > 0, "publisher")
+    states.publish(JointState(name=NAMES, position=Q.tolist()))
+    ros.wait_for(lambda: commands, "command")
+    assert_allclose(commands[0].data, GRAVITY)
+    process.stop()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"mode": "position"}, "mode is 'position', expected one of gravity_compensation"),
+        ({"gains.elbow.p": "much"}, "gains.elbow.p"),
+        ({"joints": ["wrist"]}, "wrist"),
+    ],
+)
+def test_start_is_refused_with_a_reason(ros, parameters, reason):
+    process = ros.start(MODULE, {**PARAMETERS, **parameters})
+    assert process.wait() == 1
+    assert reason in process.output
+    assert "Traceback" not in process.output
+
+
+def test_jumps_of_ros_time_kill_nothing(ros):
+    arm = Arm(ros, use_sim_time=True, **PATIENT)
+    clock = ros.publisher(Clock, "/clock")
+    assert_allclose(arm.settle(), GRAVITY, atol=1e-6)
+    for time in (1e9, 5.0, 0.0):
+        clock.publish(Clock(clock=stamp(time)))
+        arm.time = time + 0.1
+        assert_allclose(arm.answer(), GRAVITY, atol=1e-6)
+    arm.follow([point(0.2, Q + 0.05)], header=arm.message().header)
+    model = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(Q + 0.05)
+    assert_allclose(arm.settle(), model + 5.0, atol=1e-6)
+    arm.process.stop()
+
+
+TWIN = {
+    "robot_description": URDF,
+    "rate": 250.0,
+    **{f"initial_positions.{name}": float(q) for name, q in zip(NAMES, Q, strict=True)},
+}
+REMAP = ("-r", f"/digital_twin/commands:={NODE}/commands")
+STEP = 2.0 + 1e-9  # 200 N m/s for at most 10 ms
+
+
+def test_restart_beside_a_running_twin_makes_no_step(ros):
+    twin = ros.start("featherstone_ros.digital_twin", TWIN, *REMAP)
+    states = ros.collect(JointState, "joint_states")
+    commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
+    before = None
+    for life in range(2):
+        count = len(commands)
+        controller = ros.start(MODULE, PARAMETERS)
+        ros.wait_for(lambda count=count: len(commands) >= count + 100, "100 commands")
+        if life == 0:
+            controller.send(signal.SIGKILL)
+            controller.wait()
+            ros.run_for(0.05)  # what is still on its way
+            before = len(commands)
+    torques = np.array([command.data for command in commands])
+    assert np.isfinite(torques).all()
+    assert len(torques) > before
+    assert np.abs(np.diff(torques, axis=0)).max() <= STEP  # across the restart too
+    ros.wait_for(lambda: np.abs(states[-1].velocity).max() < 0.01, "arm at rest")
+    assert np.abs(np.array(states[-1].position) - Q).max() < 0.3
+    controller.stop()
+    twin.stop()
+
+
+def test_restart_of_the_twin_beside_a_running_controller_makes_no_step(ros):
+    commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
+    controller = ros.start(MODULE, PARAMETERS)
+    for elbow in (0.5, 1.3):  # the second twin begins elsewhere
+        count = len(commands)
+        twin = ros.start(
+            "featherstone_ros.digital_twin", {**TWIN, "initial_positions.elbow": elbow}, *REMAP
+        )
+        ros.wait_for(lambda count=count: len(commands) >= count + 100, "100 commands")
+        twin.send(signal.SIGKILL)
+        twin.wait()
+        controller.wait_for_output("no usable joint state")
+    torques = np.array([command.data for command in commands])
+    assert np.isfinite(torques).all()
+    assert np.abs(np.diff(torques, axis=0)).max() <= STEP
+    controller.stop()
