@@ -59,7 +59,7 @@ cdef class Simulator:
         self.stop_damping = _joint_parameter("stop_damping", 0.0 if stop_damping is None else stop_damping, n)
         self.lower = np.array(model.lower, dtype=float)
         self.upper = np.array(model.upper, dtype=float)
-        self.scratch = np.empty(8 * n)
+        self.scratch = np.empty(9 * n)
         allocate(&self.work, &self.model.system)
         self.reset()
 
@@ -151,27 +151,56 @@ cdef class Simulator:
 
     cdef Py_ssize_t acceleration(self, const double* q, const double* qd, const double* tau, const double* f_ext,
                                  double* qdd) noexcept nogil:
-        """qdd of one state. A torque d (qd + h qdd) resisting at the step's end adds h d to the diagonal of H."""
-        cdef Py_ssize_t n = self.model.system.n, i
+        """qdd of one state, stops that would pull left out."""
+        cdef Py_ssize_t n = self.model.system.n, i, failure
         cdef double* applied = data(self.scratch)
         cdef double* diagonal = applied + n
-        cdef double h = self.time_step, d, k, depth, push
+        cdef double* released = diagonal + n
         for i in range(n):
+            released[i] = 0.0
+        jcalc(&self.model.system, &self.work, q)
+        while True:
+            self.apply_drives(q, qd, tau, released, applied, diagonal)
+            failure = forward_dynamics(&self.model.system, &self.work, qd, <const double*> applied, f_ext,
+                                       <const double*> diagonal, qdd)
+            if failure or not self.release_stops(q, qd, qdd, released):
+                return failure
+
+    cdef void apply_drives(self, const double* q, const double* qd, const double* tau, const double* released,
+                           double* applied, double* diagonal) noexcept nogil:
+        """What acts on each joint. A torque d (qd + h qdd) resisting at the step's end adds h d to H's diagonal."""
+        cdef double h = self.time_step, d, k, depth
+        cdef Py_ssize_t i
+        for i in range(self.model.system.n):
             d = data(self.friction)[i] / fmax(fabs(qd[i]), STICKING_SPEED)
             diagonal[i] = data(self.armature)[i] + h * d
             if self.method == IMPLICIT:
                 diagonal[i] += h * data(self.damping)[i]
             applied[i] = tau[i] - (d + data(self.damping)[i]) * qd[i]
-            depth = fmax(q[i] - data(self.upper)[i], 0.0) + fmin(q[i] - data(self.lower)[i], 0.0)
-            if depth != 0.0:
+            depth = self.depth(i, q[i])
+            if depth != 0.0 and not released[i]:
                 d, k = data(self.stop_damping)[i], data(self.stop_stiffness)[i]
-                push = -k * (depth + h * qd[i]) - d * qd[i]
-                if push * depth < 0.0:
-                    applied[i] += push
-                    diagonal[i] += h * (d + h * k)
-        jcalc(&self.model.system, &self.work, q)
-        return forward_dynamics(&self.model.system, &self.work, qd, <const double*> applied, f_ext,
-                                <const double*> diagonal, qdd)
+                applied[i] -= k * (depth + h * qd[i]) + d * qd[i]
+                diagonal[i] += h * (d + h * k)
+
+    cdef bint release_stops(self, const double* q, const double* qd, const double* qdd,
+                            double* released) noexcept nogil:
+        """Release the stops that pull at the end of the step; returns whether there were any."""
+        cdef double h = self.time_step, depth, speed
+        cdef bint any_released = False
+        cdef Py_ssize_t i
+        for i in range(self.model.system.n):
+            depth = self.depth(i, q[i])
+            if depth != 0.0 and not released[i]:
+                speed = qd[i] + h * qdd[i]
+                if (data(self.stop_stiffness)[i] * (depth + h * speed) + data(self.stop_damping)[i] * speed) * depth < 0.0:
+                    released[i] = 1.0
+                    any_released = True
+        return any_released
+
+    cdef inline double depth(self, Py_ssize_t i, double position) noexcept nogil:
+        """How far a position lies beyond the joint's limits, negative below the lower one."""
+        return fmax(position - data(self.upper)[i], 0.0) + fmin(position - data(self.lower)[i], 0.0)
 
     cdef Py_ssize_t euler(self, double* q, double* qd, const double* tau, const double* f_ext,
                           double* qdd) noexcept nogil:
@@ -188,7 +217,7 @@ cdef class Simulator:
                         double* qdd) noexcept nogil:
         """Classical Runge-Kutta of order four on (q, qd)."""
         cdef Py_ssize_t n = self.model.system.n, i, stage, failure
-        cdef double* stage_q = data(self.scratch) + 2 * n
+        cdef double* stage_q = data(self.scratch) + 3 * n
         cdef double* stage_qd = stage_q + n
         cdef double* stage_qdd = stage_qd + n
         cdef double* sum_qd = stage_qdd + n
