@@ -40,6 +40,9 @@ from rclpy.qos import QoSProfile
 import featherstone_ros
 
 DEADLINE = 15.0  # [s] for anything awaited: reached only when a test fails
+# Read by Fast DDS when this process and the nodes first join a domain.
+for name in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
+    os.environ.setdefault(name, str(Path(__file__).with_name("fast_discovery.xml")))
 DOMAINS = range(1, 102)  # Higher domains collide with Linux's ephemeral ports.
 
 

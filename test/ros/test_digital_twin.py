@@ -1,0 +1,247 @@
+"""The digital twin as a process, over DDS."""
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header
+from std_srvs.srv import SetBool, Trigger
+from support import NodeProcess, Ros, status_values
+
+import featherstone_ros as fr
+
+MODULE = "featherstone_ros.digital_twin"
+NODE = "/digital_twin"
+COMMANDS = "/digital_twin/commands"
+ARM = """
+<robot name="arm">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0 0 -0.3"/><mass value="2"/>
+    <inertia ixx="0.06" iyy="0.06" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="lower"><inertial><origin xyz="0 0 -0.2"/><mass value="1"/>
+    <inertia ixx="0.02" iyy="0.02" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="finger"><inertial><mass value="0.1"/>
+    <inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
+    <axis xyz="0 1 0"/><limit lower="-3" upper="3" velocity="5" effort="40"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/>
+    <origin xyz="0 0 -0.6"/><axis xyz="0 1 0"/>
+    <limit lower="-2.5" upper="2.5" velocity="5" effort="10"/></joint>
+  <joint name="claw" type="revolute"><parent link="lower"/><child link="finger"/>
+    <origin xyz="0 0 -0.4"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="1" effort="1"/>
+    <mimic joint="elbow" multiplier="0.1"/></joint>
+</robot>
+"""
+START = np.array([0.4, 0.7])
+PARAMETERS = {
+    "robot_description": ARM,
+    "rate": 200.0,
+    "initial_positions.shoulder": 0.4,
+    "initial_positions.elbow": 0.7,
+}
+LOCKSTEP = {"lockstep": True, "publish_clock": True}
+
+
+def start(ros: Ros, **parameters) -> NodeProcess:
+    return ros.start(MODULE, {**PARAMETERS, **parameters})
+
+
+def latest(ros: Ros, states: list[JointState], condition, what: str = "joint state") -> JointState:
+    """Wait for a new joint state that meets the condition."""
+    states.clear()
+    return ros.wait_for(lambda: next(filter(condition, states), None), what)
+
+
+def seconds(stamp) -> float:
+    return stamp.sec + stamp.nanosec * 1e-9
+
+
+def test_arm_hangs_on_its_brakes_then_falls_as_the_simulator_says(ros):
+    start(ros, **LOCKSTEP)
+    states = ros.collect(JointState, "/joint_states")
+    first = latest(ros, states, lambda m: True)
+    assert list(first.name) == ["shoulder", "elbow"]
+    np.testing.assert_array_equal(first.position, START)
+    model = fr.Model.from_urdf(ARM)
+    np.testing.assert_allclose(first.effort, fr.Dynamics(model).gravity(START), rtol=1e-12)
+    commands = ros.publisher(Float64MultiArray, COMMANDS)
+    simulator = fr.Simulator(model)
+    simulator.reset(START)
+    for k in range(1, 51):
+        commands.publish(Float64MultiArray(data=[0.1 * k, 0.0]))
+        time = k * 0.005
+        ros.wait_for(lambda: states and states[-1].effort[0] == 0.1 * k, f"state at {time}")  # noqa: B023
+        state = states[-1]
+        simulator.step([0.1 * k, 0.0], 5)
+        assert seconds(state.header.stamp) == pytest.approx(time, abs=1e-9)
+        np.testing.assert_array_equal(state.position, simulator.q)
+        np.testing.assert_array_equal(state.velocity, simulator.qd)
+        np.testing.assert_array_equal(state.effort, [0.1 * k, 0.0])
+        states.clear()
+
+
+def test_states_come_at_rate_with_stamps_of_the_node_clock(ros):
+    start(ros)
+    states = ros.collect(JointState, "/joint_states")
+    ros.wait_for(lambda: len(states) > 200, "200 states")
+    stamps = np.array([seconds(m.header.stamp) for m in states])
+    now = ros.node.get_clock().now().nanoseconds * 1e-9
+    assert np.median(np.diff(stamps)) == pytest.approx(0.005, rel=0.05)
+    assert abs(now - stamps[-1]) < 1.0
+
+
+def test_clock_is_simulation_time_and_the_stamps_follow_it(ros):
+    start(ros, publish_clock=True, real_time_factor=0.0, use_sim_time=True)
+    clocks = ros.collect(Clock, "/clock")
+    states = ros.collect(JointState, "/joint_states")
+    ros.wait_for(lambda: clocks and seconds(clocks[-1].clock) > 2.0, "2 s on /clock")
+    times = [seconds(m.clock) for m in clocks]
+    assert times == sorted(times)
+    stamps = [seconds(m.header.stamp) for m in states]
+    multiples = np.array(stamps) / 0.005
+    np.testing.assert_allclose(multiples, np.round(multiples), atol=1e-6)
+
+
+def test_bad_commands_are_refused_reported_and_change_nothing(ros):
+    start(ros)
+    states = ros.collect(JointState, "/joint_states")
+    commands = ros.publisher(Float64MultiArray, COMMANDS)
+    commands.publish(Float64MultiArray(data=[3.0, 2.0]))
+    latest(ros, states, lambda m: list(m.effort) == [3.0, 2.0])
+    for data, reason in (
+        ([1.0], "command has 1 values, expected 2"),
+        ([1.0, 2.0, 3.0], "command has 3 values, expected 2"),
+        ([float("nan"), 2.0], "command of shoulder is nan"),
+        ([1.0, float("inf")], "command of elbow is inf"),
+    ):
+        commands.publish(Float64MultiArray(data=data))
+        ros.wait_for_diagnostics(lambda s, reason=reason: reason in s.message, reason)
+    names = ros.publisher(JointState, "/digital_twin/joint_commands")
+    for name, effort, reason in (
+        (["elbow", "knee"], [1.0, 1.0], "unknown joints: knee"),
+        (["elbow", "elbow"], [1.0, 1.0], "named twice: elbow"),
+        (["elbow"], [], "effort has 0 values, expected 1"),
+    ):
+        names.publish(JointState(name=name, effort=effort))
+        ros.wait_for_diagnostics(lambda s, reason=reason: reason in s.message, reason)
+    states.clear()
+    ros.wait_for(lambda: len(states) > 5, "states")
+    assert {tuple(m.effort) for m in states} == {(3.0, 2.0)}
+
+
+def test_joint_commands_are_matched_by_name(ros):
+    start(ros)
+    states = ros.collect(JointState, "/joint_states")
+    commands = ros.publisher(JointState, "/digital_twin/joint_commands")
+    commands.publish(JointState(name=["elbow", "claw", "shoulder"], effort=[1.0, 9.0, 2.0]))
+    latest(ros, states, lambda m: list(m.effort) == [2.0, 1.0])
+    commands.publish(JointState(name=["elbow"], effort=[-50.0]))
+    latest(ros, states, lambda m: list(m.effort) == [2.0, -10.0])
+
+
+def test_command_timeout_brakes_the_arm(ros):
+    start(ros, command_timeout=0.05)
+    states = ros.collect(JointState, "/joint_states")
+    commands = ros.publisher(Float64MultiArray, COMMANDS)
+    commands.publish(Float64MultiArray(data=[5.0, 0.0]))
+    latest(ros, states, lambda m: any(m.velocity))
+    latest(ros, states, lambda m: not any(m.velocity), "the arm at rest")
+    ros.wait_for_diagnostics(lambda s: status_values(s).get("brakes") == "on", "brakes on")
+
+
+def test_external_wrench_acts_on_the_link_named(ros):
+    start(ros, **LOCKSTEP, hold_until_command=False)
+    states = ros.collect(JointState, "/joint_states")
+    wrenches = ros.publisher(WrenchStamped, "/digital_twin/external_wrench")
+    commands = ros.publisher(Float64MultiArray, COMMANDS)
+    wrench = Wrench(force=Vector3(x=3.0, y=0.0, z=-2.0), torque=Vector3(y=0.5))
+    wrenches.publish(WrenchStamped(header=Header(frame_id="hand"), wrench=wrench))
+    ros.wait_for_diagnostics(lambda s: "no link 'hand'" in s.message, "refusal")
+    wrenches.publish(WrenchStamped(header=Header(frame_id="lower"), wrench=wrench))
+    ros.wait_for_diagnostics(lambda s: status_values(s).get("wrenches on") == "lower", "wrench")
+    commands.publish(Float64MultiArray(data=[0.0, 0.0]))
+    state = latest(ros, states, lambda m: seconds(m.header.stamp) > 0.0)
+    simulator = fr.Simulator(fr.Model.from_urdf(ARM))
+    simulator.reset(START)
+    simulator.step([0.0, 0.0], 5, {"lower": [3.0, 0.0, -2.0, 0.0, 0.5, 0.0]})
+    np.testing.assert_array_equal(state.position, simulator.q)
+
+
+def test_pause_step_set_state_and_reset(ros):
+    start(ros, publish_clock=True, steps_per_call=7)
+    states = ros.collect(JointState, "/joint_states")
+    refused = ros.call(Trigger, "/digital_twin/step")
+    assert not refused.success
+    assert "pause" in refused.message
+    commands = ros.publisher(Float64MultiArray, COMMANDS)
+    commands.publish(Float64MultiArray(data=[0.0, 0.0]))
+    latest(ros, states, lambda m: any(m.velocity))
+    assert ros.call(SetBool, "/digital_twin/pause", SetBool.Request(data=True)).success
+    states.clear()
+    ros.wait_for(lambda: len(states) > 5, "states while paused")
+    paused = {(seconds(m.header.stamp), *m.position) for m in states[1:]}
+    assert len(paused) == 1
+    before = states[-1]
+    assert ros.call(Trigger, "/digital_twin/step").success
+    after = latest(ros, states, lambda m: list(m.position) != list(before.position))
+    elapsed = seconds(after.header.stamp) - seconds(before.header.stamp)
+    assert elapsed == pytest.approx(0.007, abs=1e-9)
+    teleport = ros.publisher(JointState, "/digital_twin/set_state")
+    teleport.publish(JointState(name=["elbow"], position=[float("nan")]))
+    ros.wait_for_diagnostics(lambda s: "position of elbow is nan" in s.message, "refusal")
+    teleport.publish(JointState(name=["elbow", "shoulder"], position=[1.5, -0.5]))
+    latest(ros, states, lambda m: list(m.position) == [-0.5, 1.5])
+    assert ros.call(SetBool, "/digital_twin/pause", SetBool.Request(data=False)).success
+    latest(ros, states, lambda m: any(m.velocity))
+    assert ros.call(Trigger, "/digital_twin/reset").success
+    state = latest(ros, states, lambda m: list(m.position) == list(START), "initial position")
+    assert not any(state.velocity)
+    assert seconds(state.header.stamp) < 1.0
+
+
+def test_divergence_ends_the_states_with_an_error_and_reset_recovers(ros):
+    joints = {f"friction.{j}.viscous": 5.0 for j in ("shoulder", "elbow")}
+    start(ros, rate=10.0, time_step=0.1, real_time_factor=0.0, **joints)
+    states = ros.collect(JointState, "/joint_states")
+    commands = ros.publisher(Float64MultiArray, COMMANDS)
+    commands.publish(Float64MultiArray(data=[30.0, 9.0]))
+    status = ros.wait_for_diagnostics(lambda s: s.level == s.ERROR, "error")
+    assert "diverged" in status.message
+    ros.run_for(0.2)  # what was published before the fault
+    assert all(np.isfinite([*m.position, *m.velocity, *m.effort]).all() for m in states)
+    states.clear()
+    ros.run_for(0.3)
+    assert states == []
+    assert ros.call(Trigger, "/digital_twin/reset").success
+    state = latest(ros, states, lambda m: True)
+    np.testing.assert_array_equal(state.position, START)
+    ros.wait_for_diagnostics(lambda s: s.level != s.ERROR, "recovery")
+
+
+def test_second_command_publisher_is_reported(ros):
+    start(ros)
+    ros.publisher(Float64MultiArray, COMMANDS)
+    ros.wait_for_diagnostics(lambda s: status_values(s).get("command publishers") == "1", "one")
+    ros.publisher(JointState, "/digital_twin/joint_commands")
+    ros.wait_for_diagnostics(lambda s: "2 publishers command the arm" in s.message, "warning")
+
+
+def test_parameters_change_at_run_time_as_a_set_or_not_at_all(ros):
+    start(ros, publish_clock=True)
+    states = ros.collect(JointState, "/joint_states")
+    latest(ros, states, lambda m: True)
+    for atomically in (False, True):
+        bad = {"rate": 50.0, "armature.elbow": -1.0}
+        results = ros.set_parameters(NODE, bad, atomically)
+        assert not any(result.successful for result in results)
+        assert "armature.elbow" in results[0].reason
+        assert ros.get_parameter(NODE, "rate") == 200.0
+    refused = ros.set_parameters(NODE, {"integrator": "euler"})[0]
+    assert "expected one of semi_implicit_euler, implicit, rk4" in refused.reason
+    good = {"rate": 50, "integrator": "rk4", "armature.elbow": 0.5}
+    assert all(result.successful for result in ros.set_parameters(NODE, good))
+    states.clear()
+    ros.wait_for(lambda: len(states) > 20, "states")
+    steps = np.diff([seconds(m.header.stamp) for m in states[5:]])
+    np.testing.assert_allclose(steps, 0.02, atol=1e-9)
