@@ -9,7 +9,24 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-LONGEST_STEP = 0.01  # [s] of the torque rate that one command may use up, after any gap
+LONGEST_STEP = 0.005  # [s] of the torque rate that one command may use up, after any gap
+
+DEFAULT_RATE = 50.0  # [1/s] effort limits per second, see default_torque_rate
+UNLIMITED_RATE = 5000.0  # [N m/s] or [N/s] where there is no effort limit
+
+
+def default_torque_rate(effort_limit: Floats) -> Floats:
+    """Return torque rates (n,) that make steps soft without spoiling the feedback.
+
+    A rate limit is a delay for large errors: feedback with a bandwidth of w rad/s that reaches the
+    effort limits needs w limits per second. Where it gets much less, an arm that is pushed hard
+    swings for ever between the limits (at 10 per second, a Panda whose wrist is hit at 2 rad/s).
+
+    Args:
+        effort_limit: (n,) [N m] or [N], inf or 0 where there is none.
+    """
+    limited = np.isfinite(effort_limit) & (effort_limit > 0.0)
+    return np.where(limited, DEFAULT_RATE * np.where(limited, effort_limit, 0.0), UNLIMITED_RATE)
 
 
 class TorqueGovernor:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.settings import Mode, Settings, Terms, UpdateOn
 from featherstone_ros.control.trajectory import JointSpace
 from featherstone_ros.model import Model
@@ -14,8 +15,6 @@ from featherstone_ros.nodes.parameters import Setting, Value
 
 Floats = NDArray[np.float64]
 
-RATE_LIMIT = 10.0  # [1/s] default of torque_rate: effort limits per second
-UNLIMITED_RATE = 1000.0  # [N m/s] or [N/s] the same where there is no effort limit
 HAND_GUIDING = 0.02  # default of damping: share of the effort limit at the velocity limit
 
 SETTINGS = (
@@ -131,10 +130,10 @@ SETTINGS = (
 
 def joint_settings(model: Model) -> Iterable[Setting]:
     """Return the parameters of every joint, with defaults from the robot description."""
+    torque_rate = default_torque_rate(model.effort_limit)
     for index, joint in enumerate(model.joint_names):
         effort, speed = model.effort_limit[index], model.velocity_limit[index]
         bounded = np.isfinite(effort) and np.isfinite(speed) and effort > 0.0 and speed > 0.0
-        rate = RATE_LIMIT * effort if np.isfinite(effort) and effort > 0.0 else UNLIMITED_RATE
         yield from (
             Setting(
                 f"gains.{joint}.p",
@@ -174,7 +173,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             ),
             Setting(
                 f"torque_rate.{joint}",
-                float(rate),
+                float(torque_rate[index]),
                 "largest change of a command per second [N m/s or N/s]",
                 1e-6,
             ),

@@ -485,7 +485,8 @@ TWIN = {
     **{f"initial_positions.{name}": float(q) for name, q in zip(NAMES, Q, strict=True)},
 }
 REMAP = ("-r", f"/digital_twin/commands:={NODE}/commands")
-STEP = 2.0 + 1e-9  # 200 N m/s for at most 10 ms
+GENTLE = {**PARAMETERS, **{f"torque_rate.{name}": 200.0 for name in NAMES}}
+STEP = 1.0 + 1e-9  # 200 N m/s for at most 5 ms
 
 
 def test_restart_beside_a_running_twin_makes_no_step(ros):
@@ -495,7 +496,7 @@ def test_restart_beside_a_running_twin_makes_no_step(ros):
     before = None
     for life in range(2):
         count = len(commands)
-        controller = ros.start(MODULE, PARAMETERS)
+        controller = ros.start(MODULE, GENTLE)
         ros.wait_for(lambda count=count: len(commands) >= count + 100, "100 commands")
         if life == 0:
             controller.send(signal.SIGKILL)
@@ -514,7 +515,7 @@ def test_restart_beside_a_running_twin_makes_no_step(ros):
 
 def test_restart_of_the_twin_beside_a_running_controller_makes_no_step(ros):
     commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
-    controller = ros.start(MODULE, PARAMETERS)
+    controller = ros.start(MODULE, GENTLE)
     for elbow in (0.5, 1.3):  # the second twin begins elsewhere
         count = len(commands)
         twin = ros.start(

@@ -107,5 +107,5 @@ class Bench:
         """Largest change of a command over what the rate limit allows for it, 1 at most."""
         times = np.array([time for time, _ in self.commands])
         commands = np.array([command for _, command in self.commands])
-        allowed = np.clip(np.diff(times), PERIOD, 0.01)[:, None] * self.settings.torque_rate
+        allowed = np.clip(np.diff(times), PERIOD, 0.005)[:, None] * self.settings.torque_rate
         return float((np.abs(np.diff(commands, axis=0)) / allowed).max())

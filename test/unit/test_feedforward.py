@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
 from featherstone_ros.control.feedforward import Following, Phase
+from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.settings import Mode, Terms, UpdateOn
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 
@@ -342,6 +343,21 @@ def test_hardware_adds_gravity_subtracts_it():
     assert q.any() and qd.any()
     difference = plain.commands[-1][1] - adding.commands[-1][1]
     assert_allclose(difference, plain.gravity(), atol=0.02)
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_arm_that_is_pushed_hard_comes_to_rest_again(delay):
+    stiff = {"p": np.array([250.0, 60.0]), "d": np.array([16.0, 2.5])}
+    bench = Bench(**stiff, torque_rate=default_torque_rate(np.full(2, 20.0))).start()
+    bench.arm.reset(Q, [4.0, -6.0])
+    for _ in range(1500):
+        torque = bench.commands[-1 - delay][1]
+        bench.now += PERIOD
+        bench.stamp += PERIOD
+        bench.arm.step(torque)
+        bench.state()
+    assert_allclose(bench.arm.qd, 0.0, atol=0.02)
+    assert_allclose(bench.arm.q, Q, atol=0.01)
 
 
 def test_effort_limits_hold_and_what_is_lost_is_told():

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
-from featherstone_ros.control.governor import TorqueGovernor, cut, fade_weight
+from featherstone_ros.control.governor import (
+    TorqueGovernor,
+    cut,
+    default_torque_rate,
+    fade_weight,
+)
 
 DT = 0.001
 efforts = arrays(float, 2, elements=st.floats(-1e3, 1e3))
@@ -61,7 +66,7 @@ def test_step_is_limited_to_the_rate():
 def test_a_long_gap_does_not_allow_a_large_step():
     it = governor()
     it.start(np.zeros(2))
-    assert_allclose(it.govern(np.array([15.0, -15.0]), 5.0), [2.0, -2.0])
+    assert_allclose(it.govern(np.array([15.0, -15.0]), 5.0), [1.0, -1.0])
 
 
 def test_command_leaves_a_lowered_limit_at_the_rate_limit():
@@ -106,6 +111,11 @@ def test_commands_stay_within_limits_and_rate_whatever_is_asked_for(asked, durat
         assert (np.abs(command) <= 20.0).all()
         assert (np.abs(command - last) <= 0.2 + 1e-12).all()
         last = command.copy()
+
+
+def test_default_torque_rate_where_there_is_a_limit_and_where_not():
+    rate = default_torque_rate(np.array([20.0, 0.0, np.inf]))
+    assert_allclose(rate, [1000.0, 5000.0, 5000.0])
 
 
 def test_fade_weight_falls_from_one_to_zero():
