@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from support import NodeProcess, Ros, status_values  # skips this module where ROS is missing
+
+# isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import SetBool, Trigger
-from support import NodeProcess, Ros, status_values
 
 import featherstone_ros as fr
 

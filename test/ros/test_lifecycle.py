@@ -1,0 +1,214 @@
+"""What both nodes have from their common base: start, description, parameters, life and death."""
+
+import signal
+
+import pytest
+from support import Ros, status_values  # skips this module where ROS is missing
+
+# isort: split
+from lifecycle_msgs.msg import Transition
+from std_msgs.msg import String
+
+from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
+
+NODES = ["digital_twin", "feedforward_controller"]
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+WAITING = "waiting for the robot description on /robot_description"
+
+
+def slider(*joints: str) -> str:
+    """URDF of a chain of prismatic joints."""
+    links = ["base", *(f"{joint}_link" for joint in joints)]
+    text = '<link name="base"/>'
+    for joint, parent, child in zip(joints, links, links[1:], strict=False):
+        text += f"""
+  <link name="{child}"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="{joint}" type="prismatic"><parent link="{parent}"/><child link="{child}"/>
+    <axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="1" effort="50"/></joint>"""
+    return f'<robot name="slider">{text}</robot>'
+
+
+SLIDER = slider("rail")
+
+
+def start(ros: Ros, node: str = "digital_twin", **parameters):
+    return ros.start(f"featherstone_ros.{node}", parameters)
+
+
+# Signals.
+
+
+@pytest.mark.parametrize("signum", SIGNALS)
+@pytest.mark.parametrize("node", NODES)
+def test_signal_ends_an_active_node_cleanly(ros, node, signum):
+    process = start(ros, node, robot_description=SLIDER)
+    process.wait_for_output("activate: done")
+    process.stop(signum)
+    assert "deactivate: done" in process.output
+
+
+@pytest.mark.parametrize("signum", SIGNALS)
+@pytest.mark.parametrize("node", NODES)
+def test_signal_ends_a_waiting_node_cleanly(ros, node, signum):
+    process = start(ros, node)
+    process.wait_for_output(WAITING)
+    process.stop(signum)
+
+
+@pytest.mark.parametrize("signum", SIGNALS)
+def test_signal_during_the_start_ends_the_node_cleanly(ros, signum):
+    process = ros.start("featherstone_ros.digital_twin", {}, "--log-level", "rcl:=debug")
+    process.wait_for_output("Initializing")  # before there is a node
+    process.stop(signum)
+
+
+def test_second_signal_during_the_end_changes_nothing(ros):
+    process = start(ros, robot_description=SLIDER)
+    process.wait_for_output("activate: done")
+    for signum in [signal.SIGINT, signal.SIGTERM, signal.SIGINT]:
+        process.send(signum)
+    process.stop()
+
+
+# Robot description.
+
+
+def test_late_description_starts_the_node_and_the_same_again_means_nothing(ros):
+    process = start(ros)
+    process.wait_for_output(WAITING)
+    assert ros.state("/digital_twin") == "unconfigured"
+    ros.wait_for_diagnostics(lambda s: "waiting" in s.message and s.level == s.WARN)
+    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions.publish(String(data=SLIDER))
+    ros.wait_for_state("/digital_twin", "active")
+    descriptions.publish(String(data=SLIDER))
+    ros.wait_for_diagnostics(lambda s: s.level == s.OK and status_values(s)["state"] == "active")
+    assert "refused" not in process.output
+
+
+def test_description_published_before_the_node_started_is_found(ros):
+    descriptions = ros.node.create_publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions.publish(String(data=SLIDER))
+    start(ros)
+    ros.wait_for_state("/digital_twin", "active")
+
+
+def test_other_description_is_refused_while_active_and_used_after_cleanup(ros):
+    process = start(ros)
+    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions.publish(String(data=SLIDER))
+    ros.wait_for_state("/digital_twin", "active")
+    descriptions.publish(String(data=slider("rail", "lift")))
+    process.wait_for_output("refused another robot description")
+    ros.wait_for_diagnostics(lambda s: "another robot description" in s.message)
+    assert ros.state("/digital_twin") == "active"
+    assert ros.get_parameter("/digital_twin", "armature.lift") is None
+    for transition in ("deactivate", "cleanup", "configure", "activate"):
+        assert ros.change_state("/digital_twin", transition), transition
+    assert ros.get_parameter("/digital_twin", "armature.lift") == 0.0
+
+
+def test_unusable_description_is_reported_and_a_good_one_then_used(ros):
+    process = start(ros)
+    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions.publish(String(data="<robot"))
+    process.wait_for_output("cannot configure")
+    ros.wait_for_diagnostics(lambda s: s.level == s.ERROR and "cannot configure" in s.message)
+    descriptions.publish(String(data=SLIDER))
+    ros.wait_for_state("/digital_twin", "active")
+
+
+# Lifecycle.
+
+
+def test_impossible_transitions_are_answered_and_survived(ros):
+    process = start(ros, robot_description=SLIDER)
+    ros.wait_for_state("/digital_twin", "active")
+    for transition in ("configure", Transition.TRANSITION_CONFIGURE, "nonsense", 77):
+        assert not ros.change_state("/digital_twin", transition)
+    assert ros.state("/digital_twin") == "active"
+    process.stop()
+
+
+def test_without_autostart_nothing_happens_by_itself(ros):
+    process = start(ros, autostart=False)
+    assert not ros.change_state("/digital_twin", "configure")
+    process.wait_for_output("cannot configure: there is no robot description yet")
+    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions.publish(String(data=SLIDER))
+    process.wait_for_output("robot description received")
+    assert ros.state("/digital_twin") == "unconfigured"
+    assert ros.change_state("/digital_twin", "configure")
+    assert ros.change_state("/digital_twin", "activate")
+    assert ros.state("/digital_twin") == "active"
+    assert ros.change_state("/digital_twin", "shutdown")
+    assert ros.state("/digital_twin") == "finalized"
+    process.stop()
+
+
+def test_lifecycle_can_be_gone_round_twice(ros):
+    process = start(ros, robot_description=SLIDER)
+    ros.wait_for_state("/digital_twin", "active")
+    for _ in range(2):
+        for transition in ("deactivate", "activate", "deactivate", "cleanup", "configure"):
+            assert ros.change_state("/digital_twin", transition), transition
+        assert ros.change_state("/digital_twin", "activate")
+    process.stop()
+
+
+# Parameters at the start.
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"rate": -1.0}, "rate"),
+        ({"rate": "fast"}, "parameter rate is 'fast', expected type double"),
+        ({"integrator": "euler"}, "expected one of semi_implicit_euler, implicit, rk4"),
+        ({"mode": "shadow"}, "shadow mode is not there yet, only simulate"),
+        ({"robot_description": "<robot"}, "robot_description"),
+        ({"robot_description": SLIDER, "armature.rail": -1.0}, "armature.rail"),
+        ({"robot_description": SLIDER, "joints": ["rail", "road"]}, "road"),
+    ],
+    ids=["range", "type", "choice", "mode", "urdf", "joint", "joints"],
+)
+def test_bad_parameter_at_the_start_is_one_line_and_exit_status_1(ros, parameters, reason):
+    process = start(ros, **parameters)
+    assert process.wait() == 1
+    assert len(process.output.splitlines()) == 1, process.output
+    assert "digital_twin: cannot start" in process.output
+    assert reason in process.output
+
+
+def test_missing_parameter_file_is_an_error_without_traceback(ros):
+    process = ros.start("featherstone_ros.digital_twin", None, "--params-file", "none.yaml")
+    assert process.wait() == 1
+    assert "none.yaml" in process.output
+    assert "Traceback" not in process.output
+
+
+def test_arguments_of_ros_are_obeyed(ros):
+    arguments = ["-p", "rate:=250", "-p", "armature.rail:=3", "-p", "armature.road:=3.0"]
+    process = ros.start(
+        "featherstone_ros.digital_twin",
+        {"robot_description": SLIDER, "joints": []},
+        *arguments,
+        *("-r", "__ns:=/cell", "-r", "__node:=twin"),
+    )
+    ros.wait_for_state("/cell/twin", "active")
+    assert ros.get_parameter("/cell/twin", "rate") == 250
+    process.wait_for_output("ignored unknown parameters: armature.road")
+    ros.wait_for_diagnostics(lambda s: s.name == "cell/twin")
+
+
+def test_read_only_parameters_are_refused_with_a_reason(ros):
+    start(ros, robot_description=SLIDER)
+    ros.wait_for_state("/digital_twin", "active")
+    for name, value in (("joints", ["rail"]), ("lockstep", True)):
+        result = ros.set_parameters("/digital_twin", {name: value})[0]
+        assert not result.successful
+        assert "read-only" in result.reason
+    result = ros.set_parameters("/digital_twin", {"robot_description": slider("other")})[0]
+    assert not result.successful
+    assert "while the node is configured" in result.reason
