@@ -23,6 +23,8 @@ OWN_ARMS = sorted((SOURCE / "config").glob("*.urdf"))
 WITHOUT_JOINTS = ("quadrotor_base.urdf", "iris_simple.urdf")  # Pinocchio 4.1 crashes on these
 FILES = [path for path in ROBOTS if path.name not in (EMPTY, *WITHOUT_JOINTS)] + OWN_ARMS
 STATES = 2
+LINK_AXES = pinocchio.ReferenceFrame.LOCAL
+BASE_AXES = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
 
 @dataclass
@@ -40,14 +42,15 @@ class Case:
     def __post_init__(self):
         n = self.model.n
         self.dynamics = Dynamics(self.model)
-        self.data = self.reference.createData()
+        self.data = self.reference.createData()  # kinematics at q, qd
+        self.scratch = self.reference.createData()
         self.q, self.qd, self.qdd = self.random.uniform(-2, 2, (3, n))
         self.tau = self.random.uniform(-20, 20, n)
         self.links = self.model.link_names
         chosen = self.random.choice(self.links, min(5, len(self.links)), replace=False)
         self.f_ext = {str(link): self.random.uniform(-30, 30, 6) for link in chosen}
         self.q_full = to_pinocchio(self.reference, self.model, self.q)
-        pinocchio.forwardKinematics(self.reference, self.data, self.q_full)
+        pinocchio.forwardKinematics(self.reference, self.data, self.q_full, self.G @ self.qd)
         pinocchio.computeJointJacobians(self.reference, self.data, self.q_full)
         pinocchio.updateFramePlacements(self.reference, self.data)
 
@@ -67,13 +70,13 @@ class Case:
     def frame(self, link):
         return self.reference.getFrameId(link, pinocchio.FrameType.BODY)
 
-    def jacobian(self, link, axes):
-        full = pinocchio.getFrameJacobian(self.reference, self.data, self.frame(link), axes)
+    def jacobian(self, frame, axes):
+        full = pinocchio.getFrameJacobian(self.reference, self.data, frame, axes)
         return full.reshape(6, -1) @ self.G
 
     def full_torque(self, qd, qdd):
         """tau of all joints, locked ones and followers too: what the robot's torque is made of."""
-        return pinocchio.rnea(self.reference, self.data, self.q_full, self.G @ qd, self.G @ qdd)
+        return pinocchio.rnea(self.reference, self.scratch, self.q_full, self.G @ qd, self.G @ qdd)
 
     @property
     def at_rest(self):
@@ -81,13 +84,15 @@ class Case:
 
     @cached_property
     def inertia(self):
-        upper = np.triu(pinocchio.crba(self.reference, self.data, self.q_full))
+        upper = np.triu(pinocchio.crba(self.reference, self.scratch, self.q_full))
         return self.G.T @ (upper + np.triu(upper, 1).T) @ self.G
 
     @cached_property
     def torque_of_wrenches(self):
-        local = pinocchio.ReferenceFrame.LOCAL
-        torques = [self.jacobian(link, local).T @ wrench for link, wrench in self.f_ext.items()]
+        torques = [
+            self.jacobian(self.frame(link), LINK_AXES).T @ wrench
+            for link, wrench in self.f_ext.items()
+        ]
         return np.sum(torques, axis=0)
 
     @cached_property
@@ -150,29 +155,29 @@ def solution_error(case, qdd, torque):
 
 
 def link_pose(case):
-    return max(
-        relative_error(
-            case.dynamics.link_pose(case.q, link), case.data.oMf[case.frame(link)].homogeneous
-        )
-        for link in case.links
+    return worst_link(
+        case,
+        case.dynamics.link_pose,
+        lambda frame: case.data.oMf[frame].homogeneous,
     )
 
 
 def jacobian(case):
-    axes = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
-    return max(
-        relative_error(case.dynamics.jacobian(case.q, link), case.jacobian(link, axes))
-        for link in case.links
-    )
+    return worst_link(case, case.dynamics.jacobian, lambda frame: case.jacobian(frame, BASE_AXES))
 
 
 def link_velocity(case):
-    axes = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    def reference(frame):
+        return pinocchio.getFrameVelocity(case.reference, case.data, frame, BASE_AXES).vector
+
+    return worst_link(
+        case, lambda q, link: case.dynamics.link_velocity(q, case.qd, link), reference
+    )
+
+
+def worst_link(case, ours, reference):
     return max(
-        relative_error(
-            case.dynamics.link_velocity(case.q, case.qd, link), case.jacobian(link, axes) @ case.qd
-        )
-        for link in case.links
+        relative_error(ours(case.q, link), reference(case.frame(link))) for link in case.links
     )
 
 
@@ -182,7 +187,9 @@ def centre_of_mass(case):
 
 
 def kinetic_energy(case):
-    full = pinocchio.computeKineticEnergy(case.reference, case.data, case.q_full, case.G @ case.qd)
+    full = pinocchio.computeKineticEnergy(
+        case.reference, case.scratch, case.q_full, case.G @ case.qd
+    )
     return relative_error(case.dynamics.energy(case.q, case.qd)[0], full)
 
 
