@@ -182,8 +182,9 @@ class TorqueController:
         # After a stall of this process the states that arrived meanwhile are still to be read.
         if self.phase is Phase.RUNNING and stale and not stalled:
             self._notify(
-                f"no usable joint state for {now - self.gate.received:.3f} s: gravity hold of the "
-                "last good one; the motion is abandoned"
+                f"no usable joint state for {now - self.gate.received:.3f} s (state_timeout "
+                f"{settings.state_timeout:g} s): gravity hold of the last good one; the motion is "
+                "abandoned"
             )
             self._begin_hold(now)
         if self.phase is Phase.HOLDING and now - self._held_since >= settings.give_up_after:

@@ -18,6 +18,21 @@ NOT_NEWER = "stamp not newer than the last"
 JUMP = "position jumped"
 
 
+def start_delay(start: float, stamp: float, now: float) -> float:
+    """Return how long after the last joint state a trajectory starts [s], negative if before.
+
+    Its start counts against the state's own stamp, so that the age of the state does not shift the
+    motion; unless that stamp is of another clock or missing.
+
+    Args:
+        start: When it is to start, by its sender's clock [s].
+        stamp: Stamp of the last joint state [s], 0 for none.
+        now: Time of the node's clock [s].
+    """
+    same_clock = stamp > 0.0 and abs(start - stamp) < abs(start - now) + CLOCK_JUMP
+    return start - (stamp if same_clock else now)
+
+
 class StateGate:
     """Judges joint states one by one and keeps the last good one.
 
@@ -106,7 +121,7 @@ class StateGate:
 
     def _elapsed(self, now: float, stamp: float) -> float:
         """Return the time since the last good state [s]; not positive if this one is older."""
-        if stamp > 0.0 and self._stamp > 0.0:
+        if stamp > 0.0:  # the last one may have been 0: a simulation's first state
             dt = stamp - self._stamp
             if -CLOCK_JUMP < dt < CLOCK_JUMP:
                 return dt

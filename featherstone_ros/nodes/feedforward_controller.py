@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from time import monotonic
 
+import builtin_interfaces.msg
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.duration import Duration
@@ -20,7 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from featherstone_ros import Dynamics
 from featherstone_ros.control.feedforward import Phase, TorqueController
 from featherstone_ros.control.settings import Mode
-from featherstone_ros.control.state import CLOCK_JUMP
+from featherstone_ros.control.state import start_delay
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.controller_settings import (
@@ -217,18 +218,12 @@ class FeedforwardController(ModelNode):
             return
         self.get_logger().info(f"trajectory of {len(points)} points, {points[-1].time:.3f} s")
 
-    def _delay(self, stamp) -> float | None:
-        """Return the time from the last joint state to a stamp [s], None for stamp 0.
-
-        By the state's own stamp if it comes from the same clock, so that the age of the state does
-        not shift the trajectory.
-        """
+    def _delay(self, stamp: builtin_interfaces.msg.Time) -> float | None:
+        """Return the time from the last joint state to a stamp [s], None for stamp 0."""
         start = stamp.sec + 1e-9 * stamp.nanosec
         if start == 0.0:
             return None
-        now = self.get_clock().now().nanoseconds * 1e-9
-        same_clock = abs(now - self._stamp) < CLOCK_JUMP
-        return start - (self._stamp if same_clock else now)
+        return start_delay(start, self._stamp, self.get_clock().now().nanoseconds * 1e-9)
 
     def _on_reference(self, message: JointTrajectoryPoint) -> None:
         point = Point(

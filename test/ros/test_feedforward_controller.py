@@ -489,6 +489,45 @@ GENTLE = {**PARAMETERS, **{f"torque_rate.{name}": 200.0 for name in NAMES}}
 STEP = 1.0 + 1e-9  # 200 N m/s for at most 5 ms
 
 
+START = 2  # [s] simulation time: after the time that the trajectory takes to arrive
+FAST = [
+    point(0.0, Q, velocities=[0.0, 0.0], accelerations=[0.0, 0.0]),
+    point(0.8, Q + 0.9, velocities=[0.0, 0.0], accelerations=[0.0, 0.0]),
+]
+
+
+def run_in_lockstep(ros: Ros) -> np.ndarray:
+    """Follow a fast trajectory in lockstep; return the joint positions from its start on."""
+    states = ros.collect(JointState, "joint_states", 5000)
+    controller = ros.start(MODULE, {**PARAMETERS, **PATIENT})
+    publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
+    twin = ros.start("featherstone_ros.digital_twin", {**TWIN, "lockstep": True}, *REMAP)
+    message = JointTrajectory(joint_names=NAMES, points=FAST)
+    message.header.stamp = stamp(START)
+    ros.wait_for(lambda: states and states[-1].header.stamp.sec > 0, "joint states")
+    publisher.publish(message)
+    ros.wait_for(lambda: states[-1].header.stamp.sec > START, "end of the motion")
+    controller.stop()
+    twin.stop()
+    times = [state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states]
+    positions = dict(zip(times, (state.position for state in states), strict=True))
+    return np.array([positions[t] for t in sorted(positions) if START <= t < START + 1])
+
+
+def test_lockstep_tracks_and_repeats_bit_for_bit(tmp_path):
+    runs = []
+    for _ in range(2):
+        with free_domain() as domain:
+            ros = Ros(domain, tmp_path)
+            runs.append(run_in_lockstep(ros))
+            ros.close()
+    assert len(runs[0]) == TWIN["rate"]
+    s = np.clip(np.arange(len(runs[0]))[:, None] / TWIN["rate"] / 0.8, 0.0, 1.0)
+    desired = Q + 0.9 * (10 * s**3 - 15 * s**4 + 6 * s**5)
+    assert np.sqrt(((runs[0] - desired) ** 2).mean(axis=0)).max() < 2e-3
+    assert np.array_equal(*runs)
+
+
 def test_restart_beside_a_running_twin_makes_no_step(ros):
     twin = ros.start("featherstone_ros.digital_twin", TWIN, *REMAP)
     states = ros.collect(JointState, "joint_states")

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from featherstone_ros.control.state import JUMP, NOT_FINITE, NOT_NEWER, StateGate
+from featherstone_ros.control.state import (
+    JUMP,
+    NOT_FINITE,
+    NOT_NEWER,
+    StateGate,
+    start_delay,
+)
 
 LIMIT = np.array([2.0, np.inf])
 Q = np.array([0.5, -0.5])
@@ -60,6 +66,27 @@ def test_another_clock_does_not_stop_it(source, stamp):
     assert source.gate.dt == pytest.approx(0.004)
     assert source.give(stamp=stamp + 0.002)
     assert source.gate.dt == pytest.approx(0.002, abs=1e-6)
+
+
+def test_simulation_may_begin_at_time_zero():
+    source = Source()
+    source.give(stamp=0.0)
+    assert source.give(stamp=0.002, after=0.5)
+    assert source.gate.dt == pytest.approx(0.002)
+
+
+@pytest.mark.parametrize(
+    ("start", "stamp", "now", "delay"),
+    [
+        (101.0, 99.998, 100.0, 1.002),  # one clock: by the state
+        (101.0, 0.0, 100.0, 1.0),  # no stamp: by the clock
+        (101.0, 7.0, 100.0, 1.0),  # the state's clock is another than the sender's
+        (8.0, 7.0, 1.7e9, 1.0),  # both are a simulation's
+        (99.0, 99.998, 100.0, -0.998),
+    ],
+)
+def test_start_delay(start, stamp, now, delay):
+    assert start_delay(start, stamp, now) == pytest.approx(delay)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
