@@ -1,6 +1,7 @@
 """The core agrees with Pinocchio on the robots of example-robot-data.
 
-Run as a script it prints how well: ``python test/unit/test_dynamics_against_pinocchio.py``.
+Run as a script it prints how well:
+``PYTHONPATH=. python test/unit/test_dynamics_against_pinocchio.py``.
 """
 
 import logging
