@@ -105,6 +105,7 @@ class TorqueController:
         self._active = False
         self._reference_received = 0.0
         self._commanded = 0.0
+        self._has_commanded = False
         self._held_since = 0.0
         self._updated = 0.0
 
@@ -234,6 +235,7 @@ class TorqueController:
             self.gate.refused["effort not finite"] += 1
             return None
         self._commanded = now
+        self._has_commanded = True
         return command
 
     def _move_on(self, now: float, time: float) -> None:
@@ -264,14 +266,18 @@ class TorqueController:
     def _holding_effort(self, effort: Floats | None) -> Floats:
         """Return the command that continues what holds the arm (n,).
 
-        Drives that add gravity themselves hold the arm at command zero. An effort of exactly zero
-        on all joints means that it is not measured, or that brakes hold the arm.
+        An effort of exactly zero on all joints means that it is not measured, or that brakes hold
+        the arm. Drives that add gravity themselves hold the arm at command zero, whatever they
+        report. After silence the drives still have the last command.
         """
-        if self._settings.hardware_adds_gravity:
-            return np.zeros(self._settings.n)
+        adds_gravity = self._settings.hardware_adds_gravity
         measured = self._settings.start_from_measured_effort and effort is not None
-        if measured and np.isfinite(effort).all() and effort.any():
+        if measured and not adds_gravity and np.isfinite(effort).all() and effort.any():
             return effort
+        if self._has_commanded:
+            return self._governor.command.copy()
+        if adds_gravity:
+            return np.zeros(self._settings.n)
         return self._dynamics.gravity(self.gate.q, self._gravity)
 
     def _recover(self) -> None:
@@ -291,6 +297,7 @@ class TorqueController:
     def _give_up(self) -> None:
         self.phase = Phase.WAITING if self._active else Phase.INACTIVE
         self.gate.forget()
+        self._has_commanded = self._active
         if self._active:
             self._notify("no commands until the next joint state")
 

@@ -407,11 +407,27 @@ def test_recovery_from_a_gap_holds_the_arm_where_it_is_now(bench):
     assert bench.largest_rate() <= 1.0
 
 
-def test_recovery_after_silence_starts_anew(bench):
+def test_recovery_after_silence_starts_from_the_measured_effort(bench):
     bench.run(2.0, states=False)
     assert bench.controller.phase is Phase.WAITING
     bench.effort = bench.gravity() + 0.5
     assert_allclose(bench.state(), bench.effort)
+
+
+def test_recovery_after_silence_starts_from_the_last_command_where_effort_is_unknown(bench):
+    bench.run(2.0, states=False)
+    last = bench.commands[-1][1]
+    bench.arm.reset(Q - 0.5)
+    assert_allclose(bench.state(), last)
+
+
+def test_activation_after_silence_does_not_remember_the_last_command(bench):
+    bench.controller.deactivate(bench.now)
+    bench.run(1.5)
+    assert bench.controller.phase is Phase.INACTIVE
+    bench.arm.reset(Q - 0.5)
+    bench.controller.activate(bench.now)
+    assert_allclose(bench.state(), bench.gravity())
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
