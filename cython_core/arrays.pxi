@@ -83,6 +83,8 @@ cdef class ExternalForces:
     def __cinit__(self, CompiledModel model, f_ext, Py_ssize_t rows):
         cdef cnp.ndarray array
         cdef Py_ssize_t k = 0
+        if not isinstance(f_ext, Mapping):
+            raise TypeError(f"f_ext: expected a mapping from link names to wrenches, got {type(f_ext).__name__}")
         self.model = model
         self.arrays = []
         self.count = len(f_ext)

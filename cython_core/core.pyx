@@ -16,6 +16,8 @@ from crba cimport crba
 from forward_dynamics cimport forward_dynamics
 from kinematics cimport first_moment, jacobian, kinetic_energy, poses, rotate_to_base
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from featherstone_ros.errors import SingularInertiaError, UnknownNameError

@@ -307,6 +307,12 @@ def test_unknown_link_raises_with_the_valid_names(tree, method):
     )
 
 
+@pytest.mark.parametrize("method", WITH_WRENCHES)
+def test_wrenches_without_links_raise(tree, method):
+    with pytest.raises(TypeError, match="f_ext: expected a mapping from link names .* got list"):
+        WITH_WRENCHES[method](tree, [np.zeros(6)], *arrays(method, tree))
+
+
 @method_with_wrenches
 def test_wrench_on_unknown_link_raises_with_the_valid_names(tree, method):
     with pytest.raises(KeyError, match="no link 'gripper'; valid names: link0, link1, "):

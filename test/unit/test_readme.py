@@ -1,0 +1,28 @@
+"""What the README says about the code is true."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+README = (SOURCE / "README.md").read_text()
+
+
+def test_python_example_runs(monkeypatch):
+    monkeypatch.chdir(SOURCE)
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    names: dict = {}
+    exec(example, names)
+    assert names["sim"].time == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("path", re.findall(r"\]\(([\w/.]+)\)", README))
+def test_linked_file_exists(path):
+    assert (SOURCE / path).is_file()
+
+
+def test_console_command_is_asked_only_for_what_it_has():
+    from featherstone_ros.commands import COMMANDS
+
+    assert set(re.findall(r"featherstone-ros (\w+)", README)) <= set(COMMANDS)
