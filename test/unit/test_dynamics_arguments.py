@@ -309,7 +309,7 @@ def test_unknown_link_raises_with_the_valid_names(tree, method):
 
 @pytest.mark.parametrize("method", WITH_WRENCHES)
 def test_wrenches_without_links_raise(tree, method):
-    with pytest.raises(TypeError, match="f_ext: expected a mapping from link names .* got list"):
+    with pytest.raises(TypeError, match=r"f_ext: expected a mapping from link names .* got list"):
         WITH_WRENCHES[method](tree, [np.zeros(6)], *arrays(method, tree))
 
 
