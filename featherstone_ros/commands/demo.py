@@ -10,7 +10,7 @@ ROS traffic is not disturbed; set ROS_DOMAIN_ID or --domain to watch them with y
 Examples:
   featherstone-ros demo
   featherstone-ros demo --robot ur5e --output demo/ur5e
-  featherstone-ros demo --robot my_arm.urdf --rate 500
+  featherstone-ros demo --robot my_arm.urdf --rate 1000
   featherstone-ros demo --model-error 10        the arm is 10 % heavier than its model
   featherstone-ros demo --domain 42 & ROS_DOMAIN_ID=42 ros2 topic list
 """
@@ -40,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rate",
         type=_positive,
-        default=1000.0,
+        default=500.0,
         metavar="HZ",
-        help="joint states, and so commands, per second (default: 1000)",
+        help="joint states, and so commands, per second (default: 500)",
     )
     parser.add_argument(
         "--duration",

@@ -55,6 +55,7 @@ class Run:
         state_rate: Joint states per second.
         command_rate: Commands per second.
         latency: (M,) from sending a state to receiving the command computed from it [s].
+        silence: Longest time without a command [s].
     """
 
     law: str
@@ -65,6 +66,7 @@ class Run:
     state_rate: float
     command_rate: float
     latency: NDArray
+    silence: float
 
     @cached_property
     def rms(self) -> NDArray:
@@ -106,6 +108,7 @@ def measure(law: str, recording: Recording, motion: Motion) -> Run:
         state_rate=np.count_nonzero(during) / motion.duration,
         command_rate=np.count_nonzero(sent) / motion.duration,
         latency=_latency(recording)[sent],
+        silence=longest_gap(recording.command_received, motion.duration),
     )
 
 
@@ -125,12 +128,18 @@ def _latency(recording: Recording) -> NDArray:
     return np.where(newest >= 0, latency, np.nan)
 
 
+def longest_gap(time: NDArray, duration: float) -> float:
+    """Longest time without a message between 0 and ``duration`` [s]."""
+    inside = time[(time >= 0) & (time <= duration)]
+    return float(np.diff(inside, prepend=0.0, append=duration).max())
+
+
 def _check_complete(what: str, time: NDArray, duration: float) -> None:
     """Refuse a recording with a gap of more than a tenth of the motion."""
-    inside = time[(time >= 0) & (time <= duration)]
-    longest = np.diff(inside, prepend=0.0, append=duration).max()
+    longest = longest_gap(time, duration)
     if longest > 0.1 * duration:
+        received = np.count_nonzero((time >= 0) & (time <= duration))
         raise MeasurementError(
             f"no {what} for {longest:.2f} s of a motion of {duration:g} s "
-            f"({inside.size} received): the run cannot be judged"
+            f"({received} received): the run cannot be judged"
         )

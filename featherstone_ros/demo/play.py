@@ -13,13 +13,19 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from featherstone_ros.demo.measure import LAWS, Run, measure
+from featherstone_ros.demo.measure import LAWS, Run, longest_gap, measure
 from featherstone_ros.demo.motion import Motion, load_share, plan
 from featherstone_ros.demo.processes import NodeProcess, node_environment
-from featherstone_ros.demo.report import Report, draw
+from featherstone_ros.demo.report import TOLERABLE_SILENCE, Report, draw
 from featherstone_ros.demo.robot import NODES, Robot, load, with_heavier_links
 from featherstone_ros.demo.session import LEAD, Session
 from featherstone_ros.demo.skeleton import segments
+
+_ATTEMPTS = 3
+_REMAPPED = {
+    "digital_twin": ("-r", "~/commands:=feedforward_controller/commands"),
+    "feedforward_controller": (),
+}
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,7 @@ def play(options: Options) -> Report:
         motion=motion,
         segments=segments(robot.model, motion.samples(0.05)[1]),
         runs=runs,
+        rate=options.rate,
         conditions=conditions,
     )
     report.write_json(options.output / "report.json")
@@ -91,12 +98,20 @@ def play(options: Options) -> Report:
 def _drive(
     session: Session, robot: Robot, motion: Motion, law: str, progress: Progress, task: TaskID
 ) -> Run:
-    progress.update(task, description=LAWS[law])
+    """Drive the motion by one law; again if the machine was too busy to let the nodes work."""
     done = progress.tasks[task].completed
-    session.set_controller_parameters({"feedforward_terms": law})
-    recording = session.drive(
-        robot.model.joint_names, motion, lambda t: progress.update(task, completed=done + t)
-    )
+    for again in range(_ATTEMPTS):
+        attempt = f" (attempt {again + 1})" if again else ""
+        progress.update(task, description=LAWS[law] + attempt, completed=done)
+        session.set_controller_parameters({"feedforward_terms": law})
+        session.reset_twin()
+        recording = session.drive(
+            robot.model.joint_names, motion, lambda t: progress.update(task, completed=done + t)
+        )
+        silence = longest_gap(recording.command_received, motion.duration)
+        if silence < TOLERABLE_SILENCE:
+            break
+        progress.console.print(f"{LAWS[law]}{attempt}: no command for {1e3 * silence:.0f} ms")
     progress.update(task, completed=done + LEAD + motion.duration)
     return measure(law, recording, motion)
 
@@ -134,7 +149,11 @@ def _nodes(options: Options, robot: Robot, namespace: str) -> Iterator[list[Node
     )
     text = with_heavier_links(robot.text, options.model_error)
     own = {
-        "digital_twin": {"rate": options.rate, "robot_description": text},
+        "digital_twin": {
+            "rate": options.rate,
+            "command_timeout": TOLERABLE_SILENCE,
+            "robot_description": text,
+        },
         "feedforward_controller": {"mode": "feedforward", "robot_description": robot.text},
     }
     with ExitStack() as stack:
@@ -143,7 +162,7 @@ def _nodes(options: Options, robot: Robot, namespace: str) -> Iterator[list[Node
         for node in NODES:
             file = folder / f"{node}.yaml"
             _write_parameters(file, {**robot.parameters[node], **own[node]})
-            arguments = ["--params-file", str(file), "-r", f"__ns:=/{namespace}"]
+            arguments = ["--params-file", str(file), "-r", f"__ns:=/{namespace}", *_REMAPPED[node]]
             process = NodeProcess(node, arguments, environment, options.output.resolve())
             processes.append(stack.enter_context(process))
         yield processes

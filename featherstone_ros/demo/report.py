@@ -17,6 +17,8 @@ from featherstone_ros.demo.motion import Motion
 from featherstone_ros.demo.skeleton import seen_from
 
 TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]
+TOLERABLE_SILENCE = 0.05  # [s] without a command; then the twin's brakes end the run
+_ENOUGH = 0.9  # share of the rate below which a run says more of the machine than of the control
 
 _COLOURS = {"none": "#c8553d", "gravity": "#e0a030", "full": "#1b6ca8"}
 _STYLES = {"none": "red", "gravity": "yellow", "full": "bold cyan"}
@@ -37,6 +39,7 @@ class Report:
         motion: The motion driven.
         segments: (K, S, 2, 3) lines that stand for the arm at K instants of it [m].
         runs: One per law, in the order of ``LAWS``.
+        rate: Joint states per second that were asked for.
         conditions: Lines that say under which conditions the figures were taken.
     """
 
@@ -47,6 +50,7 @@ class Report:
     motion: Motion
     segments: NDArray
     runs: Sequence[Run]
+    rate: float
     conditions: Sequence[str] = ()
 
     @property
@@ -64,6 +68,14 @@ class Report:
     def shortfalls(self) -> list[str]:
         """Which of the targets were missed, in words."""
         missed = []
+        for run in self.runs:
+            rate = min(run.state_rate, run.command_rate)
+            if rate < _ENOUGH * self.rate or run.silence > TOLERABLE_SILENCE:
+                missed.append(
+                    f"{LAWS[run.law]}: {rate:.0f} messages per second of {self.rate:.0f}, "
+                    f"{1e3 * run.silence:.0f} ms without a command: this machine is too slow or "
+                    f"too busy"
+                )
         if self.improvement < TARGET_IMPROVEMENT:
             missed.append(
                 f"full feedforward is {self.improvement:.1f} times better than PD alone, "
@@ -95,6 +107,7 @@ class Report:
                     "effort_peak": run.effort_peak.tolist(),
                     "state_rate": run.state_rate,
                     "command_rate": run.command_rate,
+                    "silence": run.silence,
                     "latency_median": float(np.nanmedian(run.latency)),
                     "latency_p99": float(np.nanpercentile(run.latency, 99)),
                 }

@@ -7,10 +7,12 @@ as bytes now and then, and are decoded after the run. Their time stamps are the 
 import time
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import rclpy
 from rcl_interfaces.srv import SetParameters
+from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
@@ -22,6 +24,7 @@ from rclpy.subscription import Subscription
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros.demo.measure import Recording
@@ -32,6 +35,7 @@ _QUEUE = 5000  # messages that may wait between two looks at them
 _LOOK_EVERY = 0.02  # [s]
 _START_DEADLINE = 30.0  # [s] until both nodes must talk
 _ANSWER_DEADLINE = 5.0  # [s] for a service
+_SETTLING = 0.5  # [s] longer than the controller's state_timeout and blend_time together
 LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and come to rest
 
 Message = tuple[bytes, int, int]  # serialized, sent and received [ns]
@@ -76,6 +80,9 @@ class Session:
         self._parameters = self.node.create_client(
             SetParameters, "feedforward_controller/set_parameters"
         )
+        self._reset = self.node.create_client(Trigger, "digital_twin/reset")
+        self._pause = self.node.create_client(SetBool, "digital_twin/pause")
+        self._clients = (self._parameters, self._reset, self._pause)
 
     def __enter__(self) -> "Session":
         """Return the session."""
@@ -103,7 +110,7 @@ class Session:
         deadline = time.monotonic() + _START_DEADLINE
         while not (
             all(seen)
-            and self._parameters.service_is_ready()
+            and all(client.service_is_ready() for client in self._clients)
             and self._trajectory.get_subscription_count()
         ):
             for i, subscription in enumerate(self._subscriptions):
@@ -114,7 +121,11 @@ class Session:
                     for s, found in zip(self._subscriptions, seen, strict=True)
                     if not found
                 ]
-                what = f"no message on {', '.join(missing)}" if missing else "no controller service"
+                what = (
+                    f"no message on {', '.join(missing)}"
+                    if missing
+                    else "not all services are there"
+                )
                 raise DemoError(f"{what} within {_START_DEADLINE:g} s of the start")
             self._idle()
 
@@ -125,13 +136,24 @@ class Session:
             DemoError: It refuses, or does not answer.
         """
         parameters = [Parameter(name, value=v).to_parameter_msg() for name, v in values.items()]
-        future = self._parameters.call_async(SetParameters.Request(parameters=parameters))
-        self._executor.spin_until_future_complete(future, _ANSWER_DEADLINE)
-        if not future.done():
-            raise DemoError("the controller does not answer its set_parameters service")
-        for result in future.result().results:
+        request = SetParameters.Request(parameters=parameters)
+        for result in self._call(self._parameters, request).results:
             if not result.successful:
                 raise DemoError(f"the controller refuses {dict(values)}: {result.reason}")
+
+    def reset_twin(self) -> None:
+        """Put the arm at its initial position, at rest, with the controller holding it there.
+
+        Time stands still meanwhile: the controller refuses the jump at first, and what it commands
+        until it believes the new position must not move the arm.
+
+        Raises:
+            DemoError: The twin does not answer.
+        """
+        self._call(self._pause, SetBool.Request(data=True))
+        self._call(self._reset, Trigger.Request())
+        self._wait(_SETTLING)
+        self._call(self._pause, SetBool.Request(data=False))
 
     def drive(
         self, joint_names: Iterable[str], motion: Motion, progress: Callable[[float], None]
@@ -158,6 +180,21 @@ class Session:
             self._idle()
         self._look(messages)
         return _decode(messages, names, start.nanoseconds)
+
+    def _call(self, client: Client, request: Any) -> Any:
+        """Call a service; return its answer."""
+        future = client.call_async(request)
+        deadline = time.monotonic() + _ANSWER_DEADLINE
+        while not future.done():
+            if time.monotonic() > deadline:
+                raise DemoError(f"no answer of the service {client.service_name}")
+            self._idle()
+        return future.result()
+
+    def _wait(self, duration: float) -> None:
+        until = time.monotonic() + duration
+        while time.monotonic() < until:
+            self._idle()
 
     def _look(self, messages: list[list[Message]]) -> None:
         for subscription, taken in zip(self._subscriptions, messages, strict=True):

@@ -57,6 +57,7 @@ def report(robot, motion, recording):
         motion=motion,
         segments=segments(robot.model, motion.samples(0.1)[1]),
         runs=runs,
+        rate=1000.0,
         conditions=("made up",),
     )
 
@@ -79,6 +80,7 @@ def test_rates_latency_and_peaks_are_those_of_the_messages(motion, recording):
     assert run.state_rate == pytest.approx(1000, rel=1e-3)
     assert run.command_rate == pytest.approx(1000, rel=1e-3)
     np.testing.assert_allclose(run.latency, LATENCY, atol=1e-12)
+    assert run.silence == pytest.approx(PERIOD, rel=0.4)
     np.testing.assert_allclose(run.rms, 0.02)
     np.testing.assert_allclose(run.peak, 0.02)
     _, velocity, _ = motion.at(run.time)
@@ -122,6 +124,10 @@ def test_shortfalls_name_what_was_missed(report):
     assert len(poor.shortfalls) == 8  # seven joints and the ratio
     assert poor.shortfalls[0] == "full feedforward is 1.0 times better than PD alone, expected 20"
     assert "panda_joint1: RMS error 10.00 mrad" in poor.shortfalls[1]
+
+
+def test_shortfalls_tell_of_a_machine_too_slow(report):
+    assert "1000 messages per second of 2000" in replace(report, rate=2000.0).shortfalls[0]
 
 
 def test_json_holds_the_figures(report, tmp_path):

@@ -1,0 +1,72 @@
+"""The parameter files in config/ and the parameters that the nodes declare are the same."""
+
+import json
+import re
+
+import pytest
+from support import Ros
+
+from featherstone_ros.demo.robot import load, read_parameters
+from featherstone_ros.share import share_directory
+
+from rcl_interfaces.srv import ListParameters  # isort: skip  (support skips where ROS is missing)
+
+CONFIG = share_directory() / "config"
+NODES = ["digital_twin", "feedforward_controller"]
+OF_EVERY_NODE = {"use_sim_time", "start_type_description_service"}
+
+
+def declared(ros: Ros, node: str) -> set[str]:
+    ros.wait_for_state(f"/{node}", "active")
+    names = ros.call(ListParameters, f"/{node}/list_parameters").result.names
+    return {name for name in names if not name.startswith("qos_overrides.")} - OF_EVERY_NODE
+
+
+def generic(names: set[str], joints: tuple[str, ...]) -> set[str]:
+    """Replace the joints' names by <joint>."""
+    pattern = re.compile(r"\b({})\b".format("|".join(joints)))
+    return {pattern.sub("<joint>", name) for name in names}
+
+
+def documented_for_each_joint(node: str) -> set[str]:
+    comments = (CONFIG / f"{node}.yaml").read_text()
+    return set(re.findall(r"^ *#  +(\S*<joint>\S*)", comments, re.MULTILINE))
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_the_nodes_file_lists_its_parameters_and_defaults(ros, node):
+    robot = load("panda")
+    ros.start(f"featherstone_ros.{node}", {"robot_description": robot.text})
+    names = generic(declared(ros, node), robot.model.joint_names)
+    written = read_parameters(CONFIG / f"{node}.yaml")[node]
+    assert set(written) | documented_for_each_joint(node) == names
+    written.pop("robot_description")
+    for name, value in written.items():
+        assert ros.get_parameter(f"/{node}", name) == value, name
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_node_starts_from_its_file_as_it_stands(ros, tmp_path, node):
+    description = {"robot_description": load("panda").text}
+    file = tmp_path / "description.yaml"
+    file.write_text(json.dumps({f"/**/{node}": {"ros__parameters": description}}))
+    files = ["--params-file", str(CONFIG / f"{node}.yaml"), "--params-file", str(file)]
+    ros.start(f"featherstone_ros.{node}", None, *files)
+    ros.wait_for_state(f"/{node}", "active")
+
+
+@pytest.mark.parametrize("robot_name", ["panda", "ur5e"])
+@pytest.mark.parametrize("node", NODES)
+def test_a_robots_file_sets_what_the_node_declares(ros, node, robot_name):
+    robot = load(robot_name)
+    ros.start(
+        f"featherstone_ros.{node}",
+        {"robot_description": robot.text},
+        "--params-file",
+        str(CONFIG / f"{robot_name}.yaml"),
+    )
+    names = declared(ros, node)
+    values = robot.parameters[node]
+    assert set(values) <= names
+    for name, value in values.items():
+        assert ros.get_parameter(f"/{node}", name) == value, name
