@@ -110,6 +110,8 @@ def install(folder, extras):
     if is_noted(note, wanted):
         return False
     say(f"setting up {folder} with Python {sys.version.split()[0]} (once; a few minutes)")
+    if os.path.exists(note):
+        os.remove(note)
     access = ["--system-site-packages"] if ROS_DISTRO else []
     run(sys.executable, "-m", "venv", "--clear", *access, folder)
     pip = [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "-qq", "--no-input"]
@@ -157,4 +159,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("featherstone_ros: interrupted; the next make starts the set-up again")
