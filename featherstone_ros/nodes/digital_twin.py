@@ -177,12 +177,14 @@ class DigitalTwin(ModelNode):
     def activate(self) -> None:
         """Listen and let time pass."""
         self._subscriptions_made = [
-            self.create_subscription(kind, topic, partial(self._take, topic, callback), QUEUE)
-            for kind, topic, callback in (
-                (Float64MultiArray, "~/commands", self._on_commands),
-                (JointState, "~/joint_commands", self._on_joint_commands),
-                (WrenchStamped, "~/external_wrench", self._on_wrench),
-                (JointState, "~/set_state", self._on_set_state),
+            self.create_subscription(
+                kind, topic, partial(self._take, topic, callback), QUEUE, callback_group=lane
+            )
+            for kind, topic, callback, lane in (
+                (Float64MultiArray, "~/commands", self._on_commands, self.fast_lane),
+                (JointState, "~/joint_commands", self._on_joint_commands, self.fast_lane),
+                (WrenchStamped, "~/external_wrench", self._on_wrench, None),
+                (JointState, "~/set_state", self._on_set_state, None),
             )
         ]
         self._services_made = [
@@ -194,9 +196,11 @@ class DigitalTwin(ModelNode):
         self._twin.restart_timeout(self._now())
         self._timer = None
         self._set_timer()
+        self.give_way(True)
 
     def deactivate(self) -> None:
         """Stop listening; time stands still."""
+        self.give_way(False)
         self.destroy_timer(self._timer)
         for subscription in self._subscriptions_made:
             self.destroy_subscription(subscription)
@@ -234,7 +238,9 @@ class DigitalTwin(ModelNode):
         if self._timer is not None:
             self.destroy_timer(self._timer)
         period = self._run.timer_period
-        self._timer = self.create_timer(period, self._on_timer, clock=self.steady_clock)
+        self._timer = self.create_timer(
+            period, self._on_timer, self.fast_lane, clock=self.steady_clock
+        )
 
     def _on_timer(self) -> None:
         now, ros_now = self._now(), self.get_clock().now().nanoseconds

@@ -18,6 +18,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Report
 from featherstone_ros.nodes.execution import StartError, one_line
+from featherstone_ros.nodes.lanes import TURN, FastLane, SlowLane
 from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
 
 DESCRIPTION_QOS = QoSProfile(
@@ -56,8 +57,9 @@ class ModelNode(LifecycleNode):
     means nothing.
 
     A derived class has its topics made in ``configure`` and reads ``self.model`` and
-    ``self.parameters``. What it raises there as ``FeatherstoneError`` or ``ValueError`` is logged
-    as the reason why the transition failed.
+    ``self.parameters``. While it is active it may call ``give_way`` and make the few entities that
+    are busy all the time in the ``fast_lane``. What it raises in a transition as
+    ``FeatherstoneError`` or ``ValueError`` is logged as the reason why the transition failed.
     """
 
     def __init__(self, name: str, settings: Iterable[Setting]) -> None:
@@ -70,6 +72,8 @@ class ModelNode(LifecycleNode):
         Raises:
             StartError: If a parameter or the robot description is refused.
         """
+        self._slow_lane = SlowLane()  # rclpy asks for the default group while it starts
+        self.fast_lane = FastLane(self._slow_lane)
         super().__init__(name)
         forward_log_records(self)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
@@ -138,6 +142,24 @@ class ModelNode(LifecycleNode):
     def is_configured(self) -> bool:
         """Whether ``configure`` has been done (inactive, active and the transitions between)."""
         return self._configured
+
+    @property
+    def default_callback_group(self) -> SlowLane:
+        """The group of all that is not made with ``callback_group=self.fast_lane``."""
+        return self._slow_lane
+
+    def give_way(self, restricted: bool) -> None:
+        """Let the slow lane give way to the fast one (see ``lanes``), or end that."""
+        if restricted == self._slow_lane.restricted:
+            return
+        self._slow_lane.restricted = restricted
+        if restricted:
+            self.fast_lane.turn_timer = self.create_timer(
+                TURN, self.fast_lane.start_turn, self.fast_lane, self.steady_clock
+            )
+        else:
+            self.destroy_timer(self.fast_lane.turn_timer)
+            self.fast_lane.turn_timer = None
 
     def publish_diagnostics(self) -> None:
         """Publish the diagnostics now instead of at the next second."""
