@@ -124,14 +124,6 @@ def optional_values(values: array[float], count: int, what: str) -> Floats | Non
     return field_values(values, count, what) if len(values) else None
 
 
-def require_finite(values: Floats, names: Sequence[str], what: str) -> None:
-    """Raise MessageError naming the first joint whose value is NaN or infinite."""
-    finite = np.isfinite(values)
-    if not finite.all():
-        index = int(np.argmin(finite))
-        raise MessageError(f"{what} of {names[index]} is {values[index]}, expected a finite number")
-
-
 def joint_state(joint_names: Sequence[str]) -> tuple[JointState, Floats, Floats, Floats]:
     """Make a JointState to be published over and over.
 

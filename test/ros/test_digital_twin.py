@@ -83,6 +83,32 @@ def test_arm_hangs_on_its_brakes_then_falls_as_the_simulator_says(ros):
         states.clear()
 
 
+def test_lockstep_with_the_controller_repeats_bit_for_bit(ros):
+    gains = {"gains.shoulder.p": 100.0, "gains.shoulder.d": 10.0, "gains.elbow.p": 30.0}
+    noise = {"noise.position": 1e-3, "noise.velocity": 1e-2, "noise.seed": 4}
+    remap = ("-r", "~/commands:=/feedforward_controller/commands")
+    states = ros.collect(JointState, "/joint_states", 1000)
+    runs = []
+    for _ in range(2):
+        controller = ros.start(
+            "featherstone_ros.feedforward_controller",
+            {"robot_description": ARM, "use_sim_time": True, **gains},
+        )
+        ros.wait_for_state("/feedforward_controller", "active")
+        twin = ros.start(MODULE, {**PARAMETERS, **LOCKSTEP, **noise}, *remap)
+        ros.wait_for(lambda: len(states) > 300, "300 states")
+        twin.stop()
+        controller.stop()
+        # The first state is repeated until the controller answers.
+        by_time = {seconds(m.header.stamp): (*m.position, *m.effort) for m in states[:300]}
+        runs.append(by_time)
+        states.clear()
+    common = sorted(runs[0].keys() & runs[1].keys())
+    assert len(common) > 200
+    assert [runs[0][time] for time in common] == [runs[1][time] for time in common]
+    assert len({runs[0][time] for time in common}) == len(common)
+
+
 def test_states_come_at_rate_with_stamps_of_the_node_clock(ros):
     start(ros)
     states = ros.collect(JointState, "/joint_states")
