@@ -1,6 +1,7 @@
 """The demo from start to end."""
 
 import json
+import logging
 import os
 import tempfile
 import time
@@ -58,6 +59,7 @@ def play(options: Options) -> Report:
         FeatherstoneError: The robot cannot be used, a node died or nothing was received.
     """
     console = Console(highlight=False)
+    logging.basicConfig(format="  note: %(message)s", level=logging.WARNING)
     robot = load(options.robot)
     motion = plan(robot.model, robot.inverse_dynamics, robot.start, options.duration)
     namespace = f"featherstone_demo_{os.getpid()}"

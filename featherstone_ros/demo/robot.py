@@ -11,6 +11,7 @@ from defusedxml import ElementTree
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.model import read_description
 from featherstone_ros.robots import robot_file, robot_parameters
 
 NODES = ("digital_twin", "feedforward_controller")
@@ -68,7 +69,7 @@ def load(name: str) -> Robot:
         UnknownNameError: There is no such robot or file.
         ModelError: The file cannot be used.
     """
-    text = robot_file(name).read_text()
+    text = read_description(robot_file(name))
     file = robot_parameters(name)
     if file is None:
         model = Model.from_urdf(text)

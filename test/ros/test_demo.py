@@ -1,0 +1,125 @@
+"""The demo for real: two node processes over DDS, a short motion, the report."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 2")
+from support import free_domain
+
+from featherstone_ros.demo.processes import node_environment
+
+PROGRESS = "PD alone"  # shown as soon as both nodes talk
+
+
+@contextlib.contextmanager
+def demo(folder, *arguments):
+    """Start the console command; kill it if the test fails."""
+    with free_domain() as domain:
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-m", "featherstone_ros.commands.cli", "demo", *arguments],
+            cwd=folder,
+            env=node_environment(domain, "LOCALHOST", folder)
+            | {"FORCE_COLOR": "1", "COLUMNS": "100"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def wait_until_driving(process):
+    """Read the terminal's output until the first run has begun; return it."""
+    output = ""
+    while PROGRESS not in output:
+        character = process.stdout.read(1)
+        assert character, f"ended early:\n{output}"
+        output += character
+    return output
+
+
+def children(process):
+    """Return the process ids of the nodes."""
+    found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [int(pid) for pid in found]
+
+
+def is_alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def command_line(pid):
+    return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+
+
+def test_short_demo_ends_well_and_reports_what_it_measured(tmp_path):
+    pytest.importorskip("matplotlib")
+    arguments = ("--duration", "3", "--rate", "200", "--output", "report")
+    with demo(tmp_path, *arguments) as process:
+        output, _ = process.communicate(timeout=100)
+    assert process.returncode == 0, output
+    assert "Traceback" not in output
+    report = json.loads((tmp_path / "report/report.json").read_text())
+    assert report["joints"] == [f"panda_joint{i}" for i in range(1, 8)]
+    assert min(report["velocity_share"]) >= 0.5
+    for run in report["runs"].values():
+        assert run["state_rate"] > 100 and run["command_rate"] > 50
+        assert 0 < run["latency_median"] < 0.05
+        peaks = zip(run["effort_peak"], report["effort_limit"], strict=True)
+        assert all(peak <= limit for peak, limit in peaks)
+    none, full = report["runs"]["none"], report["runs"]["full"]
+    assert max(none["rms"]) < 0.2  # PD alone follows too, only badly
+    # Far below what a machine with nothing else to do reaches: other tests may run beside this.
+    assert report["improvement"] > 4
+    assert max(full["rms"]) < 0.02
+    picture = (tmp_path / "report/report.png").read_bytes()
+    assert picture.startswith(b"\x89PNG") and len(picture) > 50_000
+    for node in ("digital_twin", "feedforward_controller"):
+        log = (tmp_path / f"report/{node}.log").read_text()
+        assert "Traceback" not in log
+
+
+def test_interrupted_demo_leaves_no_process_behind(tmp_path):
+    with demo(tmp_path, "--rate", "100") as process:
+        wait_until_driving(process)
+        nodes = children(process)
+        assert len(nodes) == 2
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=30)
+    assert process.returncode == 130, output
+    assert "interrupted" in output and "Traceback" not in output
+    assert not any(is_alive(pid) for pid in nodes)
+
+
+@pytest.mark.parametrize("node", ["digital_twin", "feedforward_controller"])
+def test_demo_says_which_node_died(tmp_path, node):
+    with demo(tmp_path, "--rate", "100") as process:
+        wait_until_driving(process)
+        nodes = {
+            pid: Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+            for pid in children(process)
+        }
+        (victim,) = [
+            pid for pid, command in nodes.items() if f"featherstone_ros.{node} " in command
+        ]
+        os.kill(victim, signal.SIGKILL)
+        output, _ = process.communicate(timeout=30)
+    assert process.returncode == 1, output
+    assert f"{node} ended with exit status -9" in output and "Traceback" not in output
+    assert not any(is_alive(pid) for pid in nodes)
