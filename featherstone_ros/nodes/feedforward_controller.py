@@ -78,7 +78,7 @@ class FeedforwardController(ModelNode):
         self._make_publishers(model)
         self._make_inputs()
         self._watches = [
-            self.create_timer(settings.period, self._on_timer, clock=self.steady_clock),
+            self.create_timer(settings.period, self._on_timer, self.fast_lane, self.steady_clock),
             self.create_timer(
                 1.0 / float(self.parameters["state_publish_rate"]),
                 self._publish_desired,
@@ -97,14 +97,21 @@ class FeedforwardController(ModelNode):
         self._error_state = joint_state(model.joint_names)
 
     def _make_inputs(self) -> None:
-        self._states = self.create_subscription(JointState, "joint_states", self._on_state, NEWEST)
+        lane = self.fast_lane
+        self._states = self.create_subscription(
+            JointState, "joint_states", self._on_state, NEWEST, callback_group=lane
+        )
         self._inputs = [
             self._states,
             self.create_subscription(
                 JointTrajectory, "~/joint_trajectory", self._on_trajectory, RELIABLE
             ),
             self.create_subscription(
-                JointTrajectoryPoint, "~/reference", self._on_reference, NEWEST
+                JointTrajectoryPoint,
+                "~/reference",
+                self._on_reference,
+                NEWEST,
+                callback_group=lane,
             ),
         ]
         self._hold = self.create_service(Trigger, "~/hold", self._on_hold)
@@ -119,10 +126,12 @@ class FeedforwardController(ModelNode):
     def activate(self) -> None:
         """Answer the next joint state."""
         self._controller.activate(monotonic())
+        self.give_way(True)
 
     def deactivate(self) -> None:
         """Let the commands decay to the gravity hold and end."""
         self._controller.deactivate(monotonic())
+        self.give_way(False)
 
     def cleanup(self) -> None:
         """Destroy the topics."""
