@@ -159,6 +159,7 @@ class DigitalTwin(ModelNode):
         self._refused: dict[str, int] = {}
         self._last_refusal, self._refusal_time = "", -REFUSAL_MEMORY
         self._known_fault = ""
+        self._known_overruns = 0
         self._states = self.create_publisher(JointState, "joint_states", QUEUE)
         self._clock_messages = None
         if self.parameters["publish_clock"]:
@@ -369,6 +370,9 @@ class DigitalTwin(ModelNode):
             problems.append(f"{publishers} publishers command the arm, expected 1")
         if self._now() - self._refusal_time < REFUSAL_MEMORY:
             problems.append(f"refused a message on {self._last_refusal}")
+        if self._run.pace.overruns > self._known_overruns:
+            self._known_overruns = self._run.pace.overruns
+            problems.append("fell behind real time; what was missed is given up")
         if problems:
             return Report(WARN, "; ".join(problems), values)
         return Report(values=values)

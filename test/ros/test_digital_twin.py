@@ -273,3 +273,9 @@ def test_parameters_change_at_run_time_as_a_set_or_not_at_all(ros):
     ros.wait_for(lambda: len(states) > 20, "states")
     steps = np.diff([seconds(m.header.stamp) for m in states[5:]])
     np.testing.assert_allclose(steps, 0.02, atol=1e-9)
+
+
+def test_falling_behind_real_time_is_reported(ros):
+    start(ros, rate=5000.0, real_time_factor=1000.0)
+    ros.wait_for_diagnostics(lambda s: "fell behind real time" in s.message, "overrun")
+    ros.wait_for_state(NODE, "active")
