@@ -30,8 +30,8 @@ class StartError(FeatherstoneError):
 def run(node_class: str, args: Sequence[str] | None = None) -> int:
     """Run one node until SIGINT, SIGTERM or the end of its ROS context.
 
-    To be called in the main thread of a process that ends soon after: SIGINT and SIGTERM stay
-    caught.
+    To be called in the main thread of a process that ends soon after: SIGINT and SIGTERM are
+    ignored from then on.
 
     Args:
         node_class: ``"module:class"`` of a ``ModelNode`` that is made without arguments.
@@ -67,6 +67,9 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
         executor.shutdown()
         node.destroy_node()
         rclpy.try_shutdown()
+        # Whoever stops processes may signal twice, and Python's own end restores the default.
+        for signum in STOP_SIGNALS:
+            signal.signal(signum, signal.SIG_IGN)
     return 0
 
 
