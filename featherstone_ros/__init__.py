@@ -1,4 +1,4 @@
-"""Model-based torque control and digital twins of robot arms: rigid-body dynamics for ROS 2, from Python."""
+"""Rigid-body dynamics, torque control and digital twins of robot arms in ROS 2, from the URDF."""
 
 from .errors import FeatherstoneError, ModelError, SingularInertiaError, UnknownNameError
 
