@@ -41,6 +41,7 @@ class Report:
         runs: One per law, in the order of ``LAWS``.
         rate: Joint states per second that were asked for.
         conditions: Lines that say under which conditions the figures were taken.
+        unit: Of errors, in thousandths.
     """
 
     robot: str
@@ -52,6 +53,7 @@ class Report:
     runs: Sequence[Run]
     rate: float
     conditions: Sequence[str] = ()
+    unit: str = "mrad"
 
     @property
     def improvement(self) -> float:
@@ -68,14 +70,6 @@ class Report:
     def shortfalls(self) -> list[str]:
         """Which of the targets were missed, in words."""
         missed = []
-        for run in self.runs:
-            rate = min(run.state_rate, run.command_rate)
-            if rate < _ENOUGH * self.rate or run.silence > TOLERABLE_SILENCE:
-                missed.append(
-                    f"{LAWS[run.law]}: {rate:.0f} messages per second of {self.rate:.0f}, "
-                    f"{1e3 * run.silence:.0f} ms without a command: this machine is too slow or "
-                    f"too busy"
-                )
         if self.improvement < TARGET_IMPROVEMENT:
             missed.append(
                 f"full feedforward is {self.improvement:.1f} times better than PD alone, "
@@ -89,6 +83,19 @@ class Report:
         ]
         return missed
 
+    @property
+    def disturbances(self) -> list[str]:
+        """Which runs say as much of a busy machine as of the control, in words."""
+        found = []
+        for run in self.runs:
+            rate = min(run.state_rate, run.command_rate)
+            if rate < _ENOUGH * self.rate or run.silence > TOLERABLE_SILENCE:
+                found.append(
+                    f"{LAWS[run.law]}: {rate:.0f} messages per second of {self.rate:.0f}, up to "
+                    f"{1e3 * run.silence:.0f} ms without a command"
+                )
+        return found
+
     def as_dict(self) -> dict:
         """Plain figures in SI units, for JSON."""
         return {
@@ -99,6 +106,7 @@ class Report:
             "effort_limit": [float(x) if np.isfinite(x) else None for x in self.effort_limit],
             "improvement": self.improvement,
             "shortfalls": self.shortfalls,
+            "disturbances": self.disturbances,
             "conditions": list(self.conditions),
             "runs": {
                 run.law: {
@@ -125,17 +133,18 @@ class Report:
 
     def _error_table(self) -> Table:
         first, last = self.runs[0], self.runs[-1]
-        table = _new_table("Tracking error, RMS / peak [mrad]", "joint")
+        table = _new_table(f"Tracking error, RMS / peak [{self.unit}]", "joint")
         for run in self.runs:
-            table.add_column(LAWS[run.law], justify="right", style=_STYLES[run.law])
-        table.add_column("PD/full", justify="right")
-        table.add_column("torque peak", justify="right")
-        for j, name in enumerate(self.joint_names):
+            label = LAWS[run.law].replace(" feed", "\nfeed")
+            table.add_column(label, justify="right", style=_STYLES[run.law], no_wrap=True)
+        table.add_column("PD/full", justify="right", no_wrap=True)
+        table.add_column("torque\npeak", justify="right", no_wrap=True)
+        for j, name in enumerate(short_names(self.joint_names)):
             table.add_row(
-                short(name),
+                name,
                 *[f"{_milli(run.rms[j])} / {_milli(run.peak[j]):>4}" for run in self.runs],
                 f"{first.rms[j] / last.rms[j]:.0f}×",
-                f"{last.effort_peak[j]:.1f} of {self.effort_limit[j]:3.0f}",
+                f"{last.effort_peak[j]:.1f} of {self.effort_limit[j]:<3.0f}",
             )
         table.add_section()
         sums = [f"{_milli(np.linalg.norm(run.rms))}       " for run in self.runs]
@@ -159,17 +168,28 @@ class Report:
 
     def _verdict(self) -> Text:
         if self.shortfalls:
-            return Text(f"Short of the target: {'; '.join(self.shortfalls)}.", style="bold red")
-        worst = 1e3 * self.runs[-1].rms.max()
-        return Text(
-            f"The model makes the arm {self.improvement:.0f} times more accurate than PD alone "
-            f"with the same gains; its worst joint is within {worst:.2f} mrad RMS.",
-            style="bold green",
-        )
+            text = Text(f"Short of the target: {'; '.join(self.shortfalls)}.\n", style="bold red")
+        else:
+            worst = 1e3 * self.runs[-1].rms.max()
+            text = Text(
+                f"The model makes the arm {self.improvement:.0f} times more accurate than PD alone "
+                f"with the same gains; its worst joint is within {worst:.2f} {self.unit} RMS.\n",
+                style="bold green",
+            )
+        if self.disturbances:
+            busy = f"This machine was too slow or too busy. {'; '.join(self.disturbances)}.\n"
+            text.append(busy, style="yellow")
+        return text
 
 
 def _new_table(title: str, first_column: str) -> Table:
-    table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(
+        title=Text(title, style="bold"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     table.add_column(first_column, no_wrap=True)
     return table
 
@@ -258,9 +278,9 @@ def _bars(axes, report: Report) -> None:
     axes.set_ylim(floor, 3 * max(1e3 * run.rms.max() for run in report.runs))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_xlim(-0.5, n - 0.5)
-    axes.set_xticks(range(n), [short(name) for name in report.joint_names], color=_DESIRED)
+    axes.set_xticks(range(n), short_names(report.joint_names), color=_DESIRED)
     axes.tick_params(axis="x", length=0)
-    axes.set_ylabel("RMS tracking error [mrad]")
+    axes.set_ylabel(f"RMS tracking error [{report.unit}]")
     axes.grid(axis="y", color=_FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.legend(ncols=3, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.96), fontsize=10)
@@ -270,7 +290,7 @@ def _time_rows(figure, grid, report: Report) -> None:
     """Per joint: desired and actual position; error of each law; torque over its limit."""
     from matplotlib.ticker import MaxNLocator
 
-    scales = _position_scale(report), _error_scale(report)
+    scales, names = (_position_scale(report), _error_scale(report)), short_names(report.joint_names)
     columns = [
         [figure.add_subplot(grid[row, j]) for row in range(3)]
         for j in range(len(report.joint_names))
@@ -286,8 +306,8 @@ def _time_rows(figure, grid, report: Report) -> None:
             )
             axes.minorticks_off()
             axes.xaxis.set_major_locator(MaxNLocator(2, integer=True, prune="upper"))
-        column[0].set_title(short(report.joint_names[j]), fontsize=9.5, color=_DESIRED, pad=3)
-    labels = ("position\nfrom start [rad]", "|error| [mrad]", "torque\n[% of limit]")
+        column[0].set_title(names[j], fontsize=9.5, color=_DESIRED, pad=3)
+    labels = ("position\nfrom start [rad]", f"|error| [{report.unit}]", "torque\n[% of limit]")
     for axes, label in zip(columns[0], labels, strict=True):
         axes.set_ylabel(label, fontsize=8.5)
     figure.align_ylabels(columns[0])
@@ -345,8 +365,14 @@ def _milli(value: float) -> str:
     )
 
 
-def short(name: str) -> str:
-    """A joint's name without what does not tell it apart: ``panda_joint1`` becomes ``joint 1``."""
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names without what does not tell them apart: ``panda_joint1`` becomes ``joint 1``."""
+    brief = [_short(name) for name in names]
+    unique = len(set(brief)) == len(brief)
+    return brief if unique else [name.replace("_", " ") for name in names]
+
+
+def _short(name: str) -> str:
     name = name.removesuffix("_joint")
     _, _, number = name.rpartition("joint")
     return f"joint {number.strip('_')}" if number.strip("_").isdigit() else name.replace("_", " ")
