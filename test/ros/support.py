@@ -30,6 +30,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
+from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -40,6 +41,7 @@ from rclpy.qos import QoSProfile
 import featherstone_ros
 
 DEADLINE = 15.0  # [s] for anything awaited: reached only when a test fails
+PATIENCE = 2.0  # [s] before a service is asked again
 # Read by Fast DDS when this process and the nodes first join a domain.
 for name in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
     os.environ.setdefault(name, str(Path(__file__).with_name("fast_discovery.xml")))
@@ -166,6 +168,7 @@ class Ros:
         self.executor.add_node(self.node)
         self._processes: list[NodeProcess] = []
         self._diagnostics: list[DiagnosticArray] | None = None
+        self._clients: dict[str, Client] = {}
 
     def close(self) -> None:
         """Kill what still runs and leave the domain."""
@@ -219,14 +222,28 @@ class Ros:
         self.wait_for(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
         return publisher
 
-    def call(self, kind: type, name: str, request: Any = None) -> Any:
-        """Call a service; return its response."""
-        client = self.node.create_client(kind, name)
+    def call(self, kind: type, name: str, request: Any = None, repeat: bool = True) -> Any:
+        """Call a service; return its response.
+
+        A server may get the request before it has discovered the client and then lose its answer:
+        ``repeat`` asks again, and is only for requests that may be carried out twice.
+        """
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = self.node.create_client(kind, name)
         self.wait_for(client.service_is_ready, f"service {name}")
-        future = client.call_async(kind.Request() if request is None else request)
-        self.wait_for(future.done, f"answer of {name}")
-        self.node.destroy_client(client)
-        return future.result()
+        request = kind.Request() if request is None else request
+        futures = [client.call_async(request)]
+        asked = time.monotonic()
+
+        def answer() -> Any:
+            nonlocal asked
+            if repeat and time.monotonic() - asked > PATIENCE:
+                futures.append(client.call_async(request))
+                asked = time.monotonic()
+            return next((future for future in futures if future.done()), None)
+
+        return self.wait_for(answer, f"answer of {name}").result()
 
     # Lifecycle, parameters and diagnostics of a node.
 
@@ -239,7 +256,7 @@ class Ros:
         by_number = isinstance(transition, int)
         wanted = Transition(id=transition) if by_number else Transition(label=transition)
         request = ChangeState.Request(transition=wanted)
-        return self.call(ChangeState, f"{node}/change_state", request).success
+        return self.call(ChangeState, f"{node}/change_state", request, repeat=False).success
 
     def wait_for_state(self, node: str, state: str) -> None:
         """Wait until a node is in a lifecycle state."""

@@ -211,7 +211,7 @@ def test_pause_step_set_state_and_reset(ros):
     paused = {(seconds(m.header.stamp), *m.position) for m in states[1:]}
     assert len(paused) == 1
     before = states[-1]
-    assert ros.call(Trigger, "/digital_twin/step").success
+    assert ros.call(Trigger, "/digital_twin/step", repeat=False).success
     after = latest(ros, states, lambda m: list(m.position) != list(before.position))
     elapsed = seconds(after.header.stamp) - seconds(before.header.stamp)
     assert elapsed == pytest.approx(0.007, abs=1e-9)
