@@ -78,7 +78,7 @@ core.cython_c_in_temp = True  # generated C stays out of the source folder
 TEST = ["hypothesis", "pytest>=7", "pytest-timeout", "xacro"]
 DEMO = ["matplotlib"]
 # Reference implementations: tests compare with them, benchmarks race them, where they are there.
-PEERS = ["example-robot-data", "mujoco", "pin", "scipy"]
+PEERS = ["example-robot-data", "pin", "scipy"]
 
 
 def ros_wheels(rclpy, messages):
