@@ -13,14 +13,15 @@ from .settings import TwinSettings
 from .twin import Twin
 
 LOCKSTEP_REPEAT = 0.08  # [s] after which a state that nobody answered is published again
+FIRST_REPEAT = 0.5  # [s] the same for the state at time 0
 
 
 class Run:
     """Runs a twin. ``tick``, ``command`` and ``step`` say when its state is to be published.
 
     In lockstep the state is repeated while no command comes: to get the loop going, and so that a
-    lost message or a restarted controller does not end it. A controller that always answers
-    within ``LOCKSTEP_REPEAT`` sees every state once.
+    lost message or a restarted controller does not end it. Whoever takes longer to answer knows a
+    repeated state by its stamp; but not the first one, stamp 0 is none in ROS. So that comes slower.
 
     Attributes:
         twin: The arm.
@@ -45,7 +46,9 @@ class Run:
         overruns = self.pace.overruns if hasattr(self, "pace") else 0
         self.pace = Pace(settings.period, settings.real_time_factor, now)
         self.pace.overruns = overruns
-        self._idle_interval = LOCKSTEP_REPEAT if settings.lockstep else settings.period
+        self._idle_interval = settings.period
+        if settings.lockstep:
+            self._idle_interval = LOCKSTEP_REPEAT if self.twin.time else FIRST_REPEAT
         self._idle_since = -self._idle_interval
 
     @property
@@ -83,7 +86,7 @@ class Run:
         if not self._lockstep or self.paused:
             return False
         self.twin.advance(now)
-        self._idle_since = now
+        self._idle_since, self._idle_interval = now, LOCKSTEP_REPEAT
         return not self.twin.fault
 
     def pause(self, paused: bool, now: float) -> None:
@@ -96,8 +99,7 @@ class Run:
     def reset(self, now: float) -> None:
         """Reset the twin and publish its state soon."""
         self.twin.reset()
-        self.pace.restart(now)
-        self._idle_since = -self._idle_interval
+        self.adopt(self.twin.settings, now)
 
     def step(self, steps: int, now: float) -> None:
         """Advance by integration steps; the state is to be published.

@@ -8,7 +8,7 @@ import featherstone_ros as fr
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.simulation import Noise, Twin, TwinSettings
 from featherstone_ros.simulation.pacing import CATCH_UP, Pace
-from featherstone_ros.simulation.run import LOCKSTEP_REPEAT, Run
+from featherstone_ros.simulation.run import FIRST_REPEAT, LOCKSTEP_REPEAT, Run
 
 
 def make(**settings) -> Run:
@@ -120,6 +120,13 @@ def test_lockstep_repeats_a_state_only_if_no_command_comes():
     counts = [published(run, now=0.03 + 0.02 * k) for k in range(1, 26)]
     assert sum(counts) == 0.5 // LOCKSTEP_REPEAT
     assert not any(counts[: int(LOCKSTEP_REPEAT / 0.02) - 1])
+
+
+def test_lockstep_repeats_the_first_state_slower():
+    run = make(rate=100.0, lockstep=True)
+    times = [now for now in 0.02 * np.arange(1, 101) if published(run, now)]
+    np.testing.assert_allclose(np.diff(times), FIRST_REPEAT, atol=0.021)
+    assert len(times) == 4
 
 
 def test_refused_command_does_not_advance_lockstep():
