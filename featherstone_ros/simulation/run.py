@@ -21,7 +21,7 @@ class Run:
 
     In lockstep the state is repeated while no command comes: to get the loop going, and so that a
     lost message or a restarted controller does not end it. Whoever takes longer to answer knows a
-    repeated state by its stamp; but not the first one, stamp 0 is none in ROS. So that comes slower.
+    repeated state by its stamp; but not the first one (stamp 0 is none in ROS): that comes slower.
 
     Attributes:
         twin: The arm.
