@@ -98,7 +98,7 @@ SETTINGS = (
         0.0,
     ),
     Setting("stops.damping", 0.0, "of the joint stops [N m s/rad or N s/m]", 0.0),
-    Setting("noise.seed", 0, "of the sensor noise", 0),
+    Setting("seed", 0, "of the sensor noise: the same seed, the same noise", 0),
     Setting("noise.position", 0.0, "standard deviation of positions [rad or m]", 0.0),
     Setting("noise.velocity", 0.0, "standard deviation of velocities [rad/s or m/s]", 0.0),
     Setting("noise.effort", 0.0, "standard deviation of efforts [N m or N]", 0.0),
@@ -404,6 +404,6 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
             position=values["noise.position"],
             velocity=values["noise.velocity"],
             effort=values["noise.effort"],
-            seed=values["noise.seed"],
+            seed=values["seed"],
         ),
     )

@@ -10,9 +10,7 @@ from time import monotonic
 import builtin_interfaces.msg
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.duration import Duration
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -71,7 +69,7 @@ class FeedforwardController(ModelNode):
         )
         self._joints = JointMap(model.joint_names)
         self._names = frozenset(model.joint_names)
-        self._stamp = 0.0
+        self._stamp = builtin_interfaces.msg.Time()  # of the last accepted state
         self._refused: Counter[str] = Counter()
         self._refusal, self._refused_at = "", -SHOW_REFUSAL
         self._cycles = Cycles()
@@ -179,8 +177,8 @@ class FeedforwardController(ModelNode):
         except MessageError as error:
             self._refuse_state(message, error)
             return
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-        command = self._controller.accept_state(now, q, qd, effort, stamp)
+        stamp = message.header.stamp
+        command = self._controller.accept_state(now, q, qd, effort, seconds(stamp))
         if self._controller.gate.received == now:
             self._stamp = stamp
         self._publish(command, now)
@@ -210,7 +208,7 @@ class FeedforwardController(ModelNode):
     def _on_trajectory(self, message: JointTrajectory) -> None:
         points = [
             Point(
-                point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
+                seconds(point.time_from_start),
                 point.positions,
                 point.velocities,
                 point.accelerations,
@@ -229,10 +227,11 @@ class FeedforwardController(ModelNode):
 
     def _delay(self, stamp: builtin_interfaces.msg.Time) -> float | None:
         """Return the time from the last joint state to a stamp [s], None for stamp 0."""
-        start = stamp.sec + 1e-9 * stamp.nanosec
+        start = seconds(stamp)
         if start == 0.0:
             return None
-        return start_delay(start, self._stamp, self.get_clock().now().nanoseconds * 1e-9)
+        now = self.get_clock().now().nanoseconds * 1e-9
+        return start_delay(start, seconds(self._stamp), now)
 
     def _on_reference(self, message: JointTrajectoryPoint) -> None:
         point = Point(
@@ -269,9 +268,8 @@ class FeedforwardController(ModelNode):
         desired = self._controller.desired()
         if desired is None:
             return
-        stamp = self.get_clock().now().to_msg()
-        if self._stamp:
-            stamp = (Time() + Duration(nanoseconds=round(self._stamp * 1e9))).to_msg()
+        stamped = seconds(self._stamp) != 0.0
+        stamp = self._stamp if stamped else self.get_clock().now().to_msg()
         message, position, velocity, effort = self._desired_state
         message.header.stamp = stamp
         position[:], velocity[:], effort[:] = desired.position, desired.velocity, desired.effort
@@ -318,6 +316,11 @@ class FeedforwardController(ModelNode):
         if saturated:
             return WARN, "effort limits reached"
         return OK, f"{phase}: {self._controller.following}"
+
+
+def seconds(time: builtin_interfaces.msg.Time | builtin_interfaces.msg.Duration) -> float:
+    """Return a message's time in seconds, whatever its fields hold."""
+    return time.sec + 1e-9 * time.nanosec
 
 
 class Cycles:

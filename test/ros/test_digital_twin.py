@@ -85,7 +85,7 @@ def test_arm_hangs_on_its_brakes_then_falls_as_the_simulator_says(ros):
 
 def test_lockstep_with_the_controller_repeats_bit_for_bit(ros):
     gains = {"gains.shoulder.p": 100.0, "gains.shoulder.d": 10.0, "gains.elbow.p": 30.0}
-    noise = {"noise.position": 1e-3, "noise.velocity": 1e-2, "noise.seed": 4}
+    noise = {"noise.position": 1e-3, "noise.velocity": 1e-2, "seed": 4}
     remap = ("-r", "~/commands:=/feedforward_controller/commands")
     states = ros.collect(JointState, "/joint_states", 1000)
     runs = []

@@ -22,7 +22,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray, Header, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -185,6 +185,14 @@ def test_empty_velocity_is_enough(arm):
 def test_stamp_zero_is_no_stamp(arm):
     for _ in range(3):
         arm.answer(arm.message(header=JointState().header))
+
+
+@pytest.mark.parametrize("time", [(-5, 3), (-(2**31), 0), (2**31 - 1, 2**32 - 1)], ids=str)
+def test_state_with_a_strange_stamp_kills_nothing(arm, time):
+    strange = Time(sec=time[0], nanosec=time[1])
+    desired = arm.ros.collect(JointState, f"{NODE}/desired")
+    arm.answer(arm.message(header=Header(stamp=strange)))
+    arm.ros.wait_for(lambda: desired and desired[-1].header.stamp == strange, "desired state")
 
 
 BAD_STATES = {

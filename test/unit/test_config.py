@@ -178,3 +178,10 @@ def test_parameter_files_have_keys_for_nodes_in_any_namespace(name):
     assert set(content) == {"/**", "/**/digital_twin", "/**/feedforward_controller"}
     twin = read_parameters(CONFIG / f"{name}.yaml")["digital_twin"]
     assert twin["joints"] == list(load(name).model.joint_names)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_robot_can_be_given_on_the_command_line(name):
+    """What ``-p robot_description:="$(cat panda.urdf)"`` gives is read as YAML by ROS."""
+    text = (CONFIG / f"{name}.urdf").read_text()
+    assert fr.Model.from_urdf(yaml.safe_load(text)).n == load(name).model.n
