@@ -4,8 +4,15 @@ cdef object _shape_error(str name, object x, str expected):
     return ValueError(f"{name}: expected shape {expected}, got {np.shape(x)}")
 
 
+cdef object _floats(object x, str name):
+    try:
+        return np.asarray(x, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: expected an array of numbers: {error}") from error
+
+
 cdef cnp.ndarray _converted(object x, Py_ssize_t n, str name):
-    array = np.asarray(x, dtype=np.float64, order="C")
+    array = _floats(x, name)
     if array.ndim not in (1, 2) or array.shape[array.ndim - 1] != n:
         raise _shape_error(name, array, f"({n},) or (B, {n})")
     return np.require(array, requirements="CA")
@@ -87,13 +94,14 @@ cdef class ExternalForces:
             raise TypeError(f"f_ext: expected a mapping from link names to wrenches, got {type(f_ext).__name__}")
         self.model = model
         self.arrays = []
-        self.count = len(f_ext)
+        wrenches = list(f_ext.items())
+        self.count = len(wrenches)
         self.link = <Py_ssize_t*> malloc((self.count + 1) * sizeof(Py_ssize_t))
         self.wrench = <const double**> malloc((self.count + 1) * sizeof(double*))
         self.stride = <Py_ssize_t*> malloc((self.count + 1) * sizeof(Py_ssize_t))
         if self.link == NULL or self.wrench == NULL or self.stride == NULL:
             raise MemoryError
-        for name, wrench in f_ext.items():
+        for name, wrench in wrenches:
             array = as_states(wrench, 6, f"f_ext[{name!r}]")
             if cnp.PyArray_NDIM(array) == 2 and cnp.PyArray_DIM(array, 0) != rows:
                 raise _shape_error(f"f_ext[{name!r}]", array, f"(6,) or ({rows}, 6)")

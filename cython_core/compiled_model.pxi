@@ -105,6 +105,13 @@ cdef class CompiledModel:
         return index
 
 
+cdef CompiledModel compiled_of(model):
+    compiled = getattr(model, "compiled", None)
+    if not isinstance(compiled, CompiledModel):
+        raise TypeError(f"model: expected a Model, got {type(model).__name__}")
+    return compiled
+
+
 cdef int allocate(Workspace* work, const System* system) except -1:
     """One block for all rows, NaN but for what the base's slot and the unset forces hold."""
     cdef Py_ssize_t slots = system.N + 1, H = system.n * system.n if system.coupled else 0, size, k

@@ -14,7 +14,7 @@ from joint cimport jcalc
 from rnea cimport rnea
 from crba cimport crba
 from forward_dynamics cimport forward_dynamics
-from kinematics cimport first_moment, jacobian, kinetic_energy, poses, rotate_to_base
+from kinematics cimport first_moment, jacobian, kinetic_energy, point_velocity, poses, rotate_to_base
 
 from collections.abc import Mapping
 

@@ -3,8 +3,9 @@ cdef class Dynamics:
 
     Make one per thread. q, qd, qdd and tau are (n,) arrays in the order of ``model.joint_names``, [rad] or [m] and their
     rates, [N m] or [N]. Every method also takes (B, n), then returns (B, ...) and releases the GIL; all arrays of a call
-    have the same shape. Inputs are never modified; ``out`` receives the result without an allocation. Friction, damping
-    and armature are not rigid-body dynamics: see ``Simulator``.
+    have the same shape. Inputs are never modified; ``out`` receives the result without an allocation, and may be one of
+    q, qd, qdd, tau itself (then that is overwritten) but not overlap them otherwise. Friction, damping and armature are
+    not rigid-body dynamics: see ``Simulator``.
 
     ``f_ext`` maps link names to wrenches [fx fy fz tx ty tz], (6,) or (B, 6), that act on the link at its origin, in its
     own axes [N, N m].
@@ -16,13 +17,14 @@ cdef class Dynamics:
         model: A ``Model``.
     """
 
-    cdef readonly CompiledModel model
+    cdef readonly object model         # as given
+    cdef CompiledModel compiled
     cdef Workspace work
     cdef bint busy
 
     def __cinit__(self, model):
-        self.model = model if isinstance(model, CompiledModel) else model.compiled
-        allocate(&self.work, &self.model.system)
+        self.model, self.compiled = model, compiled_of(model)
+        allocate(&self.work, &self.compiled.system)
 
     def __dealloc__(self):
         free(self.work.memory)
@@ -39,19 +41,19 @@ cdef class Dynamics:
 
     cdef void rnea_rows(self, Py_ssize_t rows, const double* q, const double* qd, const double* qdd,
                         ExternalForces forces, double* tau) noexcept nogil:
-        cdef Py_ssize_t n = self.model.system.n, row
+        cdef Py_ssize_t n = self.compiled.system.n, row
         for row in range(rows):
-            jcalc(&self.model.system, &self.work, q + row * n)
-            rnea(&self.model.system, &self.work, qd + row * n if qd != NULL else NULL,
+            jcalc(&self.compiled.system, &self.work, q + row * n)
+            rnea(&self.compiled.system, &self.work, qd + row * n if qd != NULL else NULL,
                  qdd + row * n if qdd != NULL else NULL,
                  forces.fill(&self.work, row) if forces is not None else <const double*> NULL, tau + row * n)
 
     cdef Py_ssize_t aba_rows(self, Py_ssize_t rows, const double* q, const double* qd, const double* tau,
                              ExternalForces forces, double* qdd) noexcept nogil:
-        cdef Py_ssize_t n = self.model.system.n, row, failure
+        cdef Py_ssize_t n = self.compiled.system.n, row, failure
         for row in range(rows):
-            jcalc(&self.model.system, &self.work, q + row * n)
-            failure = forward_dynamics(&self.model.system, &self.work, qd + row * n, tau + row * n,
+            jcalc(&self.compiled.system, &self.work, q + row * n)
+            failure = forward_dynamics(&self.compiled.system, &self.work, qd + row * n, tau + row * n,
                                        forces.fill(&self.work, row) if forces is not None else <const double*> NULL,
                                        <const double*> NULL, qdd + row * n)
             if failure:
@@ -59,15 +61,15 @@ cdef class Dynamics:
         return 0
 
     cdef void crba_rows(self, Py_ssize_t rows, const double* q, double* H) noexcept nogil:
-        cdef Py_ssize_t n = self.model.system.n, row
+        cdef Py_ssize_t n = self.compiled.system.n, row
         for row in range(rows):
-            jcalc(&self.model.system, &self.work, q + row * n)
-            crba(&self.model.system, &self.work, H + row * n * n)
+            jcalc(&self.compiled.system, &self.work, q + row * n)
+            crba(&self.compiled.system, &self.work, H + row * n * n)
 
     cdef inline cnp.ndarray inverse_dynamics(self, cnp.ndarray q, const double* qd, const double* qdd, f_ext, out):
         cdef Py_ssize_t rows = rows_of(q)
-        cdef cnp.ndarray tau = result(out, q, 1, self.model.system.n, 0)
-        cdef ExternalForces forces = as_forces(self.model, f_ext, rows)
+        cdef cnp.ndarray tau = result(out, q, 1, self.compiled.system.n, 0)
+        cdef ExternalForces forces = as_forces(self.compiled, f_ext, rows)
         cdef const double* q_ = data(q)
         cdef double* tau_ = data(tau)
         self.enter()
@@ -95,9 +97,9 @@ cdef class Dynamics:
 
         Source: RBDA Table 5.1.
         """
-        cdef cnp.ndarray q_ = as_states(q, self.model.system.n, "q")
-        cdef cnp.ndarray qd_ = like_states(qd, q_, self.model.system.n, "qd")
-        cdef cnp.ndarray qdd_ = like_states(qdd, q_, self.model.system.n, "qdd")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, self.compiled.system.n, "qd")
+        cdef cnp.ndarray qdd_ = like_states(qdd, q_, self.compiled.system.n, "qdd")
         return self.inverse_dynamics(q_, data(qd_), data(qdd_), f_ext, out)
 
     def bias(self, q, qd, f_ext=None, out=None):
@@ -113,8 +115,8 @@ cdef class Dynamics:
 
         Source: RBDA Table 5.1 with qdd = 0.
         """
-        cdef cnp.ndarray q_ = as_states(q, self.model.system.n, "q")
-        cdef cnp.ndarray qd_ = like_states(qd, q_, self.model.system.n, "qd")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, self.compiled.system.n, "qd")
         return self.inverse_dynamics(q_, data(qd_), NULL, f_ext, out)
 
     def gravity(self, q, out=None):
@@ -129,7 +131,7 @@ cdef class Dynamics:
 
         Source: RBDA Table 5.1 with qd = qdd = 0.
         """
-        cdef cnp.ndarray q_ = as_states(q, self.model.system.n, "q")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
         return self.inverse_dynamics(q_, NULL, NULL, None, out)
 
     def aba(self, q, qd, tau, f_ext=None, out=None):
@@ -146,15 +148,15 @@ cdef class Dynamics:
         Raises:
             SingularInertiaError: A joint moves no inertia.
 
-        Source: RBDA Table 7.1; with mimic joints, which close kinematic loops, H qdd = tau - C by Tables 6.2 and 5.1.
+        Source: RBDA Table 7.1; with mimic joints, which couple coordinates, equation 3.20 by Tables 6.2 and 5.1.
         """
-        cdef Py_ssize_t n = self.model.system.n, rows, failure
+        cdef Py_ssize_t n = self.compiled.system.n, rows, failure
         cdef cnp.ndarray q_ = as_states(q, n, "q")
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
         cdef cnp.ndarray qdd = result(out, q_, 1, n, 0)
         rows = rows_of(q_)
-        cdef ExternalForces forces = as_forces(self.model, f_ext, rows)
+        cdef ExternalForces forces = as_forces(self.compiled, f_ext, rows)
         self.enter()
         if rows == 1:
             failure = self.aba_rows(1, data(q_), data(qd_), data(tau_), forces, data(qdd))
@@ -163,7 +165,7 @@ cdef class Dynamics:
             with nogil:
                 failure = self.aba_rows(rows, data(q_), data(qd_), data(tau_), forces, data(qdd))
             self.busy = False
-        raise_if_singular(self.model, failure)
+        raise_if_singular(self.compiled, failure)
         return qdd
 
     def crba(self, q, out=None):
@@ -178,7 +180,7 @@ cdef class Dynamics:
 
         Source: RBDA Table 6.2.
         """
-        cdef Py_ssize_t n = self.model.system.n, rows
+        cdef Py_ssize_t n = self.compiled.system.n, rows
         cdef cnp.ndarray q_ = as_states(q, n, "q")
         cdef cnp.ndarray H = result(out, q_, 2, n, n)
         rows = rows_of(q_)
@@ -196,16 +198,16 @@ cdef class Dynamics:
 
     cdef void link_origin(self, Py_ssize_t link, double* point) noexcept nogil:
         """Origin of a link in the base frame, after poses."""
-        cdef Py_ssize_t slot = self.model.link_slot[link], k
-        rotate_to_base[double](&self.work, slot, self.model.link_pose + 12 * link + 9, point)
+        cdef Py_ssize_t slot = self.compiled.link_slot[link], k
+        rotate_to_base[double](&self.work, slot, self.compiled.link_pose + 12 * link + 9, point)
         for k in range(3):
             point[k] += self.work.r[3 * slot + k]
 
     cdef void link_pose_row(self, Py_ssize_t link, const double* q, double* T) noexcept nogil:
-        cdef const double* pose = self.model.link_pose + 12 * link
+        cdef const double* pose = self.compiled.link_pose + 12 * link
         cdef double[3] x, y
         cdef Py_ssize_t row, column
-        poses(&self.model.system, &self.work, q)
+        poses(&self.compiled.system, &self.work, q)
         self.link_origin(link, x)
         for row in range(3):
             T[4 * row + 3] = x[row]
@@ -214,15 +216,53 @@ cdef class Dynamics:
         for column in range(3):
             for row in range(3):
                 x[row] = pose[3 * row + column]
-            rotate_to_base[double](&self.work, self.model.link_slot[link], x, y)
+            rotate_to_base[double](&self.work, self.compiled.link_slot[link], x, y)
             for row in range(3):
                 T[4 * row + column] = y[row]
 
-    cdef void jacobian_row(self, Py_ssize_t link, const double* q, double* J) noexcept nogil:
+    cdef void pose_rows(self, Py_ssize_t rows, Py_ssize_t link, const double* q, double* T) noexcept nogil:
+        cdef Py_ssize_t row
+        for row in range(rows):
+            self.link_pose_row(link, q + row * self.compiled.system.n, T + 16 * row)
+
+    cdef void jacobian_rows(self, Py_ssize_t rows, Py_ssize_t link, const double* q, double* J) noexcept nogil:
+        cdef Py_ssize_t n = self.compiled.system.n, row
         cdef double[3] point
-        poses(&self.model.system, &self.work, q)
-        self.link_origin(link, point)
-        jacobian[double](&self.model.system, &self.work, self.model.link_slot[link], point, J)
+        for row in range(rows):
+            poses(&self.compiled.system, &self.work, q + row * n)
+            self.link_origin(link, point)
+            jacobian[double](&self.compiled.system, &self.work, self.compiled.link_slot[link], point, J + 6 * n * row)
+
+    cdef void velocity_rows(self, Py_ssize_t rows, Py_ssize_t link, const double* q, const double* qd,
+                            double* v) noexcept nogil:
+        cdef Py_ssize_t n = self.compiled.system.n, row
+        cdef double[3] point
+        for row in range(rows):
+            poses(&self.compiled.system, &self.work, q + row * n)
+            self.link_origin(link, point)
+            point_velocity[double](&self.compiled.system, &self.work, self.compiled.link_slot[link], point, qd + row * n,
+                                   v + 6 * row)
+
+    cdef void centre_rows(self, Py_ssize_t rows, const double* q, double* centre) noexcept nogil:
+        cdef Py_ssize_t row, k
+        cdef double mass
+        for row in range(rows):
+            poses(&self.compiled.system, &self.work, q + row * self.compiled.system.n)
+            mass = first_moment[double](&self.compiled.system, &self.work, centre + 3 * row)
+            for k in range(3):
+                centre[3 * row + k] /= mass
+
+    cdef void energy_rows(self, Py_ssize_t rows, const double* q, const double* qd, double* kinetic,
+                          double* potential) noexcept nogil:
+        cdef Py_ssize_t n = self.compiled.system.n, row, k
+        cdef double[3] moment
+        for row in range(rows):
+            poses(&self.compiled.system, &self.work, q + row * n)
+            kinetic[row] = kinetic_energy(&self.compiled.system, &self.work, qd + row * n)
+            first_moment[double](&self.compiled.system, &self.work, moment)
+            potential[row] = 0.0
+            for k in range(3):
+                potential[row] -= self.compiled.system.gravity[k] * moment[k]
 
     def link_pose(self, q, link):
         """Pose of a link's frame in the base frame.
@@ -234,14 +274,19 @@ cdef class Dynamics:
         Returns:
             (4, 4) homogeneous transform [m].
 
-        Source: RBDA section 4.1, 0Xi along the path to the link.
+        Source: RBDA section 4.2, the transforms along the path to the link.
         """
-        cdef cnp.ndarray q_ = as_states(q, self.model.system.n, "q")
-        cdef Py_ssize_t index = self.model.link(link), row
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
+        cdef Py_ssize_t index = self.compiled.link(link), rows = rows_of(q_)
         cdef cnp.ndarray T = result(None, q_, 2, 4, 4)
         self.enter()
-        for row in range(rows_of(q_)):
-            self.link_pose_row(index, data(q_) + row * self.model.system.n, data(T) + 16 * row)
+        if rows == 1:
+            self.pose_rows(1, index, data(q_), data(T))
+        else:
+            self.busy = True
+            with nogil:
+                self.pose_rows(rows, index, data(q_), data(T))
+            self.busy = False
         return T
 
     def jacobian(self, q, link):
@@ -254,14 +299,20 @@ cdef class Dynamics:
         Returns:
             (6, n).
 
-        Source: RBDA section 4.3 (columns are the supporting joints' S in base axes, seen from the link's origin).
+        The columns are S of the joints that support the link, in base axes, seen from the link's origin.
         """
-        cdef Py_ssize_t n = self.model.system.n, index = self.model.link(link), row
+        cdef Py_ssize_t n = self.compiled.system.n, index = self.compiled.link(link)
         cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef Py_ssize_t rows = rows_of(q_)
         cdef cnp.ndarray J = result(None, q_, 2, 6, n)
         self.enter()
-        for row in range(rows_of(q_)):
-            self.jacobian_row(index, data(q_) + row * n, data(J) + 6 * n * row)
+        if rows == 1:
+            self.jacobian_rows(1, index, data(q_), data(J))
+        else:
+            self.busy = True
+            with nogil:
+                self.jacobian_rows(rows, index, data(q_), data(J))
+            self.busy = False
         return J
 
     def link_velocity(self, q, qd, link):
@@ -274,10 +325,20 @@ cdef class Dynamics:
         Returns:
             (6,) [m/s, rad/s].
         """
-        cdef Py_ssize_t n = self.model.system.n
+        cdef Py_ssize_t n = self.compiled.system.n, index = self.compiled.link(link)
         cdef cnp.ndarray q_ = as_states(q, n, "q")
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
-        return np.matmul(self.jacobian(q_, link), qd_[..., np.newaxis])[..., 0]
+        cdef Py_ssize_t rows = rows_of(q_)
+        cdef cnp.ndarray v = result(None, q_, 1, 6, 0)
+        self.enter()
+        if rows == 1:
+            self.velocity_rows(1, index, data(q_), data(qd_), data(v))
+        else:
+            self.busy = True
+            with nogil:
+                self.velocity_rows(rows, index, data(q_), data(qd_), data(v))
+            self.busy = False
+        return v
 
     def centre_of_mass(self, q):
         """Centre of mass of all links, the base link included, in the base frame.
@@ -288,16 +349,17 @@ cdef class Dynamics:
         Returns:
             (3,) [m]; NaN for a model without mass.
         """
-        cdef Py_ssize_t n = self.model.system.n, row, k
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
+        cdef Py_ssize_t rows = rows_of(q_)
         cdef cnp.ndarray centre = result(None, q_, 1, 3, 0)
-        cdef double mass
         self.enter()
-        for row in range(rows_of(q_)):
-            poses(&self.model.system, &self.work, <const double*> data(q_) + row * n)
-            mass = first_moment[double](&self.model.system, &self.work, data(centre) + 3 * row)
-            for k in range(3):
-                data(centre)[3 * row + k] /= mass
+        if rows == 1:
+            self.centre_rows(1, data(q_), data(centre))
+        else:
+            self.busy = True
+            with nogil:
+                self.centre_rows(rows, data(q_), data(centre))
+            self.busy = False
         return centre
 
     def energy(self, q, qd):
@@ -309,19 +371,18 @@ cdef class Dynamics:
         Returns:
             Two floats, or two (B,) arrays [J]. The potential is zero with the centre of mass at the base's origin.
         """
-        cdef Py_ssize_t n = self.model.system.n, row, k
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
-        cdef cnp.ndarray kinetic = np.empty(rows_of(q_)), potential = np.empty(rows_of(q_))
-        cdef double[3] moment
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, self.compiled.system.n, "qd")
+        cdef Py_ssize_t rows = rows_of(q_)
+        cdef cnp.ndarray kinetic = np.empty(rows), potential = np.empty(rows)
         self.enter()
-        for row in range(rows_of(q_)):
-            poses(&self.model.system, &self.work, <const double*> data(q_) + row * n)
-            data(kinetic)[row] = kinetic_energy(&self.model.system, &self.work, <const double*> data(qd_) + row * n)
-            first_moment[double](&self.model.system, &self.work, moment)
-            data(potential)[row] = 0.0
-            for k in range(3):
-                data(potential)[row] -= self.model.system.gravity[k] * moment[k]
+        if rows == 1:
+            self.energy_rows(1, data(q_), data(qd_), data(kinetic), data(potential))
+        else:
+            self.busy = True
+            with nogil:
+                self.energy_rows(rows, data(q_), data(qd_), data(kinetic), data(potential))
+            self.busy = False
         if cnp.PyArray_NDIM(q_) == 1:
             return float(kinetic[0]), float(potential[0])
         return kinetic, potential

@@ -33,29 +33,47 @@ cdef inline void rotate_to_base(const Workspace* work, Py_ssize_t i, const real*
         out[k] = R[3 * k] * x[0] + R[3 * k + 1] * x[1] + R[3 * k + 2] * x[2]
 
 
+cdef inline void joint_column(const Body* b, const Workspace* work, Py_ssize_t i, const real* point,
+                              real* column) noexcept nogil:
+    """S_i in base axes, seen from a point (base frame), linear part first: its velocity per rate of q[dof]."""
+    cdef const real* R = <real*> work.R + 9 * i
+    cdef const real* r = <real*> work.r + 3 * i
+    cdef real[3] z, d
+    cdef Py_ssize_t k
+    for k in range(3):
+        z[k] = b.multiplier * R[3 * k + 2]
+        d[k] = b.angular * (point[k] - r[k])
+        column[k] = b.linear * z[k]
+        column[3 + k] = b.angular * z[k]
+    add_cross[real](z, d, column)
+
+
 cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
                           real* J) noexcept nogil:
     """J, (6, n), linear rows first: velocity of a point (base frame) of a body per joint rate, base axes; after poses."""
-    cdef const Body* b
-    cdef const real* R
-    cdef const real* r
-    cdef real[3] z, d, v
+    cdef real[6] column
     cdef Py_ssize_t i = body, k, n = system.n
     for k in range(6 * n):
         J[k] = 0.0
     while i > 0:                                                # the joints that support the body
-        b = &system.body[i]
-        R = <real*> work.R + 9 * i
-        r = <real*> work.r + 3 * i
-        for k in range(3):
-            z[k] = R[3 * k + 2]
-            d[k] = b.angular * (point[k] - r[k])
-            v[k] = b.linear * z[k]
-        add_cross[real](z, d, v)
-        for k in range(3):
-            J[k * n + b.dof] += b.multiplier * v[k]
-            J[(3 + k) * n + b.dof] += b.multiplier * b.angular * z[k]
-        i = b.parent
+        joint_column[real](&system.body[i], work, i, point, column)
+        for k in range(6):
+            J[k * n + system.body[i].dof] += column[k]
+        i = system.body[i].parent
+
+
+cdef inline void point_velocity(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
+                                const real* qd, real* v) noexcept nogil:
+    """v = J qd, (6): velocity of a point (base frame) of a body, base axes, linear part first; after poses."""
+    cdef real[6] column
+    cdef Py_ssize_t i = body, k
+    for k in range(6):
+        v[k] = 0.0
+    while i > 0:
+        joint_column[real](&system.body[i], work, i, point, column)
+        for k in range(6):
+            v[k] += column[k] * qd[system.body[i].dof]
+        i = system.body[i].parent
 
 
 cdef inline real first_moment(const System* system, const Workspace* work, real* moment) noexcept nogil:

@@ -32,7 +32,8 @@ cdef class Simulator:
         ValueError: A negative or non-finite parameter, a wrong shape or an unknown integrator, by name.
     """
 
-    cdef readonly CompiledModel model
+    cdef readonly object model         # as given
+    cdef CompiledModel compiled
     cdef readonly double time_step
     cdef readonly str integrator
     cdef Integrator method
@@ -45,8 +46,8 @@ cdef class Simulator:
 
     def __cinit__(self, model, double time_step=0.001, integrator="semi_implicit_euler", damping=None, friction=None,
                   armature=None, stop_stiffness=None, stop_damping=None):
-        self.model = model.compiled
-        n = self.model.system.n
+        self.model, self.compiled = model, compiled_of(model)
+        n = self.compiled.system.n
         if not (time_step > 0 and isfinite(time_step)):
             raise ValueError(f"time_step: expected a positive number of seconds, got {time_step}")
         if integrator not in INTEGRATORS:
@@ -60,7 +61,7 @@ cdef class Simulator:
         self.lower = np.array(model.lower, dtype=float)
         self.upper = np.array(model.upper, dtype=float)
         self.scratch = np.empty(9 * n)
-        allocate(&self.work, &self.model.system)
+        allocate(&self.work, &self.compiled.system)
         self.reset()
 
     def __dealloc__(self):
@@ -93,12 +94,12 @@ cdef class Simulator:
             q: (n,) or (B, n) positions; None is zero.
             qd: Velocities of the same shape; None is zero.
         """
-        self.set_state(np.zeros(self.model.system.n) if q is None else q, qd)
+        self.set_state(np.zeros(self.compiled.system.n) if q is None else q, qd)
         self.count = 0
 
     def set_state(self, q, qd=None):
         """Move the robot without touching the time. Arguments as for ``reset``."""
-        cdef Py_ssize_t n = self.model.system.n
+        cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = as_states(q, n, "q")
         cdef cnp.ndarray qd_ = np.zeros_like(q_) if qd is None else like_states(qd, q_, n, "qd")
         if self.busy:
@@ -116,9 +117,9 @@ cdef class Simulator:
         Raises:
             SingularInertiaError: A joint moves no inertia; the state stays that of the last good step.
         """
-        cdef Py_ssize_t n = self.model.system.n, failure
+        cdef Py_ssize_t n = self.compiled.system.n, failure
         cdef cnp.ndarray tau_ = like_states(tau, self.state_q, n, "tau")
-        cdef ExternalForces forces = as_forces(self.model, f_ext, rows_of(self.state_q))
+        cdef ExternalForces forces = as_forces(self.compiled, f_ext, rows_of(self.state_q))
         cdef Py_ssize_t rows = rows_of(self.state_q)
         cdef double* q = data(self.state_q)
         cdef double* qd = data(self.state_qd)
@@ -131,12 +132,12 @@ cdef class Simulator:
         with nogil:
             failure = self.step_rows(rows, steps, data(tau_), forces, q, qd, qdd)
         self.busy = False
-        raise_if_singular(self.model, failure)
+        raise_if_singular(self.compiled, failure)
         self.count += steps
 
     cdef Py_ssize_t step_rows(self, Py_ssize_t rows, Py_ssize_t steps, const double* tau, ExternalForces forces,
                               double* q, double* qd, double* qdd) noexcept nogil:
-        cdef Py_ssize_t n = self.model.system.n, row, k, failure
+        cdef Py_ssize_t n = self.compiled.system.n, row, k, failure
         cdef const double* f_ext
         for row in range(rows):
             f_ext = forces.fill(&self.work, row) if forces is not None else <const double*> NULL
@@ -152,16 +153,16 @@ cdef class Simulator:
     cdef Py_ssize_t acceleration(self, const double* q, const double* qd, const double* tau, const double* f_ext,
                                  double* qdd) noexcept nogil:
         """qdd of one state, stops that would pull left out."""
-        cdef Py_ssize_t n = self.model.system.n, i, failure
+        cdef Py_ssize_t n = self.compiled.system.n, i, failure
         cdef double* applied = data(self.scratch)
         cdef double* diagonal = applied + n
         cdef double* released = diagonal + n
         for i in range(n):
             released[i] = 0.0
-        jcalc(&self.model.system, &self.work, q)
+        jcalc(&self.compiled.system, &self.work, q)
         while True:
             self.apply_drives(q, qd, tau, released, applied, diagonal)
-            failure = forward_dynamics(&self.model.system, &self.work, qd, <const double*> applied, f_ext,
+            failure = forward_dynamics(&self.compiled.system, &self.work, qd, <const double*> applied, f_ext,
                                        <const double*> diagonal, qdd)
             if failure or not self.release_stops(q, qd, qdd, released):
                 return failure
@@ -171,7 +172,7 @@ cdef class Simulator:
         """What acts on each joint. A torque d (qd + h qdd) resisting at the step's end adds h d to H's diagonal."""
         cdef double h = self.time_step, d, k, depth
         cdef Py_ssize_t i
-        for i in range(self.model.system.n):
+        for i in range(self.compiled.system.n):
             d = data(self.friction)[i] / fmax(fabs(qd[i]), STICKING_SPEED)
             diagonal[i] = data(self.armature)[i] + h * d
             if self.method == IMPLICIT:
@@ -189,7 +190,7 @@ cdef class Simulator:
         cdef double h = self.time_step, depth, speed
         cdef bint any_released = False
         cdef Py_ssize_t i
-        for i in range(self.model.system.n):
+        for i in range(self.compiled.system.n):
             depth = self.depth(i, q[i])
             if depth != 0.0 and not released[i]:
                 speed = qd[i] + h * qdd[i]
@@ -208,7 +209,7 @@ cdef class Simulator:
         cdef Py_ssize_t i, failure = self.acceleration(q, qd, tau, f_ext, qdd)
         if failure:
             return failure
-        for i in range(self.model.system.n):
+        for i in range(self.compiled.system.n):
             qd[i] += self.time_step * qdd[i]
             q[i] += self.time_step * qd[i]
         return 0
@@ -216,7 +217,7 @@ cdef class Simulator:
     cdef Py_ssize_t rk4(self, double* q, double* qd, const double* tau, const double* f_ext,
                         double* qdd) noexcept nogil:
         """Classical Runge-Kutta of order four on (q, qd)."""
-        cdef Py_ssize_t n = self.model.system.n, i, stage, failure
+        cdef Py_ssize_t n = self.compiled.system.n, i, stage, failure
         cdef double* stage_q = data(self.scratch) + 3 * n
         cdef double* stage_qd = stage_q + n
         cdef double* stage_qdd = stage_qd + n
@@ -246,7 +247,7 @@ cdef class Simulator:
 
 
 cdef cnp.ndarray _joint_parameter(str name, value, Py_ssize_t n):
-    array = np.array(value, dtype=float)
+    array = np.array(_floats(value, name))
     if array.shape not in ((), (n,)):
         raise _shape_error(name, array, f"({n},) or a scalar")
     if not (np.isfinite(array).all() and (array >= 0).all()):

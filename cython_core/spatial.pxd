@@ -1,7 +1,7 @@
 # Plane rotations and shifts: the few operations of which every transform iXp here is made.
 #
-# A rotation E = Rz(theta)^T Rx(alpha)^T Rz(gamma)^T is applied factor by factor: gamma is zero for the first child of
-# every body and alpha mostly a right angle, which is why no 3x3 matrix is ever formed.
+# A rotation E = Rz(theta)^T Rx(alpha)^T Rz(gamma)^T is applied factor by factor: gamma is mostly zero (frames.pxi) and
+# alpha a right angle, which is why no 3x3 matrix is ever formed.
 # Arguments are read before any result is written, so results may overwrite arguments.
 
 from system cimport Body, TWIST_NONE, TWIST_PLUS_90, TWIST_MINUS_90

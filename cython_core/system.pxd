@@ -48,7 +48,7 @@ cdef struct Workspace:   # rows of one value each per slot; NaN until first writ
     double* f_ext        # (6) external force on body i, in its frame
     double* inertia      # (21) composite (10 used) or articulated-body inertia
     double* force_set    # (6) U = IA S of Table 7.1
-    double* D            # (1) S^T U
+    double* D            # (1) 1 / D of Table 7.1, D = S^T U
     double* u            # (1) tau - S^T pA
     double* motion       # (6) acceleration in the last pass of Table 7.1
     double* R            # (9) orientation in the base frame, row-major

@@ -135,6 +135,8 @@ def _check_names(
 
 
 def _finite_positions(locked: Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(locked, Mapping):
+        raise ModelError(f"locked is {locked!r}, expected a mapping from joint names to positions")
     for name, position in locked.items():
         if not isinstance(position, Real) or not math.isfinite(position):
             raise ModelError(f"`locked` has {name!r} at {position!r}, expected a finite number")

@@ -127,8 +127,9 @@ class Model:
             ModelError: As in ``from_urdf``; or xacro is needed and missing, or fails.
             OSError: The file cannot be read.
         """
+        text = _read(Path(path))
         try:
-            return cls.from_urdf(_read(Path(path)), joints, locked, gravity)
+            return cls.from_urdf(text, joints, locked, gravity)
         except UnknownNameError:
             raise
         except ModelError as error:
@@ -173,7 +174,8 @@ class Model:
         )
         if load.mass < 0:
             raise ModelError(f"mass of the payload is {load.mass:g}, expected >= 0")
-        if not np.allclose(load.inertia, load.inertia.T, rtol=1e-9, atol=0):
+        rounding = 1e-9 * np.abs(load.inertia).max()
+        if not np.allclose(load.inertia, load.inertia.T, rtol=0, atol=rounding):
             raise ModelError(f"inertia is {load.inertia.tolist()}, expected a symmetric matrix")
         return replace(self, tree=self.tree.with_inertial(self.link_names.index(link), load))
 

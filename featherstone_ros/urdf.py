@@ -235,10 +235,11 @@ def _read_origin(element: Element, where: str) -> tuple[NDArray[np.float64], NDA
 
 def _read_axis(element: Element, owner: str) -> NDArray[np.float64]:
     axis = _vector(_child(element, "axis"), "xyz", f"{owner}: <axis>", (1.0, 0.0, 0.0))
-    length = math.hypot(*axis)
-    if length == 0:
+    greatest = max(map(abs, axis))
+    if greatest == 0:
         raise ModelError(f"{owner}: <axis xyz> is zero, expected a direction for a moving joint")
-    return np.array(axis) / length
+    direction = np.array(axis) / greatest  # first, lest the length under- or overflow
+    return direction / math.hypot(*direction)
 
 
 def _read_range(limit: Element | None, where: str) -> tuple[float, float]:

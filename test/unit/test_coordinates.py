@@ -154,6 +154,11 @@ def test_choose_raises_if_joints_is_a_single_text():
         choose(ARM, joints="grip")
 
 
+def test_choose_raises_if_locked_is_no_mapping():
+    with pytest.raises(ModelError, match=r"locked is \['grip'\], expected a mapping"):
+        choose(ARM, locked=["grip"])
+
+
 @pytest.mark.parametrize("position", [float("nan"), float("inf"), None, "0.1"])
 def test_choose_raises_if_position_is_not_a_finite_number(position):
     with pytest.raises(ModelError, match=r"`locked` has 'grip' at .*expected a finite number"):

@@ -1,5 +1,6 @@
 """What the methods of Dynamics take and give back: arrays, batches, out, errors, threads."""
 
+import copy
 import pickle
 import threading
 import tracemalloc
@@ -9,7 +10,13 @@ import pytest
 from random_trees import random_tree
 from urdf_text import chain, joint, link, robot
 
-from featherstone_ros import Dynamics, FeatherstoneError, Model, SingularInertiaError
+from featherstone_ros import (
+    Dynamics,
+    FeatherstoneError,
+    Model,
+    Simulator,
+    SingularInertiaError,
+)
 
 N = 5
 TIP = "link5"
@@ -282,8 +289,10 @@ def test_batches_of_different_size_raise(tree, method):
 
 @pytest.mark.parametrize("text", ["abc", None, {"a": 1}, [[1, 2], [3]], 1j], ids=repr)
 def test_what_is_no_array_of_numbers_raises(tree, text):
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises(ValueError, match=r"^q: expected "):
         tree.gravity(text)
+    with pytest.raises(ValueError, match=r"^qd: expected "):
+        tree.bias(np.zeros(N), text)
 
 
 @method_with_wrenches
@@ -486,7 +495,53 @@ def test_dynamics_keeps_its_model_alive():
     assert dynamics.gravity([0.1, 0.2]).shape == (2,)
 
 
-def test_dynamics_is_pickled_by_its_model(tree):
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))]
+)
+def test_copies_and_pickles_have_the_same_model_and_their_own_workspace(tree, duplicate):
     q = arrays("gravity", tree)[0]
-    model = pickle.loads(pickle.dumps(MODELS["tree"]))
-    np.testing.assert_array_equal(Dynamics(model).gravity(q), tree.gravity(q))
+    other = duplicate(tree)
+    assert other.model.link_names == MODELS["tree"].link_names
+    np.testing.assert_array_equal(other.gravity(q), tree.gravity(q))
+
+
+@every_method
+def test_batch_runs_without_the_gil(tree, method):
+    """Another thread finds the dynamics at work, which it could not while the GIL is held."""
+    given = arrays(method, tree, 20_000)
+    found_at_work = threading.Event()
+
+    def work():
+        while not found_at_work.is_set():
+            METHODS[method](tree, *given)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        while not found_at_work.is_set():
+            try:
+                tree.gravity(np.zeros(N))
+            except RuntimeError as error:
+                assert "at work in another thread" in str(error)
+                found_at_work.set()
+    finally:
+        found_at_work.set()
+        worker.join()
+
+
+def test_wrenches_are_counted_once_they_are_there(tree):
+    class Miscounted(dict):
+        def __len__(self):
+            return 1
+
+    wrenches = {f"link{k}": np.full(6, float(k)) for k in range(N + 1)}
+    given = arrays("rnea", tree)
+    np.testing.assert_array_equal(
+        tree.rnea(*given, f_ext=Miscounted(wrenches)), tree.rnea(*given, f_ext=wrenches)
+    )
+
+
+def test_what_is_no_model_raises():
+    for make in (Dynamics, Simulator):
+        with pytest.raises(TypeError, match=r"^model: expected a Model, got str$"):
+            make("<robot/>")

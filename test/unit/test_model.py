@@ -141,6 +141,15 @@ def test_payload_survives_a_change_of_gravity(model):
     np.testing.assert_array_equal(carried(loaded.with_gravity((0, 0, 0))), carried(loaded))
 
 
+def test_payload_inertia_may_be_symmetric_but_for_rounding(model):
+    inertia = 1e-3 * np.eye(3)
+    rounded = inertia + 1e-19 * np.arange(9).reshape(3, 3)
+    loaded = model.with_payload("tool", 1, (0, 0, 0), rounded)
+    np.testing.assert_allclose(
+        carried(loaded), carried(model.with_payload("tool", 1, (0, 0, 0), inertia)), atol=1e-15
+    )
+
+
 def test_payload_raises_if_link_is_unknown(model):
     with pytest.raises(UnknownNameError, match="no link 'hook'; valid names: base, finger, lower"):
         model.with_payload("hook", 1, (0, 0, 0))
