@@ -11,6 +11,9 @@ from featherstone_ros.errors import FeatherstoneError
 
 LAWS = {"none": "PD alone", "gravity": "PD + gravity", "full": "full feedforward"}
 
+TOLERABLE_SILENCE = 0.1  # [s] without a command: so long does the controller wait for states
+TOLERABLE_DEPARTURE = 5e-3  # [rad or m] of the controller's wish from the motion
+
 
 class MeasurementError(FeatherstoneError):
     """A recording from which nothing can be concluded."""
@@ -31,6 +34,8 @@ class Recording:
         command_sent: (M,) when the controller's middleware sent each command.
         command_received: (M,) when the recorder's middleware received each command.
         command: (M, n) torque commanded [N m or N].
+        desired_stamp: (K,) stamps of the states for which the controller told what it wants.
+        desired: (K, n) desired positions it told [rad or m].
     """
 
     stamp: NDArray
@@ -40,6 +45,8 @@ class Recording:
     command_sent: NDArray
     command_received: NDArray
     command: NDArray
+    desired_stamp: NDArray
+    desired: NDArray
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Run:
         command_rate: Commands per second.
         latency: (M,) from sending a state to receiving the command computed from it [s].
         silence: Longest time without a command [s].
+        departure: Largest distance between the motion and what the controller wanted [rad or m].
     """
 
     law: str
@@ -67,6 +75,16 @@ class Run:
     command_rate: float
     latency: NDArray
     silence: float
+    departure: float
+
+    @property
+    def spoilt(self) -> str:
+        """Why the run says nothing about control, in words; empty if it does."""
+        if self.departure > TOLERABLE_DEPARTURE:
+            return "the controller gave the motion up"
+        if self.silence > TOLERABLE_SILENCE:
+            return f"no command for {1e3 * self.silence:.0f} ms"
+        return ""
 
     @cached_property
     def rms(self) -> NDArray:
@@ -109,12 +127,27 @@ def measure(law: str, recording: Recording, motion: Motion) -> Run:
         command_rate=np.count_nonzero(sent) / motion.duration,
         latency=_latency(recording)[sent],
         silence=longest_gap(recording.command_received, motion.duration),
+        departure=_departure(recording, motion),
     )
 
 
 def improvement(before: Run, after: Run) -> float:
     """RMS error over all joints of one run divided by that of another."""
     return float(np.linalg.norm(before.rms) / np.linalg.norm(after.rms))
+
+
+def _departure(recording: Recording, motion: Motion) -> float:
+    """Largest difference between the motion and the desired positions of the controller.
+
+    A controller that follows the motion agrees with it to rounding. One that got no states for too
+    long has given the motion up and holds the arm: what is measured then is not its tracking.
+    """
+    time = recording.desired_stamp
+    during = (time >= 0) & (time <= motion.duration)
+    if not during.any():
+        return float("inf")
+    desired, _, _ = motion.at(time[during])
+    return float(np.abs(desired - recording.desired[during]).max())
 
 
 def _latency(recording: Recording) -> NDArray:

@@ -14,15 +14,15 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from featherstone_ros.demo.measure import LAWS, Run, longest_gap, measure
+from featherstone_ros.demo.measure import LAWS, MeasurementError, Run, measure
 from featherstone_ros.demo.motion import Motion, load_share, plan
 from featherstone_ros.demo.processes import NodeProcess, node_environment
-from featherstone_ros.demo.report import TOLERABLE_SILENCE, Report, draw
+from featherstone_ros.demo.report import Report, draw
 from featherstone_ros.demo.robot import NODES, Robot, load, with_heavier_links
 from featherstone_ros.demo.session import LEAD, Session
 from featherstone_ros.demo.skeleton import segments
 
-_ATTEMPTS = 3
+_BRAKES_AFTER = 0.2  # [s] without a command: the arm must not run away if its controller is stuck
 _REMAPPED = {
     "digital_twin": ("-r", "~/commands:=feedforward_controller/commands"),
     "feedforward_controller": (),
@@ -103,28 +103,32 @@ def _drive(
 ) -> Run:
     """Drive the motion by one law; again if the machine was too busy to let the nodes work.
 
-    Of several attempts the one counts whose longest silence was the shortest, whatever its errors.
+    Of several attempts the last one counts, whatever its errors.
+
+    Raises:
+        MeasurementError: Even the last attempt had hardly any messages.
     """
     done = progress.tasks[task].completed
-    least, best = float("inf"), None
-    for again in range(_ATTEMPTS):
-        attempt = f" (attempt {again + 1})" if again else ""
-        progress.update(task, description=LAWS[law] + attempt, completed=done)
+    for last in (False, False, True):
+        progress.update(task, description=LAWS[law], completed=done)
         session.set_controller_parameters({"feedforward_terms": law})
         session.reset_twin()
         recording = session.drive(
             robot.model.joint_names, motion, lambda t: progress.update(task, completed=done + t)
         )
-        silence = longest_gap(recording.command_received, motion.duration)
-        if best is None or silence < least:
-            least, best = silence, recording
-        if silence < TOLERABLE_SILENCE:
+        try:
+            run = measure(law, recording, motion)
+            reason = run.spoilt
+        except MeasurementError as error:
+            if last:
+                raise
+            reason = str(error)
+        if not reason:
             break
-        progress.console.print(
-            f"  {LAWS[law]}{attempt}: no command for {1e3 * silence:.0f} ms, the machine is busy"
-        )
+        again = "" if last else "; once more"
+        progress.console.print(f"  {LAWS[law]}: {reason}, the machine is busy{again}")
     progress.update(task, completed=done + LEAD + motion.duration)
-    return measure(law, best, motion)
+    return run
 
 
 def _conditions(options: Options, robot: Robot, motion: Motion) -> list[str]:
@@ -162,7 +166,7 @@ def _nodes(options: Options, robot: Robot, namespace: str) -> Iterator[list[Node
     own = {
         "digital_twin": {
             "rate": options.rate,
-            "command_timeout": TOLERABLE_SILENCE,
+            "command_timeout": _BRAKES_AFTER,
             "robot_description": text,
         },
         "feedforward_controller": {"mode": "feedforward", "robot_description": robot.text},

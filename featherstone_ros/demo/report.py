@@ -17,7 +17,6 @@ from featherstone_ros.demo.motion import Motion
 from featherstone_ros.demo.skeleton import seen_from
 
 TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]
-TOLERABLE_SILENCE = 0.05  # [s] without a command; then the twin's brakes end the run
 _ENOUGH = 0.9  # share of the rate below which a run says more of the machine than of the control
 
 _COLOURS = {"none": "#c8553d", "gravity": "#e0a030", "full": "#1b6ca8"}
@@ -84,16 +83,20 @@ class Report:
         return missed
 
     @property
+    def is_fair(self) -> bool:
+        """Whether all runs are the controller's work, so that they can be compared."""
+        return not any(run.spoilt for run in self.runs)
+
+    @property
     def disturbances(self) -> list[str]:
         """Which runs say as much of a busy machine as of the control, in words."""
         found = []
         for run in self.runs:
-            rate = min(run.state_rate, run.command_rate)
-            if rate < _ENOUGH * self.rate or run.silence > TOLERABLE_SILENCE:
-                found.append(
-                    f"{LAWS[run.law]}: {rate:.0f} messages per second of {self.rate:.0f}, up to "
-                    f"{1e3 * run.silence:.0f} ms without a command"
-                )
+            label, rate = LAWS[run.law], min(run.state_rate, run.command_rate)
+            if run.spoilt:
+                found.append(f"{label}: {run.spoilt}")
+            elif rate < _ENOUGH * self.rate:
+                found.append(f"{label}: {rate:.0f} messages per second of {self.rate:.0f}")
         return found
 
     def as_dict(self) -> dict:
@@ -116,6 +119,7 @@ class Report:
                     "state_rate": run.state_rate,
                     "command_rate": run.command_rate,
                     "silence": run.silence,
+                    "departure": run.departure,
                     "latency_median": float(np.nanmedian(run.latency)),
                     "latency_p99": float(np.nanpercentile(run.latency, 99)),
                 }
@@ -167,10 +171,12 @@ class Report:
         return table
 
     def _verdict(self) -> Text:
-        if self.shortfalls:
+        worst = 1e3 * self.runs[-1].rms.max()
+        if not self.is_fair:
+            text = Text("These runs cannot be compared.\n", style="bold red")
+        elif self.shortfalls:
             text = Text(f"Short of the target: {'; '.join(self.shortfalls)}.\n", style="bold red")
         else:
-            worst = 1e3 * self.runs[-1].rms.max()
             text = Text(
                 f"The model makes the arm {self.improvement:.0f} times more accurate than PD alone "
                 f"with the same gains; its worst joint is within {worst:.2f} {self.unit} RMS.\n",
@@ -225,8 +231,10 @@ def draw(report: Report, path: Path) -> None:
 
 def _title(figure, report: Report) -> None:
     last, speed = report.runs[-1], 100 * report.velocity_share.min()
+    claim = f"{report.improvement:.0f} times more accurate with its model"
+    title = claim if report.is_fair else "a disturbed run, not to be compared"
     figure.text(
-        0.02, 0.958, f"{report.robot}: {report.improvement:.0f} times more accurate with its model",
+        0.02, 0.958, f"{report.robot}: {title}",
         fontsize=18, fontweight="bold", color=_DESIRED, va="center",
     )  # fmt: skip
     figure.text(

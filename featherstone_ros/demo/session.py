@@ -72,6 +72,7 @@ class Session:
             for kind, topic in (
                 (JointState, "joint_states"),
                 (Float64MultiArray, "feedforward_controller/commands"),
+                (JointState, "feedforward_controller/desired"),
             )
         ]
         self._trajectory = self.node.create_publisher(
@@ -106,7 +107,7 @@ class Session:
         Raises:
             DemoError: Something is missing after half a minute; says what.
         """
-        seen = [False, False]
+        seen = [False] * len(self._subscriptions)
         deadline = time.monotonic() + _START_DEADLINE
         while not (
             all(seen)
@@ -172,7 +173,7 @@ class Session:
         begin = self.node.get_clock().now()
         start = begin + Duration(seconds=LEAD)
         self._trajectory.publish(_message(names, motion, start))
-        messages: list[list[Message]] = [[], []]
+        messages: list[list[Message]] = [[] for _ in self._subscriptions]
         end = start + Duration(seconds=motion.duration + 0.1)
         while (now := self.node.get_clock().now()) < end:
             self._look(messages)
@@ -230,20 +231,32 @@ def _message(names: list[str], motion: Motion, start: Time) -> JointTrajectory:
 
 def _decode(messages: list[list[Message]], names: list[str], start: int) -> Recording:
     """Turn bytes into arrays, with times since ``start`` [ns]."""
-    states = [deserialize_message(data, JointState) for data, _, _ in messages[0]]
+    states, desired = (_States(messages[i], names, start) for i in (0, 2))
     commands = [deserialize_message(data, Float64MultiArray).data for data, _, _ in messages[1]]
-    n = len(names)
-    orders = [[state.name.index(name) for name in names] for state in states]
-    stamps = [Time.from_msg(state.header.stamp).nanoseconds for state in states]
     return Recording(
-        stamp=_seconds(stamps, start),
-        position=_rows([np.take(s.position, o) for s, o in zip(states, orders, strict=True)], n),
-        effort=_rows([np.take(s.effort, o) for s, o in zip(states, orders, strict=True)], n),
+        stamp=states.stamp,
+        position=states.position,
+        effort=states.effort,
         state_sent=_seconds([sent for _, sent, _ in messages[0]], start),
         command_sent=_seconds([sent for _, sent, _ in messages[1]], start),
         command_received=_seconds([received for _, _, received in messages[1]], start),
-        command=_rows(commands, n),
+        command=_rows(commands, len(names)),
+        desired_stamp=desired.stamp,
+        desired=desired.position,
     )
+
+
+class _States:
+    """Stamps, positions and efforts of joint states, joints in a given order."""
+
+    def __init__(self, messages: list[Message], names: list[str], start: int) -> None:
+        states = [deserialize_message(data, JointState) for data, _, _ in messages]
+        orders = [[state.name.index(name) for name in names] for state in states]
+        stamps = [Time.from_msg(state.header.stamp).nanoseconds for state in states]
+        pairs = list(zip(states, orders, strict=True))
+        self.stamp = _seconds(stamps, start)
+        self.position = _rows([np.take(s.position, order) for s, order in pairs], len(names))
+        self.effort = _rows([np.take(s.effort, order) for s, order in pairs], len(names))
 
 
 def _seconds(nanoseconds: list[int], start: int) -> np.ndarray:

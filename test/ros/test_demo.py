@@ -85,6 +85,7 @@ def test_short_demo_ends_well_and_reports_what_it_measured(tmp_path):
         assert all(peak <= limit for peak, limit in peaks)
     none, full = report["runs"]["none"], report["runs"]["full"]
     assert max(none["rms"]) < 0.2  # PD alone follows too, only badly
+    assert none["departure"] < 1e-3 and full["departure"] < 1e-3
     # Far below what a machine with nothing else to do reaches: other tests may run beside this.
     assert report["improvement"] > 4
     assert max(full["rms"]) < 0.02

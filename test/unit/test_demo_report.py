@@ -40,6 +40,8 @@ def recording(motion):
         command_sent=stamp + LATENCY / 2,
         command_received=stamp + LATENCY,
         command=velocity,
+        desired_stamp=stamp[::20],
+        desired=position[::20],
     )
 
 
@@ -108,9 +110,36 @@ def test_measure_raises_if_messages_stop(motion, recording, what):
 
 def test_measure_raises_if_nothing_was_received(motion):
     nothing = np.empty(0)
-    empty = Recording(*[nothing] * 7)
+    empty = Recording(*[nothing] * 9)
     with pytest.raises(MeasurementError, match="0 received"):
         measure("full", empty, motion)
+
+
+def test_a_run_is_spoilt_if_commands_are_missing(motion, recording):
+    heard = (recording.command_sent < 1.0) | (recording.command_sent > 1.2)
+    keys = ("command_sent", "command_received", "command")
+    run = measure(
+        "full", replace(recording, **{k: getattr(recording, k)[heard] for k in keys}), motion
+    )
+    assert run.spoilt.startswith("no command for 20")
+
+
+def test_a_run_is_spoilt_if_the_controller_gave_the_motion_up(motion, recording):
+    assert measure("full", recording, motion).spoilt == ""
+    held = recording.desired.copy()
+    held[len(held) // 2 :] = held[len(held) // 2]
+    run = measure("full", replace(recording, desired=held), motion)
+    assert run.spoilt == "the controller gave the motion up"
+
+
+def test_spoilt_runs_are_not_compared(report):
+    spoilt = [replace(report.runs[0], departure=0.5), *report.runs[1:]]
+    disturbed = replace(report, runs=spoilt)
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(disturbed.table())
+    text = console.export_text()
+    assert "cannot be compared" in text and "PD alone: the controller gave the" in text
+    assert "more accurate" not in text
 
 
 def test_improvement_is_the_ratio_of_the_errors(report):
@@ -131,7 +160,7 @@ def test_a_machine_too_slow_is_told_apart_from_poor_control(report):
     slow = replace(report, rate=2000.0)
     assert slow.shortfalls == []
     assert len(slow.disturbances) == 3
-    assert slow.disturbances[0].startswith("PD alone: 1000 messages per second of 2000, up to 1 ms")
+    assert slow.disturbances[0].startswith("PD alone: 1000 messages per second of 2000")
 
 
 def test_json_holds_the_figures(report, tmp_path):
