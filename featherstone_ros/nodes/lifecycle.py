@@ -79,6 +79,7 @@ class ModelNode(LifecycleNode):
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._model: Model | None = None
         self._model_text = ""
+        self._parsed: tuple[str, Model] | None = None
         self._joint_setting_names: list[str] = []
         self._problem = ""
         self._configured = False
@@ -214,15 +215,22 @@ class ModelNode(LifecycleNode):
             raise FeatherstoneError("there is no robot description yet")
         if self._model is not None and self._model_text == self._description:
             return
-        joints = self.parameters["joints"] or None
-        model = Model.from_urdf(self._description, joints=joints)
+        model = self._parse(self._description)
+        self._model = None
         self.parameters.undeclare(self._joint_setting_names)
         self._joint_setting_names = []
         for setting in self.joint_settings(model):
-            self.parameters.declare([setting])
             self._joint_setting_names.append(setting.name)
+            self.parameters.declare([setting])
         self._model, self._model_text = model, self._description
         self._warn_of_unknown_parameters()
+
+    def _parse(self, description: str) -> Model:
+        """Return the model of a description; the last one is kept, it may be asked for again."""
+        if self._parsed is None or self._parsed[0] != description:
+            model = Model.from_urdf(description, joints=self.parameters["joints"] or None)
+            self._parsed = description, model
+        return self._parsed[1]
 
     def _warn_of_unknown_parameters(self) -> None:
         unknown = self.parameters.unknown_overrides()
@@ -327,6 +335,11 @@ class ModelNode(LifecycleNode):
             raise ValueError("robot_description cannot change while the node is configured")
         if changed and not description:
             raise ValueError("robot_description cannot become empty")
+        if changed:
+            try:
+                self._parse(description)
+            except FeatherstoneError as error:
+                raise ValueError(f"robot_description: {one_line(error)}") from error
         commit = self.plan(values) if self._configured else do_nothing
 
         def commit_all() -> None:

@@ -23,7 +23,6 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.exceptions import (
     InvalidParameterTypeException,
     InvalidParameterValueException,
-    ParameterNotDeclaredException,
 )
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -207,10 +206,12 @@ class Parameters(Mapping[str, Value]):
         self._settings[setting.name] = setting
 
     def undeclare(self, names: Iterable[str]) -> None:
-        """Forget parameters."""
+        """Forget parameters, those too whose declaration failed half-way."""
         for name in names:
-            self._node.undeclare_parameter(name)
-            del self._settings[name], self._values[name]
+            if self._node.has_parameter(name):
+                self._node.undeclare_parameter(name)
+            self._settings.pop(name, None)
+            self._values.pop(name, None)
 
     def unknown_overrides(self) -> list[str]:
         """Return names given at start-up that no parameter has: misspelt, most likely."""
@@ -251,11 +252,14 @@ class Parameters(Mapping[str, Value]):
     def _set_together(
         self, request: SetParameters.Request, response: SetParameters.Response
     ) -> SetParameters.Response:
-        try:
+        names = [message.name for message in request.parameters]
+        unknown = [name for name in names if not self._node.has_parameter(name)]
+        if unknown:  # rclpy's own exception does not name them
+            reason = f"no such parameter: {', '.join(unknown)}"
+            result = SetParametersResult(successful=False, reason=reason)
+        else:
             result = self._node.set_parameters_atomically(
                 [Parameter.from_parameter_msg(message) for message in request.parameters]
             )
-        except ParameterNotDeclaredException as error:
-            result = SetParametersResult(successful=False, reason=str(error))
         response.results = [result] * len(request.parameters)
         return response

@@ -119,6 +119,27 @@ def test_unusable_description_is_reported_and_a_good_one_then_used(ros):
     ros.wait_for_state("/digital_twin", "active")
 
 
+def test_a_parameter_that_one_description_refuses_does_not_stop_another(ros):
+    process = start(ros, **{"armature.rail": "heavy"})
+    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    for count in (1, 2):
+        descriptions.publish(String(data=SLIDER + " " * count))
+        ros.wait_for(lambda n=count: process.output.count("expected type double") == n, "refusal")
+    descriptions.publish(String(data=slider("lift")))
+    ros.wait_for_state("/digital_twin", "active")
+    assert "Traceback" not in process.output
+
+
+def test_description_set_as_a_parameter_is_refused_or_used(ros):
+    start(ros).wait_for_output(WAITING)
+    result = ros.set_parameters("/digital_twin", {"robot_description": "<robot", "rate": 50.0})[0]
+    assert "not well-formed" in result.reason
+    assert ros.get_parameter("/digital_twin", "robot_description") == ""
+    assert ros.get_parameter("/digital_twin", "rate") == 1000.0
+    assert ros.set_parameters("/digital_twin", {"robot_description": SLIDER})[0].successful
+    ros.wait_for_state("/digital_twin", "active")
+
+
 # Lifecycle.
 
 
@@ -213,3 +234,12 @@ def test_read_only_parameters_are_refused_with_a_reason(ros):
     result = ros.set_parameters("/digital_twin", {"robot_description": slider("other")})[0]
     assert not result.successful
     assert "while the node is configured" in result.reason
+
+
+def test_unknown_parameter_is_refused_by_name(ros):
+    start(ros, robot_description=SLIDER)
+    ros.wait_for_state("/digital_twin", "active")
+    results = ros.set_parameters("/digital_twin", {"rate": 50.0, "armature.rial": 1.0})
+    assert [result.successful for result in results] == [False, False]
+    assert "armature.rial" in results[0].reason
+    assert ros.get_parameter("/digital_twin", "rate") == 1000.0
