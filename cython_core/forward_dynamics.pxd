@@ -1,6 +1,5 @@
 # qdd = FD(q, qd, tau): the bias by Table 5.1, then the articulated bodies of Table 7.1, or, where mimic joints couple
-# coordinates and no recursion along the tree does, the joint-space inertia: G^T H G qdd = G^T (tau - C), RBDA equation
-# 3.20 (its g, the acceleration of the joints at qdd = 0, is zero, G being constant).
+# coordinates, the joint-space inertia: G^T H G qdd = tau - G^T C, RBDA equation 3.20 with a constant G (its g is zero).
 
 from system cimport System, Workspace
 from spatial cimport real

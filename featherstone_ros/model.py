@@ -93,7 +93,7 @@ class Model:
             ModelError: The URDF, or a choice of joints, cannot be used.
         """
         robot = urdf.parse(text)
-        chosen, tree = _what_moves(robot, joints, locked)
+        chosen, tree, idle = _what_moves(robot, joints, locked)
         model = cls(
             name=robot.name,
             base_link=robot.base_link,
@@ -103,7 +103,7 @@ class Model:
             tree=tree,
             **_joint_figures(robot, chosen),
         )
-        if odd := oddities(robot):
+        if odd := oddities(robot, idle):
             logger.warning("robot %r is read as it is written, but %s", robot.name, odd)
         return model
 
@@ -216,26 +216,25 @@ def _read(path: Path) -> str | bytes:
 
 def _what_moves(
     robot: Robot, joints: Iterable[str] | None, locked: Mapping[str, float] | None
-) -> tuple[Coordinates, BodyTree]:
+) -> tuple[Coordinates, BodyTree, list[str]]:
     """Choose the degrees of freedom and make their tree; none may be without inertia to move.
 
-    Vendors ship humanoids with a finger or two that weigh nothing; such a joint is locked, with a
-    warning. In an arm, or where it is asked for by name, it makes forward dynamics singular.
+    Vendors ship humanoids with a finger or two that weigh nothing; such joints are locked, and
+    returned for a warning. In an arm, or where they are asked for by name, they make forward
+    dynamics singular.
     """
     chosen = coordinates.choose(robot, joints, locked)
     tree = body_tree.grow(robot, chosen)
     idle = body_tree.joints_without_inertia(tree)
     if not idle:
-        return chosen, tree
+        return chosen, tree, idle
     if joints is not None or len(idle) > NEGLIGIBLE * sum(j.moves for j in robot.joints):
         raise ModelError(
             f"joint {idle[0]!r} moves no mass and no inertia, expected some in the links beyond it "
             "(or the joint locked)"
         )
-    names = urdf.name_list(idle)
-    logger.warning("robot %r: %s move no mass and no inertia; locked at 0", robot.name, names)
     chosen = coordinates.choose(robot, None, {**(locked or {}), **dict.fromkeys(idle, 0.0)})
-    return chosen, body_tree.grow(robot, chosen)
+    return chosen, body_tree.grow(robot, chosen), idle
 
 
 def _joint_figures(robot: Robot, chosen: Coordinates) -> dict[str, Any]:
