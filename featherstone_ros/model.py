@@ -211,7 +211,8 @@ def read_description(path: str | PathLike[str]) -> str:
 
 
 def _read(path: Path) -> str | bytes:
-    return _expand_xacro(path) if path.suffix == ".xacro" else path.read_bytes()
+    content = path.read_bytes()  # of xacro too, whose own error would not be an OSError
+    return _expand_xacro(path) if path.suffix == ".xacro" else content
 
 
 def _what_moves(

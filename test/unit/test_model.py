@@ -207,9 +207,10 @@ def test_from_file_reads_urdf(tmp_path):
         assert model.gravity[2] == -1
 
 
-def test_from_file_raises_if_there_is_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nothing\.urdf"):
-        Model.from_file(tmp_path / "nothing.urdf")
+@pytest.mark.parametrize("name", ["nothing.urdf", "nothing.xacro"])
+def test_from_file_raises_if_there_is_no_file(tmp_path, name):
+    with pytest.raises(FileNotFoundError, match=name):
+        Model.from_file(tmp_path / name)
 
 
 def test_from_file_names_the_file_it_cannot_use(tmp_path):
