@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -260,7 +261,7 @@ class ModelNode(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Call ``activate``."""
-        return self._attempt("activate", self.activate)
+        return self._attempt("activate", self._activate)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Call ``deactivate``."""
@@ -288,6 +289,12 @@ class ModelNode(LifecycleNode):
         self._load_model()
         self.configure()
         self._configured = True
+
+    def _activate(self) -> None:
+        # What start-up made stays: looking through it again would stop the node for 10 to 30 ms.
+        gc.collect()
+        gc.freeze()
+        self.activate()
 
     def _cleanup(self) -> None:
         self._configured = False
