@@ -118,7 +118,9 @@ class Trajectory:
         if not allow_moving_end:
             check_rest(velocity[-1], space.names)
         self._knots = Knot(position, velocity, acceleration, effort)
-        self._position_pieces, self._effort_pieces = self._pieces()
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._position_pieces, self._effort_pieces = self._pieces()
+        check_pieces(self._position_pieces, self._effort_pieces, self.times)
 
     @property
     def duration(self) -> float:
@@ -312,6 +314,21 @@ def gather(
         i, j = np.argwhere(~finite)[0]
         raise TrajectoryError(f"point {i}: {field} of joint {space.names[j]!r} is {values[i, j]}")
     return values, present
+
+
+def check_pieces(position: Floats, effort: Floats, times: list[float]) -> None:
+    """Check that the interpolation between all points can be computed.
+
+    Raises:
+        TrajectoryError: It overflows.
+    """
+    good = np.isfinite(position).all(axis=(1, 2)) & np.isfinite(effort).all(axis=(1, 2))
+    if not good.all():
+        i = int(np.argmin(good))
+        raise TrajectoryError(
+            f"no finite interpolation from point {i} at {times[i]:g} s to the next: "
+            "its values are too large, or the time is too short"
+        )
 
 
 def check_limits(position: Floats, space: JointSpace) -> None:

@@ -171,6 +171,13 @@ BAD_POINTS = {
     "time not a number": ([point(np.nan)], "time_from_start is nan"),
     "beyond limits": ([point(positions=[0.0, 0.0, 3.5])], r"joint 'wrist' at 3.5 .* \[-3, 3\]"),
     "moving end": ([point(velocities=[0.0, 0.1, 0.0])], "velocity of joint 'elbow' is 0.1"),
+    "overflow": (
+        [
+            point(velocities=[0.0] * 3, accelerations=[1e300] * 3),
+            point(1.0 + 1e-9, velocities=[0.0] * 3, accelerations=[0.0] * 3),
+        ],
+        "no finite interpolation from point 0 at 1 s",
+    ),
 }
 
 
