@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from featherstone_ros.demo.measure import LAWS, MeasurementError, Run, measure
@@ -65,9 +66,8 @@ def play(options: Options) -> Report:
     namespace = f"featherstone_demo_{os.getpid()}"
     conditions = _conditions(options, robot, motion)
     console.print(f"[bold]{robot.name}[/bold]: {robot.model.n} joints")
-    for line in conditions:
-        console.print(f"  {line}")
-    console.print(f"  namespace /{namespace}, ROS_DOMAIN_ID={options.domain}")
+    for line in (*conditions, f"ROS_DOMAIN_ID={options.domain}, namespace /{namespace}"):
+        console.print(Padding(line, (0, 0, 0, 2)))
     options.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with _nodes(options, robot, namespace) as nodes, _progress(console) as progress:
@@ -88,6 +88,7 @@ def play(options: Options) -> Report:
         runs=runs,
         rate=options.rate,
         conditions=conditions,
+        model_error=options.model_error,
         unit="mrad or mm" if "prismatic" in robot.model.joint_types else "mrad",
     )
     report.write_json(options.output / "report.json")
@@ -126,7 +127,7 @@ def _drive(
         if not reason:
             break
         again = "" if last else "; once more"
-        progress.console.print(f"  {LAWS[law]}: {reason}, the machine is busy{again}")
+        progress.console.print(f"  {LAWS[law]}: {reason}{again}")
     progress.update(task, completed=done + LEAD + motion.duration)
     return run
 
@@ -140,15 +141,15 @@ def _conditions(options: Options, robot: Robot, motion: Motion) -> list[str]:
     share = (np.abs(velocity).max(axis=0) / robot.model.velocity_limit).min()
     load = load_share(motion, robot.model, robot.inverse_dynamics)
     knowledge = (
-        "the controller knows its masses, friction and rotor inertia exactly"
+        "all of which the controller knows exactly"
         if options.model_error == 0
-        else f"its links {100 * options.model_error:+g} % heavier than the controller believes"
+        else f"its links {100 * options.model_error:g} % heavier than the controller believes"
     )
     return [
-        f"motion: {motion.duration:g} s, all joints, {100 * share:.0f} % of every speed limit, "
-        f"up to {100 * load:.0f} % of an effort limit",
-        f"gains: P {_list(p)}, D {_list(d)}",
-        f"twin: rigid, with Coulomb friction {_list(coulomb)} and rotor inertia; {knowledge}",
+        f"motion: {motion.duration:g} s, all joints, up to {100 * share:.0f} % of every speed "
+        f"limit, {100 * load:.0f} % of an effort limit",
+        f"gains: P {_list(p)}, D {_list(d)}, the same in all three runs",
+        f"twin: rigid links, Coulomb friction {_list(coulomb)} N·m, rotor inertia; {knowledge}",
     ]
 
 
@@ -159,9 +160,6 @@ def _list(values: np.ndarray) -> str:
 @contextmanager
 def _nodes(options: Options, robot: Robot, namespace: str) -> Iterator[list[NodeProcess]]:
     """Start both nodes; stop them afterwards and keep their output."""
-    environment = node_environment(
-        options.domain, options.discovery_range, options.output.resolve()
-    )
     text = with_heavier_links(robot.text, options.model_error)
     own = {
         "digital_twin": {
@@ -173,6 +171,7 @@ def _nodes(options: Options, robot: Robot, namespace: str) -> Iterator[list[Node
     }
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="featherstone_demo_")))
+        environment = node_environment(options.domain, options.discovery_range, folder)
         processes = []
         for node in NODES:
             file = folder / f"{node}.yaml"
