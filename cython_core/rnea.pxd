@@ -33,15 +33,21 @@ cdef inline void acceleration_matrix(const real* w, const real* w_dot, real* U) 
     U[8] = -xx - yy
 
 
-cdef inline void net_force(double mass, const double* h, const double* S, const real* U, const real* a,
+cdef inline void net_force(double mass, const double* h, const double* Sigma, const real* U, const real* a,
                            real* f) noexcept nogil:
-    """The moment (note 5) and force (note 4) that give a body the motion U, a; S is its Sigma."""
-    f[0] = (U[6] * S[1] + U[7] * S[3] + U[8] * S[4]) - (U[3] * S[2] + U[4] * S[4] + U[5] * S[5]) + h[1] * a[2] - h[2] * a[1]
-    f[1] = (U[0] * S[2] + U[1] * S[4] + U[2] * S[5]) - (U[6] * S[0] + U[7] * S[1] + U[8] * S[2]) + h[2] * a[0] - h[0] * a[2]
-    f[2] = (U[3] * S[0] + U[4] * S[1] + U[5] * S[2]) - (U[0] * S[1] + U[1] * S[3] + U[2] * S[4]) + h[0] * a[1] - h[1] * a[0]
-    f[3] = mass * a[0] + U[0] * h[0] + U[1] * h[1] + U[2] * h[2]
-    f[4] = mass * a[1] + U[3] * h[0] + U[4] * h[1] + U[5] * h[2]
-    f[5] = mass * a[2] + U[6] * h[0] + U[7] * h[1] + U[8] * h[2]
+    """The moment (note 5) and force (note 4) that give a body the motion U, a."""
+    cdef const real* x = U                                      # the rows of U
+    cdef const real* y = U + 3
+    cdef const real* z = U + 6
+    f[0] = (z[0] * Sigma[1] + z[1] * Sigma[3] + z[2] * Sigma[4]) - (y[0] * Sigma[2] + y[1] * Sigma[4] + y[2] * Sigma[5])
+    f[1] = (x[0] * Sigma[2] + x[1] * Sigma[4] + x[2] * Sigma[5]) - (z[0] * Sigma[0] + z[1] * Sigma[1] + z[2] * Sigma[2])
+    f[2] = (y[0] * Sigma[0] + y[1] * Sigma[1] + y[2] * Sigma[2]) - (x[0] * Sigma[1] + x[1] * Sigma[3] + x[2] * Sigma[4])
+    f[0] += h[1] * a[2] - h[2] * a[1]
+    f[1] += h[2] * a[0] - h[0] * a[2]
+    f[2] += h[0] * a[1] - h[1] * a[0]
+    f[3] = mass * a[0] + x[0] * h[0] + x[1] * h[1] + x[2] * h[2]
+    f[4] = mass * a[1] + y[0] * h[0] + y[1] * h[1] + y[2] * h[2]
+    f[5] = mass * a[2] + z[0] * h[0] + z[1] * h[1] + z[2] * h[2]
 
 
 cdef inline void rnea(const System* system, Workspace* work, const real* qd, const real* qdd,
