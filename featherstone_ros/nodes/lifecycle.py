@@ -15,7 +15,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Report
 from featherstone_ros.nodes.execution import StartError, one_line
@@ -230,6 +230,11 @@ class ModelNode(LifecycleNode):
         """Return the model of a description; the last one is kept, it may be asked for again."""
         if self._parsed is None or self._parsed[0] != description:
             model = Model.from_urdf(description, joints=self.parameters["joints"] or None)
+            if not model.n:
+                raise ModelError(
+                    f"robot {model.name!r} has {len(model.link_names)} links and no joint that "
+                    "moves, expected at least one"
+                )
             self._parsed = description, model
         return self._parsed[1]
 

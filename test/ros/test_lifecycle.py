@@ -109,10 +109,11 @@ def test_other_description_is_refused_while_active_and_used_after_cleanup(ros):
     assert ros.get_parameter("/digital_twin", "armature.lift") == 0.0
 
 
-def test_unusable_description_is_reported_and_a_good_one_then_used(ros):
+@pytest.mark.parametrize("text", ["<robot", "<robot name='macros'/>"], ids=["cut", "no joints"])
+def test_unusable_description_is_reported_and_a_good_one_then_used(ros, text):
     process = start(ros)
     descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
-    descriptions.publish(String(data="<robot"))
+    descriptions.publish(String(data=text))
     process.wait_for_output("cannot configure")
     ros.wait_for_diagnostics(lambda s: s.level == s.ERROR and "cannot configure" in s.message)
     descriptions.publish(String(data=SLIDER))
