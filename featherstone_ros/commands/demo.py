@@ -17,8 +17,15 @@ Examples:
 
 import argparse
 import os
+from importlib import import_module
 from pathlib import Path
 
+from featherstone_ros.errors import FeatherstoneError
+
+_NEEDED = {
+    "rclpy": "source a ROS 2 workspace, or pip install 'featherstone_ros[jazzy]'",
+    "matplotlib": "pip install 'featherstone_ros[demo]'",
+}
 _HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other programs
 
 
@@ -81,7 +88,8 @@ def run(args: argparse.Namespace) -> int:
     """
     # The ROS wheels may restart the interpreter when they are first imported: print nothing before.
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = args.discovery_range
-    import rclpy  # noqa: F401
+    for module, remedy in _NEEDED.items():
+        _require(module, remedy)
 
     from featherstone_ros.demo.play import Options, play
 
@@ -100,6 +108,13 @@ def run(args: argparse.Namespace) -> int:
         )
     )
     return 0
+
+
+def _require(module: str, remedy: str) -> None:
+    try:
+        import_module(module)
+    except ImportError as error:
+        raise FeatherstoneError(f"{module} cannot be imported ({error}): {remedy}") from None
 
 
 def _positive(text: str) -> float:

@@ -53,6 +53,17 @@ def test_unknown_robot_is_reported_in_one_line(capsys, tmp_path, robot):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("module", ["rclpy", "matplotlib"])
+def test_demo_says_what_to_install(capsys, monkeypatch, module):
+    for known in ("rclpy", "matplotlib"):
+        if known != module:
+            pytest.importorskip(known)
+    monkeypatch.setitem(sys.modules, module, None)  # importing it fails
+    assert cli.main(["demo"]) == 1
+    error = capsys.readouterr().err
+    assert f"{module} cannot be imported" in error and "pip install" in error
+
+
 def test_demo_is_limited_to_this_host_unless_asked(monkeypatch):
     import argparse
 
