@@ -17,8 +17,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from featherstone_ros.demo.measure import LAWS, MeasurementError, Run, measure
 from featherstone_ros.demo.motion import Motion, load_share, plan
+from featherstone_ros.demo.picture import draw
 from featherstone_ros.demo.processes import NodeProcess, node_environment
-from featherstone_ros.demo.report import Report, draw
+from featherstone_ros.demo.report import Report
 from featherstone_ros.demo.robot import NODES, Robot, load, with_heavier_links
 from featherstone_ros.demo.session import LEAD, Session
 from featherstone_ros.demo.skeleton import segments

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from featherstone_ros.demo.measure import LAWS, MeasurementError, Recording, improvement, measure
 from featherstone_ros.demo.motion import plan
-from featherstone_ros.demo.report import Report, draw, short_names
+from featherstone_ros.demo.picture import draw
+from featherstone_ros.demo.report import Report, short_names
 from featherstone_ros.demo.robot import load
 from featherstone_ros.demo.skeleton import seen_from, segments
 
