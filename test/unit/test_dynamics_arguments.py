@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -517,8 +518,10 @@ def test_batch_runs_without_the_gil(tree, method):
 
     worker = threading.Thread(target=work)
     worker.start()
+    deadline = time.monotonic() + 20
     try:
         while not found_at_work.is_set():
+            assert time.monotonic() < deadline, f"{method} holds the GIL"
             try:
                 tree.gravity(np.zeros(N))
             except RuntimeError as error:
