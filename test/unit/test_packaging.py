@@ -14,6 +14,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 MANIFEST = ElementTree.parse(SOURCE / "package.xml").getroot()
 # rosdep's name for what a module is imported from, where it is not the module's own name
 ROSDEP_KEYS = {
+    "PIL": "python3-pil",
     "defusedxml": "python3-defusedxml",
     "matplotlib": "python3-matplotlib",
     "numpy": "python3-numpy",
