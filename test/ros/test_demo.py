@@ -26,7 +26,7 @@ def demo(folder, *arguments):
             [sys.executable, "-u", "-m", "featherstone_ros.commands.cli", "demo", *arguments],
             cwd=folder,
             env=node_environment(domain, "LOCALHOST", folder)
-            | {"FORCE_COLOR": "1", "COLUMNS": "100"},
+            | {"FORCE_COLOR": "1", "COLUMNS": "100", "TERM": "xterm"},  # dumb: no progress bar
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
