@@ -111,6 +111,8 @@ def _drive(
         MeasurementError: Even the last attempt had hardly any messages.
     """
     done = progress.tasks[task].completed
+    if not progress.console.is_interactive:  # the bar is then drawn once all is over
+        progress.console.print(f"  driving: {LAWS[law]}, {LEAD + motion.duration:.0f} s")
     for last in (False, False, True):
         progress.update(task, description=LAWS[law], completed=done)
         session.set_controller_parameters({"feedforward_terms": law})
