@@ -11,7 +11,9 @@ from featherstone_ros import urdf
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
 
-pytestmark = pytest.mark.skipif(not ROBOTS, reason="example-robot-data is not installed")
+if not ROBOTS:
+    pytest.skip("example-robot-data is not installed", allow_module_level=True)
+
 every_robot = pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
 comparable = pytest.mark.parametrize(
     "path", [path for path in ROBOTS if path.name != EMPTY], ids=lambda path: path.stem
