@@ -36,8 +36,8 @@ from featherstone_ros.nodes.messages import JointMap, MessageError, joint_state
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
 
 RELIABLE = QoSProfile(depth=10)
-# Only the newest state or set-point counts: a queue of old ones would only be delay.
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+# Short, since what waits is delay; long enough that of states that come in bursts none is lost.
+BRIEF = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 LOG_INTERVAL = 5.0  # [s] between two equal complaints in the log
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
 
@@ -97,7 +97,7 @@ class FeedforwardController(ModelNode):
     def _make_inputs(self) -> None:
         lane = self.fast_lane
         self._states = self.create_subscription(
-            JointState, "joint_states", self._on_state, NEWEST, callback_group=lane
+            JointState, "joint_states", self._on_state, BRIEF, callback_group=lane
         )
         self._inputs = [
             self._states,
@@ -108,7 +108,7 @@ class FeedforwardController(ModelNode):
                 JointTrajectoryPoint,
                 "~/reference",
                 self._on_reference,
-                NEWEST,
+                BRIEF,
                 callback_group=lane,
             ),
         ]
