@@ -67,7 +67,7 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
     cdef real* U
     cdef real* pA
     cdef real* a
-    cdef real c, s, D, u, x, z
+    cdef real c, s, D, u
     cdef real[6] t
     cdef Py_ssize_t i, j, k
 
@@ -105,7 +105,7 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
         if armature != NULL:
             D = D + armature[b.dof]                             # note 2
         if fabs(D) <= 8 * DBL_EPSILON * (fabs(b.angular) * (fabs(IA[0]) + fabs(IA[3]) + fabs(IA[5]))
-                                  + fabs(b.linear) * (fabs(IA[15]) + fabs(IA[18]) + fabs(IA[20]))):
+                                         + fabs(b.linear) * (fabs(IA[15]) + fabs(IA[18]) + fabs(IA[20]))):
             return i
         D = 1.0 / D
         u = tau[b.dof] - b.angular * pA[2] - b.linear * pA[5]

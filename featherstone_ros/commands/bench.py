@@ -20,7 +20,7 @@ import numpy as np
 
 import featherstone_ros as fr
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.share import share_directory
+from featherstone_ros.robots import robot_file
 
 CALLS = 500  # per block: long against the clock's resolution, short against the machine's moods
 
@@ -92,12 +92,12 @@ def calls_of(name: str) -> list[tuple[str, str, Callable, Callable]]:
         name: One of our robots, or a path to a URDF.
 
     Raises:
+        UnknownNameError: There is no such robot or file.
         ModelError: The URDF cannot be used.
     """
     import pinocchio
 
-    path = share_directory() / "config" / f"{name}.urdf"
-    path = path if path.exists() else Path(name)
+    path = robot_file(name)
     model = fr.Model.from_file(path)
     dynamics = fr.Dynamics(model)
     peer = pinocchio.buildModelFromUrdf(str(path))
