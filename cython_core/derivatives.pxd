@@ -1,0 +1,179 @@
+# Derivatives of inverse and forward dynamics: Singh, Russell and Wensing, Efficient analytical derivatives of
+# rigid-body dynamics using spatial vector algebra, 2022; forward dynamics by Carpentier and Mansard, Analytical
+# derivatives of rigid body dynamics algorithms, 2018.
+#
+# How the coded lines follow from the sources:
+# 1. For joint i, and joint j on its path to the base (j = i included), with I_i, B_i, f_i summed over i's subtree:
+#        dtau_i/dq_j  = S_i^T (I_i Psi_ddot_j + 2 B_i Psi_dot_j)          Psi_dot_j  = v_p(j) x S_j
+#        dtau_j/dq_i  = S_j^T (I_i Psi_ddot_i + 2 B_i Psi_dot_i + S_i x* f_i)
+#        dtau_i/dqd_j = 2 S_i^T (I_i Psi_dot_j + B_i S_j)                 Psi_ddot_j = a_p(j) x S_j + v_p(j) x Psi_dot_j
+#        dtau_j/dqd_i = 2 S_j^T (I_i Psi_dot_i + B_i S_i)
+#        M_ij = M_ji  = S_j^T I_i S_i
+#    and zero for joints on different branches. a_0 = -gravity. (For one freedom, v_i x S_i is Psi_dot_i as well.)
+# 2. B keeps twelve numbers and S^T B three (coriolis.pxd, note 3), and v x* I v = B v.
+# 3. S is per unit of q[dof], and what a body contributes is summed by dof: G^T (.) G of a coupled system.
+# 4. tau = ID(q, qd, FD(q, qd, tau)) for all q, qd gives  dqdd/dx = -M^-1 dtau/dx  at qdd = FD(q, qd, tau).
+
+from system cimport Body, System, Workspace
+from spatial cimport LANES, real, lanes, add_cross, broadcast, put
+from base_coordinates cimport cross, dot, force_cross, motion_cross, times_inertia, velocities
+from coriolis cimport add_coriolis, body_coriolis
+from rnea cimport rnea
+from minv cimport minv
+
+
+cdef inline void rnea_derivatives(const System* system, Workspace* work, const real* qd, const real* qdd,
+                                  real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
+    """dtau/dq, dtau/dqd and dtau/dqdd = M of tau = ID(q, qd, qdd), (n, n) each, after base_coordinates.
+
+    M may be NULL. Leaves the sums over subtrees in base_inertia, B and f.
+    """
+    cdef const Body* b
+    cdef const real* S
+    cdef const real* Psi_dot
+    cdef const real* a_p
+    cdef real* Psi_ddot
+    cdef real* a
+    cdef real* I
+    cdef real* B
+    cdef real* f
+    cdef real[6] F_q, F_qd, F_qdd, t                            # columns: force on the subtree per unit of q, qd, qdd
+    cdef real[3] w                                              # row: S^T 2 B, whose linear part is zero
+    cdef Py_ssize_t n = system.n, i, j, k, row, column
+
+    for k in range(n * n):
+        put(0.0, &dtau_dq[k])
+        put(0.0, &dtau_dqd[k])
+    if M != NULL:
+        for k in range(n * n):
+            put(0.0, &M[k])
+
+    velocities(system, work, qd)
+    for i in range(1, system.N + 1):                            # from the base outward
+        b = &system.body[i]
+        S = <real*> work.S + 6 * i
+        Psi_dot = <real*> work.Psi_dot + 6 * i
+        Psi_ddot = <real*> work.Psi_ddot + 6 * i
+        a_p = <real*> work.acceleration + 6 * b.parent
+        a = <real*> work.acceleration + 6 * i
+        I = <real*> work.base_inertia + 10 * i
+        B = <real*> work.B + 12 * i
+        f = <real*> work.f + 6 * i
+        motion_cross(a_p, S, Psi_ddot)
+        motion_cross[real](<real*> work.velocity + 6 * b.parent, Psi_dot, t)
+        for k in range(6):
+            Psi_ddot[k] += t[k]
+            a[k] = a_p[k] + S[k] * qdd[b.dof] + Psi_dot[k] * qd[b.dof]
+        body_coriolis[real](I, <real*> work.velocity + 6 * i, B)
+        times_inertia(I, a, f)
+        add_coriolis[real](B, <real*> work.velocity + 6 * i, f)
+
+    for i in range(system.N, 0, -1):                            # from the tips inward
+        b = &system.body[i]
+        S = <real*> work.S + 6 * i
+        Psi_dot = <real*> work.Psi_dot + 6 * i
+        Psi_ddot = <real*> work.Psi_ddot + 6 * i
+        I = <real*> work.base_inertia + 10 * i
+        B = <real*> work.B + 12 * i
+        f = <real*> work.f + 6 * i
+        times_inertia(I, S, F_qdd)
+        times_inertia(I, Psi_dot, F_qd)
+        add_coriolis(B, S, F_qd)
+        times_inertia(I, Psi_ddot, F_q)
+        force_cross(S, f, t)
+        for k in range(3):
+            F_q[k] += t[k]
+            F_q[3 + k] += t[3 + k]
+        for k in range(6):
+            F_qd[k] *= 2.0
+            t[k] = 2.0 * Psi_dot[k]
+        add_coriolis(B, t, F_q)
+        cross(B + 9, S + 3, w)
+        for k in range(3):
+            w[k] = 2.0 * (w[k] + B[k] * S[0] + B[3 + k] * S[1] + B[6 + k] * S[2])
+
+        j = i
+        while j > 0:
+            row = b.dof * n + system.body[j].dof                # i, j
+            column = system.body[j].dof * n + b.dof             # j, i
+            S = <real*> work.S + 6 * j
+            Psi_dot = <real*> work.Psi_dot + 6 * j
+            Psi_ddot = <real*> work.Psi_ddot + 6 * j
+            dtau_dq[column] += dot(S, F_q)
+            dtau_dqd[column] += dot(S, F_qd)
+            if M != NULL:
+                M[column] += dot(S, F_qdd)
+            if j != i:
+                dtau_dq[row] += dot(F_qdd, Psi_ddot) + (w[0] * Psi_dot[0] + w[1] * Psi_dot[1] + w[2] * Psi_dot[2])
+                dtau_dqd[row] += 2.0 * dot(F_qdd, Psi_dot) + (w[0] * S[0] + w[1] * S[1] + w[2] * S[2])
+                if M != NULL:
+                    M[row] += dot(S, F_qdd)
+            j = system.body[j].parent
+
+        if b.parent > 0:
+            for k in range(10):
+                (<real*> work.base_inertia)[10 * b.parent + k] += I[k]
+            for k in range(12):
+                (<real*> work.B)[12 * b.parent + k] += B[k]
+            for k in range(6):
+                (<real*> work.f)[6 * b.parent + k] += f[k]
+
+
+cdef inline void negative_product(const System* system, const real* A, real* X, lanes* columns) noexcept nogil:
+    """X <- -A X, (n, n) each, both zero where joints do not share a root. columns: (n, 2) scratch.
+
+    Takes two registers of columns at a time, or two columns of a register of states.
+    """
+    cdef lanes[2] sum
+    cdef Py_ssize_t n = system.n, width = 2 * LANES if real is double else 2, first = 0, last, low, high, i, j, k, c
+    while first < n:
+        last = min(first + width, n)
+        low = n
+        high = 0
+        for j in range(first, last):
+            low = min(low, system.reach[2 * j])
+            high = max(high, system.reach[2 * j + 1])
+        for i in range(low, high):
+            if real is double:
+                columns[2 * i] = broadcast(0.0)
+                columns[2 * i + 1] = broadcast(0.0)
+                for k in range(last - first):
+                    (<double*> (columns + 2 * i))[k] = X[i * n + first + k]
+            else:
+                for k in range(last - first):
+                    columns[2 * i + k] = X[i * n + first + k]
+        for i in range(low, high):
+            for c in range(2):
+                sum[c] = broadcast(0.0)
+            for j in range(low, high):
+                for c in range(2):
+                    sum[c] -= A[i * n + j] * columns[2 * j + c]
+            for k in range(last - first):
+                if real is double:
+                    X[i * n + first + k] = (<double*> sum)[k]
+                else:
+                    X[i * n + first + k] = sum[k]
+        first = last
+
+
+cdef inline Py_ssize_t aba_derivatives(const System* system, Workspace* work, const real* qd, const real* tau,
+                                       real* dqdd_dq, real* dqdd_dqd, real* Minv) noexcept nogil:
+    """dqdd/dq, dqdd/dqd and dqdd/dtau = M^-1 of qdd = FD(q, qd, tau), (n, n) each, after base_coordinates (note 4).
+
+    Returns 1 + the index of a singular joint, or 0.
+    """
+    cdef real* qdd = <real*> work.qdd
+    cdef real* bias = <real*> work.tau
+    cdef Py_ssize_t n = system.n, failure, i, j
+    failure = minv(system, work, Minv)
+    if failure:
+        return failure
+    rnea(system, work, qd, <const real*> NULL, <const real*> NULL, bias)
+    for i in range(n):
+        put(0.0, &qdd[i])
+        for j in range(n):
+            qdd[i] += Minv[i * n + j] * (tau[j] - bias[j])
+    rnea_derivatives(system, work, qd, qdd, dqdd_dq, dqdd_dqd, <real*> NULL)
+    negative_product(system, Minv, dqdd_dq, <lanes*> work.columns)
+    negative_product(system, Minv, dqdd_dqd, <lanes*> work.columns)
+    return 0
