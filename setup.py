@@ -4,6 +4,8 @@ colcon runs this file dry and reads what it prints, so nothing here may print or
 """
 
 import os
+import platform
+import shutil
 from glob import glob
 from pathlib import Path
 
@@ -25,12 +27,27 @@ DIRECTIVES = {
     "wraparound": False,
 }
 # -fno-wrapv undoes the -fwrapv of CPython's own flags, which keeps loops from being vectorised.
-# Never -ffast-math: NaN must stay NaN, and the same input must give the same bits.
-FLAGS = ["-O3", "-fno-wrapv"]
+# The next two: vectorising within one state costs more shuffles than it saves, and a call of memset
+# or memcpy more than the few numbers that the recursions copy.
+# Never -ffast-math: NaN must stay NaN, and the sine would be wrong (lanes.h).
+FLAGS = ["-O3", "-fno-wrapv", "-fno-tree-slp-vectorize", "-fno-tree-loop-distribute-patterns"]
+FLAGS += ["-fopenmp"]
+
+# The core is compiled once for each of these, and the best one for the CPU picked on import
+# (featherstone_ros/_core.py). FEATHERSTONE_BUILD_FOR names those to build: all, or some of them.
+X86_64 = {
+    "x86_64": ["-march=x86-64"],
+    "x86_64_v3": ["-march=x86-64-v3"],
+    "x86_64_v4": ["-march=x86-64-v4"],
+    # Eight lanes in AVX2's registers: to test the widest core where there is no AVX-512.
+    "x86_64_v3_8": ["-march=x86-64-v3", "-DLANES=8"],
+}
+INSTRUCTION_SETS = X86_64 if platform.machine() in ("x86_64", "AMD64") else {"generic": []}
+BUILD_FOR = os.environ.get("FEATHERSTONE_BUILD_FOR", "").split() or list(INSTRUCTION_SETS)[:3]
 
 
 class BuildCore(build_ext):
-    """Compiles the core again whenever anything that shapes it has changed."""
+    """Makes C of the core once, and compiles it for each instruction set, side by side."""
 
     def finalize_options(self):
         """Add the headers of the numpy that is there at build time."""
@@ -38,17 +55,31 @@ class BuildCore(build_ext):
         import numpy
 
         self.include_dirs.append(numpy.get_include())
+        self.parallel = self.parallel or os.cpu_count()
 
-    def build_extension(self, ext):
-        """Build one module; time stamps cover its sources, a note in the build folder the rest."""
+    def build_extensions(self):
+        """Make C, anew when anything that shapes it has changed; time stamps tell for sources."""
         import Cython
         import numpy
+        from Cython.Build import cythonize
 
         recipe = f"{DIRECTIVES} {FLAGS} Cython {Cython.__version__} numpy {numpy.__version__}\n"
-        note = Path(self.build_temp, f"{ext.name}.recipe")
+        note = Path(self.build_temp, "recipe.txt")
         self.force = self.force or not note.exists() or note.read_text() != recipe
-        super().build_extension(ext)
-        note.parent.mkdir(parents=True, exist_ok=True)
+        module = Extension(f"{NAME}._core", [f"{CORE}/core.pyx"])
+        (module,) = cythonize(
+            module,
+            compiler_directives=DIRECTIVES,
+            build_dir=self.build_temp,
+            force=self.force,
+            quiet=True,
+        )
+        for extension in self.extensions:  # each has its own object file beside its own copy
+            copy = Path(self.build_temp, extension.name, "core.c")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(module.sources[0], copy)
+            extension.sources = [str(copy)]
+        super().build_extensions()
         note.write_text(recipe)
 
 
@@ -64,26 +95,34 @@ def link_core_sources():
 
 link_core_sources()
 
-core = Extension(
-    f"{NAME}._core",
-    [f"{CORE}/core.pyx"],
-    include_dirs=[CORE],
-    depends=sorted(glob(f"{CORE}/*.p*")),
-    define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
-    extra_compile_args=FLAGS,
-)
-core.cython_directives = DIRECTIVES
-core.cython_c_in_temp = True  # generated C stays out of the source folder
+cores = [
+    Extension(
+        f"{NAME}._core_{name}",
+        [f"{CORE}/core.pyx"],
+        include_dirs=[CORE],
+        depends=sorted(glob(f"{CORE}/*.[hp]*")),
+        define_macros=[
+            ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
+            ("PyInit__core", f"PyInit__core_{name}"),  # one source, several modules
+        ],
+        extra_compile_args=FLAGS + INSTRUCTION_SETS[name],
+        extra_link_args=["-fopenmp"],
+    )
+    for name in (INSTRUCTION_SETS if BUILD_FOR == ["all"] else BUILD_FOR)
+]
 
-TEST = ["hypothesis", "pytest>=7", "pytest-timeout", "xacro"]
+BAGS = ["rosbags>=0.11"]
+TEST = [*BAGS, "hypothesis", "pytest>=7", "pytest-timeout", "scipy", "xacro"]
 DEMO = ["matplotlib"]
+EVALUATE = [*BAGS, "matplotlib", "scipy"]
+EXAMPLES = ["dask", "distributed", "matplotlib"]
 # Reference implementations: tests compare with them, benchmarks race them, where they are there.
-PEERS = ["example-robot-data", "pin", "scipy"]
+PEERS = ["example-robot-data", "mujoco", "pin", "scipy"]
 
 
 def ros_wheels(rclpy, messages):
     """ROS 2 from the Python package index, for machines without one; never install both kinds."""
-    names = ("diagnostic", "geometry", "sensor", "std", "trajectory")
+    names = ("diagnostic", "geometry", "sensor", "std", "trajectory", "visualization")
     return [
         f"ros-rclpy[fastrtps]=={rclpy}",
         *(f"ros-{name}-msgs=={messages}" for name in names),
@@ -103,18 +142,21 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    ext_modules=[core],
+    ext_modules=cores,
     cmdclass={"build_ext": BuildCore},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
         (f"share/{NAME}/launch", sorted(glob("launch/*.launch.py"))),
-        (f"share/{NAME}/config", sorted(glob("config/*.urdf") + glob("config/*.yaml"))),
+        (f"share/{NAME}/config", sorted(glob("config/*.*"))),
     ],
     zip_safe=False,
     install_requires=["defusedxml", "numpy>=1.21", "pyyaml", "rich"],
     extras_require={
+        "bags": BAGS,
         "demo": DEMO,
+        "evaluate": EVALUATE,
+        "examples": EXAMPLES,
         # colcon test looks for pytest in the extra of this name.
         "test": TEST,
         "peers": PEERS,
@@ -129,6 +171,7 @@ setup(
         "console_scripts": [
             "feedforward_controller = featherstone_ros.feedforward_controller:main",
             "digital_twin = featherstone_ros.digital_twin:main",
+            "torque_markers = featherstone_ros.torque_markers:main",
             "featherstone-ros = featherstone_ros.commands.cli:main",
         ],
     },

@@ -99,6 +99,17 @@ def constraints(folder):
     return ["--constraint", path]
 
 
+def compiled():
+    """Return the modules that have been compiled for this Python."""
+    return glob.glob("featherstone_ros/_core*" + sysconfig.get_config_var("EXT_SUFFIX"))
+
+
+def remove_compiled():
+    """Remove them: those that are no longer built would stay as they are."""
+    for module in compiled():
+        os.remove(module)
+
+
 def install(folder, extras):
     """Make the environment anew unless it is as wanted; return whether it was made.
 
@@ -120,6 +131,7 @@ def install(folder, extras):
     # The pip of Python 3.10 searches for minutes what a current one resolves in seconds.
     run(*pip, "--upgrade", "pip", *build_requirements())
     say(f"compiling the core and installing the package with its extras {extras}")
+    remove_compiled()
     run(*pip, "--no-build-isolation", "--editable", f".[{extras}]")
     write_note(note, wanted)
     return True
@@ -128,13 +140,14 @@ def install(folder, extras):
 def compile_core(folder, is_compiled):
     """Compile the core in place if its sources or the compiler's switches have changed."""
     note = os.path.join(folder, "compiled.txt")
-    wanted = digest("setup.py", *sorted(glob.glob("cython_core/*.p*")))
+    wanted = digest("setup.py", *sorted(glob.glob("cython_core/*.[hp]*")))
     wanted += os.environ.get("FEATHERSTONE_DEBUG", "")
-    modules = glob.glob("featherstone_ros/_core*" + sysconfig.get_config_var("EXT_SUFFIX"))
-    if modules and is_noted(note, wanted):
+    wanted += os.environ.get("FEATHERSTONE_BUILD_FOR", "")
+    if compiled() and is_noted(note, wanted):
         return
     if not is_compiled:
         say("compiling the core")
+        remove_compiled()
         run(os.path.join(folder, "bin", "python"), "setup.py", "-q", "build_ext", "--inplace")
     write_note(note, wanted)
 

@@ -1,36 +1,77 @@
 # The Articulated-Body Algorithm, RBDA Table 7.1.
 #
 # How the coded lines follow from the table:
-# 1. The equation of motion H qdd = tau - C is linear in tau, and C = ID(q, qd, 0) is Table 5.1's work (rnea.pxd). What
-#    is left for Table 7.1 is H qdd = tau - C: the same arm at rest, without gravity and external forces. Then v, c and
-#    the bias force v x* I v are zero, and
-#        U = IA S    D = S^T U    u = tau - S^T pA    Ia = IA - U U^T / D    pa = pA + U u / D
-#        IA_p += pXi* Ia iXp      pA_p += pXi* pa     a' = iXp a_p           qdd = (u - U^T a') / D     a = a' + S qdd
+# 1. Accelerations are counted from those at qdd = 0, a0, which the first loop of Table 5.1 gives (rnea.pxd). With
+#    a = a0 + a', body i needs the force  f0 + I a',  and  a'_i = iXp a'_p + S qdd  has no velocity-product term c. So
+#        pA = f0         U = IA S         D = S^T U        u = tau - S^T pA
+#        Ia = IA - U U^T / D              pa = pA + U u / D
+#        IA_p += pXi* Ia iXp              pA_p += pXi* pa
+#        a' = iXp a'_p                    qdd = (u - U^T a') / D           a' = a' + S qdd,     a'_0 = 0.
 # 2. An inertia on the joint's own axis (armature, or the h damping of an implicit integrator) adds to D alone.
 # 3. IA = [I H; H^T M] keeps 6 + 9 + 6 numbers. Seen from a point p away, P = [p]x, with G = H + P M / 2:
 #        M,    H + P M,    I - G P - (G P)^T.
-# 4. A D of the size of the rounding error of IA stands for zero: nothing resists the joint's acceleration.
+# 4. A revolute joint leaves Ia S = 0: the row of I and of H along its axis need not be computed, turned or stored.
+# 5. A D of the size of the rounding error of IA stands for zero: nothing resists the joint's acceleration.
+# 6. A joint may be held, a' = iXp a'_p whatever torque that takes: 1 / D = 0 says so, and leaves Ia = IA and pa = pA.
+# 7. What a body hands to the next slot stays in local variables; the workspace holds the sums of a body that forks.
 
 from libc.float cimport DBL_EPSILON
-from libc.math cimport fabs
 
-from system cimport Body, System, Workspace
-from spatial cimport real, to_child, to_parent, add_cross, symmetric_to_parent, general_to_parent
+from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
+from spatial cimport (at_most, force_to_parent, general_to_parent, magnitude, motion_to_child, put, real, reciprocal,
+                      turn_pair, turn_plane, twist_general, twist_symmetric)
 
 
-cdef inline void add_articulated_inertia_to_parent(const Body* b, real c, real s, const real* p, const real* child,
-                                                   real* parent) noexcept nogil:
-    """IA_p += pXi* Ia iXp (note 3)."""
-    cdef real[21] X
+cdef inline void shift_along_z(real d, real* IA) noexcept nogil:
+    """IA as seen from -d z (note 3 with p = d z)."""
+    cdef real* H = IA + 6
+    cdef real* M = IA + 15
+    cdef real[4] G2                                             # 2 G = 2 H + P M
+    G2[0] = 2.0 * H[0] - d * M[1]
+    G2[1] = 2.0 * H[1] - d * M[3]
+    G2[2] = 2.0 * H[3] + d * M[0]
+    G2[3] = 2.0 * H[4] + d * M[1]
+    IA[0] -= d * G2[1]
+    IA[1] += 0.5 * d * (G2[0] - G2[3])
+    IA[3] += d * G2[2]
+    IA[2] -= d * H[7]
+    IA[4] += d * H[6]
+    H[0] -= d * M[1]
+    H[1] -= d * M[3]
+    H[2] -= d * M[4]
+    H[3] += d * M[0]
+    H[4] += d * M[1]
+    H[5] += d * M[2]
+
+
+cdef inline void shift_along_x(double s, real* IA) noexcept nogil:
+    """IA as seen from -s x (note 3 with p = s x)."""
+    cdef real* H = IA + 6
+    cdef real* M = IA + 15
+    cdef real[4] G2                                             # 2 G = 2 H + P M
+    G2[0] = 2.0 * H[4] - s * M[4]
+    G2[1] = 2.0 * H[5] - s * M[5]
+    G2[2] = 2.0 * H[7] + s * M[3]
+    G2[3] = 2.0 * H[8] + s * M[4]
+    IA[3] -= s * G2[1]
+    IA[4] += 0.5 * s * (G2[0] - G2[3])
+    IA[5] += s * G2[2]
+    IA[1] -= s * H[2]
+    IA[2] += s * H[1]
+    H[3] -= s * M[2]
+    H[4] -= s * M[4]
+    H[5] -= s * M[5]
+    H[6] += s * M[1]
+    H[7] += s * M[3]
+    H[8] += s * M[4]
+
+
+cdef inline void shift(const double* p, real* IA) noexcept nogil:
+    """IA as seen from -p (note 3)."""
     cdef real[9] G, K
-    cdef real* H = X + 6
-    cdef real* M = X + 15
+    cdef real* H = IA + 6
+    cdef real* M = IA + 15
     cdef Py_ssize_t k
-    for k in range(21):
-        X[k] = child[k]
-    symmetric_to_parent[real](b, c, s, X)
-    general_to_parent[real](b, c, s, H)
-    symmetric_to_parent[real](b, c, s, M)
     K[0] = p[1] * M[2] - p[2] * M[1]                            # K = P M
     K[1] = p[1] * M[4] - p[2] * M[3]
     K[2] = p[1] * M[5] - p[2] * M[4]
@@ -42,126 +83,182 @@ cdef inline void add_articulated_inertia_to_parent(const Body* b, real c, real s
     K[8] = p[0] * M[4] - p[1] * M[2]
     for k in range(9):
         G[k] = H[k] + 0.5 * K[k]
-    parent[0] += X[0] - 2.0 * (G[1] * p[2] - G[2] * p[1])       # -G P - (G P)^T
-    parent[1] += X[1] - (G[2] * p[0] - G[0] * p[2]) - (G[4] * p[2] - G[5] * p[1])
-    parent[2] += X[2] - (G[0] * p[1] - G[1] * p[0]) - (G[7] * p[2] - G[8] * p[1])
-    parent[3] += X[3] - 2.0 * (G[5] * p[0] - G[3] * p[2])
-    parent[4] += X[4] - (G[3] * p[1] - G[4] * p[0]) - (G[8] * p[0] - G[6] * p[2])
-    parent[5] += X[5] - 2.0 * (G[6] * p[1] - G[7] * p[0])
-    for k in range(9):
-        parent[6 + k] += H[k] + K[k]
-    for k in range(6):
-        parent[15 + k] += M[k]
+        H[k] += K[k]
+    IA[0] -= 2.0 * (G[1] * p[2] - G[2] * p[1])                  # -G P - (G P)^T
+    IA[1] -= (G[2] * p[0] - G[0] * p[2]) + (G[4] * p[2] - G[5] * p[1])
+    IA[2] -= (G[0] * p[1] - G[1] * p[0]) + (G[7] * p[2] - G[8] * p[1])
+    IA[3] -= 2.0 * (G[5] * p[0] - G[3] * p[2])
+    IA[4] -= (G[3] * p[1] - G[4] * p[0]) + (G[8] * p[0] - G[6] * p[2])
+    IA[5] -= 2.0 * (G[6] * p[1] - G[7] * p[0])
 
 
-cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* tau, const double* armature,
-                           real* qdd) noexcept nogil:
-    """qdd = (H(q) + diag(armature))^-1 tau, after jcalc for q, for a system without mimic joints.
+cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* tau, const real* armature,
+                           const real* held, real* qdd) noexcept nogil:
+    """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q and body_forces with qdd = 0; no mimic joints.
 
-    armature: (n,) or NULL. tau and qdd may be the same memory.
-    Returns the slot of a joint whose D is zero (note 4) (qdd is then not written), else 0.
+    armature: (n,) or NULL. held: (n,) 1 for a joint that is held (its qdd is 0), else 0; or NULL.
+    tau and qdd may be the same memory.
+    Returns the slot of a joint whose D is zero (note 5), in any lane (qdd is then not written), else 0.
     """
     cdef const Body* b
-    cdef const real* p
-    cdef real* IA
-    cdef real* U
-    cdef real* pA
-    cdef real* a
-    cdef real c, s, D, u
+    cdef real[21] IA
+    cdef real[6] pA, a
+    cdef real* kept
+    cdef real* H
+    cdef real* M
+    cdef const real* U_D
+    cdef real[6] U
+    cdef real c, s, ss, cs, D, u, rounding
     cdef real[6] t
-    cdef Py_ssize_t i, j, k
+    cdef bint carried = False
+    cdef Py_ssize_t i, k
 
-    for i in range(1, system.N + 1):                            # IA = I and pA = 0
-        b = &system.body[i]
-        IA = <real*> work.inertia + 21 * i
-        for k in range(6):
-            IA[k] = b.inertia[k]
-            IA[15 + k] = 0.0
-            (<real*> work.f)[6 * i + k] = 0.0
-        IA[6] = IA[10] = IA[14] = 0.0                           # H = [h]x, M = mass 1
-        IA[7] = -b.h[2]
-        IA[8] = b.h[1]
-        IA[9] = b.h[2]
-        IA[11] = -b.h[0]
-        IA[12] = -b.h[1]
-        IA[13] = b.h[0]
-        IA[15] = IA[18] = IA[20] = b.mass
+    for i in range(1, system.N + 1):
+        if system.body[i].forks:
+            for k in range(21):
+                put(0.0, <real*> work.inertia + 21 * i + k)
 
     for i in range(system.N, 0, -1):                            # from the tips inward
         b = &system.body[i]
-        c = (<real*> work.cos_sin)[2 * i]
-        s = (<real*> work.cos_sin)[2 * i + 1]
-        p = <real*> work.p + 3 * i
-        IA = <real*> work.inertia + 21 * i
-        U = <real*> work.force_set + 6 * i
-        pA = <real*> work.f + 6 * i
-        U[0] = b.angular * IA[2] + b.linear * IA[8]             # U = IA S
-        U[1] = b.angular * IA[4] + b.linear * IA[11]
-        U[2] = b.angular * IA[5] + b.linear * IA[14]
-        U[3] = b.angular * IA[12] + b.linear * IA[17]
-        U[4] = b.angular * IA[13] + b.linear * IA[19]
-        U[5] = b.angular * IA[14] + b.linear * IA[20]
-        D = b.angular * U[2] + b.linear * U[5]
+        c = (<real*> work.cosine)[i]
+        s = (<real*> work.sine)[i]
+        ss = s * s
+        cs = c * s
+        if not carried:                                         # IA and pA handed on by the child in slot i + 1
+            for k in range(21):
+                put(0.0, &IA[k])
+            for k in range(6):
+                put(0.0, &pA[k])
+        for k in range(6):
+            pA[k] += (<real*> work.f)[6 * i + k]
+        if b.forks:
+            for k in range(21):
+                IA[k] += (<real*> work.inertia)[21 * i + k]
+        for k in range(6):                                      # I: rotational inertia, H = [h]x, M = mass 1
+            IA[k] += b.inertia[k]
+        IA[7] -= b.h[2]
+        IA[8] += b.h[1]
+        IA[9] += b.h[2]
+        IA[11] -= b.h[0]
+        IA[12] -= b.h[1]
+        IA[13] += b.h[0]
+        IA[15] += b.mass
+        IA[18] += b.mass
+        IA[20] += b.mass
+
+        if b.revolute:                                          # U = IA S, D = S^T U, u = tau - S^T pA
+            U[0] = IA[2]
+            U[1] = IA[4]
+            U[2] = IA[5]
+            U[3] = IA[12]
+            U[4] = IA[13]
+            U[5] = IA[14]
+            D = U[2]
+            u = tau[b.dof] - pA[2]
+            rounding = magnitude(IA[0]) + magnitude(IA[3]) + magnitude(IA[5])
+        else:
+            U[0] = b.angular * IA[2] + b.linear * IA[8]
+            U[1] = b.angular * IA[4] + b.linear * IA[11]
+            U[2] = b.angular * IA[5] + b.linear * IA[14]
+            U[3] = b.angular * IA[12] + b.linear * IA[17]
+            U[4] = b.angular * IA[13] + b.linear * IA[19]
+            U[5] = b.angular * IA[14] + b.linear * IA[20]
+            D = b.angular * U[2] + b.linear * U[5]
+            u = tau[b.dof] - b.angular * pA[2] - b.linear * pA[5]
+            rounding = (b.angular * b.angular * (magnitude(IA[0]) + magnitude(IA[3]) + magnitude(IA[5]))
+                        + b.linear * b.linear * (magnitude(IA[15]) + magnitude(IA[18]) + magnitude(IA[20])))
         if armature != NULL:
             D = D + armature[b.dof]                             # note 2
-        if fabs(D) <= 8 * DBL_EPSILON * (fabs(b.angular) * (fabs(IA[0]) + fabs(IA[3]) + fabs(IA[5]))
-                                         + fabs(b.linear) * (fabs(IA[15]) + fabs(IA[18]) + fabs(IA[20]))):
+        if held != NULL:                                        # note 6
+            D = D + held[b.dof] * (1.0 + rounding)
+        if at_most(magnitude(D), 8 * DBL_EPSILON * rounding):
             return i
-        D = 1.0 / D
-        u = tau[b.dof] - b.angular * pA[2] - b.linear * pA[5]
-        (<real*> work.D)[i] = D
-        (<real*> work.u)[i] = u
+        D = reciprocal(D)
+        if held != NULL:
+            D = D * (1.0 - held[b.dof])
+        (<real*> work.u)[i] = u * D
+        for k in range(6):
+            t[k] = U[k] * D
+            (<real*> work.force_set)[6 * i + k] = t[k]
+        carried = b.parent == i - 1
         if b.parent == 0:
             continue
-        for k in range(6):                                      # Ia = IA - U U^T / D
-            t[k] = U[k] * D
+        for k in range(6):                                      # pa = pA + U u / D
+            pA[k] += t[k] * u
+        H = IA + 6
+        M = IA + 15
+        M[0] -= U[3] * t[3]                                     # Ia = IA - U U^T / D
+        M[1] -= U[3] * t[4]
+        M[2] -= U[3] * t[5]
+        M[3] -= U[4] * t[4]
+        M[4] -= U[4] * t[5]
+        M[5] -= U[5] * t[5]
+        turn_plane(ss, cs, M, 0, 1, 1, 3)                         # IA_p += pXi* Ia iXp
+        turn_pair(c, s, M, 2, 4)
+        for k in range(3):
+            H[k] -= t[0] * U[3 + k]
+            H[3 + k] -= t[1] * U[3 + k]
+        turn_plane(ss, cs, H, 0, 1, 3, 4)
+        turn_pair(c, s, H, 2, 5)
         IA[0] -= U[0] * t[0]
         IA[1] -= U[0] * t[1]
-        IA[2] -= U[0] * t[2]
         IA[3] -= U[1] * t[1]
-        IA[4] -= U[1] * t[2]
-        IA[5] -= U[2] * t[2]
-        for k in range(3):
-            IA[6 + k] -= U[0] * t[3 + k]
-            IA[9 + k] -= U[1] * t[3 + k]
-            IA[12 + k] -= U[2] * t[3 + k]
-        IA[15] -= U[3] * t[3]
-        IA[16] -= U[3] * t[4]
-        IA[17] -= U[3] * t[5]
-        IA[18] -= U[4] * t[4]
-        IA[19] -= U[4] * t[5]
-        IA[20] -= U[5] * t[5]
-        for k in range(6):                                      # pa = pA + U u / D
-            t[k] = pA[k] + t[k] * u
-        to_parent(b, c, s, t[0], t[1], t[2], t)
-        to_parent(b, c, s, t[3], t[4], t[5], t + 3)
-        add_cross(p, t + 3, t)
-        pA = <real*> work.f + 6 * b.parent
-        for k in range(6):
-            pA[k] += t[k]
-        add_articulated_inertia_to_parent(b, c, s, p, IA, <real*> work.inertia + 21 * b.parent)
+        turn_plane(ss, cs, IA, 0, 1, 1, 3)
+        if b.revolute and armature == NULL and held == NULL:    # note 4
+            for k in range(3):
+                put(0.0, &H[6 + k])
+            put(0.0, &IA[2])
+            put(0.0, &IA[4])
+            put(0.0, &IA[5])
+        else:
+            for k in range(3):
+                H[6 + k] -= t[2] * U[3 + k]
+            turn_pair(c, s, H, 6, 7)
+            IA[2] -= U[0] * t[2]
+            IA[4] -= U[1] * t[2]
+            IA[5] -= U[2] * t[2]
+            turn_pair(c, s, IA, 2, 4)
+        if b.offset:
+            shift_along_z((<real*> work.d)[i], IA)
+        twist_symmetric(b, M)
+        twist_general(b, H)
+        twist_symmetric(b, IA)
+        if b.shift == SHIFT_GENERAL:
+            shift(b.s, IA)
+        elif b.shift == SHIFT_ALONG_X:
+            shift_along_x(b.s[0], IA)
+        force_to_parent(b, c, s, (<real*> work.d)[i], pA)
+        if not carried:
+            kept = <real*> work.inertia + 21 * b.parent
+            for k in range(21):
+                kept[k] += IA[k]
+            kept = <real*> work.f + 6 * b.parent
+            for k in range(6):
+                kept[k] += pA[k]
 
+    for k in range(6):
+        put(0.0, &a[k])
     for i in range(1, system.N + 1):                            # from the base outward
         b = &system.body[i]
-        j = b.parent
-        c = (<real*> work.cos_sin)[2 * i]
-        s = (<real*> work.cos_sin)[2 * i + 1]
-        U = <real*> work.force_set + 6 * i
-        a = <real*> work.motion + 6 * i
-        if j == 0:
-            for k in range(6):
-                a[k] = 0.0
-        else:
-            for k in range(6):
-                t[k] = (<real*> work.motion)[6 * j + k]
-            add_cross(t, <real*> work.p + 3 * i, t + 3)         # w_dot x p
-            to_child(b, c, s, t[0], t[1], t[2], a)
-            to_child(b, c, s, t[3], t[4], t[5], a + 3)
         u = (<real*> work.u)[i]
-        for k in range(6):
-            u = u - U[k] * a[k]
-        u = u * (<real*> work.D)[i]
+        if b.parent == 0:
+            for k in range(6):                                  # a_0 = 0
+                put(0.0, &a[k])
+        else:
+            if b.parent != i - 1:
+                for k in range(6):
+                    a[k] = (<real*> work.a)[6 * b.parent + k]
+            motion_to_child(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], a)
+            U_D = <real*> work.force_set + 6 * i
+            u = (u - (U_D[0] * a[0] + U_D[1] * a[1])) - ((U_D[2] * a[2] + U_D[3] * a[3])
+                                                         + (U_D[4] * a[4] + U_D[5] * a[5]))
         qdd[b.dof] = u
-        a[2] += b.angular * u
-        a[5] += b.linear * u
+        if b.revolute:
+            a[2] += u
+        else:
+            a[2] += b.angular * u
+            a[5] += b.linear * u
+        if b.forks:
+            for k in range(6):
+                (<real*> work.a)[6 * i + k] = a[k]
     return 0

@@ -21,8 +21,9 @@ cdef cnp.ndarray _converted(object x, Py_ssize_t n, str name):
 cdef inline cnp.ndarray as_states(object x, Py_ssize_t n, str name):
     """x as a C-contiguous float64 array (n,) or (B, n), itself where it is one already."""
     if (cnp.PyArray_CheckExact(x) and cnp.PyArray_TYPE(<cnp.ndarray> x) == cnp.NPY_DOUBLE
-            and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> x) and cnp.PyArray_NDIM(<cnp.ndarray> x) == 1
-            and cnp.PyArray_DIM(<cnp.ndarray> x, 0) == n):
+            and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> x)
+            and (cnp.PyArray_NDIM(<cnp.ndarray> x) == 1 or cnp.PyArray_NDIM(<cnp.ndarray> x) == 2)
+            and cnp.PyArray_DIM(<cnp.ndarray> x, cnp.PyArray_NDIM(<cnp.ndarray> x) - 1) == n):
         return <cnp.ndarray> x
     return _converted(x, n, name)
 
@@ -35,11 +36,58 @@ cdef inline cnp.ndarray like_states(object x, cnp.ndarray q, Py_ssize_t n, str n
     return array
 
 
+cdef cnp.ndarray _booleans(object x, str name):
+    array = _floats(x, name)
+    if not ((array == 0) | (array == 1)).all():
+        raise ValueError(f"{name}: expected True or False for each joint, got {x}")
+    return array.astype(bool)
+
+
+cdef cnp.ndarray as_choice(object x, cnp.ndarray q, Py_ssize_t n, str name):
+    """True and False, (n,) or of the same shape as q, as ones and zeros of q's shape."""
+    cdef cnp.ndarray choice, array = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(q), cnp.PyArray_DIMS(q), cnp.NPY_DOUBLE)
+    cdef Py_ssize_t k, size
+    if (cnp.PyArray_CheckExact(x) and cnp.PyArray_TYPE(<cnp.ndarray> x) == cnp.NPY_BOOL
+            and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> x)):
+        choice = x
+    else:
+        choice = _booleans(x, name)
+    if not (cnp.PyArray_NDIM(choice) == 1 and cnp.PyArray_DIM(choice, 0) == n or cnp.PyArray_SAMESHAPE(choice, q)):
+        raise _shape_error(name, choice, f"({n},)" if cnp.PyArray_NDIM(q) == 1 else f"({n},) or {np.shape(q)}")
+    size = cnp.PyArray_SIZE(choice)
+    for k in range(cnp.PyArray_SIZE(array)):
+        data(array)[k] = (<cnp.npy_bool*> cnp.PyArray_DATA(choice))[k % size]
+    return array
+
+
+cdef cnp.ndarray either(cnp.ndarray choice, cnp.ndarray a, cnp.ndarray b):
+    """a where choice is 1, b where it is 0."""
+    cdef cnp.ndarray array = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), cnp.NPY_DOUBLE)
+    cdef Py_ssize_t k
+    for k in range(cnp.PyArray_SIZE(array)):
+        data(array)[k] = data(a)[k] if data(choice)[k] else data(b)[k]
+    return array
+
+
 cdef inline Py_ssize_t rows_of(cnp.ndarray q) noexcept:
     return cnp.PyArray_DIM(q, 0) if cnp.PyArray_NDIM(q) == 2 else 1
 
 
+cdef inline bint is_plain(cnp.ndarray array, int ndim, cnp.npy_intp* shape) noexcept:
+    """Whether it is a writeable C-contiguous float64 array of that shape."""
+    cdef int k
+    if (cnp.PyArray_TYPE(array) != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY(array)
+            or cnp.PyArray_NDIM(array) != ndim):
+        return False
+    for k in range(ndim):
+        if cnp.PyArray_DIM(array, k) != shape[k]:
+            return False
+    return True
+
+
 cdef cnp.ndarray _checked_out(object out, int ndim, cnp.npy_intp* shape):
+    if cnp.PyArray_CheckExact(out) and is_plain(<cnp.ndarray> out, ndim, shape):
+        return <cnp.ndarray> out
     expected = tuple([shape[k] for k in range(ndim)])
     if not isinstance(out, np.ndarray) or out.dtype != np.float64 or not out.flags.carray:
         raise ValueError(f"out: expected a writeable C-contiguous float64 array of shape {expected}, got {type(out).__name__}"
@@ -47,19 +95,6 @@ cdef cnp.ndarray _checked_out(object out, int ndim, cnp.npy_intp* shape):
     if out.shape != expected:
         raise _shape_error("out", out, str(expected))
     return out
-
-
-cdef inline cnp.ndarray result(object out, cnp.ndarray q, int ndim, Py_ssize_t rows, Py_ssize_t columns):
-    """An array of shape (), (rows,) or (rows, columns) per state of q; out where it is one."""
-    cdef cnp.npy_intp[3] shape
-    cdef int batch = cnp.PyArray_NDIM(q) - 1
-    shape[0] = cnp.PyArray_DIM(q, 0)
-    shape[batch] = rows if ndim > 0 else shape[0]
-    if ndim > 1:
-        shape[batch + 1] = columns
-    if out is None:
-        return cnp.PyArray_SimpleNew(batch + ndim, shape, cnp.NPY_DOUBLE)
-    return _checked_out(out, batch + ndim, shape)
 
 
 cdef inline double* data(cnp.ndarray array) noexcept nogil:
@@ -77,61 +112,71 @@ cdef inline void link_wrench(const double* pose, const double* wrench, double* f
     add_cross[double](pose + 9, f, force)
 
 
+cdef struct Wrenches:              # of one call, by link
+    Py_ssize_t count
+    Py_ssize_t* slot
+    const double** pose            # of the link in its slot's frame
+    const double** wrench
+    Py_ssize_t* stride             # 6 where each state has its own wrench, else 0
+
+
+cdef inline void fill_wrenches(const Wrenches* wrenches, const System* system, Workspace* work, Py_ssize_t row,
+                               Py_ssize_t lane, Py_ssize_t width) noexcept nogil:
+    """Write a row's wrenches into one lane of a workspace of ``width`` states."""
+    cdef double[6] force
+    cdef Py_ssize_t i, k
+    for k in range(6 * (system.N + 1)):
+        work.f_ext[k * width + lane] = 0.0
+    for i in range(wrenches.count):
+        for k in range(6):
+            force[k] = 0.0
+        link_wrench(wrenches.pose[i], wrenches.wrench[i] + row * wrenches.stride[i], force)
+        for k in range(6):
+            work.f_ext[(6 * wrenches.slot[i] + k) * width + lane] += force[k]
+
+
 cdef class ExternalForces:
-    """The wrenches of one call, by link."""
+    """The wrenches of one call, by link: owns what Wrenches points to."""
 
     cdef CompiledModel model
-    cdef list arrays                   # keeps the wrenches alive
-    cdef Py_ssize_t count
-    cdef Py_ssize_t* link
-    cdef const double** wrench
-    cdef Py_ssize_t* stride            # 6 where each state has its own wrench, else 0
+    cdef list arrays
+    cdef Wrenches wrenches
 
     def __cinit__(self, CompiledModel model, f_ext, Py_ssize_t rows):
         cdef cnp.ndarray array
-        cdef Py_ssize_t k = 0
+        cdef Py_ssize_t k = 0, link
+        cdef Wrenches* w = &self.wrenches
         if not isinstance(f_ext, Mapping):
             raise TypeError(f"f_ext: expected a mapping from link names to wrenches, got {type(f_ext).__name__}")
         self.model = model
         self.arrays = []
-        wrenches = list(f_ext.items())
-        self.count = len(wrenches)
-        self.link = <Py_ssize_t*> malloc((self.count + 1) * sizeof(Py_ssize_t))
-        self.wrench = <const double**> malloc((self.count + 1) * sizeof(double*))
-        self.stride = <Py_ssize_t*> malloc((self.count + 1) * sizeof(Py_ssize_t))
-        if self.link == NULL or self.wrench == NULL or self.stride == NULL:
+        items = list(f_ext.items())
+        w.count = len(items)
+        w.slot = <Py_ssize_t*> malloc((w.count + 1) * sizeof(Py_ssize_t))
+        w.pose = <const double**> malloc((w.count + 1) * sizeof(double*))
+        w.wrench = <const double**> malloc((w.count + 1) * sizeof(double*))
+        w.stride = <Py_ssize_t*> malloc((w.count + 1) * sizeof(Py_ssize_t))
+        if w.slot == NULL or w.pose == NULL or w.wrench == NULL or w.stride == NULL:
             raise MemoryError
-        for name, wrench in wrenches:
+        for name, wrench in items:
             array = as_states(wrench, 6, f"f_ext[{name!r}]")
             if cnp.PyArray_NDIM(array) == 2 and cnp.PyArray_DIM(array, 0) != rows:
                 raise _shape_error(f"f_ext[{name!r}]", array, f"(6,) or ({rows}, 6)")
             self.arrays.append(array)
-            self.link[k] = model.link(name)
-            self.wrench[k] = data(array)
-            self.stride[k] = 6 if cnp.PyArray_NDIM(array) == 2 else 0
+            link = model.link(name)
+            w.slot[k] = model.system.link_slot[link]
+            w.pose[k] = model.system.link_pose + 12 * link
+            w.wrench[k] = data(array)
+            w.stride[k] = 6 if cnp.PyArray_NDIM(array) == 2 else 0
             k += 1
 
     def __dealloc__(self):
-        free(self.link)
-        free(self.wrench)
-        free(self.stride)
-
-    cdef const double* fill(self, Workspace* work, Py_ssize_t row) noexcept nogil:
-        """Write row's wrenches into the workspace."""
-        cdef Py_ssize_t k
-        for k in range(6 * (self.model.system.N + 1)):
-            work.f_ext[k] = 0.0
-        for k in range(self.count):
-            link_wrench(self.model.link_pose + 12 * self.link[k], self.wrench[k] + row * self.stride[k],
-                        work.f_ext + 6 * self.model.link_slot[self.link[k]])
-        return work.f_ext
+        free(self.wrenches.slot)
+        free(self.wrenches.pose)
+        free(self.wrenches.wrench)
+        free(self.wrenches.stride)
 
 
 cdef inline ExternalForces as_forces(CompiledModel model, object f_ext, Py_ssize_t rows):
     return None if f_ext is None else ExternalForces(model, f_ext, rows)
 
-
-cdef int raise_if_singular(CompiledModel model, Py_ssize_t failure) except -1:
-    if failure:
-        raise SingularInertiaError(model.joint_names[failure - 1])
-    return 0

@@ -1,32 +1,69 @@
-# L D L^T of a symmetric matrix, for systems whose joints are coupled (the articulated-body recursion needs a tree).
+# A = L^T D L of a joint-space inertia (RBDA section 6.5), for systems whose joints are coupled: the articulated-body
+# recursion needs a tree.
+#
+# Joints on different branches have a zero in A. Eliminated from the tips inward, as here, A keeps its zeros (RBDA
+# section 6.5: branch-induced sparsity), and what they stand for is left out. The zeros are found by looking, since here
+# they depend on who mimics whom as well.
 
 from libc.float cimport DBL_EPSILON
-from libc.math cimport fabs
-
-from spatial cimport real
+from spatial cimport real, at_most, magnitude, nonzero, put, reciprocal
 
 
-cdef inline Py_ssize_t ldl_solve(Py_ssize_t n, real* A, real* x) noexcept nogil:
-    """x <- A^-1 x. A: (n, n), its lower triangle is overwritten by L and D. Returns 1 + the row of a zero pivot, or 0."""
+cdef inline Py_ssize_t ltl_factor(Py_ssize_t n, real* A) noexcept nogil:
+    """Overwrite A, (n, n), by D on and L below its diagonal. Returns 1 + the row of a zero pivot, in any lane, or 0."""
+    cdef real* row
+    cdef real* above
+    cdef real a, D
     cdef Py_ssize_t i, j, k
-    cdef real t, rounding
-    for j in range(n):
-        rounding = 8 * n * DBL_EPSILON * fabs(A[j * n + j])
-        for k in range(j):
-            A[j * n + j] -= A[j * n + k] * A[j * n + k] * A[k * n + k]
-        if fabs(A[j * n + j]) <= rounding:
-            return j + 1
-        for i in range(j + 1, n):
-            t = A[i * n + j]
-            for k in range(j):
-                t = t - A[i * n + k] * A[j * n + k] * A[k * n + k]
-            A[i * n + j] = t / A[j * n + j]
+    for k in range(n - 1):                                      # the diagonal as it was, to measure D by
+        A[k * n + k + 1] = A[k * n + k]
+    for k in range(n - 1, -1, -1):
+        row = A + k * n
+        D = row[k + 1] if k < n - 1 else row[k]
+        if at_most(magnitude(row[k]), 8 * n * DBL_EPSILON * magnitude(D)):
+            return k + 1
+        D = reciprocal(row[k])
+        for i in range(k - 1, -1, -1):
+            if nonzero(row[i]):
+                a = row[i] * D
+                above = A + i * n
+                for j in range(i + 1):
+                    above[j] -= a * row[j]
+                row[i] = a
+    return 0
+
+
+cdef inline void ltl_substitute(Py_ssize_t n, const real* A, real* x) noexcept nogil:
+    """x <- (L^T D L)^-1 x, of what ltl_factor leaves in A."""
+    cdef Py_ssize_t i, k
+    for k in range(n - 1, -1, -1):
+        for i in range(k):
+            x[i] -= A[k * n + i] * x[k]
+    for k in range(n):
+        x[k] *= reciprocal(A[k * n + k])
+        for i in range(k):
+            x[k] -= A[k * n + i] * x[i]
+
+
+cdef inline Py_ssize_t ltl_solve(Py_ssize_t n, real* A, real* x) noexcept nogil:
+    """x <- A^-1 x. A and the value returned as of ltl_factor."""
+    cdef Py_ssize_t failure = ltl_factor(n, A)
+    if not failure:
+        ltl_substitute(n, A, x)
+    return failure
+
+
+cdef inline Py_ssize_t ltl_inverse(Py_ssize_t n, real* A, real* X) noexcept nogil:
+    """X = A^-1, (n, n), exactly symmetric. A and the value returned as of ltl_factor."""
+    cdef Py_ssize_t failure = ltl_factor(n, A), i, k
+    if failure:
+        return failure
+    for k in range(n * n):
+        put(0.0, &X[k])
+    for i in range(n):
+        put(1.0, &X[i * (n + 1)])
+        ltl_substitute(n, A, X + i * n)
     for i in range(n):
         for k in range(i):
-            x[i] -= A[i * n + k] * x[k]
-    for i in range(n):
-        x[i] = x[i] / A[i * n + i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            x[i] -= A[k * n + i] * x[k]
+            X[i * n + k] = X[k * n + i]
     return 0

@@ -15,19 +15,17 @@ cdef class CompiledModel:
         joint_names, body_names: n and N + 1 names, for messages.
         link_names, link_body, link_rotation, link_translation: (L) named frames, the body that carries each (-1 for
             the base) and their pose in that body's frame.
+        joint_body: (n,) the body whose own joint each of q's is.
     """
 
     cdef System system
-    cdef Py_ssize_t links
-    cdef Py_ssize_t* link_slot         # (L,)
-    cdef double* link_pose             # (L, 12): orientation row by row, then origin, in the slot's frame
     cdef dict link_index
     cdef readonly tuple joint_names
     cdef readonly tuple body_names
 
     def __cinit__(self, *, Py_ssize_t n, parent, rotation, translation, axis, motion, dof, multiplier, offset, mass,
                   first_moment, inertia, gravity, joint_names, body_names, link_names, link_body, link_rotation,
-                  link_translation):
+                  link_translation, joint_body):
         cdef Py_ssize_t N = len(parent), i, k
         cdef Body* b
         parent = np.asarray(parent, dtype=np.intp) + 1
@@ -39,13 +37,19 @@ cdef class CompiledModel:
         link_rotation, link_translation = np.asarray(link_rotation, dtype=float), np.asarray(link_translation, dtype=float)
         self.joint_names, self.body_names = tuple(joint_names), tuple(body_names)
         self.link_index = {name: i for i, name in enumerate(link_names)}
-        self.links = len(link_body)
-        self.system.N, self.system.n = N, n
+        self.system.N, self.system.n, self.system.links = N, n, len(link_body)
         self.system.body = <Body*> calloc(N + 1, sizeof(Body))
-        self.link_slot = <Py_ssize_t*> calloc(self.links + 1, sizeof(Py_ssize_t))
-        self.link_pose = <double*> calloc(12 * self.links + 1, sizeof(double))
-        if self.system.body == NULL or self.link_slot == NULL or self.link_pose == NULL:
+        self.system.link_slot = <Py_ssize_t*> calloc(self.system.links + 1, sizeof(Py_ssize_t))
+        self.system.link_pose = <double*> calloc(12 * self.system.links + 1, sizeof(double))
+        self.system.joint_link = <Py_ssize_t*> calloc(n + 1, sizeof(Py_ssize_t))
+        self.system.dof = <Py_ssize_t*> calloc(N + 1 + LANES, sizeof(Py_ssize_t))
+        self.system.angular = <double*> calloc(2 * (N + 1 + LANES), sizeof(double))
+        self.system.reach = <Py_ssize_t*> calloc(2 * n + 1, sizeof(Py_ssize_t))
+        if (self.system.body == NULL or self.system.link_slot == NULL or self.system.link_pose == NULL
+                or self.system.joint_link == NULL or self.system.dof == NULL or self.system.angular == NULL
+                or self.system.reach == NULL):
             raise MemoryError
+        self.system.theta0 = self.system.angular + N + 1 + LANES
         for k in range(3):
             self.system.gravity[k] = gravity[k]
 
@@ -63,34 +67,61 @@ cdef class CompiledModel:
         for i in range(1, N + 1):
             b = &self.system.body[i]
             b.parent, b.dof = parent[i - 1], dof[i - 1]
-            b.multiplier, b.offset = multiplier[i - 1], offset[i - 1]
-            b.angular, b.linear = motion[i - 1]
+            b.root = self.system.body[b.parent].root if b.parent else i
+            b.angular, b.linear = multiplier[i - 1] * np.asarray(motion[i - 1])
+            b.revolute = b.angular == 1 and b.linear == 0
             Q = orientation[b.parent]
             E = Q.T @ rotation[i - 1] @ orientation[i]
             p = Q.T @ (translation[i - 1] + rotation[i - 1] @ origin[i] - origin[b.parent])
-            b.cos_gamma, b.sin_gamma, b.cos_alpha, b.sin_alpha, b.theta0 = _twist_angles(E)
+            b.cos_gamma, b.sin_gamma, b.cos_alpha, b.sin_alpha, theta0 = _twist_angles(E)
             b.turned = (b.cos_gamma, b.sin_gamma) != (1, 0)
             b.twist = (TWIST_NONE if (b.cos_alpha, b.sin_alpha) == (1, 0) else TWIST_GENERAL if b.cos_alpha != 0
                        else TWIST_PLUS_90 if b.sin_alpha > 0 else TWIST_MINUS_90)
+            at_zero = offset[i - 1] * np.asarray(motion[i - 1])         # a mimic joint's place at q = 0
+            p = p + at_zero[1] * E[:, 2]
             for k in range(3):
                 b.p[k] = p[k] if abs(p[k]) > ROUNDING else 0.0
                 b.slide[k] = b.linear * E[k, 2]
+            if b.parent:
+                b.d, s = _offset_and_shift(p, E)
+                b.offset = b.d != 0 or b.linear != 0
+                b.shift = SHIFT_NONE if not s.any() else SHIFT_ALONG_X if not s[1:].any() else SHIFT_GENERAL
+                for k in range(3):
+                    b.s[k] = s[k]
+            self.system.dof[i], self.system.angular[i] = b.dof, b.angular
+            self.system.theta0[i] = theta0 + at_zero[0]
+            self.system.slides = self.system.slides or b.linear != 0
+            if b.parent != i - 1:
+                self.system.body[b.parent].forks = True
         self.system.coupled = N != n or sorted(dof) != list(range(n)) or any(m != 1 for m in multiplier)
+        for i in range(n):
+            self.system.reach[2 * i], self.system.reach[2 * i + 1] = 0, n
+        if not self.system.coupled:
+            for root in {self.system.body[i].root for i in range(1, N + 1)}:
+                joints = [self.system.body[i].dof for i in range(1, N + 1) if self.system.body[i].root == root]
+                for i in joints:
+                    self.system.reach[2 * i], self.system.reach[2 * i + 1] = min(joints), max(joints) + 1
 
-        for i in range(self.links):
+        for i in range(n):
+            self.system.joint_link[i] = self.link_index[body_names[joint_body[i] + 1]]
+        for i in range(self.system.links):
             k = link_body[i] + 1
-            self.link_slot[i] = k
+            self.system.link_slot[i] = k
             E = orientation[k].T @ link_rotation[i]
             p = orientation[k].T @ (link_translation[i] - origin[k])
             for k in range(9):
-                self.link_pose[12 * i + k] = E[k // 3, k % 3]
+                self.system.link_pose[12 * i + k] = E[k // 3, k % 3]
             for k in range(3):
-                self.link_pose[12 * i + 9 + k] = p[k]
+                self.system.link_pose[12 * i + 9 + k] = p[k]
 
     def __dealloc__(self):
         free(self.system.body)
-        free(self.link_slot)
-        free(self.link_pose)
+        free(self.system.dof)
+        free(self.system.angular)
+        free(self.system.reach)
+        free(self.system.link_slot)
+        free(self.system.link_pose)
+        free(self.system.joint_link)
 
     @property
     def n(self) -> int:
@@ -112,39 +143,63 @@ cdef CompiledModel compiled_of(model):
     return compiled
 
 
-cdef int allocate(Workspace* work, const System* system) except -1:
-    """One block for all rows, NaN but for what the base's slot and the unset forces hold."""
-    cdef Py_ssize_t slots = system.N + 1, H = system.n * system.n if system.coupled else 0, size, k
+cdef int allocate(Workspace* work, const System* system, Py_ssize_t width) except -1:
+    """One block for all rows of a workspace of ``width`` states: NaN but for what never changes.
+
+    That is the base's motion, and the place of the joints that do not slide.
+    """
+    cdef Py_ssize_t slots = system.N + 1, H = system.n * system.n if system.coupled else 0, size, i, k
     cdef double* at
-    size = slots * (2 + 3 * 5 + 9 * 2 + 3 + 6 * 4 + 21 + 2) + system.n + H
-    at = <double*> malloc(size * sizeof(double))
-    if at == NULL:
+    size = slots * (2 + 1 + 3 + 9 + 6 + 6 + 21 + 6 + 1 + 6 + 3 + 3 + 9 + 3 + 5 * 6 + 12 + 2 * 10 + 6 + 1)
+    size = (size + 10 * system.n + H + 2 * LANES) * width + 14 * LANES * slots
+    work.memory = malloc(size * sizeof(double) + 64)
+    if work.memory == NULL:
         raise MemoryError
-    for k in range(size):
-        at[k] = NAN
-    work.memory = at
-    work.cos_sin = at; at += 2 * slots
-    work.p = at; at += 3 * slots
-    work.w = at; at += 3 * slots
-    work.w_dot = at; at += 3 * slots
-    work.v = at; at += 3 * slots
-    work.U = at; at += 9 * slots
-    work.a = at; at += 3 * slots
-    work.f = at; at += 6 * slots
-    work.f_ext = at; at += 6 * slots
-    work.inertia = at; at += 21 * slots
-    work.force_set = at; at += 6 * slots
-    work.D = at; at += slots
-    work.u = at; at += slots
-    work.motion = at; at += 6 * slots
-    work.R = at; at += 9 * slots
-    work.r = at; at += 3 * slots
-    work.tau = at; at += system.n
+    at = <double*> ((<size_t> work.memory + 63) & ~<size_t> 63)
+    for i in range(size):
+        at[i] = NAN
+    work.columns = at; at += 14 * LANES * slots
+    work.cosine = at; at += (slots + LANES) * width             # jcalc writes LANES of them at a time
+    work.sine = at; at += (slots + LANES) * width
+    work.d = at; at += slots * width
+    work.p = at; at += 3 * slots * width
+    work.motion = at; at += 9 * slots * width
+    work.f = at; at += 6 * slots * width
+    work.f_ext = at; at += 6 * slots * width
+    work.inertia = at; at += 21 * slots * width
+    work.force_set = at; at += 6 * slots * width
+    work.u = at; at += slots * width
+    work.a = at; at += 6 * slots * width
+    work.w = at; at += 3 * slots * width
+    work.v = at; at += 3 * slots * width
+    work.R = at; at += 9 * slots * width
+    work.r = at; at += 3 * slots * width
+    work.S = at; at += 6 * slots * width
+    work.Psi_dot = at; at += 6 * slots * width
+    work.velocity = at; at += 6 * slots * width
+    work.acceleration = at; at += 6 * slots * width
+    work.B = at; at += 12 * slots * width
+    work.base_inertia = at; at += 10 * slots * width
+    work.Psi_ddot = at; at += 6 * slots * width
+    work.composite = at; at += 10 * slots * width
+    work.U = at; at += 6 * slots * width
+    work.D = at; at += slots * width
+    work.tau = at; at += system.n * width
+    work.qdd = at; at += system.n * width
+    work.step = at; at += 8 * system.n * width
     work.H = at if H else NULL
     for k in range(3):
-        work.w[k] = work.w_dot[k] = work.v[k] = work.r[k] = 0.0
-        work.a[k] = -system.gravity[k]                          # RBDA section 5.3: gravity as the base's acceleration
-    for k in range(9):
-        work.U[k] = 0.0
-        work.R[k] = 1.0 if k % 4 == 0 else 0.0
+        for i in range(width):
+            work.w[k * width + i] = work.v[k * width + i] = work.r[k * width + i] = 0.0
+            work.motion[k * width + i] = work.motion[(3 + k) * width + i] = 0.0
+            work.motion[(6 + k) * width + i] = -system.gravity[k]    # RBDA section 5.3: gravity as the base's acceleration
+            work.velocity[k * width + i] = work.velocity[(3 + k) * width + i] = work.acceleration[k * width + i] = 0.0
+            work.acceleration[(3 + k) * width + i] = -system.gravity[k]
+    for k in range(9 * width):
+        work.R[k] = 1.0 if k // width % 4 == 0 else 0.0
+    for i in range(1, slots):
+        for k in range(width):
+            work.d[i * width + k] = system.body[i].d
+        for k in range(3 * width):
+            work.p[3 * i * width + k] = system.body[i].p[k // width]
     return 0

@@ -5,17 +5,40 @@ system.pxd, and touches no Python object. The classes below own memory, check ar
 """
 
 cimport numpy as cnp
-from libc.math cimport NAN, fabs, fmax, fmin, isfinite
-from libc.stdlib cimport calloc, free, malloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.math cimport NAN, isfinite
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memset
 
-from system cimport (Body, System, Workspace, TWIST_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90)
-from spatial cimport add_cross
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
+
+cdef extern from "<omp.h>":
+    int omp_pause_soft
+    int omp_pause_resource_all(int kind)
+
+cdef extern from "<stdlib.h>" nogil:
+    void* aligned_alloc(size_t alignment, size_t size)
+
+from system cimport (SHIFT_ALONG_X, SHIFT_GENERAL, SHIFT_NONE, Body, System, Workspace, TWIST_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90)
+from spatial cimport LANES, add_cross, lanes, load_rows, real, store_rows
 from joint cimport jcalc
 from rnea cimport rnea
 from crba cimport crba
+from base_coordinates cimport base_axes, base_coordinates
+from coriolis cimport coriolis
+from derivatives cimport aba_derivatives, rnea_derivatives
 from forward_dynamics cimport forward_dynamics
-from kinematics cimport first_moment, jacobian, kinetic_energy, point_velocity, poses, rotate_to_base
+from hybrid cimport hybrid
+from joint_wrenches cimport joint_wrenches
+from minv cimport minv
+from momentum cimport momentum
+from regressor cimport regressor
+from time_stepping cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives, advance
+from kinematics cimport first_moment, jacobian, kinetic_energy, link_origin, link_pose, point_velocity, poses
 
+import os
 from collections.abc import Mapping
 
 import numpy as np
@@ -27,5 +50,8 @@ cnp.import_array()
 include "frames.pxi"
 include "compiled_model.pxi"
 include "arrays.pxi"
+include "calls.pxi"
 include "dynamics.pxi"
 include "simulator.pxi"
+
+states_per_register = LANES

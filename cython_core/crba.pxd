@@ -3,79 +3,99 @@
 # A rigid-body inertia is ten numbers: rotational inertia (6), first moment h (3), mass. Seen from a point p away they are
 #     I + 2 (p.g) 1 - (p g^T + g p^T)  with  g = h + mass p / 2;     h + mass p;     mass.
 
-from system cimport Body, System, Workspace
-from spatial cimport real, to_parent, add_cross, symmetric_to_parent
+from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
+from spatial cimport force_to_parent, put, real, symmetric_to_parent, turn_to_parent
 
 
-cdef inline void add_inertia_to_parent(const Body* b, real c, real s, const real* p, const real* child,
+cdef inline void add_inertia_to_parent(const Body* b, real c, real s, real d, const real* child,
                                        real* parent) noexcept nogil:
     """Ic_p += pXi* Ic_i iXp."""
-    cdef real[6] I
-    cdef real[3] h, g
+    cdef real[10] I
+    cdef real* h = I + 6
+    cdef real[3] g
+    cdef real mass = child[9], gs
     cdef Py_ssize_t k
-    cdef real mass = child[9]
-    for k in range(6):
+    for k in range(10):
         I[k] = child[k]
-    symmetric_to_parent[real](b, c, s, I)
-    to_parent[real](b, c, s, child[6], child[7], child[8], h)
-    for k in range(3):
-        g[k] = h[k] + 0.5 * mass * p[k]
-    parent[0] += I[0] + 2.0 * (p[1] * g[1] + p[2] * g[2])
-    parent[1] += I[1] - (p[0] * g[1] + p[1] * g[0])
-    parent[2] += I[2] - (p[0] * g[2] + p[2] * g[0])
-    parent[3] += I[3] + 2.0 * (p[0] * g[0] + p[2] * g[2])
-    parent[4] += I[4] - (p[1] * g[2] + p[2] * g[1])
-    parent[5] += I[5] + 2.0 * (p[0] * g[0] + p[1] * g[1])
-    for k in range(3):
-        parent[6 + k] += h[k] + mass * p[k]
-    parent[9] += mass
+    if b.offset:                                                # p = d z
+        g[2] = 2.0 * h[2] + mass * d
+        I[0] += d * g[2]
+        I[3] += d * g[2]
+        I[2] -= d * h[0]
+        I[4] -= d * h[1]
+        h[2] += mass * d
+    symmetric_to_parent(b, c, s, I)
+    turn_to_parent(b, c, s, h, 1)
+    if b.shift == SHIFT_ALONG_X:                                # p = s x
+        g[0] = 2.0 * h[0] + mass * b.s[0]
+        I[3] += b.s[0] * g[0]
+        I[5] += b.s[0] * g[0]
+        I[1] -= b.s[0] * h[1]
+        I[2] -= b.s[0] * h[2]
+        h[0] += mass * b.s[0]
+    elif b.shift == SHIFT_GENERAL:
+        for k in range(3):
+            g[k] = h[k] + 0.5 * mass * b.s[k]
+            h[k] += mass * b.s[k]
+        gs = 2.0 * (b.s[0] * g[0] + b.s[1] * g[1] + b.s[2] * g[2])
+        I[0] += gs - 2.0 * b.s[0] * g[0]
+        I[1] -= b.s[0] * g[1] + b.s[1] * g[0]
+        I[2] -= b.s[0] * g[2] + b.s[2] * g[0]
+        I[3] += gs - 2.0 * b.s[1] * g[1]
+        I[4] -= b.s[1] * g[2] + b.s[2] * g[1]
+        I[5] += gs - 2.0 * b.s[2] * g[2]
+    for k in range(10):
+        parent[k] += I[k]
+
+
+cdef inline void composite_inertias(const System* system, Workspace* work, real* Ic) noexcept nogil:
+    """Ic of every body, ten numbers per slot, after jcalc."""
+    cdef const Body* b
+    cdef Py_ssize_t i, k
+    for i in range(1, system.N + 1):
+        b = &system.body[i]
+        for k in range(6):
+            put(b.inertia[k], &Ic[10 * i + k])
+        for k in range(3):
+            put(b.h[k], &Ic[10 * i + 6 + k])
+        put(b.mass, &Ic[10 * i + 9])
+    for i in range(system.N, 0, -1):
+        b = &system.body[i]
+        if b.parent > 0:
+            add_inertia_to_parent[real](b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i],
+                                        Ic + 10 * i, Ic + 10 * b.parent)
+
+
+cdef inline void axis_force(const Body* b, const real* I, real* F) noexcept nogil:
+    """F = I S."""
+    F[0] = b.angular * I[2] + b.linear * I[7]
+    F[1] = b.angular * I[4] - b.linear * I[6]
+    F[2] = b.angular * I[5]
+    F[3] = -b.angular * I[7]
+    F[4] = b.angular * I[6]
+    F[5] = b.linear * I[9]
 
 
 cdef inline void crba(const System* system, Workspace* work, real* H) noexcept nogil:
     """H(q), (n, n) row by row, after jcalc for q. A coupled system's is G^T H G, G its map from q to joint positions."""
     cdef const Body* b
-    cdef const Body* bj
-    cdef real* Ic = <real*> work.inertia
-    cdef const real* cos_sin = <real*> work.cos_sin
-    cdef const real* p = <real*> work.p
-    cdef real* X
-    cdef real[6] F, t
+    cdef real[6] F
     cdef real value
-    cdef Py_ssize_t i, j, k
+    cdef Py_ssize_t i, j, k, row
 
     for k in range(system.n * system.n):
-        H[k] = 0.0
-    for i in range(1, system.N + 1):
-        b = &system.body[i]
-        X = Ic + 21 * i
-        for k in range(6):
-            X[k] = b.inertia[k]
-        for k in range(3):
-            X[6 + k] = b.h[k]
-        X[9] = b.mass
+        put(0.0, &H[k])
+    composite_inertias[real](system, work, <real*> work.inertia)
     for i in range(system.N, 0, -1):
         b = &system.body[i]
-        X = Ic + 21 * i
-        if b.parent > 0:
-            add_inertia_to_parent(b, cos_sin[2 * i], cos_sin[2 * i + 1], p + 3 * i, X, Ic + 21 * b.parent)
-        F[0] = b.angular * X[2] + b.linear * X[7]               # F = Ic S
-        F[1] = b.angular * X[4] - b.linear * X[6]
-        F[2] = b.angular * X[5]
-        F[3] = -b.angular * X[7]
-        F[4] = b.angular * X[6]
-        F[5] = b.linear * X[9]
-        value = b.multiplier * b.multiplier * (b.angular * F[2] + b.linear * F[5])
-        H[b.dof * system.n + b.dof] += value
+        axis_force[real](b, <real*> work.inertia + 10 * i, F)
+        row = b.dof
+        H[row * system.n + row] += b.angular * F[2] + b.linear * F[5]
         j = i
-        bj = b
-        while bj.parent > 0:
-            to_parent(bj, cos_sin[2 * j], cos_sin[2 * j + 1], F[0], F[1], F[2], t)
-            to_parent(bj, cos_sin[2 * j], cos_sin[2 * j + 1], F[3], F[4], F[5], F + 3)
-            add_cross(p + 3 * j, F + 3, t)
-            for k in range(3):
-                F[k] = t[k]
-            j = bj.parent
-            bj = &system.body[j]
-            value = b.multiplier * bj.multiplier * (bj.angular * F[2] + bj.linear * F[5])
-            H[b.dof * system.n + bj.dof] += value
-            H[bj.dof * system.n + b.dof] += value
+        while b.parent > 0:
+            force_to_parent(b, (<real*> work.cosine)[j], (<real*> work.sine)[j], (<real*> work.d)[j], F)
+            j = b.parent
+            b = &system.body[j]
+            value = b.angular * F[2] + b.linear * F[5]
+            H[row * system.n + b.dof] += value
+            H[b.dof * system.n + row] += value

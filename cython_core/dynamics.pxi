@@ -1,9 +1,132 @@
-cdef class Dynamics:
+# The kernels as calls: q, then qd, then qdd or tau, come in.
+
+cdef inline Py_ssize_t call_rnea(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                 real** y) noexcept nogil:
+    jcalc(call.system, work, x[0])
+    rnea(call.system, work, x[1], x[2], f_ext, y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_aba(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                real** y) noexcept nogil:
+    jcalc(call.system, work, x[0])
+    return forward_dynamics(call.system, work, x[1], x[2], f_ext, <const real*> NULL, y[0])
+
+
+cdef inline Py_ssize_t call_crba(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                 real** y) noexcept nogil:
+    jcalc(call.system, work, x[0])
+    crba(call.system, work, y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_minv(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                 real** y) noexcept nogil:
+    base_axes(call.system, work, x[0])
+    return minv(call.system, work, y[0])
+
+
+cdef inline Py_ssize_t call_rnea_derivatives(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                             real** y) noexcept nogil:
+    base_coordinates(call.system, work, x[0])
+    rnea_derivatives(call.system, work, x[1], x[2], y[0], y[1], y[2])
+    return 0
+
+
+cdef inline Py_ssize_t call_aba_derivatives(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                            real** y) noexcept nogil:
+    base_coordinates(call.system, work, x[0])
+    return aba_derivatives(call.system, work, x[1], x[2], y[0], y[1], y[2])
+
+
+cdef inline Py_ssize_t call_link_pose(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                      real** y) noexcept nogil:
+    poses(call.system, work, x[0])
+    link_pose(work, call.slot, call.pose, y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_jacobian(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                     real** y) noexcept nogil:
+    cdef real[3] point
+    poses(call.system, work, x[0])
+    link_origin(work, call.slot, call.pose, point)
+    jacobian(call.system, work, call.slot, point, y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_link_velocity(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                          real** y) noexcept nogil:
+    cdef real[3] point
+    poses(call.system, work, x[0])
+    link_origin(work, call.slot, call.pose, point)
+    point_velocity(call.system, work, call.slot, point, x[1], y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_centre_of_mass(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                           real** y) noexcept nogil:
+    cdef double mass
+    cdef Py_ssize_t k
+    poses(call.system, work, x[0])
+    mass = first_moment(call.system, work, y[0])
+    for k in range(3):
+        y[0][k] *= 1.0 / mass
+    return 0
+
+
+cdef inline Py_ssize_t call_energy(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                   real** y) noexcept nogil:
+    cdef real[3] moment
+    cdef const double* gravity = call.system.gravity
+    poses(call.system, work, x[0])
+    y[0][0] = kinetic_energy(call.system, work, x[1])
+    first_moment(call.system, work, moment)
+    y[1][0] = -(gravity[0] * moment[0] + gravity[1] * moment[1] + gravity[2] * moment[2])
+    return 0
+
+
+cdef inline Py_ssize_t call_coriolis(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                     real** y) noexcept nogil:
+    base_coordinates(call.system, work, x[0])
+    coriolis(call.system, work, x[1], y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_hybrid(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                   real** y) noexcept nogil:
+    jcalc(call.system, work, x[0])
+    return hybrid(call.system, work, x[1], x[2], x[3], y[0], y[1])
+
+
+cdef inline Py_ssize_t call_joint_wrenches(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                           real** y) noexcept nogil:
+    jcalc(call.system, work, x[0])
+    rnea(call.system, work, x[1], x[2], f_ext, <real*> work.tau)
+    joint_wrenches(call.system, work, y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_momentum(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                     real** y) noexcept nogil:
+    jcalc(call.system, work, x[0])
+    momentum(call.system, work, x[1], y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_regressor(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                      real** y) noexcept nogil:
+    base_coordinates(call.system, work, x[0])
+    regressor(call.system, work, x[1], x[2], y[0])
+    return 0
+
+
+cdef class Dynamics(Worker):
     """Rigid-body dynamics of one model: Featherstone's recursions with a workspace of their own.
 
     Make one per thread. q, qd, qdd and tau are (n,) arrays in the order of ``model.joint_names``, [rad] or [m] and their
-    rates, [N m] or [N]. Every method also takes (B, n), then returns (B, ...) and releases the GIL; all arrays of a call
-    have the same shape. Inputs are never modified; ``out`` receives the result without an allocation, and may be one of
+    rates, [N m] or [N]. Every method also takes (B, n), then returns (B, ...) and releases the GIL, on
+    ``set_num_threads`` threads; all arrays of a call have the same shape. Inputs are never modified; ``out`` receives the result without an allocation, and may be one of
     q, qd, qdd, tau itself (then that is overwritten) but not overlap them otherwise. Friction, damping and armature are
     not rigid-body dynamics: see ``Simulator``.
 
@@ -18,71 +141,29 @@ cdef class Dynamics:
     """
 
     cdef readonly object model         # as given
-    cdef CompiledModel compiled
-    cdef Workspace work
-    cdef bint busy
 
     def __cinit__(self, model):
-        self.model, self.compiled = model, compiled_of(model)
-        allocate(&self.work, &self.compiled.system)
-
-    def __dealloc__(self):
-        free(self.work.memory)
+        self.model = model
 
     def __reduce__(self):
         return Dynamics, (self.model,)
 
-    cdef inline int enter(self) except -1:
-        if self.busy:
-            raise RuntimeError("this Dynamics is at work in another thread; make one per thread")
-        return 0
-
-    # Rows of states, without the GIL ---------------------------------------------------------------------------------
-
-    cdef void rnea_rows(self, Py_ssize_t rows, const double* q, const double* qd, const double* qdd,
-                        ExternalForces forces, double* tau) noexcept nogil:
-        cdef Py_ssize_t n = self.compiled.system.n, row
-        for row in range(rows):
-            jcalc(&self.compiled.system, &self.work, q + row * n)
-            rnea(&self.compiled.system, &self.work, qd + row * n if qd != NULL else NULL,
-                 qdd + row * n if qdd != NULL else NULL,
-                 forces.fill(&self.work, row) if forces is not None else <const double*> NULL, tau + row * n)
-
-    cdef Py_ssize_t aba_rows(self, Py_ssize_t rows, const double* q, const double* qd, const double* tau,
-                             ExternalForces forces, double* qdd) noexcept nogil:
-        cdef Py_ssize_t n = self.compiled.system.n, row, failure
-        for row in range(rows):
-            jcalc(&self.compiled.system, &self.work, q + row * n)
-            failure = forward_dynamics(&self.compiled.system, &self.work, qd + row * n, tau + row * n,
-                                       forces.fill(&self.work, row) if forces is not None else <const double*> NULL,
-                                       <const double*> NULL, qdd + row * n)
-            if failure:
-                return failure
-        return 0
-
-    cdef void crba_rows(self, Py_ssize_t rows, const double* q, double* H) noexcept nogil:
-        cdef Py_ssize_t n = self.compiled.system.n, row
-        for row in range(rows):
-            jcalc(&self.compiled.system, &self.work, q + row * n)
-            crba(&self.compiled.system, &self.work, H + row * n * n)
-
-    cdef inline cnp.ndarray inverse_dynamics(self, cnp.ndarray q, const double* qd, const double* qdd, f_ext, out):
-        cdef Py_ssize_t rows = rows_of(q)
-        cdef cnp.ndarray tau = result(out, q, 1, self.compiled.system.n, 0)
-        cdef ExternalForces forces = as_forces(self.compiled, f_ext, rows)
-        cdef const double* q_ = data(q)
-        cdef double* tau_ = data(tau)
-        self.enter()
-        if rows == 1:
-            self.rnea_rows(1, q_, qd, qdd, forces, tau_)
-        else:
-            self.busy = True
-            with nogil:
-                self.rnea_rows(rows, q_, qd, qdd, forces, tau_)
-            self.busy = False
-        return tau
-
     # Dynamics --------------------------------------------------------------------------------------------------------
+
+    cdef inline cnp.ndarray inverse_dynamics(self, cnp.ndarray q, cnp.ndarray qd, cnp.ndarray qdd, f_ext, out):
+        """Table 5.1, where None stands for zero."""
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray tau = self.result(out, q, 1, n, 0)
+        cdef Call call
+        begin(&call, <Kernel> call_rnea[double], <Kernel> call_rnea[lanes])
+        add_input(&call, q, n)
+        if qd is not None:
+            add_input(&call, qd, n)
+        if qdd is not None:
+            add_input(&call, qdd, n)
+        add_output(&call, tau, n)
+        self.run(&call, q, as_forces(self.compiled, f_ext, rows_of(q)))
+        return tau
 
     def rnea(self, q, qd, qdd, f_ext=None, out=None):
         """Inverse dynamics: the torque that produces qdd, H(q) qdd + C(q, qd) qd + g(q) - J^T f_ext.
@@ -97,10 +178,10 @@ cdef class Dynamics:
 
         Source: RBDA Table 5.1.
         """
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
-        cdef cnp.ndarray qd_ = like_states(qd, q_, self.compiled.system.n, "qd")
-        cdef cnp.ndarray qdd_ = like_states(qdd, q_, self.compiled.system.n, "qdd")
-        return self.inverse_dynamics(q_, data(qd_), data(qdd_), f_ext, out)
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
+        return self.inverse_dynamics(q_, qd_, qdd_, f_ext, out)
 
     def bias(self, q, qd, f_ext=None, out=None):
         """The torque that keeps qdd at zero, C(q, qd) qd + g(q) - J^T f_ext.
@@ -115,9 +196,9 @@ cdef class Dynamics:
 
         Source: RBDA Table 5.1 with qdd = 0.
         """
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
-        cdef cnp.ndarray qd_ = like_states(qd, q_, self.compiled.system.n, "qd")
-        return self.inverse_dynamics(q_, data(qd_), NULL, f_ext, out)
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        return self.inverse_dynamics(q_, like_states(qd, q_, n, "qd"), None, f_ext, out)
 
     def gravity(self, q, out=None):
         """The torque that holds the robot still, g(q).
@@ -131,8 +212,7 @@ cdef class Dynamics:
 
         Source: RBDA Table 5.1 with qd = qdd = 0.
         """
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
-        return self.inverse_dynamics(q_, NULL, NULL, None, out)
+        return self.inverse_dynamics(as_states(q, self.compiled.system.n, "q"), None, None, None, out)
 
     def aba(self, q, qd, tau, f_ext=None, out=None):
         """Forward dynamics: the acceleration under the torque tau.
@@ -150,22 +230,17 @@ cdef class Dynamics:
 
         Source: RBDA Table 7.1; with mimic joints, which couple coordinates, equation 3.20 by Tables 6.2 and 5.1.
         """
-        cdef Py_ssize_t n = self.compiled.system.n, rows, failure
+        cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = as_states(q, n, "q")
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
-        cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
-        cdef cnp.ndarray qdd = result(out, q_, 1, n, 0)
-        rows = rows_of(q_)
-        cdef ExternalForces forces = as_forces(self.compiled, f_ext, rows)
-        self.enter()
-        if rows == 1:
-            failure = self.aba_rows(1, data(q_), data(qd_), data(tau_), forces, data(qdd))
-        else:
-            self.busy = True
-            with nogil:
-                failure = self.aba_rows(rows, data(q_), data(qd_), data(tau_), forces, data(qdd))
-            self.busy = False
-        raise_if_singular(self.compiled, failure)
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), tau_ = like_states(tau, q_, n, "tau")
+        cdef cnp.ndarray qdd = self.result(out, q_, 1, n, 0)
+        cdef Call call
+        begin(&call, <Kernel> call_aba[double], <Kernel> call_aba[lanes])
+        add_input(&call, q_, n)
+        add_input(&call, qd_, n)
+        add_input(&call, tau_, n)
+        add_output(&call, qdd, n)
+        self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
         return qdd
 
     def crba(self, q, out=None):
@@ -180,89 +255,107 @@ cdef class Dynamics:
 
         Source: RBDA Table 6.2.
         """
-        cdef Py_ssize_t n = self.compiled.system.n, rows
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
-        cdef cnp.ndarray H = result(out, q_, 2, n, n)
-        rows = rows_of(q_)
-        self.enter()
-        if rows == 1:
-            self.crba_rows(1, data(q_), data(H))
-        else:
-            self.busy = True
-            with nogil:
-                self.crba_rows(rows, data(q_), data(H))
-            self.busy = False
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q"), H = self.result(out, q_, 2, n, n)
+        cdef Call call
+        begin(&call, <Kernel> call_crba[double], <Kernel> call_crba[lanes])
+        add_input(&call, q_, n)
+        add_output(&call, H, n * n)
+        self.run(&call, q_, None)
         return H
+
+    def minv(self, q, out=None):
+        """The inverse of the joint-space inertia matrix, M(q)^-1, without forming M.
+
+        Args:
+            q: (n,) position.
+            out: (n, n) array for the result, or None.
+
+        Returns:
+            (n, n), symmetric [1/(kg m^2), 1/(kg m), 1/kg].
+
+        Raises:
+            SingularInertiaError: A joint moves no inertia.
+
+        Takes O(n^2). With mimic joints, which couple coordinates, it is the inverse of what ``crba`` gives, O(n^3).
+
+        Source: RBDA Table 7.1 under unit torques; Carpentier, Analytical inverse of the joint space inertia matrix,
+        2018.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q"), Minv = self.result(out, q_, 2, n, n)
+        cdef Call call
+        begin(&call, <Kernel> call_minv[double], <Kernel> call_minv[lanes])
+        add_input(&call, q_, n)
+        add_output(&call, Minv, n * n)
+        self.run(&call, q_, None)
+        return Minv
+
+    cdef inline tuple derivatives(self, Call* call, cnp.ndarray q, cnp.ndarray qd, cnp.ndarray x):
+        """The three (n, n) results of a call that takes q, qd and x."""
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray by_q = self.result(None, q, 2, n, n), by_qd = self.result(None, q, 2, n, n)
+        cdef cnp.ndarray by_x = self.result(None, q, 2, n, n)
+        add_input(call, q, n)
+        add_input(call, qd, n)
+        add_input(call, x, n)
+        add_output(call, by_q, n * n)
+        add_output(call, by_qd, n * n)
+        add_output(call, by_x, n * n)
+        self.run(call, q, None)
+        return by_q, by_qd, by_x
+
+    def rnea_derivatives(self, q, qd, qdd):
+        """Derivatives of inverse dynamics, tau = rnea(q, qd, qdd).
+
+        Args:
+            q, qd, qdd: (n,) position, velocity and acceleration.
+
+        Returns:
+            dtau_dq, dtau_dqd, M: (n, n) each. Entry i, j is the derivative of tau[i] with respect to q[j], qd[j] and
+            qdd[j] [N m, N per their units]; M is symmetric.
+
+        Source: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
+        algebra, 2022.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
+        cdef Call call
+        begin(&call, <Kernel> call_rnea_derivatives[double], <Kernel> call_rnea_derivatives[lanes])
+        return self.derivatives(&call, q_, qd_, qdd_)
+
+    def aba_derivatives(self, q, qd, tau):
+        """Derivatives of forward dynamics, qdd = aba(q, qd, tau).
+
+        Args:
+            q, qd, tau: (n,) position, velocity and torque.
+
+        Returns:
+            dqdd_dq, dqdd_dqd, Minv: (n, n) each. Entry i, j is the derivative of qdd[i] with respect to q[j], qd[j] and
+            tau[j] [rad/s^2, m/s^2 per their units]; Minv is symmetric.
+
+        Raises:
+            SingularInertiaError: A joint moves no inertia.
+
+        Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018: M^-1 times the
+        negative derivatives of inverse dynamics at qdd.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), tau_ = like_states(tau, q_, n, "tau")
+        cdef Call call
+        begin(&call, <Kernel> call_aba_derivatives[double], <Kernel> call_aba_derivatives[lanes])
+        return self.derivatives(&call, q_, qd_, tau_)
 
     # Kinematics ------------------------------------------------------------------------------------------------------
 
-    cdef void link_origin(self, Py_ssize_t link, double* point) noexcept nogil:
-        """Origin of a link in the base frame, after poses."""
-        cdef Py_ssize_t slot = self.compiled.link_slot[link], k
-        rotate_to_base[double](&self.work, slot, self.compiled.link_pose + 12 * link + 9, point)
-        for k in range(3):
-            point[k] += self.work.r[3 * slot + k]
-
-    cdef void link_pose_row(self, Py_ssize_t link, const double* q, double* T) noexcept nogil:
-        cdef const double* pose = self.compiled.link_pose + 12 * link
-        cdef double[3] x, y
-        cdef Py_ssize_t row, column
-        poses(&self.compiled.system, &self.work, q)
-        self.link_origin(link, x)
-        for row in range(3):
-            T[4 * row + 3] = x[row]
-            T[12 + row] = 0.0
-        T[15] = 1.0
-        for column in range(3):
-            for row in range(3):
-                x[row] = pose[3 * row + column]
-            rotate_to_base[double](&self.work, self.compiled.link_slot[link], x, y)
-            for row in range(3):
-                T[4 * row + column] = y[row]
-
-    cdef void pose_rows(self, Py_ssize_t rows, Py_ssize_t link, const double* q, double* T) noexcept nogil:
-        cdef Py_ssize_t row
-        for row in range(rows):
-            self.link_pose_row(link, q + row * self.compiled.system.n, T + 16 * row)
-
-    cdef void jacobian_rows(self, Py_ssize_t rows, Py_ssize_t link, const double* q, double* J) noexcept nogil:
-        cdef Py_ssize_t n = self.compiled.system.n, row
-        cdef double[3] point
-        for row in range(rows):
-            poses(&self.compiled.system, &self.work, q + row * n)
-            self.link_origin(link, point)
-            jacobian[double](&self.compiled.system, &self.work, self.compiled.link_slot[link], point, J + 6 * n * row)
-
-    cdef void velocity_rows(self, Py_ssize_t rows, Py_ssize_t link, const double* q, const double* qd,
-                            double* v) noexcept nogil:
-        cdef Py_ssize_t n = self.compiled.system.n, row
-        cdef double[3] point
-        for row in range(rows):
-            poses(&self.compiled.system, &self.work, q + row * n)
-            self.link_origin(link, point)
-            point_velocity[double](&self.compiled.system, &self.work, self.compiled.link_slot[link], point, qd + row * n,
-                                   v + 6 * row)
-
-    cdef void centre_rows(self, Py_ssize_t rows, const double* q, double* centre) noexcept nogil:
-        cdef Py_ssize_t row, k
-        cdef double mass
-        for row in range(rows):
-            poses(&self.compiled.system, &self.work, q + row * self.compiled.system.n)
-            mass = first_moment[double](&self.compiled.system, &self.work, centre + 3 * row)
-            for k in range(3):
-                centre[3 * row + k] /= mass
-
-    cdef void energy_rows(self, Py_ssize_t rows, const double* q, const double* qd, double* kinetic,
-                          double* potential) noexcept nogil:
-        cdef Py_ssize_t n = self.compiled.system.n, row, k
-        cdef double[3] moment
-        for row in range(rows):
-            poses(&self.compiled.system, &self.work, q + row * n)
-            kinetic[row] = kinetic_energy(&self.compiled.system, &self.work, qd + row * n)
-            first_moment[double](&self.compiled.system, &self.work, moment)
-            potential[row] = 0.0
-            for k in range(3):
-                potential[row] -= self.compiled.system.gravity[k] * moment[k]
+    cdef int choose_link(self, Call* call, link) except -1:
+        """Make the call about that link; raises UnknownNameError."""
+        cdef Py_ssize_t index = self.compiled.link(link)
+        call.slot = self.compiled.system.link_slot[index]
+        call.pose = self.compiled.system.link_pose + 12 * index
+        return 0
 
     def link_pose(self, q, link):
         """Pose of a link's frame in the base frame.
@@ -276,17 +369,14 @@ cdef class Dynamics:
 
         Source: RBDA section 4.2, the transforms along the path to the link.
         """
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
-        cdef Py_ssize_t index = self.compiled.link(link), rows = rows_of(q_)
-        cdef cnp.ndarray T = result(None, q_, 2, 4, 4)
-        self.enter()
-        if rows == 1:
-            self.pose_rows(1, index, data(q_), data(T))
-        else:
-            self.busy = True
-            with nogil:
-                self.pose_rows(rows, index, data(q_), data(T))
-            self.busy = False
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q"), T = self.result(None, q_, 2, 4, 4)
+        cdef Call call
+        begin(&call, <Kernel> call_link_pose[double], <Kernel> call_link_pose[lanes])
+        self.choose_link(&call, link)
+        add_input(&call, q_, n)
+        add_output(&call, T, 16)
+        self.run(&call, q_, None)
         return T
 
     def jacobian(self, q, link):
@@ -301,18 +391,14 @@ cdef class Dynamics:
 
         The columns are S of the joints that support the link, in base axes, seen from the link's origin.
         """
-        cdef Py_ssize_t n = self.compiled.system.n, index = self.compiled.link(link)
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
-        cdef Py_ssize_t rows = rows_of(q_)
-        cdef cnp.ndarray J = result(None, q_, 2, 6, n)
-        self.enter()
-        if rows == 1:
-            self.jacobian_rows(1, index, data(q_), data(J))
-        else:
-            self.busy = True
-            with nogil:
-                self.jacobian_rows(rows, index, data(q_), data(J))
-            self.busy = False
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q"), J = self.result(None, q_, 2, 6, n)
+        cdef Call call
+        begin(&call, <Kernel> call_jacobian[double], <Kernel> call_jacobian[lanes])
+        self.choose_link(&call, link)
+        add_input(&call, q_, n)
+        add_output(&call, J, 6 * n)
+        self.run(&call, q_, None)
         return J
 
     def link_velocity(self, q, qd, link):
@@ -325,19 +411,15 @@ cdef class Dynamics:
         Returns:
             (6,) [m/s, rad/s].
         """
-        cdef Py_ssize_t n = self.compiled.system.n, index = self.compiled.link(link)
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
-        cdef Py_ssize_t rows = rows_of(q_)
-        cdef cnp.ndarray v = result(None, q_, 1, 6, 0)
-        self.enter()
-        if rows == 1:
-            self.velocity_rows(1, index, data(q_), data(qd_), data(v))
-        else:
-            self.busy = True
-            with nogil:
-                self.velocity_rows(rows, index, data(q_), data(qd_), data(v))
-            self.busy = False
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q"), qd_ = like_states(qd, q_, n, "qd"), v = self.result(None, q_, 1, 6, 0)
+        cdef Call call
+        begin(&call, <Kernel> call_link_velocity[double], <Kernel> call_link_velocity[lanes])
+        self.choose_link(&call, link)
+        add_input(&call, q_, n)
+        add_input(&call, qd_, n)
+        add_output(&call, v, 6)
+        self.run(&call, q_, None)
         return v
 
     def centre_of_mass(self, q):
@@ -349,17 +431,13 @@ cdef class Dynamics:
         Returns:
             (3,) [m]; NaN for a model without mass.
         """
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
-        cdef Py_ssize_t rows = rows_of(q_)
-        cdef cnp.ndarray centre = result(None, q_, 1, 3, 0)
-        self.enter()
-        if rows == 1:
-            self.centre_rows(1, data(q_), data(centre))
-        else:
-            self.busy = True
-            with nogil:
-                self.centre_rows(rows, data(q_), data(centre))
-            self.busy = False
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q"), centre = self.result(None, q_, 1, 3, 0)
+        cdef Call call
+        begin(&call, <Kernel> call_centre_of_mass[double], <Kernel> call_centre_of_mass[lanes])
+        add_input(&call, q_, n)
+        add_output(&call, centre, 3)
+        self.run(&call, q_, None)
         return centre
 
     def energy(self, q, qd):
@@ -371,18 +449,152 @@ cdef class Dynamics:
         Returns:
             Two floats, or two (B,) arrays [J]. The potential is zero with the centre of mass at the base's origin.
         """
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.n, "q")
-        cdef cnp.ndarray qd_ = like_states(qd, q_, self.compiled.system.n, "qd")
-        cdef Py_ssize_t rows = rows_of(q_)
-        cdef cnp.ndarray kinetic = np.empty(rows), potential = np.empty(rows)
-        self.enter()
-        if rows == 1:
-            self.energy_rows(1, data(q_), data(qd_), data(kinetic), data(potential))
-        else:
-            self.busy = True
-            with nogil:
-                self.energy_rows(rows, data(q_), data(qd_), data(kinetic), data(potential))
-            self.busy = False
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray kinetic = np.empty(rows_of(q_)), potential = np.empty(rows_of(q_))
+        cdef Call call
+        begin(&call, <Kernel> call_energy[double], <Kernel> call_energy[lanes])
+        add_input(&call, q_, n)
+        add_input(&call, qd_, n)
+        add_output(&call, kinetic, 1)
+        add_output(&call, potential, 1)
+        self.run(&call, q_, None)
         if cnp.PyArray_NDIM(q_) == 1:
             return float(kinetic[0]), float(potential[0])
         return kinetic, potential
+
+    # What follows from the dynamics ----------------------------------------------------------------------------------
+
+    def coriolis(self, q, qd):
+        """The Coriolis matrix C(q, qd): C qd = bias - gravity, and Hdot - 2 C is skew-symmetric.
+
+        Of the matrices with these two properties it is that of the Christoffel symbols,
+        C_ij = sum_k (dH_ij/dq_k + dH_ik/dq_j - dH_jk/dq_i) qd_k / 2.
+
+        Args:
+            q, qd: (n,) position and velocity.
+
+        Returns:
+            (n, n) [N m s, N s].
+
+        Source: Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and Christoffel symbols for
+        rigid-body systems, 2021, Algorithm 1.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q"), qd_ = like_states(qd, q_, n, "qd"), C = self.result(None, q_, 2, n, n)
+        cdef Call call
+        begin(&call, <Kernel> call_coriolis[double], <Kernel> call_coriolis[lanes])
+        add_input(&call, q_, n)
+        add_input(&call, qd_, n)
+        add_output(&call, C, n * n)
+        self.run(&call, q_, None)
+        return C
+
+    def hybrid(self, q, qd, qdd, tau, prescribed):
+        """Forward dynamics of some joints beside inverse dynamics of others, which are locked or driven by velocity.
+
+        Args:
+            q, qd: (n,) position and velocity.
+            qdd: (n,) acceleration of the joints that are prescribed; the other entries are not looked at.
+            tau: (n,) torque of the joints that are not; the other entries are not looked at.
+            prescribed: (n,) True for the joints whose acceleration is given; for a batch also (B, n).
+
+        Returns:
+            qdd and tau, (n,) each, new arrays: what was given, and what follows from it.
+
+        Raises:
+            SingularInertiaError: A joint with given torque moves no inertia.
+
+        Source: RBDA section 9.2; with mimic joints by the joint-space inertia.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd"), tau_ = like_states(tau, q_, n, "tau")
+        cdef cnp.ndarray held = as_choice(prescribed, q_, n, "prescribed"), given = either(held, qdd_, tau_)
+        cdef cnp.ndarray all_qdd = self.result(None, q_, 1, n, 0), all_tau = self.result(None, q_, 1, n, 0)
+        cdef Call call
+        begin(&call, <Kernel> call_hybrid[double], <Kernel> call_hybrid[lanes])
+        add_input(&call, q_, n)
+        add_input(&call, qd_, n)
+        add_input(&call, given, n)
+        add_input(&call, held, n)
+        add_output(&call, all_qdd, n)
+        add_output(&call, all_tau, n)
+        self.run(&call, q_, None)
+        return all_qdd, all_tau
+
+    def joint_wrenches(self, q, qd, qdd, f_ext=None):
+        """What crosses each joint: the wrench that the joint's parent side exerts on its child side.
+
+        It moves and carries all links beyond the joint, against gravity and f_ext; its part along the joint's axis is
+        what the drive gives, the torque of ``rnea`` where no joint mimics another. A mimic joint is not listed.
+
+        Args:
+            q, qd, qdd: (n,) position, velocity and acceleration.
+            f_ext: Wrenches on links, see the class.
+
+        Returns:
+            (n, 6) [fx fy fz tx ty tz] of the joints in ``model.joint_names``, at the origin of the joint's child link,
+            in that link's axes (those of the URDF) [N, N m].
+
+        Source: f of RBDA Table 5.1.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
+        cdef cnp.ndarray wrenches = self.result(None, q_, 2, n, 6)
+        cdef Call call
+        begin(&call, <Kernel> call_joint_wrenches[double], <Kernel> call_joint_wrenches[lanes])
+        add_input(&call, q_, n)
+        add_input(&call, qd_, n)
+        add_input(&call, qdd_, n)
+        add_output(&call, wrenches, 6 * n)
+        self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
+        return wrenches
+
+    def momentum(self, q, qd):
+        """Momentum of all links: linear, then angular about the centre of mass, in the axes of the base frame.
+
+        Args:
+            q, qd: (n,) position and velocity.
+
+        Returns:
+            (6,) [N s, N m s]. The centre of mass is that of ``centre_of_mass``, base link included, and the linear part
+            the total mass times its velocity.
+
+        Source: RBDA section 2.9, summed over the bodies.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, n, "q"), qd_ = like_states(qd, q_, n, "qd"), h = self.result(None, q_, 1, 6, 0)
+        cdef Call call
+        begin(&call, <Kernel> call_momentum[double], <Kernel> call_momentum[lanes])
+        add_input(&call, q_, n)
+        add_input(&call, qd_, n)
+        add_output(&call, h, 6)
+        self.run(&call, q_, None)
+        return h
+
+    def regressor(self, q, qd, qdd):
+        """The matrix Y of the torque as a linear function of masses: rnea = Y @ model.inertial_parameters.
+
+        Args:
+            q, qd, qdd: (n,) position, velocity and acceleration.
+
+        Returns:
+            (n, 10 L) for the L ``model.link_names``: ten columns each, in the order of ``model.inertial_parameters``. Zero
+            where a joint does not move a link; gravity is included.
+
+        Source: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads and links, 1986.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n, columns = 10 * self.compiled.system.links
+        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
+        cdef cnp.ndarray Y = self.result(None, q_, 2, n, columns)
+        cdef Call call
+        begin(&call, <Kernel> call_regressor[double], <Kernel> call_regressor[lanes])
+        add_input(&call, q_, n)
+        add_input(&call, qd_, n)
+        add_input(&call, qdd_, n)
+        add_output(&call, Y, n * columns)
+        self.run(&call, q_, None)
+        return Y

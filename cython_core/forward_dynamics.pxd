@@ -1,33 +1,45 @@
-# qdd = FD(q, qd, tau): the bias by Table 5.1, then the articulated bodies of Table 7.1, or, where mimic joints couple
-# coordinates, the joint-space inertia: G^T H G qdd = tau - G^T C, RBDA equation 3.20 with a constant G (its g is zero).
+# qdd = FD(q, qd, tau): articulated bodies, or, where mimic joints couple coordinates, the joint-space inertia:
+# G^T H G qdd = tau - G^T C, RBDA equation 3.20 with a constant G (its g is zero).
 
 from system cimport System, Workspace
 from spatial cimport real
-from rnea cimport rnea
+from rnea cimport body_forces, rnea
 from aba cimport aba
 from crba cimport crba
-from cholesky cimport ldl_solve
+from cholesky cimport ltl_solve
 
 
-cdef inline Py_ssize_t solve_inertia(const System* system, Workspace* work, const double* armature,
-                                     real* x) noexcept nogil:
-    """x <- (H(q) + diag(armature))^-1 x, after jcalc for q. Returns 1 + the index of a singular joint, or 0."""
-    cdef Py_ssize_t i
+cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work, const real* qd, const real* qdd_0,
+                                          const real* tau, const real* f_ext, const real* armature, const real* held,
+                                          real* qdd) noexcept nogil:
+    """qdd = (H + diag(armature))^-1 (tau - ID(q, qd, qdd_0)), what tau adds to qdd_0; after jcalc for q.
+
+    qdd_0, held: (n,) or NULL, which means zero. Where held is 1, not tau is given but qdd = 0.
+    Returns 1 + the index of a singular joint, or 0.
+    """
+    cdef Py_ssize_t n = system.n, i, j
+    cdef real* H = <real*> work.H
     if not system.coupled:
-        i = aba(system, work, x, armature, x)
+        body_forces(system, work, qd, qdd_0, f_ext)
+        i = aba(system, work, tau, armature, held, qdd)
         return 1 + system.body[i].dof if i else 0
-    crba(system, work, <real*> work.H)
+    rnea(system, work, qd, qdd_0, f_ext, <real*> work.tau)
+    for i in range(n):
+        qdd[i] = tau[i] - (<real*> work.tau)[i]
+    crba(system, work, H)
     if armature != NULL:
-        for i in range(system.n):
-            (<real*> work.H)[i * (system.n + 1)] += armature[i]
-    return ldl_solve(system.n, <real*> work.H, x)
+        for i in range(n):
+            H[i * (n + 1)] += armature[i]
+    if held != NULL:                                            # their rows and columns become those of 1
+        for i in range(n):
+            qdd[i] *= 1.0 - held[i]
+            for j in range(i):
+                H[i * n + j] *= (1.0 - held[i]) * (1.0 - held[j])
+            H[i * n + i] = H[i * n + i] * (1.0 - held[i]) + held[i]
+    return ltl_solve(n, H, qdd)
 
 
 cdef inline Py_ssize_t forward_dynamics(const System* system, Workspace* work, const real* qd, const real* tau,
-                                        const real* f_ext, const double* armature, real* qdd) noexcept nogil:
+                                        const real* f_ext, const real* armature, real* qdd) noexcept nogil:
     """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q. Returns 1 + the index of a singular joint, or 0."""
-    cdef Py_ssize_t i
-    rnea(system, work, qd, <const real*> NULL, f_ext, <real*> work.tau)
-    for i in range(system.n):
-        qdd[i] = tau[i] - (<real*> work.tau)[i]
-    return solve_inertia(system, work, armature, qdd)
+    return added_acceleration(system, work, qd, <const real*> NULL, tau, f_ext, armature, <const real*> NULL, qdd)

@@ -85,6 +85,18 @@ def _twist_angles(E):
     return cos_gamma, sin_gamma, cos_alpha, sin_alpha, np.arctan2(y @ E[:, 0], x @ E[:, 0])
 
 
+def _offset_and_shift(p, E):
+    """d and s of p = s + d E z: along x alone where the axes have a common perpendicular there."""
+    z = E[:, 2]
+    d = p[1] / z[1] if abs(z[1]) > NEARLY_PARALLEL else p[2] / z[2] if abs(z[0]) < ROUNDING and z[2] else 0.0
+    s = p - d * z
+    length = np.linalg.norm(p)
+    s[abs(s) <= 4 * ROUNDING * max(1.0, length)] = 0.0
+    if s[1:].any():
+        d, s = 0.0, np.where(abs(p) <= ROUNDING, 0.0, p)
+    return 0.0 if abs(d) <= ROUNDING else d, s
+
+
 def _shifted_inertia(mass, h, inertia, Q, o):
     """First moment and rotational inertia about the point o, in the axes Q (columns)."""
     moved = h - mass * o

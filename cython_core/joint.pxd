@@ -1,23 +1,35 @@
 # jcalc of RBDA section 4.4: the only place that knows how a joint's position becomes a transform.
 
-from libc.math cimport cos, sin
 from system cimport Body, System, Workspace
-from spatial cimport real
+from spatial cimport LANES, real, lanes, gather, load, sine_cosine, store
 
 
 cdef inline void jcalc(const System* system, Workspace* work, const real* q) noexcept nogil:
-    """theta and p of every joint at position q: rows cos_sin and p of the workspace."""
+    """cosine and sine of theta of every joint at position q, and d and p of those that slide.
+
+    One state takes the joints LANES at a time, a register of states one after the other.
+    """
     cdef const Body* b
-    cdef real* cos_sin = <real*> work.cos_sin
-    cdef real* p = <real*> work.p
-    cdef real position, theta
-    cdef Py_ssize_t i
-    for i in range(1, system.N + 1):
-        b = &system.body[i]
-        position = b.multiplier * q[b.dof] + b.offset
-        theta = b.angular * position + b.theta0
-        cos_sin[2 * i] = cos(theta)
-        cos_sin[2 * i + 1] = sin(theta)
-        p[3 * i] = b.p[0] + b.slide[0] * position
-        p[3 * i + 1] = b.p[1] + b.slide[1] * position
-        p[3 * i + 2] = b.p[2] + b.slide[2] * position
+    cdef real* p
+    cdef lanes theta, sine, cosine
+    cdef Py_ssize_t i, k
+    if real is double:
+        i = 1
+        while i <= system.N:
+            theta = load(system.angular + i) * gather(q, system.dof + i) + load(system.theta0 + i)
+            sine_cosine(theta, &sine, &cosine)
+            store(work.sine + i, sine)
+            store(work.cosine + i, cosine)
+            i += LANES
+    else:
+        for i in range(1, system.N + 1):
+            theta = system.angular[i] * q[system.dof[i]] + system.theta0[i]
+            sine_cosine(theta, <lanes*> work.sine + i, <lanes*> work.cosine + i)
+    if system.slides:
+        for i in range(1, system.N + 1):
+            b = &system.body[i]
+            if b.linear != 0:
+                (<real*> work.d)[i] = b.d + b.linear * q[b.dof]
+                p = <real*> work.p + 3 * i
+                for k in range(3):
+                    p[k] = b.p[k] + b.slide[k] * q[b.dof]

@@ -2,13 +2,14 @@
 
 from system cimport Body, System, Workspace
 from joint cimport jcalc
-from spatial cimport real, to_child, add_cross
+from spatial cimport real, add_cross, put, to_child
 
 
 cdef inline void poses(const System* system, Workspace* work, const real* q) noexcept nogil:
     """R (orientation, columns are the body's axes) and r (origin) of every body in the base frame."""
     cdef const Body* b
-    cdef const real* cos_sin = <real*> work.cos_sin
+    cdef const real* cosine = <real*> work.cosine
+    cdef const real* sine = <real*> work.sine
     cdef const real* p = <real*> work.p
     cdef real* R
     cdef real* r
@@ -21,7 +22,7 @@ cdef inline void poses(const System* system, Workspace* work, const real* q) noe
         r = <real*> work.r + 3 * j
         for k in range(3):                                      # row k of R is base axis k in the body's frame
             (<real*> work.r)[3 * i + k] = r[k] + R[3 * k] * p[3 * i] + R[3 * k + 1] * p[3 * i + 1] + R[3 * k + 2] * p[3 * i + 2]
-            to_child[real](b, cos_sin[2 * i], cos_sin[2 * i + 1], R[3 * k], R[3 * k + 1], R[3 * k + 2],
+            to_child[real](b, cosine[i], sine[i], R[3 * k], R[3 * k + 1], R[3 * k + 2],
                            <real*> work.R + 9 * i + 3 * k)
 
 
@@ -33,6 +34,34 @@ cdef inline void rotate_to_base(const Workspace* work, Py_ssize_t i, const real*
         out[k] = R[3 * k] * x[0] + R[3 * k + 1] * x[1] + R[3 * k + 2] * x[2]
 
 
+cdef inline void link_origin(const Workspace* work, Py_ssize_t slot, const double* pose, real* point) noexcept nogil:
+    """Origin of a link in the base frame, after poses. pose: (12) orientation by rows and origin in the slot's frame."""
+    cdef real[3] origin
+    cdef Py_ssize_t k
+    for k in range(3):
+        put(pose[9 + k], &origin[k])
+    rotate_to_base(work, slot, origin, point)
+    for k in range(3):
+        point[k] += (<real*> work.r)[3 * slot + k]
+
+
+cdef inline void link_pose(const Workspace* work, Py_ssize_t slot, const double* pose, real* T) noexcept nogil:
+    """T, (4, 4): the homogeneous transform from a link's frame to the base's, after poses. pose: see link_origin."""
+    cdef real[3] x, y
+    cdef Py_ssize_t row, column
+    link_origin(work, slot, pose, x)
+    for row in range(3):
+        T[4 * row + 3] = x[row]
+        put(0.0, &T[12 + row])
+    put(1.0, &T[15])
+    for column in range(3):
+        for row in range(3):
+            put(pose[3 * row + column], &x[row])
+        rotate_to_base(work, slot, x, y)
+        for row in range(3):
+            T[4 * row + column] = y[row]
+
+
 cdef inline void joint_column(const Body* b, const Workspace* work, Py_ssize_t i, const real* point,
                               real* column) noexcept nogil:
     """S_i in base axes, seen from a point (base frame), linear part first: its velocity per rate of q[dof]."""
@@ -41,7 +70,7 @@ cdef inline void joint_column(const Body* b, const Workspace* work, Py_ssize_t i
     cdef real[3] z, d
     cdef Py_ssize_t k
     for k in range(3):
-        z[k] = b.multiplier * R[3 * k + 2]
+        z[k] = R[3 * k + 2]
         d[k] = b.angular * (point[k] - r[k])
         column[k] = b.linear * z[k]
         column[3 + k] = b.angular * z[k]
@@ -54,7 +83,7 @@ cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_
     cdef real[6] column
     cdef Py_ssize_t i = body, k, n = system.n
     for k in range(6 * n):
-        J[k] = 0.0
+        put(0.0, &J[k])
     while i > 0:                                                # the joints that support the body
         joint_column[real](&system.body[i], work, i, point, column)
         for k in range(6):
@@ -68,7 +97,7 @@ cdef inline void point_velocity(const System* system, const Workspace* work, Py_
     cdef real[6] column
     cdef Py_ssize_t i = body, k
     for k in range(6):
-        v[k] = 0.0
+        put(0.0, &v[k])
     while i > 0:
         joint_column[real](&system.body[i], work, i, point, column)
         for k in range(6):
@@ -76,52 +105,68 @@ cdef inline void point_velocity(const System* system, const Workspace* work, Py_
         i = system.body[i].parent
 
 
-cdef inline real first_moment(const System* system, const Workspace* work, real* moment) noexcept nogil:
+cdef inline double first_moment(const System* system, const Workspace* work, real* moment) noexcept nogil:
     """Total mass times centre of mass in the base frame, base link included; after poses. Returns the total mass."""
     cdef const Body* b
-    cdef real mass = 0.0
+    cdef double mass = 0.0
     cdef real[3] h, t
     cdef Py_ssize_t i, k
     for k in range(3):
-        moment[k] = 0.0
+        put(0.0, &moment[k])
     for i in range(system.N + 1):
         b = &system.body[i]
         mass = mass + b.mass
         for k in range(3):
-            h[k] = b.h[k]
+            put(b.h[k], &h[k])
         rotate_to_base[real](work, i, h, t)
         for k in range(3):
             moment[k] += t[k] + b.mass * (<real*> work.r)[3 * i + k]
     return mass
 
 
-cdef inline real kinetic_energy(const System* system, Workspace* work, const real* qd) noexcept nogil:
-    """The sum over bodies of (w.I w + 2 v.(w x h) + mass v.v) / 2, after jcalc. Leaves w and v of every body."""
+cdef inline void velocities(const System* system, Workspace* work, const real* qd) noexcept nogil:
+    """w and v of every body, in its own axes, after jcalc."""
     cdef const Body* b
     cdef const real* p
     cdef real* w
     cdef real* v
-    cdef real[3] t, momentum
-    cdef real c, s, rate, energy = 0.0
+    cdef real[3] t
+    cdef real c, s, rate
     cdef Py_ssize_t i, k
     for i in range(1, system.N + 1):
         b = &system.body[i]
-        c = (<real*> work.cos_sin)[2 * i]
-        s = (<real*> work.cos_sin)[2 * i + 1]
+        c = (<real*> work.cosine)[i]
+        s = (<real*> work.sine)[i]
         p = <real*> work.p + 3 * i
         w = <real*> work.w + 3 * b.parent
         for k in range(3):
             t[k] = (<real*> work.v)[3 * b.parent + k]
         add_cross[real](w, p, t)
-        rate = b.multiplier * qd[b.dof]
+        rate = qd[b.dof]
         v = <real*> work.v + 3 * i
         to_child(b, c, s, t[0], t[1], t[2], v)
         to_child(b, c, s, w[0], w[1], w[2], <real*> work.w + 3 * i)
         w = <real*> work.w + 3 * i
         w[2] += b.angular * rate
         v[2] += b.linear * rate
+
+
+cdef inline real kinetic_energy(const System* system, Workspace* work, const real* qd) noexcept nogil:
+    """The sum over bodies of (w.I w + 2 v.(w x h) + mass v.v) / 2, after jcalc. Leaves w and v of every body."""
+    cdef const Body* b
+    cdef const real* w
+    cdef const real* v
+    cdef real[3] t, momentum
+    cdef real energy
+    cdef Py_ssize_t i, k
+    put(0.0, &energy)
+    velocities(system, work, qd)
+    for i in range(1, system.N + 1):
+        b = &system.body[i]
+        w = <real*> work.w + 3 * i
+        v = <real*> work.v + 3 * i
         for k in range(3):
-            t[k] = b.h[k]
+            put(b.h[k], &t[k])
             momentum[k] = 0.5 * b.mass * v[k]
         add_cross[real](w, t, momentum)
         energy = energy + momentum[0] * v[0] + momentum[1] * v[1] + momentum[2] * v[2]

@@ -7,15 +7,18 @@
 # 2. Split a into [w_dot; a_O - w x v_O], a_O being the acceleration of the frame's origin (RBDA section 2.11). In
 #    terms of a_O no linear velocity is left over in the table: a point fixed in body i at r has the acceleration
 #        a_O + U r,     U = [w_dot]x + [w]x [w]x.
-# 3. So a child's origin at p has a_p + U_p p, plus the joint's own sliding: z qdd, and z qd twice crossed by w.
+# 3. So a child's origin at s + d z has a_p + U_p s + U_i z d, since points of the joint's axis belong to both bodies
+#    (U_p z = U_i z), plus the joint's own sliding: z qdd, and z qd twice crossed by w.
 # 4. The force is the integral of (a_O + U r) dm  = mass a_O + U h.
 # 5. The moment is the integral of r x (a_O + U r) dm = h x a_O + the axial vector of U Sigma, Sigma = integral r r^T dm,
 #    that is  (U_z . Sigma_y - U_y . Sigma_z,  U_x . Sigma_z - U_z . Sigma_x,  U_y . Sigma_x - U_x . Sigma_y)  by rows.
 # 6. f_ext acts on body i and is what joint i need not transmit.
+# 7. The motion of the body at hand, and the force on it, are handed from slot to slot in local variables; the workspace
+#    holds what a body with several children needs again.
 # U thus serves the acceleration of every child, the force and the moment, and is formed once per body.
 
-from system cimport Body, System, Workspace
-from spatial cimport real, to_child, to_parent, add_cross
+from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
+from spatial cimport force_to_parent, put, real, turn_to_child
 
 
 cdef inline void acceleration_matrix(const real* w, const real* w_dot, real* U) noexcept nogil:
@@ -50,72 +53,98 @@ cdef inline void net_force(double mass, const double* h, const double* Sigma, co
     f[5] = mass * a[2] + z[0] * h[0] + z[1] * h[1] + z[2] * h[2]
 
 
-cdef inline void rnea(const System* system, Workspace* work, const real* qd, const real* qdd,
-                      const real* f_ext, real* tau) noexcept nogil:
-    """tau = ID(q, qd, qdd), after jcalc for q.
+cdef inline void body_forces(const System* system, Workspace* work, const real* qd, const real* qdd,
+                             const real* f_ext) noexcept nogil:
+    """f of every body: what moves it as qd and qdd say, less f_ext; after jcalc for q. The first loop of Table 5.1.
 
     qd, qdd: NULL means zero. f_ext: (6) per slot, moment about the frame's origin and force, body axes; or NULL.
-    Leaves w, w_dot, U and a of every body, and the force f across every joint (slot 0: on the base).
     """
     cdef const Body* b
-    cdef const real* p
-    cdef const real* U
-    cdef real* w
-    cdef real* w_dot
-    cdef real* a
-    cdef real* f
-    cdef real c, s, rate, acceleration
-    cdef real[3] n, t
-    cdef Py_ssize_t i, j, k
+    cdef real[9] motion
+    cdef real* w = motion
+    cdef real* w_dot = motion + 3
+    cdef real* a = motion + 6
+    cdef real[9] U
+    cdef real[6] f
+    cdef real rate, acceleration
+    cdef Py_ssize_t i, k
+    put(0.0, &rate)
+    put(0.0, &acceleration)
+    for k in range(9):                                          # v_0 and a_0
+        motion[k] = (<real*> work.motion)[k]
 
-    for i in range(1, system.N + 1):                            # v_i, a_i and f_i, from the base outward
+    for i in range(1, system.N + 1):                            # from the base outward
         b = &system.body[i]
-        j = b.parent
-        c = (<real*> work.cos_sin)[2 * i]
-        s = (<real*> work.cos_sin)[2 * i + 1]
-        p = <real*> work.p + 3 * i
-        U = <real*> work.U + 9 * j
-        w = <real*> work.w + 3 * i
-        w_dot = <real*> work.w_dot + 3 * i
-        a = <real*> work.a + 3 * i
-        f = <real*> work.f + 6 * i
-
-        to_child[real](b, c, s, (<real*> work.w)[3 * j], (<real*> work.w)[3 * j + 1], (<real*> work.w)[3 * j + 2], w)
-        to_child[real](b, c, s, (<real*> work.w_dot)[3 * j], (<real*> work.w_dot)[3 * j + 1],
-                       (<real*> work.w_dot)[3 * j + 2], w_dot)
-        for k in range(3):
-            t[k] = (<real*> work.a)[3 * j + k] + U[3 * k] * p[0] + U[3 * k + 1] * p[1] + U[3 * k + 2] * p[2]
-        to_child(b, c, s, t[0], t[1], t[2], a)                  # note 3
-
-        rate = b.multiplier * qd[b.dof] if qd != NULL else 0.0
-        acceleration = b.multiplier * qdd[b.dof] if qdd != NULL else 0.0
-        a[0] += 2.0 * w[1] * b.linear * rate
-        a[1] -= 2.0 * w[0] * b.linear * rate
-        a[2] += b.linear * acceleration
-        w_dot[0] += w[1] * b.angular * rate
-        w_dot[1] -= w[0] * b.angular * rate
-        w_dot[2] += b.angular * acceleration
-        w[2] += b.angular * rate
-        acceleration_matrix(w, w_dot, <real*> work.U + 9 * i)
-        net_force(b.mass, b.h, b.Sigma, <real*> work.U + 9 * i, a, f)
+        if b.parent != i - 1:
+            for k in range(9):
+                motion[k] = (<real*> work.motion)[9 * b.parent + k]
+        if b.shift == SHIFT_ALONG_X:
+            a[0] -= b.s[0] * (w[1] * w[1] + w[2] * w[2])
+            a[1] += b.s[0] * (w[0] * w[1] + w_dot[2])
+            a[2] += b.s[0] * (w[0] * w[2] - w_dot[1])
+        elif b.shift == SHIFT_GENERAL:
+            acceleration_matrix(w, w_dot, U)
+            for k in range(3):
+                a[k] += U[3 * k] * b.s[0] + U[3 * k + 1] * b.s[1] + U[3 * k + 2] * b.s[2]
+        turn_to_child(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], motion, 3)
+        if qd != NULL:
+            rate = qd[b.dof]
+        if qdd != NULL:
+            acceleration = qdd[b.dof]
+        if not b.revolute:                                      # note 3
+            a[0] += 2.0 * b.linear * w[1] * rate
+            a[1] -= 2.0 * b.linear * w[0] * rate
+            a[2] += b.linear * acceleration
+            rate = b.angular * rate
+            acceleration = b.angular * acceleration
+        w_dot[0] += w[1] * rate
+        w_dot[1] -= w[0] * rate
+        w_dot[2] += acceleration
+        w[2] += rate
+        acceleration_matrix(w, w_dot, U)
+        if b.offset:
+            for k in range(3):
+                a[k] += U[3 * k + 2] * (<real*> work.d)[i]
+        net_force(b.mass, b.h, b.Sigma, U, a, f)
         if f_ext != NULL:
             for k in range(6):
                 f[k] -= f_ext[6 * i + k]                        # note 6
+        for k in range(6):
+            (<real*> work.f)[6 * i + k] = f[k]
+        if b.forks:
+            for k in range(9):
+                (<real*> work.motion)[9 * i + k] = motion[k]
 
-    for k in range(6):
-        (<real*> work.f)[k] = 0.0
-    for k in range(system.n):
-        tau[k] = 0.0
-    for i in range(system.N, 0, -1):                            # tau_i and f_p, from the tips inward
+
+cdef inline void rnea(const System* system, Workspace* work, const real* qd, const real* qdd,
+                      const real* f_ext, real* tau) noexcept nogil:
+    """tau = ID(q, qd, qdd), after jcalc for q. Arguments as for body_forces. Leaves the force f across every joint."""
+    cdef const Body* b
+    cdef real[6] f
+    cdef real* kept
+    cdef bint carried = False
+    cdef Py_ssize_t i, k
+    body_forces(system, work, qd, qdd, f_ext)
+    if system.coupled:
+        for k in range(system.n):
+            put(0.0, &tau[k])
+    for i in range(system.N, 0, -1):                            # from the tips inward
         b = &system.body[i]
-        c = (<real*> work.cos_sin)[2 * i]
-        s = (<real*> work.cos_sin)[2 * i + 1]
-        f = <real*> work.f + 6 * i
-        tau[b.dof] += b.multiplier * (b.angular * f[2] + b.linear * f[5])
-        to_parent(b, c, s, f[0], f[1], f[2], n)
-        to_parent(b, c, s, f[3], f[4], f[5], t)
-        add_cross(<real*> work.p + 3 * i, t, n)
-        f = <real*> work.f + 6 * b.parent
-        for k in range(3):
-            f[k] += n[k]
-            f[3 + k] += t[k]
+        kept = <real*> work.f + 6 * i
+        for k in range(6):
+            if carried:
+                kept[k] += f[k]
+            f[k] = kept[k]
+        if system.coupled:
+            tau[b.dof] += b.angular * f[2] + b.linear * f[5]
+        elif b.revolute:
+            tau[b.dof] = f[2]
+        else:
+            tau[b.dof] = b.angular * f[2] + b.linear * f[5]
+        carried = b.parent == i - 1
+        if b.parent > 0:
+            force_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], f)
+            if not carried:
+                kept = <real*> work.f + 6 * b.parent
+                for k in range(6):
+                    kept[k] += f[k]

@@ -5,25 +5,35 @@
 #
 # Frames. Body i's frame has its z axis on joint i's axis (frames.pxi chooses them), so every joint is a screw about z:
 #     S_i = [0 0 angular | 0 0 linear]        revolute (1, 0), prismatic (0, 1), helical (1, pitch)
-# and the transform from the parent is    iXp = rot(Rz(theta)^T Rx(alpha)^T Rz(gamma)^T) xlt(p).
+# per unit of q[dof]: a mimic joint's multiplier is part of its S, and its offset of theta0 and p.
+# and the transform from the parent is
+#     iXp = xlt(d z) rot(Rz(theta)^T Rx(alpha)^T Rz(gamma)^T) xlt(s),
+# mostly with gamma = 0 and s = a x: the modified Denavit-Hartenberg parameters a, alpha, d, theta.
 
 cdef enum Twist:         # alpha, decided once: the usual right angles become renamings of y and z
     TWIST_NONE, TWIST_PLUS_90, TWIST_MINUS_90, TWIST_GENERAL
 
+cdef enum Shift:         # s
+    SHIFT_NONE, SHIFT_ALONG_X, SHIFT_GENERAL
+
 cdef struct Body:
     Py_ssize_t parent    # lambda(i), a slot
+    Py_ssize_t root      # the body next to the base on the path to this one
     Py_ssize_t dof       # index into q of the joint that drives this one (itself, or a mimic's leader)
-    double multiplier    # joint position = multiplier * q[dof] + offset
-    double offset
     double angular       # S_i, angular and linear part along z
     double linear
-    double theta0        # theta = angular * joint position + theta0
+    bint revolute        # S_i = (1, 0)
+    bint forks           # has children other than slot i + 1
     bint turned          # gamma != 0
     double cos_gamma, sin_gamma
     Twist twist
     double cos_alpha, sin_alpha
-    double[3] p          # origin of the frame at joint position 0, in the parent's frame [m]
-    double[3] slide      # displacement of the origin per unit of joint position, in the parent's frame
+    Shift shift
+    double[3] s          # [m]; the base does not move, so that its children's s and d shift nothing and are zero
+    bint offset          # d != 0, or not constant
+    double d             # at q = 0 [m]
+    double[3] p          # origin of the frame at q = 0, in the parent's frame: s and d together [m]
+    double[3] slide      # displacement of the origin per unit of q[dof], in the parent's frame
     double mass          # [kg]
     double[3] h          # first moment, mass * centre of mass [kg m]
     double[6] inertia    # rotational inertia about the origin: xx xy xz yy yz zz [kg m^2]
@@ -33,26 +43,51 @@ cdef struct System:
     Py_ssize_t N         # bodies
     Py_ssize_t n         # degrees of freedom: columns of G in  joint positions = G q + offset
     bint coupled         # some joint mimics another: N > n, or a multiplier
+    bint slides          # some joint is not revolute
     Body* body           # (N + 1,)
+    Py_ssize_t* dof      # (N + 1,) and LANES more, as the next two: body[i].dof, in a row for jcalc
+    double* angular      # body[i].angular
+    double* theta0       # theta = angular * q[dof] + theta0
+    Py_ssize_t* reach    # (n, 2): the joints that share a root with joint i are among reach[i, 0] .. reach[i, 1] - 1
     double[3] gravity    # in the base frame [m/s^2]
+    Py_ssize_t links     # named frames
+    Py_ssize_t* link_slot    # (links,) the body that carries each
+    double* link_pose    # (links, 12) orientation row by row, then origin, in that body's frame
+    Py_ssize_t* joint_link   # (n,) the link that each joint of q moves
 
 cdef struct Workspace:   # rows of one value each per slot; NaN until first written
-    double* cos_sin      # (2) of theta
+    double* cosine       # (1) of theta
+    double* sine         # (1)
+    double* d            # (1) of the transform from the parent
     double* p            # (3) origin in the parent's frame, at the current position
-    double* w            # (3) angular velocity
-    double* w_dot        # (3) angular acceleration
-    double* v            # (3) linear velocity of the origin
-    double* U            # (9) [w_dot]x + [w]x [w]x
-    double* a            # (3) acceleration of the origin, gravity included
+    double* motion       # (9) w, w_dot and a of a body that forks: angular velocity, angular acceleration, and
+                         #     acceleration of the frame's origin, gravity included
     double* f            # (6) force across joint i: moment about the origin, then force
     double* f_ext        # (6) external force on body i, in its frame
     double* inertia      # (21) composite (10 used) or articulated-body inertia
-    double* force_set    # (6) U = IA S of Table 7.1
-    double* D            # (1) 1 / D of Table 7.1, D = S^T U
-    double* u            # (1) tau - S^T pA
-    double* motion       # (6) acceleration in the last pass of Table 7.1
+    double* force_set    # (6) U / D of Table 7.1, U = IA S, D = S^T U
+    double* u            # (1) (tau - S^T pA) / D
+    double* a            # (6) acceleration in the last pass of Table 7.1
+    double* w            # (3) angular velocity
+    double* v            # (3) linear velocity of the origin
     double* R            # (9) orientation in the base frame, row-major
     double* r            # (3) origin in the base frame
+    double* S            # (6) joint axis, in base coordinates as the rows up to B (base_coordinates.pxd)
+    double* Psi_dot      # (6) v x S
+    double* Psi_ddot     # (6) a x S + v x Psi_dot
+    double* velocity     # (6)
+    double* acceleration # (6) gravity included
+    double* B            # (12) subtree's Coriolis operator: 9, then momentum
+    double* base_inertia # (10) inertia: of the body, or of its subtree
+    double* composite    # (10) sum of the inertias beyond a body that forks
+    double* U            # (6) IA S
+    double* D            # (1) 1 / S^T U
+    void* columns        # (14) registers: what a pass over several columns of a matrix leaves at a body
     double* tau          # (n,) scratch of one joint-space vector
+    double* qdd          # (n,) of another one
+    double* step         # (8 n,) scratch of a time step
     double* H            # (n, n) joint-space inertia of a coupled system, else NULL
-    double* memory       # owns all of the above
+    void* memory         # owns all of the above
+    void* packed         # the arrays of a tile of states, one register per number
+    Py_ssize_t packed_size
+    Py_ssize_t failure   # what the kernel last returned

@@ -41,6 +41,9 @@ class BodyTree:
         link_body: (L,) body that carries each link, -1 for the base.
         link_rotation: (L, 3, 3) orientation of the link's frame in that body's frame.
         link_translation: (L, 3) origin of the link's frame in that body's frame [m].
+        joint_body: (n,) body whose own joint each degree of freedom is.
+        link_parameters: (L, 10) of each link: mass, first moment and, about the origin of the
+            link's frame, inertia xx xy xz yy yz zz, in the link's axes.
     """
 
     joint_names: tuple[str, ...]
@@ -60,6 +63,8 @@ class BodyTree:
     link_body: Indices
     link_rotation: Floats
     link_translation: Floats
+    joint_body: Indices
+    link_parameters: Floats
 
     def __post_init__(self) -> None:
         """Refuse sums of finite figures that overflow, here or in later products."""
@@ -85,6 +90,7 @@ class BodyTree:
     def compile(self, gravity: Floats) -> CompiledModel:
         """Return the core's copy of the tree, under gravity (3,) in the base's frame [m/s^2]."""
         figures = {item.name: getattr(self, item.name) for item in fields(self)}
+        del figures["link_parameters"]
         return CompiledModel(n=self.n, gravity=gravity, **figures)
 
     @np.errstate(over="ignore", invalid="ignore")  # __post_init__ sees it and names the body
@@ -100,7 +106,9 @@ class BodyTree:
         sums = {name: getattr(self, name).copy() for name in shares}
         for name, share in shares.items():
             sums[name][self.link_body[link] + 1] += share
-        return replace(self, **sums)
+        parameters = self.link_parameters.copy()
+        parameters[link] += _parameters(added)
+        return replace(self, link_parameters=parameters, **sums)
 
 
 def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
@@ -130,6 +138,7 @@ def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
         [carried[link.name] for link in robot.links]
     )
     drives = [degrees[joint.name] for joint in bodies]
+    names = [joint.name for joint in bodies]
     tree = BodyTree(
         joint_names=coordinates.joint_names,
         body_names=(robot.base_link, *(joint.child for joint in bodies)),
@@ -145,6 +154,8 @@ def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
         link_body=link_body,
         link_rotation=link_rotation,
         link_translation=link_translation,
+        joint_body=np.array([names.index(name) for name in coordinates.joint_names], dtype=np.intp),
+        link_parameters=np.array([_parameters(link.inertial) for link in robot.links]),
         **_sum_inertias(robot, len(bodies), link_body, link_rotation, link_translation),
     )
     return tree
@@ -161,17 +172,17 @@ def _degrees_of_freedom(coordinates: Coordinates) -> dict[str, tuple[int, float,
 
 
 def _motion(joint: Joint) -> tuple[float, float]:
-    return (0.0, 1.0) if joint.type == "prismatic" else (1.0, 0.0)
+    """Return rotation about and translation along the axis per unit of position."""
+    return (0.0, 1.0) if joint.type == "prismatic" else (1.0, joint.pitch)
 
 
 def _displacement(joint: Joint, position: float) -> tuple[Floats, Floats]:
     """Return rotation (3, 3) and translation (3,) that the joint makes at ``position``."""
-    if joint.type == "prismatic":
-        return np.eye(3), joint.axis * position
+    angle, slide = (rate * position for rate in _motion(joint))
     x, y, z = joint.axis
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    rodrigues = np.eye(3) + np.sin(position) * cross + (1 - np.cos(position)) * cross @ cross
-    return rodrigues, np.zeros(3)
+    rodrigues = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    return rodrigues, slide * joint.axis
 
 
 def _frame_arrays(frames: list[tuple[int, Floats, Floats]]) -> tuple[Indices, Floats, Floats]:
@@ -229,6 +240,17 @@ def _about_body(
         "first_moment": mass[..., None] * c,
         "inertia": turned + parallel_axis,
     }
+
+
+@np.errstate(over="ignore", invalid="ignore")  # BodyTree sees it and names the body
+def _parameters(inertial: Inertial | None) -> Floats:
+    """Return the ten inertial parameters of a link about its origin, see BodyTree."""
+    if inertial is None:
+        return np.zeros(10)
+    about = _about_body(np.eye(3), np.zeros(3), inertial.mass, inertial.com, inertial.inertia)
+    return np.concatenate(
+        [[inertial.mass], about["first_moment"], about["inertia"][np.triu_indices(3)]]
+    )
 
 
 def joints_without_inertia(tree: BodyTree) -> list[str]:

@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from featherstone_ros import body_tree, coordinates, urdf
 from featherstone_ros.body_tree import BodyTree
 from featherstone_ros.coordinates import Coordinates
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.plausibility import oddities
-from featherstone_ros.urdf import Inertial, Mimic, Robot
+from featherstone_ros.figures import Floats, finite
+from featherstone_ros.inspection.finding import Severity, summary
+from featherstone_ros.inspection.inertias import impossible_inertias
+from featherstone_ros.inspection.joints import odd_mimics, weightless_joints
+from featherstone_ros.primitives import inertial
+from featherstone_ros.urdf import Mimic, Robot
 
 logger = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
 EARTH = (0.0, 0.0, -9.81)  # [m/s^2]
 NEGLIGIBLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
 
@@ -28,13 +31,13 @@ NEGLIGIBLE = 0.1  # share of a robot's moving joints that may turn out to move n
 class Model:
     """A robot: constant, shared freely between threads.
 
-    Made by ``from_urdf`` or ``from_file``. Arrays of shape (n,) follow ``joint_names`` and are
-    read-only; units are rad or m, N m or N, by the type of the joint.
+    Made by ``from_urdf``, ``from_file`` or a ``Tree``. Arrays of shape (n,) follow ``joint_names``
+    and are read-only; units are rad or m, N m or N, by the type of the joint.
 
     Attributes:
         name: The robot's name.
         base_link: The root link; gravity and poses are given in its frame.
-        joint_types: "revolute", "continuous" or "prismatic" for each of ``joint_names``.
+        joint_types: "revolute", "continuous", "prismatic" or "screw" for each of ``joint_names``.
         lower: (n,) least positions, -inf where there is none.
         upper: (n,) greatest positions, inf where there is none.
         velocity_limit: (n,) greatest speeds, inf where there is none.
@@ -92,20 +95,53 @@ class Model:
         Raises:
             ModelError: The URDF, or a choice of joints, cannot be used.
         """
-        robot = urdf.parse(text)
+        return cls.from_robot(urdf.parse(text), joints, locked, gravity)
+
+    @classmethod
+    def from_robot(
+        cls,
+        robot: Robot,
+        joints: Iterable[str] | None = None,
+        locked: Mapping[str, float] | None = None,
+        gravity: ArrayLike = EARTH,
+    ) -> "Model":
+        """Make a model from checked links and joints: ``from_urdf`` and ``Tree`` end here.
+
+        Args:
+            robot: One tree of finite figures.
+            joints: As in ``from_urdf``.
+            locked: As in ``from_urdf``.
+            gravity: As in ``from_urdf``.
+
+        Raises:
+            ModelError: A choice of joints cannot be used.
+        """
         chosen, tree, idle = _what_moves(robot, joints, locked)
-        model = cls(
+        model = cls.from_bodies(robot, chosen, tree, gravity)
+        _warn(robot, idle)
+        return model
+
+    @classmethod
+    def from_bodies(
+        cls, robot: Robot, chosen: Coordinates, tree: BodyTree, gravity: ArrayLike
+    ) -> "Model":
+        """Make a model of what has been chosen and grown, without a word about oddities.
+
+        Args:
+            robot: One tree of finite figures.
+            chosen: What moves.
+            tree: Its bodies.
+            gravity: As in ``from_urdf``.
+        """
+        return cls(
             name=robot.name,
             base_link=robot.base_link,
             mimics=chosen.mimics,
             locked=chosen.locked,
-            gravity=_finite("gravity", gravity, (3,)),
+            gravity=finite("gravity", gravity, (3,)),
             tree=tree,
             **_joint_figures(robot, chosen),
         )
-        if odd := oddities(robot, idle):
-            logger.warning("robot %r is read as it is written, but %s", robot.name, odd)
-        return model
 
     @classmethod
     def from_file(
@@ -127,7 +163,7 @@ class Model:
             ModelError: As in ``from_urdf``; or xacro is needed and missing, or fails.
             OSError: The file cannot be read.
         """
-        text = _read(Path(path))
+        text = read_file(Path(path))
         try:
             return cls.from_urdf(text, joints, locked, gravity)
         except UnknownNameError:
@@ -150,6 +186,16 @@ class Model:
         """Names of all links, fixed ones included, in document order."""
         return self.tree.link_names
 
+    @property
+    def inertial_parameters(self) -> Floats:
+        """Inertial parameters, (10 L,): ten for each of ``link_names``, payloads included.
+
+        Mass m [kg], first moment m c (3) [kg m], and inertia about the origin of the link's frame
+        xx xy xz yy yz zz [kg m^2], both in the link's axes: ``Dynamics.regressor`` times these is
+        the torque.
+        """
+        return self.tree.link_parameters.flatten()
+
     def with_payload(
         self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike | None = None
     ) -> "Model":
@@ -167,21 +213,12 @@ class Model:
         """
         if link not in self.link_names:
             raise UnknownNameError("link", link, self.link_names)
-        load = Inertial(
-            mass=float(_finite("mass", mass, ())),
-            com=_finite("com", com, (3,)),
-            inertia=_finite("inertia", np.zeros((3, 3)) if inertia is None else inertia, (3, 3)),
-        )
-        if load.mass < 0:
-            raise ModelError(f"mass of the payload is {load.mass:g}, expected >= 0")
-        rounding = 1e-9 * np.abs(load.inertia).max()
-        if not np.allclose(load.inertia, load.inertia.T, rtol=0, atol=rounding):
-            raise ModelError(f"inertia is {load.inertia.tolist()}, expected a symmetric matrix")
+        load = inertial(mass, com, inertia)
         return replace(self, tree=self.tree.with_inertial(self.link_names.index(link), load))
 
     def with_gravity(self, g: ArrayLike) -> "Model":
         """Return the model under gravity ``g``, (3,) in the base link's frame [m/s^2]."""
-        return replace(self, gravity=_finite("gravity", g, (3,)))
+        return replace(self, gravity=finite("gravity", g, (3,)))
 
     def __repr__(self) -> str:
         """Name the robot and what moves."""
@@ -203,14 +240,20 @@ def read_description(path: str | PathLike[str]) -> str:
         ModelError: xacro is needed and missing, or fails; or the file is not UTF-8.
         OSError: The file cannot be read.
     """
-    text = _read(Path(path))
+    text = read_file(Path(path))
     try:
         return text if isinstance(text, str) else text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelError(f"{path} is not UTF-8 text: {error}") from error
 
 
-def _read(path: Path) -> str | bytes:
+def read_file(path: Path) -> str | bytes:
+    """Return the URDF of a ``.urdf`` file as it is, or, with xacro, of a ``.xacro`` file.
+
+    Raises:
+        ModelError: xacro is needed and missing, or fails.
+        OSError: The file cannot be read.
+    """
     content = path.read_bytes()  # of xacro too, whose own error would not be an OSError
     return _expand_xacro(path) if path.suffix == ".xacro" else content
 
@@ -238,6 +281,14 @@ def _what_moves(
     return chosen, body_tree.grow(robot, chosen), idle
 
 
+def _warn(robot: Robot, idle: list[str]) -> None:
+    """Name what no rigid body can have, yet vendors ship, and what was not taken as written."""
+    odd = [*impossible_inertias(robot), *odd_mimics(robot), *weightless_joints(idle)]
+    odd = [finding for finding in odd if finding.severity > Severity.NOTE]
+    if odd:
+        logger.warning("robot %r is read as it is written, but: %s", robot.name, summary(odd))
+
+
 def _joint_figures(robot: Robot, chosen: Coordinates) -> dict[str, Any]:
     """Return types, limits and friction of the degrees of freedom.
 
@@ -260,19 +311,6 @@ def _joint_figures(robot: Robot, chosen: Coordinates) -> dict[str, Any]:
         "damping": np.array(list(damping.values())),
         "friction": np.array(list(friction.values())),
     }
-
-
-def _finite(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return a copy of ``value`` as an array of finite numbers of that shape."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{name} is {value!r}, expected numbers of shape {shape}") from error
-    if array.shape != shape:
-        raise ModelError(f"{name} has shape {array.shape}, expected {shape}")
-    if not np.isfinite(array).all():
-        raise ModelError(f"{name} is {array.tolist()}, expected finite numbers")
-    return array
 
 
 def _expand_xacro(path: Path) -> str:

@@ -1,0 +1,78 @@
+"""The compiled core, in the build that suits this CPU best.
+
+There is one for each of several x86-64 instruction sets, from the same source. The environment
+variable FEATHERSTONE_INSTRUCTION_SET names one to take instead, e.g. to compare them.
+"""
+
+import functools
+import importlib.util
+import os
+import platform
+
+# What a CPU must have, in Linux's words (the levels of the x86-64 ABI); best first.
+V3 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}
+V4 = V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+NEEDS = {"x86-64-v4": V4, "x86-64-v3": V3, "x86-64": set(), "x86-64-v3-8": V3, "generic": set()}
+
+
+def built() -> list[str]:
+    """Return the instruction sets for which there is a build, for this Python."""
+    return [name for name in NEEDS if importlib.util.find_spec(_module(name))]
+
+
+def supported() -> list[str]:
+    """Return those of them that this CPU has, best first."""
+    return [name for name in built() if not lacking(name)]
+
+
+def lacking(name: str) -> list[str]:
+    """Return what this CPU lacks of an instruction set."""
+    return sorted(NEEDS[name] - _cpu_flags())
+
+
+def _module(name: str) -> str:
+    return "featherstone_ros._core_" + name.replace("-", "_")
+
+
+@functools.cache
+def _cpu_flags() -> set[str]:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            return next(set(line.split()) for line in lines if line.startswith("flags"))
+    except (OSError, StopIteration):
+        return set()
+
+
+def _choose() -> str:
+    """Return the instruction set to use.
+
+    Raises:
+        ImportError: The one asked for is not built or not this CPU's, or none is.
+    """
+    usable = supported()
+    wanted = os.environ.get("FEATHERSTONE_INSTRUCTION_SET")
+    if not usable:
+        raise ImportError(
+            f"featherstone_ros: no compiled core for this {platform.machine()} CPU beside "
+            f"{__file__} (built: {', '.join(built()) or 'none'}); "
+            "compile it: python setup.py build_ext --inplace"
+        )
+    if wanted and wanted not in usable:
+        reason = "it is not built"
+        if wanted in built():
+            reason = f"this CPU lacks {', '.join(lacking(wanted))}"
+        raise ImportError(
+            f"FEATHERSTONE_INSTRUCTION_SET is {wanted!r}, but {reason}; "
+            f"expected one of {', '.join(usable)}"
+        )
+    return wanted or usable[0]
+
+
+instruction_set = _choose()
+_compiled = importlib.import_module(_module(instruction_set))
+lanes: int = _compiled.states_per_register
+CompiledModel = _compiled.CompiledModel
+Dynamics = _compiled.Dynamics
+Simulator = _compiled.Simulator
+get_num_threads = _compiled.get_num_threads
+set_num_threads = _compiled.set_num_threads
