@@ -1,10 +1,14 @@
 """Makes every test see the package that was built, and knows where the test files are."""
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
 import pytest
+
+# Of matrices as small as here, threads cost NumPy more than they save; it reads this on import.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent

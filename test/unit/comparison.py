@@ -29,10 +29,10 @@ def assert_equal_to_rounding(actual, expected, scale=None, tolerance=TOLERANCE):
     assert error <= tolerance, f"relative error {error:.2g} > {tolerance:.2g}"
 
 
-def solving_tolerance(inertia):
+def solving_tolerance(inertia, least=TOLERANCE):
     """Return the tolerance for the solution qdd of inertia qdd = tau.
 
     A relative change of one rounding error in ``inertia`` or tau moves the solution by up to
     its condition number times as much (Golub and Van Loan, section 2.6).
     """
-    return max(TOLERANCE, 4 * EPSILON * np.linalg.cond(inertia)) if inertia.size else TOLERANCE
+    return max(least, 4 * EPSILON * np.linalg.cond(inertia)) if inertia.size else least

@@ -3,8 +3,20 @@
 import numpy as np
 from urdf_text import joint, link, robot
 
+from featherstone_ros import (
+    Continuous,
+    Fixed,
+    Model,
+    Prismatic,
+    Revolute,
+    Screw,
+    Tree,
+    urdf,
+)
+
 RIGHT_ANGLES = ("0", "1.5708", "-1.5708", "1.57079632679", repr(np.pi / 2), "3.14159", repr(-np.pi))
-KINDS = ("revolute", "continuous", "prismatic")
+JOINTS = {"revolute": Revolute, "continuous": Continuous, "prismatic": Prismatic}
+KINDS = tuple(JOINTS)
 
 
 def random_tree(
@@ -137,4 +149,63 @@ TREES = {
         for k, name in enumerate(GEOMETRIES)
     },
     "prismatic along axes": random_tree(40, 9, geometry="along axes"),
+}
+
+
+JOINTS = {"revolute": Revolute, "continuous": Continuous, "prismatic": Prismatic}
+
+
+def as_tree(text, screws=0.0):
+    """Return the robot of a URDF, which has parents before children, as a Tree.
+
+    Args:
+        text: The URDF.
+        screws: Share of the moving joints that become screws.
+    """
+    random = np.random.default_rng(len(text))
+    robot = urdf.parse(text)
+    inertial = {read.name: read.inertial for read in robot.links}
+    tree = Tree(robot.base_link, name=robot.name, inertial=inertial[robot.base_link])
+    for read in robot.joints:
+        pitch = random.uniform(-0.5, 0.5) if random.random() < screws else None
+        tree.add(
+            read.child,
+            parent=read.parent,
+            joint=_as_joint(read, pitch) if read.moves else Fixed(read.name),
+            translation=read.translation,
+            rotation=read.rotation,
+            inertial=inertial[read.child],
+        )
+    return tree
+
+
+def _as_joint(joint, pitch):
+    figures = {
+        "axis": joint.axis,
+        "velocity_limit": joint.velocity,
+        "effort_limit": joint.effort,
+        "damping": joint.damping,
+        "friction": joint.friction,
+        "mimic": joint.mimic,
+    }
+    if joint.type != "continuous":
+        figures |= {"lower": joint.lower, "upper": joint.upper}
+    if pitch is not None:
+        return Screw(joint.name, pitch=pitch, **figures)
+    return JOINTS[joint.type](joint.name, **figures)
+
+
+SCREWS = {
+    f"{name}, with screws": as_tree(TREES[name], share)
+    for name, share in (
+        ("one revolute joint", 1),
+        ("chain", 0.6),
+        ("massless between", 0.6),
+        ("mimic", 0.6),
+        ("all at once", 0.6),
+    )
+}
+MODELS = {
+    **{name: Model.from_urdf(text) for name, text in TREES.items()},
+    **{name: tree.model() for name, tree in SCREWS.items()},
 }

@@ -6,14 +6,14 @@ Run as a script it prints how well:
 
 import logging
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
 import pytest
 from comparison import TOLERANCE, relative_error, solving_tolerance
 from example_robots import EMPTY, ROBOTS, to_pinocchio
-from random_trees import TREES
+from random_trees import SCREWS, TREES
 
 from featherstone_ros import Dynamics, Model
 
@@ -88,6 +88,12 @@ class Case:
         upper = np.triu(pinocchio.crba(self.reference, self.scratch, self.q_full))
         return self.G.T @ (upper + np.triu(upper, 1).T) @ self.G
 
+    @property
+    def centroidal_momentum(self):
+        return pinocchio.computeCentroidalMomentum(
+            self.reference, self.scratch, self.q_full, self.G @ self.qd
+        ).vector
+
     @cached_property
     def torque_of_wrenches(self):
         torques = [
@@ -155,6 +161,44 @@ def solution_error(case, qdd, torque):
     return error * TOLERANCE / solving_tolerance(case.inertia)
 
 
+def minv(case):
+    error = relative_error(case.dynamics.minv(case.q), np.linalg.inv(case.inertia))
+    return error * TOLERANCE / solving_tolerance(case.inertia)
+
+
+def rnea_derivatives(case):
+    ours = case.dynamics.rnea_derivatives(case.q, case.qd, case.qdd)
+    theirs, scale = torque_derivatives(case, case.qdd)
+    return max(map(relative_error, ours, theirs, [scale] * 3))
+
+
+def torque_derivatives(case, qdd):
+    """Return dtau_dq, dtau_dqd and M by Pinocchio, and the scale that errors are relative to."""
+    full = pinocchio.computeRNEADerivatives(
+        case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ qdd
+    )
+    scale = max(np.abs(derivative).max(initial=0) for derivative in full)
+    return [case.G.T @ derivative @ case.G for derivative in full], scale
+
+
+def aba_derivatives(case):
+    """Pinocchio's own, or of its rnea where joints are locked or follow others."""
+    bias = case.G.T @ case.full_torque(case.qd, case.at_rest)
+    qdd = np.linalg.solve(case.inertia, case.tau - bias)
+    (dtau_dq, dtau_dqd, _), _ = torque_derivatives(case, qdd)
+    theirs = [-np.linalg.solve(case.inertia, dtau) for dtau in (dtau_dq, dtau_dqd)]
+    if case.model.n == case.reference.nv:
+        full = pinocchio.computeABADerivatives(
+            case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.tau
+        )
+        theirs = [case.G.T @ derivative @ case.G for derivative in full[:2]]
+    ours = case.dynamics.aba_derivatives(case.q, case.qd, case.tau)[:2]
+    size = np.abs(np.linalg.inv(case.inertia)).max(initial=0) * np.abs(case.inertia).max(initial=0)
+    scale = size * np.abs(qdd).max(initial=0)
+    error = max(map(relative_error, ours, theirs, [scale, scale]))
+    return error * TOLERANCE / solving_tolerance(case.inertia)
+
+
 def link_pose(case):
     return worst_link(
         case,
@@ -194,6 +238,50 @@ def kinetic_energy(case):
     return relative_error(case.dynamics.energy(case.q, case.qd)[0], full)
 
 
+def momentum(case):
+    """Pinocchio's angular part is about a centre of mass without the base link."""
+    p, L = np.split(case.centroidal_momentum, 2)
+    mass, moment = case.mass_and_first_moment
+    L = L + np.cross(case.scratch.com[0] - moment / mass, p)
+    return relative_error(case.dynamics.momentum(case.q, case.qd), np.concatenate([p, L]))
+
+
+def coriolis(case):
+    full = pinocchio.computeCoriolisMatrix(
+        case.reference, case.scratch, case.q_full, case.G @ case.qd
+    )
+    ours = case.dynamics.coriolis(case.q, case.qd)
+    scale = np.abs(case.inertia).max() * np.abs(case.qd).max()
+    return relative_error(ours, case.G.T @ full @ case.G, max(scale, np.abs(full).max()))
+
+
+def joint_wrenches(case):
+    """Pinocchio's joints have the frames of their child links."""
+    case.full_torque(case.qd, case.qdd)
+    joints = [case.reference.getJointId(name) for name in case.model.joint_names]
+    theirs = [case.scratch.f[joint].vector for joint in joints]
+    ours = case.dynamics.joint_wrenches(case.q, case.qd, case.qdd)
+    return relative_error(ours, np.array(theirs).reshape(-1, 6))
+
+
+def regressor(case):
+    """The columns of a link in the frame of its joint are those of Pinocchio's body."""
+    full = pinocchio.computeJointTorqueRegressor(
+        case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.qdd
+    )
+    theirs = case.G.T @ full.reshape(case.reference.nv, -1)
+    theirs = theirs.reshape(case.model.n, -1, 10)
+    theirs = theirs[:, :, [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]]  # Pinocchio has yy before xz
+    ours = case.dynamics.regressor(case.q, case.qd, case.qdd).reshape(case.model.n, -1, 10)
+    errors = [0.0]
+    for k, link in enumerate(case.links):
+        frame = case.reference.frames[case.frame(link)]
+        if frame.parentJoint > 0 and frame.placement == pinocchio.SE3.Identity():
+            scale = np.abs(full).max()
+            errors.append(relative_error(ours[:, k], theirs[:, frame.parentJoint - 1], scale))
+    return max(errors)
+
+
 def potential_energy(case):
     _, moment = case.mass_and_first_moment
     ours = case.dynamics.energy(case.q, case.qd)[1]
@@ -203,16 +291,18 @@ def potential_energy(case):
 
 QUANTITIES = [
     rnea, rnea_with_wrenches, bias, gravity, crba, aba, aba_with_wrenches, link_pose, jacobian,
-    link_velocity, centre_of_mass, kinetic_energy, potential_energy,
+    link_velocity, centre_of_mass, kinetic_energy, potential_energy, momentum, coriolis,
+    joint_wrenches, regressor, minv, rnea_derivatives, aba_derivatives,
 ]  # fmt: skip
 
 
+@cache
 def all_joints(path):
     return Model.from_file(path)
 
 
 def every_second_joint_locked(path):
-    names = Model.from_file(path).joint_names
+    names = all_joints(path).joint_names
     return Model.from_file(path, locked={name: 0.3 for name in names[1::2]})
 
 
@@ -241,6 +331,39 @@ def test_robot_agrees_with_pinocchio(path, load):
 def test_random_tree_agrees_with_pinocchio(tree):
     reference = pinocchio.buildModelFromXML(tree)
     assert not above_tolerance(errors(Model.from_urdf(tree), reference))
+
+
+@pytest.mark.parametrize("tree", SCREWS.values(), ids=SCREWS)
+def test_tree_with_screws_agrees_with_pinocchio(tree):
+    assert not above_tolerance(errors(tree.model(), to_pinocchio_model(tree.robot())))
+
+
+def to_pinocchio_model(robot):
+    """Return Pinocchio's model, without mimic, of checked links and joints."""
+    model = pinocchio.Model()
+    inertials = {link.name: link.inertial for link in robot.links}
+    carried = {robot.base_link: (0, pinocchio.SE3.Identity())}  # joint, pose of the link there
+    for joint in robot.tree:
+        before, placement = carried[joint.parent]
+        placement = placement * pinocchio.SE3(joint.rotation, joint.translation)
+        if joint.moves:
+            before = model.addJoint(before, MOVING[joint.type](joint), placement, joint.name)
+            placement = pinocchio.SE3.Identity()
+        carried[joint.child] = before, placement
+    for link, (joint, placement) in carried.items():
+        if (inertial := inertials[link]) is not None:
+            body = pinocchio.Inertia(inertial.mass, inertial.com, inertial.inertia)
+            model.appendBodyToJoint(joint, body, placement)
+        model.addFrame(pinocchio.Frame(link, joint, placement, pinocchio.FrameType.BODY))
+    return model
+
+
+MOVING = {
+    "revolute": lambda joint: pinocchio.JointModelRevoluteUnaligned(joint.axis),
+    "continuous": lambda joint: pinocchio.JointModelRevoluteUnaligned(joint.axis),
+    "prismatic": lambda joint: pinocchio.JointModelPrismaticUnaligned(joint.axis),
+    "screw": lambda joint: pinocchio.JointModelHelicalUnaligned(joint.axis, joint.pitch),
+}
 
 
 def print_agreement():

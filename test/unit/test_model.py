@@ -271,7 +271,7 @@ def test_log_is_silent_about_a_sound_robot(caplog):
 def test_log_warns_once_of_all_oddities_by_name(caplog):
     text = robot(
         link("base"),
-        link("light", 0, "0 0 0", (0, 0, 0)),
+        link("light", 0, "0 0 0", (1, 1, 1)),
         link("negative", 1, "0 0 0", (-1, 1, 1)),
         link("skewed", 1, "0 0 0", (1, 1, 1, 5, 0, 0)),
         link("point", 1, "0 0 0", (0, 0, 0)),
@@ -280,7 +280,7 @@ def test_log_warns_once_of_all_oddities_by_name(caplog):
         *(
             joint(f"to_{name}", "base", name, kind)
             for name, kind in [
-                ("light", "fixed"), ("negative", "revolute"), ("skewed", "revolute"),
+                ("light", "prismatic"), ("negative", "revolute"), ("skewed", "revolute"),
                 ("point", "prismatic"), ("long", "revolute"),
             ]
         ),
@@ -288,10 +288,12 @@ def test_log_warns_once_of_all_oddities_by_name(caplog):
     )  # fmt: skip
     (message,) = warnings_for(text, caplog)
     assert message == (
-        "robot 'test' is read as it is written, but these links have mass 0: 'light'; these have "
-        "an inertia that is not positive definite: 'negative', 'skewed', 'point'; these have an "
-        "inertia that breaks the triangle inequality: 'long'; these joints mimic a joint that does "
-        "not exist and move on their own: 'to_sound'"
+        "robot 'test' is read as it is written, but: "
+        "has an inertia that is not positive definite: links 'negative', 'skewed'; "
+        "has mass but no inertia: a point mass: link 'point'; "
+        "has inertia but no mass: link 'light'; "
+        "has principal moments that break the triangle inequality, A + B >= C: link 'long'; "
+        "mimics a joint that does not exist: joint 'to_sound'"
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, relative_error
-from random_trees import random_tree
+from random_trees import as_tree, random_tree
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model, Simulator, SingularInertiaError
@@ -28,6 +28,7 @@ ROBOTS = {
     "ur5e": arm("ur5e"),
     "tree": Model.from_urdf(random_tree(31, 6, branching=0.5)),
     "with mimic": Model.from_urdf(random_tree(36, 6, ["revolute"], mimic=0.4)),
+    "with screws": as_tree(random_tree(31, 6, ["revolute"], mimic=0.4), screws=0.6).model(),
 }
 
 
@@ -436,7 +437,7 @@ def test_many_steps_are_single_steps_to_the_last_bit(model, integrator):
 
 @every_integrator
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
-def test_batch_is_the_loop_of_singles_to_the_last_bit(model, integrator, size):
+def test_batch_is_the_loop_of_singles(model, integrator, size):
     q, qd, tau = random_state(model, size)
     tip = model.link_names[-1]
     wrench = np.random.default_rng(4).uniform(-9, 9, (size, 6))
@@ -447,7 +448,7 @@ def test_batch_is_the_loop_of_singles_to_the_last_bit(model, integrator, size):
         single = started(model, q[k], qd[k], integrator=integrator, **EVERYTHING)
         single.step(tau[k], steps=7, f_ext={tip: wrench[k]})
         for actual, expected in zip(states(batch), states(single), strict=True):
-            np.testing.assert_array_equal(actual[k], expected)
+            assert_equal_to_rounding(actual[k], expected)
 
 
 def test_new_simulator_is_at_zero(tree):
@@ -542,6 +543,40 @@ def test_steps_run_without_the_gil(tree):
     finally:
         found_at_work.set()
         worker.join()
+
+
+def test_refused_call_leaves_the_steps_of_the_other_thread_alone(tree):
+    q, qd, tau = random_state(tree, 4000)
+    alone, disturbed = started(tree, q, qd), started(tree, q, qd)
+    alone.step(tau, steps=40)
+    worker = threading.Thread(target=disturbed.step, args=(tau, 40))
+    worker.start()
+    refused = 0
+    while worker.is_alive():
+        try:
+            disturbed.step(tau, steps=0)
+        except RuntimeError as error:
+            assert "at work in another thread" in str(error)
+            refused += 1
+    worker.join()
+    assert refused
+    np.testing.assert_array_equal(states(disturbed), states(alone))
+
+
+def test_state_set_while_the_wrenches_are_read_is_not_that_of_the_step(tree):
+    """Another thread may do so, or a mapping that does more than it says."""
+
+    class Meddling(dict):
+        def items(self):
+            simulator.set_state(np.full(tree.n, 9.0))
+            self.memory = np.full((50, tree.n), 7.0).tolist(), [np.full(tree.n, 7.0)] * 50
+            return {}.items()
+
+    q, qd, tau = random_state(tree)
+    expected, simulator = started(tree, q, qd), started(tree, q, qd)
+    expected.step(tau)
+    simulator.step(tau, f_ext=Meddling())
+    np.testing.assert_array_equal(states(simulator), states(expected))
 
 
 # Errors ------------------------------------------------------------------------------------------

@@ -1,0 +1,373 @@
+"""Batches: the result of a row is that of its state, whatever its place, neighbours and threads."""
+
+import itertools
+import multiprocessing
+import threading
+
+import numpy as np
+import pytest
+from comparison import assert_equal_to_rounding
+from methods import (
+    CALLS,
+    INTEGRATORS,
+    MODELS,
+    TIP,
+    WITH_OUT,
+    WITH_WRENCHES,
+    arrays,
+    names_of_arrays,
+    read_only,
+)
+from random_trees import random_tree
+from urdf_text import joint, link, robot
+
+import featherstone_ros as fr
+from featherstone_ros import Dynamics, Model, Simulator, SingularInertiaError
+from featherstone_ros._core import get_num_threads, lanes
+
+FEW = 2 * lanes + 1  # two full registers and one that is not
+MANY = 4096 + 3
+
+every_method = pytest.mark.parametrize("method", CALLS)
+method_with_wrenches = pytest.mark.parametrize("method", WITH_WRENCHES)
+method_with_out = pytest.mark.parametrize("method", WITH_OUT)
+
+
+@pytest.fixture(params=MODELS.values(), ids=MODELS)
+def dynamics(request):
+    return Dynamics(request.param)
+
+
+@pytest.fixture
+def tree():
+    return Dynamics(MODELS["tree"])
+
+
+@pytest.fixture
+def threads():
+    """Set the number of threads; afterwards it is 1 again."""
+    yield fr.set_num_threads
+    fr.set_num_threads(1)
+
+
+def wrenches(size):
+    """One for all states, and one for each."""
+    return {"link2": np.arange(6.0), TIP: np.random.default_rng(4).uniform(-9, 9, (size, 6))}
+
+
+# Rows --------------------------------------------------------------------------------------------
+
+
+@every_method
+def test_row_agrees_with_the_single_call(dynamics, method):
+    given = arrays(method, dynamics, MANY)
+    batch = CALLS[method](dynamics, *given)
+    for k in (*range(FEW), *range(FEW, MANY, 97), MANY - 1):
+        single = CALLS[method](dynamics, *(x[k] for x in given))
+        assert_equal_to_rounding(batch[k], single, tolerance=1e-12)
+
+
+@method_with_wrenches
+def test_row_with_wrenches_agrees_with_the_single_call(dynamics, method):
+    given = arrays(method, dynamics, FEW)
+    f_ext = wrenches(FEW)
+    batch = WITH_WRENCHES[method](dynamics, f_ext, *given)
+    for k in range(FEW):
+        own = {name: wrench if wrench.ndim == 1 else wrench[k] for name, wrench in f_ext.items()}
+        single = WITH_WRENCHES[method](dynamics, own, *(x[k] for x in given))
+        assert_equal_to_rounding(batch[k], single, tolerance=1e-12)
+
+
+@every_method
+def test_row_is_the_same_in_a_batch_of_any_size(dynamics, method):
+    given = arrays(method, dynamics, MANY)
+    whole = CALLS[method](dynamics, *given)
+    for size in range(FEW + 1):
+        part = CALLS[method](dynamics, *(x[:size] for x in given))
+        np.testing.assert_array_equal(part, whole[:size])
+
+
+@every_method
+def test_row_is_the_same_at_any_place(dynamics, method):
+    given = arrays(method, dynamics, MANY)
+    order = np.random.default_rng(5).permutation(MANY)
+    expected = CALLS[method](dynamics, *given)[order]
+    np.testing.assert_array_equal(CALLS[method](dynamics, *(x[order] for x in given)), expected)
+
+
+POISONS = (np.nan, np.inf, -np.inf, 1e160, 1e300, 5e-324, -0.0)  # two of them overflow
+FAR = (1e5, 1e6, 1e9, 1e15)  # a joint that turns may well be there
+
+
+@every_method
+def test_odd_number_stays_in_its_row(dynamics, method):
+    given = arrays(method, dynamics, FEW)
+    clean = CALLS[method](dynamics, *given)
+    places = [(poison, column) for poison in POISONS for column in range(dynamics.model.n)]
+    places += [(far, 1) for far in FAR]
+    for array in given:
+        for k, (poison, column) in enumerate(places):
+            row = k % FEW
+            kept, array[row, column] = array[row, column], poison
+            spoiled = CALLS[method](dynamics, *given)
+            array[row, column] = kept
+            others = np.arange(FEW) != row
+            np.testing.assert_array_equal(spoiled[others], clean[others])
+
+
+@method_with_wrenches
+def test_odd_wrench_stays_in_its_row(tree, method):
+    given = arrays(method, tree, FEW)
+    f_ext = wrenches(FEW)
+    clean = WITH_WRENCHES[method](tree, f_ext, *given)
+    for row, poison in itertools.product(range(FEW), POISONS):
+        f_ext = wrenches(FEW)
+        f_ext[TIP][row, 4] = poison
+        spoiled = WITH_WRENCHES[method](tree, f_ext, *given)
+        others = np.arange(FEW) != row
+        np.testing.assert_array_equal(spoiled[others], clean[others])
+
+
+# Layouts -----------------------------------------------------------------------------------------
+
+LAYOUTS = {
+    "list": lambda x: x.tolist(),
+    "Fortran": np.asfortranarray,
+    "read-only": read_only,
+    "every second row": lambda x: np.repeat(x, 2, axis=0)[::2],
+    "every second column": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    "rows backward": lambda x: x[::-1].copy()[::-1],
+    "columns backward": lambda x: x[:, ::-1].copy()[:, ::-1],
+    "part of a larger one": lambda x: np.pad(x, 3)[3:-3, 3:-3],
+    "big-endian": lambda x: x.astype(">f8"),
+}
+
+
+@every_method
+def test_layout_does_not_matter(tree, method):
+    given = arrays(method, tree, FEW)
+    expected = CALLS[method](tree, *given)
+    for layout, lay_out in LAYOUTS.items():
+        laid_out = [lay_out(x) for x in given]
+        np.testing.assert_array_equal(CALLS[method](tree, *laid_out), expected, layout)
+        for array, x in zip(laid_out, given, strict=True):
+            np.testing.assert_array_equal(array, x, f"{layout} was modified")
+
+
+@method_with_wrenches
+def test_layout_of_wrenches_does_not_matter(tree, method):
+    given = arrays(method, tree, FEW)
+    f_ext = wrenches(FEW)
+    expected = WITH_WRENCHES[method](tree, f_ext, *given)
+    for layout, lay_out in LAYOUTS.items():
+        laid_out = {**f_ext, TIP: lay_out(f_ext[TIP])}
+        np.testing.assert_array_equal(
+            WITH_WRENCHES[method](tree, laid_out, *given), expected, layout
+        )
+
+
+# The result's place ------------------------------------------------------------------------------
+
+
+@method_with_out
+@pytest.mark.parametrize("size", [0, 1, FEW, MANY])
+def test_out_receives_the_result(dynamics, method, size):
+    given = arrays(method, dynamics, size)
+    expected = CALLS[method](dynamics, *given)
+    out = np.full_like(expected, np.nan)
+    assert WITH_OUT[method](dynamics, out, *given) is out
+    np.testing.assert_array_equal(out, expected)
+
+
+ONE_JOINT = Model.from_urdf(
+    robot(link("base"), link("bob", 1, "0.5 0 0"), joint("j", "base", "bob", axis="0 1 0"))
+)
+
+
+@method_with_out
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("model", ["with mimic", "with screws", "one joint"])
+def test_out_may_be_one_of_the_inputs(threads, model, method, k):
+    """A matrix of one joint, too, can lie where an input lies."""
+    threads(k)
+    dynamics = Dynamics(MODELS.get(model, ONE_JOINT))
+    for argument in range(len(names_of_arrays(method))):
+        given = arrays(method, dynamics, MANY)
+        expected = CALLS[method](dynamics, *given)
+        if expected.size == given[argument].size:
+            WITH_OUT[method](dynamics, given[argument].reshape(expected.shape), *given)
+            np.testing.assert_array_equal(given[argument].reshape(expected.shape), expected)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_out_may_be_a_wrench(threads, k):
+    threads(k)
+    dynamics = Dynamics(Model.from_urdf(random_tree(1, 6)))
+    given, f_ext = arrays("aba", dynamics, MANY), wrenches(MANY)
+    expected = dynamics.aba(*given, f_ext=f_ext)
+    dynamics.aba(*given, f_ext=f_ext, out=f_ext[TIP])
+    np.testing.assert_array_equal(f_ext[TIP], expected)
+
+
+# Singular inertia --------------------------------------------------------------------------------
+
+# Nothing resists the turn about the vertical when the point mass hangs below.
+ON_A_ROD = Model.from_urdf(
+    robot(
+        link("base"), link("ring", None), link("bob", 2, "0 0 -0.5", (0, 0, 0)),
+        joint("turn", "base", "ring", xyz="0 0 0"),
+        joint("swing", "ring", "bob", xyz="0 0 0", axis="1 0 0"),
+    )
+)  # fmt: skip
+SOLVERS = {
+    "aba": lambda d, q: d.aba(q, q, q),
+    "minv": lambda d, q: d.minv(q),
+    "aba_derivatives": lambda d, q: d.aba_derivatives(q, q, q),
+    "hybrid": lambda d, q: d.hybrid(q, q, q, q, [False, True]),
+}
+
+
+def swinging(size, hanging=None):
+    q = np.full((size, 2), 0.7)
+    q[hanging] = 0
+    return q
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@pytest.mark.parametrize("k", [1, 3])
+def test_batch_raises_if_one_state_of_it_is_singular(threads, method, k):
+    threads(k)
+    dynamics = Dynamics(ON_A_ROD)
+    for size in (FEW, MANY):
+        for row in (*range(FEW), size - 1):
+            with pytest.raises(SingularInertiaError, match="joint 'turn' moves no inertia"):
+                SOLVERS[method](dynamics, swinging(size, hanging=row))
+        assert np.isfinite(SOLVERS[method](dynamics, swinging(size, hanging=[]))).all()
+
+
+ON_A_RAIL = Model.from_urdf(
+    robot(
+        link("base"), link("rail"), link("slider"),
+        joint("turn", "base", "rail"), joint("slide", "rail", "slider", "prismatic", axis="1 0 0"),
+    )
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("method", [*SOLVERS, *INTEGRATORS])
+def test_state_that_overflows_is_not_taken_for_singular(method):
+    """When one simulation diverges, the others of the batch go on."""
+    call = SOLVERS.get(method) or (lambda d, q: CALLS[method](d, q, q, q))
+    dynamics = Dynamics(ON_A_RAIL)
+    q = swinging(FEW)
+    clean = np.asarray(call(dynamics, q))
+    q[lanes, 1] = 1e160
+    spoiled = np.asarray(call(dynamics, q))
+    axis = spoiled.shape.index(FEW)
+    others = np.arange(FEW) != lanes
+    np.testing.assert_array_equal(spoiled.compress(others, axis), clean.compress(others, axis))
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("k", [1, 3])
+def test_simulator_stays_where_it_is_if_one_state_is_singular(threads, integrator, k):
+    threads(k)
+    simulator = Simulator(ON_A_ROD, integrator=integrator)
+    q = swinging(MANY, hanging=MANY // 2)
+    simulator.reset(q)
+    with pytest.raises(SingularInertiaError, match="joint 'turn' moves no inertia"):
+        simulator.step(q)
+    np.testing.assert_array_equal(simulator.q, q)
+    assert not simulator.qd.any() and not simulator.qdd.any() and simulator.time == 0
+
+
+# Threads -----------------------------------------------------------------------------------------
+
+
+@every_method
+def test_number_of_threads_does_not_matter(threads, dynamics, method):
+    given = arrays(method, dynamics, MANY)
+    expected = CALLS[method](dynamics, *given)
+    for k in (2, 3, 7):
+        threads(k)
+        np.testing.assert_array_equal(CALLS[method](dynamics, *given), expected, f"{k} threads")
+
+
+@method_with_wrenches
+def test_every_thread_has_the_wrenches_of_its_rows(threads, dynamics, method):
+    given = arrays(method, dynamics, MANY)
+    expected = WITH_WRENCHES[method](dynamics, wrenches(MANY), *given)
+    threads(3)
+    np.testing.assert_array_equal(WITH_WRENCHES[method](dynamics, wrenches(MANY), *given), expected)
+
+
+def test_number_of_threads_is_kept(threads):
+    assert get_num_threads() == 1
+    threads(3)
+    assert get_num_threads() == 3
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_number_of_threads_below_one_raises(threads, k):
+    with pytest.raises(ValueError, match=rf"^k: expected a number of threads >= 1, got {k}$"):
+        threads(k)
+    assert get_num_threads() == 1
+
+
+@pytest.mark.parametrize("k", [2.0, 2.5, "2", None, [2]], ids=repr)
+def test_number_of_threads_that_is_no_integer_raises(threads, k):
+    with pytest.raises(TypeError, match="integer"):
+        threads(k)
+    assert get_num_threads() == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
+@pytest.mark.parametrize("in_child", [1, 2])
+def test_forked_child_computes_too(threads, tree, in_child):
+    """OpenMP's threads are not in the child: whoever waits for them hangs."""
+    given = arrays("aba", tree, MANY)
+    threads(2)
+    expected = tree.aba(*given)
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+
+    def work():
+        there.send(get_num_threads())
+        threads(in_child)
+        there.send(tree.aba(*given))
+
+    child = context.Process(target=work)
+    child.start()
+    try:
+        assert here.poll(20), "the child hangs"
+        assert here.recv() == 1
+        assert here.poll(20), "the child hangs"
+        np.testing.assert_array_equal(here.recv(), expected)
+    finally:
+        child.kill()
+        child.join()
+    assert get_num_threads() == 2
+    np.testing.assert_array_equal(tree.aba(*given), expected)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_two_callers_with_their_own_dynamics_get_the_results_of_one(threads, k):
+    model = MODELS["with mimic"]
+    given = arrays("aba", Dynamics(model), MANY)
+    expected = Dynamics(model).aba(*given)
+    threads(k)
+    results = []
+    together = threading.Barrier(2)
+
+    def work():
+        dynamics = Dynamics(model)
+        together.wait()
+        results.extend(dynamics.aba(*given) for _ in range(10))
+
+    callers = [threading.Thread(target=work) for _ in range(2)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert len(results) == 20
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
