@@ -1,0 +1,15 @@
+"""Rigid-body dynamics as the books write it, in NumPy: oracle of the compiled core, and a text.
+
+No function here is fast, and none is longer than a page. ``docs/dynamics.md`` walks through them.
+
+spatial, robot: spatial vectors, and the tree that all algorithms share.
+featherstone: inverse and forward dynamics and inertia, as RBDA's tables.
+newton_euler, inertia: inverse dynamics in 3-vectors; the tensor of a rigid body.
+explicit: M(q), V(q, qd) and G(q) from Jacobians, after Lagrange.
+mirtich, articulated: forward dynamics by articulated bodies, of a chain and of a tree.
+operators, composite, momentum, innovations: the spatial operator algebra of Rodriguez and Jain.
+"""
+
+from featherstone_ros.reference.robot import BASE, Robot
+
+__all__ = ["BASE", "Robot"]

@@ -1,0 +1,157 @@
+"""The robot of all reference algorithms: a kinematic tree as RBDA chapter 4 describes it.
+
+Bodies are numbered 0..N-1, parents before children, and body i is moved by joint i. The base is
+number BASE = -1, which in Python is an array's last row: an array of N + 1 rows holds the bodies
+and behind them the base, so that ``v[parent[i]]`` needs no special first body.
+
+Every algorithm of this package works on the positions of all N joints. Where a joint mimics
+another, these are not coordinates yet: ``expand`` gives them from the n coordinates of a model
+(q_J = G q + q_0), and ``reduce`` takes torques and matrices back (G^T tau_J, G^T M_J G). These
+two methods are all there is to mimic joints:
+
+    robot = Robot.of(model)
+    q_J, qd_J, qdd_J = robot.expand(q, qd, qdd)
+    tau = robot.reduce(rnea(robot, q_J, qd_J, qdd_J))
+    M = robot.reduce(crba(robot, q_J))
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from featherstone_ros.reference.spatial import mcI, parts_of, rot, skew, turn, xlt
+
+BASE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A kinematic tree in book notation; body frames are the moved links' URDF frames.
+
+    Attributes:
+        N: Number of bodies and of joints.
+        n: Number of coordinates; less than N where joints mimic others.
+        parent: (N,) the book's lambda; BASE for a body on the base.
+        axis: (N, 3) unit vector of each joint.
+        motion: (N, 2) angle about and distance along the axis per unit of joint position:
+            (1, 0) revolute, (0, 1) prismatic, (1, h) a screw of pitch h [m/rad].
+        Xtree: (N, 6, 6) from the parent body's frame to the joint's, the book's X_T.
+        m: (N + 1,) mass [kg].
+        c: (N + 1, 3) centre of mass in the body's frame [m].
+        I_C: (N + 1, 3, 3) rotational inertia about it, in the body's axes [kg m^2].
+        I: (N + 1, 6, 6) spatial inertia in the body's frame; the last row is the base's.
+        gravity: (3,) in the base's frame [m/s^2].
+        G: (N, n) joint velocities per rate of the coordinates.
+        q_0: (N,) joint positions where the coordinates are zero.
+        links: Link name to (the body that carries it, the transform from that body's frame).
+        names: The N + 1 names of the bodies, for messages; the last is the base's.
+    """
+
+    N: int
+    n: int
+    parent: np.ndarray
+    axis: np.ndarray
+    motion: np.ndarray
+    Xtree: np.ndarray
+    m: np.ndarray
+    c: np.ndarray
+    I_C: np.ndarray
+    I: np.ndarray
+    gravity: np.ndarray
+    G: np.ndarray
+    q_0: np.ndarray
+    links: dict
+    names: tuple
+
+    @classmethod
+    def of(cls, model):
+        """Return the robot that a ``featherstone_ros.Model`` describes."""
+        tree = model.tree
+        N, n = len(tree.parent), model.n
+        m = np.roll(tree.mass, -1)  # the model has its base first
+        c = np.roll(tree.first_moment, -1, axis=0) / np.where(m == 0, 1.0, m)[:, None]
+        I_O = np.roll(tree.inertia, -1, axis=0)
+        C = np.array([skew(c_i) for c_i in c])
+        I_C = I_O - m[:, None, None] * C @ C.transpose(0, 2, 1)
+        G = np.zeros((N, n))
+        G[np.arange(N), tree.dof] = tree.multiplier
+        joint_frames = zip(tree.rotation, tree.translation, strict=True)
+        link_frames = zip(tree.link_rotation, tree.link_translation, strict=True)
+        X_link = [rot(R.T) @ xlt(r) for R, r in link_frames]
+        return cls(
+            N=N,
+            n=n,
+            parent=tree.parent,
+            axis=tree.axis,
+            motion=tree.motion,
+            Xtree=np.array([rot(R.T) @ xlt(r) for R, r in joint_frames]).reshape(N, 6, 6),
+            m=m,
+            c=c,
+            I_C=I_C,
+            I=np.array([mcI(*figures) for figures in zip(m, c, I_C, strict=True)]),
+            gravity=model.gravity,
+            G=G,
+            q_0=tree.offset,
+            links=dict(zip(tree.link_names, zip(tree.link_body, X_link, strict=True), strict=True)),
+            names=(*tree.body_names[1:], tree.body_names[0]),
+        )
+
+    def jcalc(self, i, q):
+        """Return XJ (6, 6) and S (6,) of joint i at position q: RBDA section 4.4.
+
+        XJ leads from the joint's frame to the body's; S, in the body's frame, does not depend on
+        q. This is the only place that knows types of joints.
+        """
+        angular, linear = self.motion[i]
+        XJ = rot(turn(self.axis[i], angular * q)) @ xlt(linear * q * self.axis[i])
+        S = np.concatenate([angular * self.axis[i], linear * self.axis[i]])
+        return XJ, S
+
+    def X0(self, q):
+        """Return (N + 1, 6, 6) transforms from the base's frame to each body's, at q (N,)."""
+        X0 = np.zeros((self.N + 1, 6, 6))
+        X0[BASE] = np.eye(6)
+        for i in range(self.N):
+            XJ, _ = self.jcalc(i, q[i])
+            X0[i] = XJ @ self.Xtree[i] @ X0[self.parent[i]]
+        return X0
+
+    def expand(self, q, *rates):
+        """Return q_J = G q + q_0 (N,), and G times each of ``rates`` (velocities, accelerations).
+
+        Args:
+            q: (n,) coordinates, in the model's order [rad or m].
+            rates: Each (n,).
+        """
+        q_J = self.G @ q + self.q_0
+        return (q_J, *(self.G @ rate for rate in rates)) if rates else q_J
+
+    def reduce(self, full):
+        """Return G^T tau_J (n,) for torques (N,), or G^T M_J G (n, n) for a matrix (N, N)."""
+        return self.G.T @ full if full.ndim == 1 else self.G.T @ full @ self.G
+
+    def body_forces(self, f_ext):
+        """Return (N + 1, 6) spatial forces on the bodies, each in its own frame.
+
+        Args:
+            f_ext: Link name to [fx fy fz tx ty tz], at the link's origin in its own axes, as
+                ``featherstone_ros.Dynamics`` takes it; or None.
+        """
+        f = np.zeros((self.N + 1, 6))
+        for link, wrench in (f_ext or {}).items():
+            body, X = self.links[link]
+            f[body] += X.T @ np.concatenate([wrench[3:], wrench[:3]])
+        return f
+
+    def base_forces(self, f_ext, q):
+        """Return (N + 1, 6) the same forces in base coordinates, at q (N,)."""
+        pairs = zip(self.X0(q), self.body_forces(f_ext), strict=True)
+        return np.array([X.T @ f for X, f in pairs])
+
+    def poses(self, q):
+        """Return R (N + 1, 3, 3) and p (N + 1, 3), axes and origin of each body in the base.
+
+        R[i] turns vectors from body i's axes to the base's.
+        """
+        parts = [parts_of(X) for X in self.X0(q)]
+        return np.array([E.T for E, _ in parts]), np.array([p for _, p in parts])

@@ -1,0 +1,70 @@
+"""Robots for the tests of the reference: model, dynamics, robot in book notation, one state."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from example_robots import ROBOTS
+from random_trees import TREES
+
+from featherstone_ros import Dynamics, Model
+from featherstone_ros.reference import Robot
+
+SOURCE = Path(__file__).resolve().parents[2]
+ARMS = {f"config/{path.name}": path for path in sorted((SOURCE / "config").glob("*.urdf"))}
+# Mimic joints: panda, baxter, pr2, talos. Prismatic joints: panda, baxter, pr2, tiago.
+CHOSEN = {
+    "asr_twodof_description/TwoDofs.urdf",
+    "baxter_description/baxter.urdf",
+    "go2_description/go2.urdf",
+    "kinova_description/kinova.urdf",
+    "panda_description/panda.urdf",
+    "pr2_description/pr2.urdf",
+    "talos_data/talos_full_v2.urdf",
+    "tiago_description/tiago_no_hand.urdf",
+    "ur_description/ur10_robot.urdf",
+}
+EXAMPLES = {f"{path.parents[1].name}/{path.name}": path for path in ROBOTS}
+EXAMPLES = {name: path for name, path in EXAMPLES.items() if name in CHOSEN}
+
+
+class Case:
+    """A model, what the core and the reference make of it, and one state of it.
+
+    Positions of all N joints are q_J, qd_J, qdd_J; of the n coordinates q, qd, qdd.
+    """
+
+    def __init__(self, name, model):
+        self.name = name
+        self.model = model
+        self.dynamics = Dynamics(model)
+        self.robot = Robot.of(model)
+        self.random = np.random.default_rng(len(model.link_names))
+        self.q, self.qd, self.qdd = self.random.uniform(-2, 2, (3, model.n))
+        self.q_J, self.qd_J, self.qdd_J = self.robot.expand(self.q, self.qd, self.qdd)
+        self.coupled = self.robot.n < self.robot.N
+        links = [str(link) for link in self.random.choice(model.link_names, 3)]
+        self.f_ext = {link: self.random.uniform(-30, 30, 6) for link in {*links, model.base_link}}
+
+    def __repr__(self):
+        return self.name
+
+
+def with_screws(model):
+    """Return the model with every second joint a screw: a URDF cannot say so."""
+    motion = model.tree.motion.copy()
+    motion[::2] = [[1, pitch] for pitch in np.linspace(-0.5, 0.7, len(motion[::2]))]
+    return replace(model, tree=replace(model.tree, motion=motion))
+
+
+@cache
+def cases(greatest):
+    """Return cases with at most ``greatest`` bodies: real robots, and random trees."""
+    files = {**ARMS, **EXAMPLES}
+    models = {name: Model.from_file(path) for name, path in files.items()}
+    models |= {name: Model.from_urdf(text) for name, text in TREES.items()}
+    models["screws"] = with_screws(models["mimic"])
+    return [
+        Case(name, model) for name, model in models.items() if len(model.tree.parent) <= greatest
+    ]
