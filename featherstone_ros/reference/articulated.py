@@ -1,0 +1,125 @@
+"""Articulated bodies of an open tree, with sums over the children n of each body.
+
+R. Featherstone, The calculation of robot dynamics using articulated-body inertias, 1983; RBDA
+chapter 7. Everything here is in one frame, the base's: no transform stands between a body and its
+children, and with the axis s of a joint and T = I_A s / (s^T I_A s), the force that reaches through
+a free joint is (1 - T s^T) of what acts beyond it.
+
+    I_A = I + sum_n (1 - T s^T) I_A,n          p_A = p + sum_n (1 - T s^T) (p_A,n + I_A,n c) + T tau
+    f = I_A a + p_A                            a = a_parent + c + s qdd
+
+Vectors are RBDA's (spatial.py). Arrays of N + 1 rows have the base last. Joints move each for
+itself; where some mimic others see ``featherstone.forward_dynamics``.
+"""
+
+import numpy as np
+
+from featherstone_ros.reference.robot import BASE
+from featherstone_ros.reference.spatial import crf, crm, inverse
+
+
+def bodies(robot, q):
+    """Return s (N + 1, 6) and I (N + 1, 6, 6), joint axes and inertias in the base's frame."""
+    X0 = robot.X0(q)
+    s = np.zeros((robot.N + 1, 6))
+    for i in range(robot.N):
+        s[i] = inverse(X0[i]) @ robot.jcalc(i, q[i])[1]
+    return s, X0.transpose(0, 2, 1) @ robot.I @ X0
+
+
+def velocity_terms(robot, s, I, qd):
+    """Return c and p (N + 1, 6): accelerations and forces that are there without qdd.
+
+    c = v x s qd is how fast a moving axis changes the velocity across it; p = v x* I v what it
+    takes to keep a body turning as it does.
+    """
+    v, c, p = np.zeros((3, robot.N + 1, 6))
+    for i in range(robot.N):
+        v[i] = v[robot.parent[i]] + s[i] * qd[i]
+        c[i] = crm(v[i]) @ s[i] * qd[i]
+        p[i] = crf(v[i]) @ I[i] @ v[i]
+    return c, p
+
+
+def articulated_inertias(robot, s, I):
+    """Return I_A (N + 1, 6, 6) and T (N + 1, 6). RBDA section 7.2.
+
+    I_A[i] is what body i feels like to a force on it when the joint before it is cut and those
+    beyond it are free; the base's is the inertia of the whole robot, were it to float.
+    """
+    I_A, T = I.copy(), np.zeros_like(s)
+    for n in reversed(range(robot.N)):
+        T[n] = I_A[n] @ s[n] / (s[n] @ I_A[n] @ s[n])
+        I_A[robot.parent[n]] += (np.eye(6) - np.outer(T[n], s[n])) @ I_A[n]
+    return I_A, T
+
+
+def forward_dynamics(robot, q, qd, tau, f_ext=None):
+    """Return qdd (N,), a (N + 1, 6) and f (N, 6): forward dynamics of an open tree.
+
+    Args:
+        robot: A ``Robot``.
+        q: (N,) joint positions [rad or m].
+        qd: (N,) velocities.
+        tau: (N,) torques [N m or N].
+        f_ext: Link name to wrench, as ``Robot.body_forces`` takes it.
+
+    Returns:
+        Joint accelerations; the bodies' accelerations, less gravity; and the force across each
+        joint, on its body, in the base's frame.
+    """
+    s, I = bodies(robot, q)
+    c, p = velocity_terms(robot, s, I, qd)
+    I_A, T = articulated_inertias(robot, s, I)
+    a, f, qdd = np.zeros_like(s), np.zeros((robot.N, 6)), np.zeros(robot.N)
+
+    p_A = p - robot.base_forces(f_ext, q)
+    for n in reversed(range(robot.N)):
+        beyond = p_A[n] + I_A[n] @ c[n]
+        p_A[robot.parent[n]] += beyond - T[n] * (s[n] @ beyond) + T[n] * tau[n]
+    a[BASE, 3:] = -robot.gravity
+    for i in range(robot.N):
+        a_ = a[robot.parent[i]] + c[i]
+        qdd[i] = (tau[i] - s[i] @ (I_A[i] @ a_ + p_A[i])) / (s[i] @ I_A[i] @ s[i])
+        a[i] = a_ + s[i] * qdd[i]
+        f[i] = I_A[i] @ a[i] + p_A[i]
+    return qdd, a, f
+
+
+def residuals(robot, q, qd, a, f, f_ext=None):
+    """Return (N, 6), what each body's force balance lacks: f + f_ext - sum_n f_n - (I a + p).
+
+    Newton and Euler for each body alone; that there are articulated bodies does not enter.
+
+    Args:
+        robot: A ``Robot``.
+        q: (N,) joint positions [rad or m].
+        qd: (N,) velocities.
+        a: (N + 1, 6) accelerations, as ``forward_dynamics`` returns them.
+        f: (N, 6) forces across the joints, likewise.
+        f_ext: As there.
+    """
+    s, I = bodies(robot, q)
+    _, p = velocity_terms(robot, s, I, qd)
+    net = robot.base_forces(f_ext, q)
+    for i in range(robot.N):
+        net[i] += f[i]
+        net[robot.parent[i]] -= f[i]
+    return (net - np.einsum("ikl,il->ik", I, a) - p)[:BASE]
+
+
+def mobility(robot, q):
+    """Return (N, 6, 6), how each body accelerates per force on it, the robot's joints all free.
+
+    The inverse of the inertia that a hand would feel there, in the base's frame: J M^-1 J^T. From
+    the base, which does not move, outward: a free joint adds its own mobility to what its parent's
+    lets through.
+    """
+    s, I = bodies(robot, q)
+    I_A, T = articulated_inertias(robot, s, I)
+    Phi = np.zeros((robot.N + 1, 6, 6))
+    for i in range(robot.N):
+        through = np.eye(6) - np.outer(T[i], s[i])
+        own = np.outer(s[i], s[i]) / (s[i] @ I_A[i] @ s[i])
+        Phi[i] = own + through.T @ Phi[robot.parent[i]] @ through
+    return Phi[:BASE]

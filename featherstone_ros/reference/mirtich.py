@@ -1,0 +1,113 @@
+"""Forward dynamics of a serial chain by articulated bodies, as Mirtich tells it.
+
+B. Mirtich, Impulse-based Dynamic Simulation of Rigid Body Systems, 1996, chapter 4. What differs
+from RBDA: a link's frame has its origin at its centre of mass (axes as in ``Robot``, which need
+not be principal); a motion is [angular, linear] and a force [force, moment], so that one matrix
+transforms both; the product of a motion and a force is x' f with the spatial transpose
+[a; b]' = [b^T a^T]; the linear part of an acceleration is the second derivative of the centre of
+mass's position; and gravity is in the force that holds a link at zero acceleration, so that the
+base is at rest. Link i hangs on link i - 1; link -1, the last row of every array, is the base with
+its own frame.
+"""
+
+import numpy as np
+
+from featherstone_ros.errors import ModelError
+from featherstone_ros.reference.spatial import skew
+
+
+def transposed(x):
+    """Return x' (6,), the spatial transpose: x' f is the power of a force f at a velocity x."""
+    return np.concatenate([x[3:], x[:3]])
+
+
+def transform(R, r):
+    """Return GXF (6, 6), which takes motions and forces from frame F to frame G.
+
+    Args:
+        R: (3, 3) turns coordinates in F into coordinates in G.
+        r: (3,) from the origin of F to that of G, in G's axes [m].
+    """
+    return np.block([[R, np.zeros((3, 3))], [-skew(r) @ R, R]])
+
+
+def inertia(m, I_C):
+    """Return the isolated inertia (6, 6): [force, moment] per [angular, linear] acceleration."""
+    return np.block([[np.zeros((3, 3)), m * np.eye(3)], [I_C, np.zeros((3, 3))]])
+
+
+def chain(robot, q):
+    """Return R (N + 1, 3, 3) from the base's axes to each link's, and r (N, 3).
+
+    r[i] leads from the origin of link i - 1 to that of link i, in the axes of link i.
+
+    Raises:
+        ModelError: The robot branches.
+    """
+    for i in range(robot.N):
+        if robot.parent[i] != i - 1:
+            fork = robot.parent[i]
+            children = [robot.names[k] for k in np.flatnonzero(robot.parent == fork)]
+            raise ModelError(
+                f"body {robot.names[fork]!r} carries {len(children)} bodies "
+                f"({', '.join(children)}), expected a serial chain"
+            )
+    R, p = robot.poses(q)
+    p[:-1] += np.einsum("ikl,il->ik", R[:-1], robot.c[:-1])  # to the centres of mass
+    r = [R[i].T @ (p[i] - p[i - 1]) for i in range(robot.N)]
+    return R.transpose(0, 2, 1), np.array(r).reshape(-1, 3)
+
+
+def forward_dynamics(robot, q, qd, tau, f_ext=None):
+    """Return the joints' accelerations (N,). Mirtich's serial forward dynamics.
+
+    Args:
+        robot: A ``Robot`` without branches.
+        q: (N,) joint positions [rad or m].
+        qd: (N,) velocities.
+        tau: (N,) torques [N m or N].
+        f_ext: Link name to wrench, as ``Robot.body_forces`` takes it.
+
+    Raises:
+        ModelError: The robot branches.
+    """
+    N, m, I_C, u, d = robot.N, robot.m, robot.I_C, robot.axis, robot.c  # d: from axis to origin
+    R0, r = chain(robot, q)
+    f_x = robot.body_forces(f_ext)
+    s, c, Z_A, a = np.zeros((4, N + 1, 6))
+    X, I_A = np.zeros((2, N + 1, 6, 6))
+    w = np.zeros((N + 1, 3))
+    qdd = np.zeros(N)
+
+    # Velocities outward; inertia I_A and zero-acceleration force Z_A of each link alone.
+    for i in range(N):
+        turning, sliding = robot.motion[i]
+        R = R0[i] @ R0[i - 1].T
+        X[i] = transform(R, r[i])
+        s[i] = np.concatenate([turning * u[i], turning * np.cross(u[i], d[i]) + sliding * u[i]])
+        w_J, v_J = s[i, :3] * qd[i], s[i, 3:] * qd[i]  # relative to link i - 1
+        w_up = R @ w[i - 1]
+        w[i] = w_up + w_J
+        centripetal = np.cross(w_up, np.cross(w_up, r[i])) + np.cross(w_J, v_J)
+        c[i] = np.concatenate([np.cross(w_up, w_J), centripetal + 2 * np.cross(w_up, v_J)])
+        I_A[i] = inertia(m[i], I_C[i])
+        force = m[i] * R0[i] @ robot.gravity + f_x[i, 3:]
+        moment = f_x[i, :3] - np.cross(d[i], f_x[i, 3:])
+        Z_A[i] = np.concatenate([-force, np.cross(w[i], I_C[i] @ w[i]) - moment])
+
+    # Articulated inertias and zero-acceleration forces inward.
+    for i in reversed(range(1, N)):
+        I_s, s_I = I_A[i] @ s[i], transposed(s[i]) @ I_A[i]
+        Z_c = Z_A[i] + I_A[i] @ c[i]
+        drive = (tau[i] - transposed(s[i]) @ Z_c) / (s_I @ s[i])
+        back = np.linalg.inv(X[i])
+        I_A[i - 1] += back @ (I_A[i] - np.outer(I_s, s_I) / (s_I @ s[i])) @ X[i]
+        Z_A[i - 1] += back @ (Z_c + I_s * drive)
+
+    # Accelerations outward.
+    for i in range(N):
+        a_up = X[i] @ a[i - 1] + c[i]
+        s_I = transposed(s[i]) @ I_A[i]
+        qdd[i] = (tau[i] - s_I @ a_up - transposed(s[i]) @ Z_A[i]) / (s_I @ s[i])
+        a[i] = a_up + s[i] * qdd[i]
+    return qdd

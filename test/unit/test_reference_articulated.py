@@ -1,0 +1,136 @@
+"""Articulated bodies, serial and branched, agree with the compiled core and balance every force."""
+
+import numpy as np
+import pytest
+from comparison import assert_equal_to_rounding, solving_tolerance
+from random_trees import TREES
+from reference_cases import ARMS, Case, cases, with_screws
+from urdf_text import joint, link, robot
+
+from featherstone_ros import Model, ModelError
+from featherstone_ros.reference import Robot, articulated, mirtich
+from featherstone_ros.reference.featherstone import aba, crba
+from featherstone_ros.reference.spatial import skew
+
+CASES = cases(50)
+CHAINS = [case for case in CASES if (case.robot.parent == np.arange(case.robot.N) - 1).all()]
+FREE = [case for case in CASES if not case.coupled]  # every joint moves for itself
+CHAINS.append(Case("chain with screws", with_screws(Model.from_urdf(TREES["chain"]))))
+
+
+@pytest.fixture(scope="module", params=CASES, ids=repr)
+def case(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def tau_J(case):
+    """Torques of all N joints."""
+    return case.random.uniform(-20, 20, case.robot.N)
+
+
+@pytest.fixture(scope="module")
+def motion(case, tau_J):
+    """What those torques do to the robot, by articulated bodies: qdd, a, f."""
+    return articulated.forward_dynamics(case.robot, case.q_J, case.qd_J, tau_J, case.f_ext)
+
+
+def test_real_arms_are_among_the_chains():
+    assert set(ARMS) <= {chain.name for chain in CHAINS}
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=repr)
+def test_mirtich_agrees_with_the_core(chain):
+    tau = chain.random.uniform(-20, 20, chain.robot.n)
+    expected = chain.dynamics.aba(chain.q, chain.qd, tau, f_ext=chain.f_ext)
+    tau_J = chain.robot.G @ tau  # G only sorts: these joints move each for itself
+    qdd = mirtich.forward_dynamics(chain.robot, chain.q_J, chain.qd_J, tau_J, chain.f_ext)
+    tolerance = solving_tolerance(chain.dynamics.crba(chain.q))
+    assert_equal_to_rounding(chain.robot.G.T @ qdd, expected, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("fork", ["trunk", "upper"])
+def test_mirtich_raises_if_the_robot_branches(fork):
+    text = robot(
+        *(link(name) for name in ("trunk", "upper", "lower", "other")),
+        joint("j1", "trunk", "upper"), joint("j2", "upper", "lower"), joint("j3", fork, "other"),
+    )  # fmt: skip
+    branched = Robot.of(Model.from_urdf(text))
+    with pytest.raises(ModelError, match=f"'{fork}' carries 2 bodies .*other.*serial chain"):
+        mirtich.forward_dynamics(branched, *np.zeros((3, 3)))
+
+
+def test_spatial_transpose_gives_work_and_transforms_keep_it():
+    """x' f is the same in every frame, though one matrix transforms motions and forces."""
+    random = np.random.default_rng(1)
+    R, _ = np.linalg.qr(random.normal(size=(3, 3)))
+    X = mirtich.transform(R * np.linalg.det(R), random.normal(size=3))
+    x, f = random.normal(size=(2, 6))
+    work = x[:3] @ f[3:] + x[3:] @ f[:3]
+    assert_equal_to_rounding(mirtich.transposed(x) @ f, work)
+    assert_equal_to_rounding(mirtich.transposed(X @ x) @ X @ f, work, scale=1)
+
+
+def test_open_tree_agrees_with_the_core(case, tau_J, motion):
+    expected = aba(case.robot, case.q_J, case.qd_J, tau_J, case.f_ext)
+    if not case.coupled:  # the core has no torques of followers
+        tau = case.robot.G.T @ tau_J
+        qdd = case.dynamics.aba(case.q, case.qd, tau, f_ext=case.f_ext)
+        expected = case.robot.G @ qdd
+    tolerance = solving_tolerance(crba(case.robot, case.q_J))
+    assert_equal_to_rounding(motion[0], expected, tolerance=tolerance)
+
+
+def test_core_agrees_with_the_open_tree_s_accelerations(case, tau_J):
+    """Where the torques make followers follow, they are G^T tau_J on the coordinates."""
+    H = crba(case.robot, case.q_J)
+    still = np.zeros(case.robot.N)
+    drift, _, _ = articulated.forward_dynamics(case.robot, case.q_J, case.qd_J, still, case.f_ext)
+    tau_J = H @ (case.qdd_J - drift)
+    expected = case.dynamics.rnea(case.q, case.qd, case.qdd, f_ext=case.f_ext)
+    scale = np.abs(H).max() * (np.abs(drift).max() + 1)
+    assert_equal_to_rounding(case.robot.reduce(tau_J), expected, scale=scale)
+
+
+def test_every_body_s_forces_are_in_balance(case, motion):
+    _, a, f = motion
+    lacking = articulated.residuals(case.robot, case.q_J, case.qd_J, a, f, case.f_ext)
+    assert_equal_to_rounding(lacking, np.zeros_like(f), scale=np.abs(f).max())
+
+
+def test_residual_shows_where_a_force_is_wrong(case, motion):
+    _, a, f = motion
+    i = int(case.random.integers(case.robot.N))
+    off = case.random.uniform(1, 2, 6) * np.abs(f).max()
+    f = f + off * (np.arange(case.robot.N) == i)[:, None]
+    lacking = articulated.residuals(case.robot, case.q_J, case.qd_J, a, f, case.f_ext)
+    expected = np.zeros_like(f)
+    expected[i] = off
+    if case.robot.parent[i] >= 0:
+        expected[case.robot.parent[i]] = -off
+    assert_equal_to_rounding(lacking, expected)
+
+
+def test_joint_forces_do_the_torques(case, tau_J, motion):
+    s, _ = articulated.bodies(case.robot, case.q_J)
+    _, _, f = motion
+    torques = np.einsum("ik,ik->i", s[:-1], f)
+    assert_equal_to_rounding(torques, tau_J, scale=np.abs(f).max())
+
+
+def jacobian_of_the_core(case, i):
+    """Return J (6, n) of body i, angular rows first, at the base's origin."""
+    J = case.dynamics.jacobian(case.q, case.robot.names[i])
+    p = case.dynamics.link_pose(case.q, case.robot.names[i])[:3, 3]
+    return np.vstack([J[3:], J[:3] + skew(p) @ J[3:]])
+
+
+@pytest.mark.parametrize("case", FREE, ids=repr)
+def test_mobility_is_how_the_core_s_links_answer_forces(case):
+    """a = J qdd with H qdd = J^T f: how a body's acceleration changes with a force on it."""
+    Phi = articulated.mobility(case.robot, case.q_J)
+    H = case.dynamics.crba(case.q)
+    for i in range(case.robot.N):
+        J = jacobian_of_the_core(case, i)
+        expected = J @ np.linalg.solve(H, J.T)
+        assert_equal_to_rounding(Phi[i], expected, tolerance=solving_tolerance(H))
