@@ -1,0 +1,79 @@
+"""Composite bodies in the spatial operator algebra: what each joint would carry if all froze.
+
+R is block diagonal as M is, each block the inertia of a body and all it carries as one rigid body.
+Everything else follows from the decomposition phi M phi* = R + phi~ R + R phi~*, phi~ = phi - 1.
+Operators and conventions: ``operators``.
+"""
+
+import numpy as np
+
+from featherstone_ros.reference.operators import STILL, velocity_terms
+
+
+def composite_inertias(o):
+    """Return R (6 N, 6 N), block diagonal: the solution of M = R - E_phi R E_phi*.
+
+    This is a Lyapunov equation, solved from the tips: a block of R needs those of its children.
+
+    Args:
+        o: ``Operators``.
+    """
+    R = np.zeros_like(o.M)
+    for i in reversed(range(len(o.H))):
+        k = slice(6 * i, 6 * i + 6)
+        R[k, k] = o.M[k, k] + o.E_phi[k] @ R @ o.E_phi[k].T
+    return R
+
+
+def decomposition(o, R):
+    """Return the three terms of phi M phi* = R + phi~ R + R phi~*, each (6 N, 6 N).
+
+    The first is block diagonal, the second is nonzero where the column's body is beyond the row's,
+    the third is the second's transpose. Bodies on different branches share nothing.
+
+    Args:
+        o: ``Operators``.
+        R: Their ``composite_inertias``.
+    """
+    phi_tilde = o.phi - np.eye(len(o.phi))
+    return R, phi_tilde @ R, R @ phi_tilde.T
+
+
+def mass_matrix(o):
+    """Return the joint-space inertia (N, N) = H R H* + H phi~ R H* + (H phi~ R H*)*.
+
+    Computed block by block this is RBDA's composite-rigid-body algorithm.
+    """
+    own, beyond, transpose = decomposition(o, composite_inertias(o))
+    return o.H @ (own + beyond + transpose) @ o.H.T
+
+
+def trace(o):
+    """Return the trace of the joint-space inertia, sum of H_i R_i H_i*: phi~ adds nothing to it."""
+    return np.trace(o.H @ composite_inertias(o) @ o.H.T)
+
+
+def inverse_dynamics(o, qd, qdd, alpha_0=STILL, f_x=0.0):
+    """Return f (6 N,) and tau (N,) by composite bodies: f = R alpha + y.
+
+    R alpha moves all that a joint carries as if it were frozen; y = E_phi (y + R w) + b - f_x
+    corrects that, from the tips, for the joints within: w = H* qdd + a is the acceleration across
+    a joint. From the decomposition, with alpha = phi* (w + E_0* alpha_0) and E_phi phi = phi~.
+
+    Args:
+        o: ``Operators``.
+        qd: (N,) joint velocities.
+        qdd: (N,) accelerations.
+        alpha_0: (6,) the base's acceleration, in its frame.
+        f_x: (6 N,) external forces on the bodies, in their frames.
+    """
+    R = composite_inertias(o)
+    a, b = velocity_terms(o, qd)
+    w = o.H.T @ qdd + a
+    alpha = o.phi.T @ (w + o.E_0.T @ alpha_0)
+    b, y = b - f_x, np.zeros_like(b)
+    for i in reversed(range(len(o.H))):
+        k = slice(6 * i, 6 * i + 6)
+        y[k] = o.E_phi[k] @ (y + R @ w) + b[k]
+    f = R @ alpha + y
+    return f, o.H @ f

@@ -1,0 +1,122 @@
+"""Articulated bodies in the spatial operator algebra: the mass matrix in factors, and its inverse.
+
+Rodriguez found in the dynamics of a chain what Kalman had found in estimation: where P, the
+articulated inertia, stands for the covariance of an error, K for the gain and D for the variance
+of the innovations, filtering runs from the tips to the base and smoothing back. G. Rodriguez,
+Kalman filtering, smoothing, and recursive robot arm forward and inverse dynamics, 1987.
+Operators and conventions: ``operators``. What is lower triangular there, is upper here.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from featherstone_ros.reference.operators import STILL, velocity_terms
+
+
+@dataclass(frozen=True, eq=False)
+class Innovations:
+    """What the articulated bodies of a tree add to its ``Operators``.
+
+    Attributes:
+        P: (6 N, 6 N) block diagonal, the articulated inertias: RBDA's IA.
+        D: (N, N) diagonal, H P H*: the inertia about each joint, those beyond it free.
+        G: (6 N, N) block diagonal, P H* D^-1: the force that a free joint lets through is 1 - G H.
+        K: (6 N, N) = E_phi G, the gain: what the parent feels of a joint's torque.
+        E_psi: (6 N, 6 N) = E_phi (1 - G H), forces of children to parents through free joints.
+        psi: (6 N, 6 N) = (1 - E_psi)^-1, as phi is of E_phi.
+    """
+
+    P: np.ndarray
+    D: np.ndarray
+    G: np.ndarray
+    K: np.ndarray
+    E_psi: np.ndarray
+    psi: np.ndarray
+
+
+def articulate(o):
+    """Return the ``Innovations`` of ``Operators``.
+
+    P solves the Riccati equation M = P - E_phi (P - P H* D^-1 H P) E_phi*, D = H P H*, which is
+    also M = P - E_psi P E_psi*: from the tips, as a block of P needs those of its children.
+    """
+    N = len(o.H)
+    one = np.eye(6 * N)
+    P, D, G = np.zeros_like(o.M), np.zeros((N, N)), np.zeros((6 * N, N))
+    for i in reversed(range(N)):
+        k = slice(6 * i, 6 * i + 6)
+        P[k, k] = o.M[k, k] + o.E_phi[k] @ (P - G @ D @ G.T) @ o.E_phi[k].T
+        D[i, i] = o.H[i] @ P @ o.H[i]
+        G[:, i] = P @ o.H[i] / D[i, i]
+    E_psi = o.E_phi @ (one - G @ o.H)
+    return Innovations(P, D, G, o.E_phi @ G, E_psi, np.linalg.inv(one - E_psi))
+
+
+def factors(o, x):
+    """Return L (N, N) = 1 + H phi K and D: the mass matrix is L D L*.
+
+    L is triangular with ones on its diagonal, and square, unlike the factors of H phi M phi* H*.
+
+    Args:
+        o: ``Operators``.
+        x: Their ``Innovations``.
+    """
+    return np.eye(len(o.H)) + o.H @ o.phi @ x.K, x.D
+
+
+def inverse_factors(o, x):
+    """Return L^-1 (N, N) = 1 - H psi K and D^-1: the inverse of the mass matrix is L^-* D^-1 L^-1.
+
+    Nothing but numbers, the entries of D, has been inverted.
+    """
+    return np.eye(len(o.H)) - o.H @ x.psi @ x.K, np.diag(1 / np.diag(x.D))
+
+
+def mass_matrix(o):
+    """Return the joint-space inertia (N, N) = (1 + H phi K) D (1 + H phi K)*."""
+    L, D = factors(o, articulate(o))
+    return L @ D @ L.T
+
+
+def inverse_mass_matrix(o):
+    """Return its inverse (N, N) = (1 - H psi K)* D^-1 (1 - H psi K)."""
+    L_inverse, D_inverse = inverse_factors(o, articulate(o))
+    return L_inverse.T @ D_inverse @ L_inverse
+
+
+def forward_dynamics(o, qd, tau, alpha_0=STILL, f_x=0.0):
+    """Return qdd (N,) = M^-1 (tau - C) without C: both sweeps of the articulated-body algorithm.
+
+        z = psi (K tau + P a + b - f_x)      the force across each joint were qdd and alpha_parent 0
+        e = tau - H z                        the innovations: torque that is news to the joint
+        qdd = (1 - H psi K)* D^-1 e - K* psi* a
+
+    a includes the base's acceleration. With H psi = (1 - H psi K) H phi and psi M phi* =
+    psi P + P phi~* (from the Riccati equation as M = P - E_psi P E_phi*), and with H P = D G*,
+    (1 - H psi K) (tau - C) = e - D K* phi* a; and (1 - H psi K)* K* phi* = K* psi*.
+
+    Args:
+        o: ``Operators``.
+        qd: (N,) joint velocities.
+        tau: (N,) torques [N m or N].
+        alpha_0: (6,) the base's acceleration, in its frame.
+        f_x: (6 N,) external forces on the bodies, in their frames.
+    """
+    x = articulate(o)
+    L_inverse, D_inverse = inverse_factors(o, x)
+    a, b = velocity_terms(o, qd)
+    a = a + o.E_0.T @ alpha_0
+    z = x.psi @ (x.K @ tau + x.P @ a + b - f_x)
+    e = tau - o.H @ z
+    return L_inverse.T @ D_inverse @ e - x.K.T @ x.psi.T @ a
+
+
+def compliance(o):
+    """Return Omega (6 N, 6 N) = psi* H* D^-1 H psi: accelerations of bodies per force on bodies.
+
+    phi* H* M^-1 H phi without M^-1. Its diagonal blocks are ``articulated.mobility``, its others
+    say how a body moves when another is pushed.
+    """
+    x = articulate(o)
+    return x.psi.T @ o.H.T @ np.diag(1 / np.diag(x.D)) @ o.H @ x.psi
