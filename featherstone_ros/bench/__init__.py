@@ -1,0 +1,1 @@
+"""What ``featherstone-ros bench`` is made of: cases, race, child processes, report, picture."""

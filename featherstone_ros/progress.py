@@ -1,0 +1,50 @@
+"""A progress bar for what may take long, shown only if it does."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import Progress
+
+DELAY = 2.0  # [s] before the bar is shown
+
+
+class LateProgress:
+    """Called with what is done and how much there is; shows a bar once that has taken a while."""
+
+    def __init__(self, description: str, console: Console, delay: float = DELAY) -> None:
+        """Note the time.
+
+        Args:
+            description: Stands before the bar.
+            console: Where it is drawn, while the context lasts.
+            delay: Before which nothing is shown [s].
+        """
+        self._progress = Progress(console=console, transient=True)
+        self._task = self._progress.add_task(description)
+        self._due = time.monotonic() + delay
+        self.is_shown = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Tell how far it is."""
+        if not self.is_shown and time.monotonic() >= self._due:
+            self._progress.start()
+            self.is_shown = True
+        if self.is_shown and (done % 256 == 0 or done == total):
+            self._progress.update(self._task, completed=done, total=total)
+
+    def __enter__(self) -> LateProgress:
+        """Return what is to be called."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Remove the bar."""
+        if self.is_shown:
+            self._progress.stop()
