@@ -1,0 +1,213 @@
+"""The Monte Carlo study: what a run is, where errors come from, and that Dask changes no bit."""
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import featherstone_ros as fr
+from featherstone_ros.control.dynamics_blend import DynamicsBlend
+from featherstone_ros.control.laws import ControlLaws
+from featherstone_ros.control.settings import Settings, Terms
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+sys.path.append(str(EXAMPLES))
+import monte_carlo  # noqa: E402
+from monte_carlo import Report, Study, Tracking, drive, prepare  # noqa: E402
+
+TOO_LITTLE, ENOUGH = 23 * 24, 24 * 24  # states
+SHORT = Study(steps=200, motions=2)
+
+
+def needed(module):
+    return pytest.importorskip(
+        module, reason=f"{module} is not installed: pip install 'featherstone_ros[examples]'"
+    )
+
+
+def samples(study, number):
+    tracked = zip(*(drive(study, index) for index in range(number)), strict=True)
+    return Tracking(*map(np.stack, tracked))
+
+
+def mean_square(study, number=16):
+    """(n,) with feedforward."""
+    return np.mean(samples(study, number).rms[:, -1] ** 2, axis=(0, 1))
+
+
+def test_a_run_is_what_the_controller_makes_of_the_arm():
+    study = replace(SHORT, mass_spread=0.5)
+    scene, sample = prepare(study), drive(study, 3)
+    model, limit, zero = scene.model, scene.model.effort_limit, np.zeros(scene.model.n)
+    believed = DynamicsBlend(
+        fr.Dynamics(model.with_payload(scene.link, study.payload, monte_carlo.CENTRE)), model.n
+    )
+    qdd = np.gradient(scene.qd, monte_carlo.TIME_STEP, axis=0)
+    for law, terms in enumerate((Terms.NONE, Terms.GRAVITY, Terms.FULL)):
+        laws = ControlLaws(
+            believed,
+            Settings(
+                p=scene.p,
+                d=scene.d,
+                damping=zero,
+                coulomb=scene.coulomb,
+                viscous=scene.viscous,
+                armature=scene.armature,
+                effort_limit=limit,
+                torque_rate=np.full(model.n, np.inf),
+                feedforward_terms=terms,
+            ),
+        )
+        arm = fr.Simulator(
+            model.with_payload(scene.link, sample.mass, sample.centre),
+            monte_carlo.TIME_STEP,
+            friction=sample.friction * scene.coulomb,
+            damping=sample.friction * scene.viscous,
+            armature=scene.armature,
+        )
+        row = law * study.motions
+        arm.reset(scene.q[0, row])
+        errors = []
+        for desired in zip(scene.q[:, row], scene.qd[:, row], qdd[:, row], strict=True):
+            errors.append(desired[0] - arm.q)
+            arm.step(np.clip(laws.torque(arm.q, arm.qd, np.array(desired)), -limit, limit))
+        # qdd is a difference quotient here
+        assert_allclose(np.sqrt(np.mean(np.square(errors), axis=0)), sample.rms[law, 0], rtol=1e-2)
+
+
+def test_torque_is_limited_and_the_excess_reported():
+    study = replace(SHORT, payload=60.0)
+    sample = drive(study, 0)
+    assert (sample.effort > 1).any()
+    assert np.isfinite(sample.rms).all()
+    report = Report(study, Tracking(*(array[None] for array in sample)), seconds=1.0)
+    share = np.mean((sample.effort > 1).any(axis=-1), axis=-1)
+    assert_allclose(report.saturated, share)
+
+
+def test_a_sample_is_drawn_from_its_own_spawned_seed():
+    child = np.random.SeedSequence(SHORT.seed).spawn(6)[5]
+    mass = SHORT.payload * np.exp(
+        SHORT.mass_spread * np.random.default_rng(child).standard_normal()
+    )
+    assert drive(SHORT, 5).mass == mass
+    assert drive(SHORT, 4).mass != mass
+    assert drive(replace(SHORT, seed=1), 5).mass != mass
+
+
+def test_without_uncertainty_all_samples_track_alike_and_feedforward_well():
+    certain = Study(steps=1000, mass_spread=0.0, centre_spread=0.0, friction_spread=0.0, motions=2)
+    rms = samples(certain, 2).rms
+    assert_allclose(rms[0], rms[1], rtol=1e-12)
+    alone, gravity, feedforward = np.linalg.norm(rms[0], axis=(1, 2))
+    assert feedforward < 0.2 * gravity < 0.2 * alone
+
+
+def test_error_budget_recovers_what_was_put_in():
+    rng, n, number = np.random.default_rng(0), 7, 40
+    study = replace(SHORT, mass_spread=0.1)
+    mass = study.payload * rng.lognormal(0.0, 0.1, number)
+    centre = monte_carlo.CENTRE + 0.01 * rng.standard_normal((number, 3))
+    friction = rng.lognormal(0.0, 0.3, (number, n))
+    wave = np.sin(np.linspace(0, 6, 20))[:, None, None] * np.ones((1, 2, n))
+    cause = {
+        "payload mass": 3 * (mass / study.payload - 1),
+        "payload centre": 50 * (centre - monte_carlo.CENTRE)[:, 1],
+        "all as believed": np.full(number, 0.2),
+    }
+    trace = sum(cause.values())[:, None, None, None] * wave
+    trace = trace + (friction - 1)[:, None, None, :] * wave  # each joint's its own
+    trace[..., 0] += 2 * (friction[:, 1] - 1)[:, None, None] * wave[..., 0]
+    nothing = np.ones((number, 3, 2, n))
+    report = Report(study, Tracking(mass, centre, friction, nothing, nothing, trace), 1.0)
+
+    part = {name: np.full(n, np.mean(x**2)) for name, x in cause.items()}
+    part["own friction"] = np.mean((friction - 1) ** 2, axis=0)
+    part["other friction"] = np.zeros(n)
+    part["other friction"][0] = 4 * part["own friction"][1]
+    whole = sum(part.values())
+    assert set(report.budget) == set(part)
+    for name, share in report.budget.items():
+        assert_allclose(share, part[name] / whole, atol=1e-9)
+
+
+def test_error_budget_agrees_with_one_uncertainty_at_a_time():
+    study = Study(steps=1000, motions=1)
+    none = {"mass_spread": 0.0, "centre_spread": 0.0, "friction_spread": 0.0}
+    budget = Report(study, samples(study, 24), 1.0).budget
+    known = mean_square(replace(study, **none), 1)
+    alone = {
+        kind: mean_square(replace(study, **{**none, kind: getattr(study, kind)}), 24) - known
+        for kind in none
+    }
+    whole = sum(alone.values()) + known
+    share = {kind: part / whole for kind, part in alone.items()}
+    friction = budget["own friction"] + budget["other friction"]
+    assert_allclose(budget["payload mass"], share["mass_spread"], atol=0.05)
+    assert_allclose(budget["payload centre"], share["centre_spread"], atol=0.05)
+    assert_allclose(friction, share["friction_spread"], atol=0.05)
+
+
+def run(main, folder, *arguments):
+    options = ["--states", str(ENOUGH), "--steps", "500", "--output", str(folder), *arguments]
+    assert main(options) == 0
+    with np.load(folder / "results.npz") as results:
+        return dict(results)
+
+
+def test_study_writes_a_picture_and_says_how_fast_it_was(tmp_path, capsys):
+    needed("matplotlib")
+    results = run(monte_carlo.main, tmp_path)
+    assert results["rms"].shape == (24, 3, 8, 7)
+    assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
+    said = capsys.readouterr().out
+    assert "576 states" in said and "million per second" in said
+
+
+def test_dask_gives_the_same_numbers_bit_for_bit(tmp_path):
+    needed("matplotlib")
+    needed("distributed")
+    import monte_carlo_dask
+
+    here = run(monte_carlo.main, tmp_path / "here", "--seed", "3")
+    there = run(monte_carlo_dask.main, tmp_path / "there", "--seed", "3", "--workers", "2")
+    assert here.keys() == there.keys()
+    for name, array in here.items():
+        assert array.tobytes() == there[name].tobytes(), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--steps", "499"], ["--steps is 499", "500"]),
+        (["--states", str(TOO_LITTLE)], [f"--states is {TOO_LITTLE}", str(ENOUGH)]),
+        (["--robot", "pandora"], ["pandora", "panda", "ur5e"]),
+    ],
+)
+def test_a_study_that_says_nothing_is_refused(tmp_path, capsys, arguments, words):
+    needed("matplotlib")
+    assert monte_carlo.main([*arguments, "--output", str(tmp_path / "out")]) == 1
+    error = capsys.readouterr().err
+    assert all(word in error for word in words)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "inf", "much"])
+def test_a_spread_that_is_none_is_refused(capsys, value):
+    with pytest.raises(SystemExit):
+        monte_carlo.main([f"--mass-spread={value}"])
+    assert "--mass-spread" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("file", ["README.md", "monte_carlo.py"])
+def test_commands_in_the_documentation_are_understood(file):
+    text = (EXAMPLES / file).read_text()
+    commands = [line.split("  ")[0] for line in map(str.strip, text.splitlines())]
+    commands = [line for line in commands if line.startswith("python examples/monte_carlo.py")]
+    assert commands
+    for command in commands:
+        monte_carlo.arguments("").parse_args(shlex.split(command)[2:])
