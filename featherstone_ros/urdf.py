@@ -56,11 +56,11 @@ class Mimic(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Joint:
-    """One ``<joint>``; positions in rad (revolute, continuous) or m (prismatic).
+    """One ``<joint>``; positions in rad (revolute, continuous, screw) or m (prismatic).
 
     Attributes:
         name: Unique among the joints.
-        type: One of JOINT_TYPES.
+        type: One of JOINT_TYPES, or "screw", which a URDF cannot say.
         parent: Name of the parent link.
         child: Name of the child link, whose frame is the joint's frame.
         rotation: (3, 3) orientation of the joint's frame at position 0 in the parent's frame.
@@ -73,6 +73,7 @@ class Joint:
         damping: Viscous friction [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
         mimic: What it follows, if anything.
+        pitch: Advance of a screw along its axis per radian [m/rad].
     """
 
     name: str
@@ -89,6 +90,7 @@ class Joint:
     damping: float = 0.0
     friction: float = 0.0
     mimic: Mimic | None = None
+    pitch: float = 0.0
 
     @property
     def moves(self) -> bool:
@@ -105,7 +107,7 @@ class Robot:
         base_link: Name of the root of the tree; empty if there is no link at all.
         links: In document order.
         joints: In document order.
-        tree: The same joints, every parent before its children.
+        tree: The same joints depth first, every parent before its children.
     """
 
     name: str
@@ -128,17 +130,28 @@ def parse(text: str | bytes) -> Robot:
         ModelError: The text is not a URDF that can be used; the message names the culprit.
         TypeError: ``text`` is neither str nor bytes.
     """
-    root = _parse_xml(text)
-    namespace, _, tag = root.tag.rpartition("}")
-    if tag != "robot":
-        raise ModelError(f"root element is <{tag}>, expected <robot>")
-    prefix = namespace and namespace + "}"
-    links = tuple(_read_link(element) for element in root.findall(f"{prefix}link"))
-    joints = tuple(_read_joint(element) for element in root.findall(f"{prefix}joint"))
+    return read_robot(read_xml(text))
+
+
+def read_robot(root: Element) -> Robot:
+    """Read the element <robot>, see ``parse``."""
+    if tag(root) != "robot":
+        raise ModelError(f"root element is <{tag(root)}>, expected <robot>")
+    links = tuple(_read_link(element) for element in children(root, "link"))
+    joints = tuple(_read_joint(element) for element in children(root, "joint"))
+    return assemble(root.get("name", ""), links, joints)
+
+
+def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> Robot:
+    """Return the robot that links and joints make, in the order of the document.
+
+    Raises:
+        ModelError: They are not one tree.
+    """
     _refuse_duplicates("link", (link.name for link in links))
     _refuse_duplicates("joint", (joint.name for joint in joints))
     base_link, tree = _arrange_as_tree(links, joints)
-    return Robot(root.get("name", ""), base_link, links, joints, tree)
+    return Robot(name, base_link, links, joints, tree)
 
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
@@ -155,13 +168,20 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float
     )
 
 
+def unit_vector(direction: Sequence[float]) -> NDArray[np.float64]:
+    """Return the vector of length 1 along a vector that is not zero."""
+    scaled = np.array(direction) / max(map(abs, direction))  # lest the length under- or overflow
+    return scaled / math.hypot(*scaled)
+
+
 def name_list(names: Sequence[str], limit: int = 100) -> str:
     """Return the names quoted, for a message; cut short, since the text may be hostile."""
     rest = [f"and {len(names) - limit} more"] if len(names) > limit else []
     return ", ".join([*map(repr, names[:limit]), *rest])
 
 
-def _parse_xml(text: str | bytes) -> Element:
+def read_xml(text: str | bytes) -> Element:
+    """Return the root element of the text of a URDF, see ``parse``."""
     if not isinstance(text, (str, bytes, bytearray)):
         raise TypeError(f"URDF text must be str or bytes, got {type(text).__name__}")
     size = len(text.encode(errors="replace") if isinstance(text, str) else text)
@@ -182,16 +202,16 @@ def _read_link(element: Element) -> Link:
 
 
 def _read_inertial(element: Element, owner: str) -> Inertial:
-    mass = _number(_child(element, "mass"), "value", f"{owner}: <inertial><mass>")
+    mass = number(_child(element, "mass"), "value", f"{owner}: <inertial><mass>")
     if mass < 0:
         raise ModelError(f"{owner}: <inertial><mass value> is {mass:g}, expected >= 0")
-    rotation, com = _read_origin(element, f"{owner}: <inertial>")
+    rotation, com = read_origin(element, f"{owner}: <inertial>")
     inertia = _child(element, "inertia")
     if inertia is None:  # a point mass
         return Inertial(mass, com, np.zeros((3, 3)))
     where = f"{owner}: <inertial><inertia>"
-    xx, yy, zz = (_number(inertia, key, where) for key in ("ixx", "iyy", "izz"))
-    xy, xz, yz = (_number(inertia, key, where, 0.0) for key in ("ixy", "ixz", "iyz"))
+    xx, yy, zz = (number(inertia, key, where) for key in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (number(inertia, key, where, 0.0) for key in ("ixy", "ixz", "iyz"))
     about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     return Inertial(mass, com, rotation @ about_com @ rotation.T)
 
@@ -204,9 +224,9 @@ def _read_joint(element: Element) -> Joint:
         found = "missing" if joint_type is None else repr(joint_type)
         raise ModelError(f"{owner}: type is {found}, expected one of {', '.join(JOINT_TYPES)}")
     parent, child = (
-        _text(_child(element, tag), "link", f"{owner}: <{tag}>") for tag in ("parent", "child")
+        _text(_child(element, end), "link", f"{owner}: <{end}>") for end in ("parent", "child")
     )
-    rotation, translation = _read_origin(element, f"{owner}: ")
+    rotation, translation = read_origin(element, f"{owner}: ")
     place = (name, joint_type, parent, child, rotation, translation)
     if joint_type == "fixed":  # axis, limits and the rest mean nothing here: real files have junk
         return Joint(*place, axis=np.array([1.0, 0.0, 0.0]))
@@ -218,28 +238,27 @@ def _read_joint(element: Element) -> Joint:
         axis=_read_axis(element, owner),
         lower=lower,
         upper=upper,
-        velocity=_number(limit, "velocity", where, math.inf),
-        effort=_number(limit, "effort", where, math.inf),
-        damping=_number(dynamics, "damping", f"{owner}: <dynamics>", 0.0),
-        friction=_number(dynamics, "friction", f"{owner}: <dynamics>", 0.0),
+        velocity=number(limit, "velocity", where, math.inf),
+        effort=number(limit, "effort", where, math.inf),
+        damping=number(dynamics, "damping", f"{owner}: <dynamics>", 0.0),
+        friction=number(dynamics, "friction", f"{owner}: <dynamics>", 0.0),
         mimic=_read_mimic(element, owner),
     )
 
 
-def _read_origin(element: Element, where: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def read_origin(element: Element, where: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Read <origin> of an element: rotation (3, 3) and translation (3,) [m]."""
     origin = _child(element, "origin")
-    rpy = _vector(origin, "rpy", f"{where}<origin>", (0.0, 0.0, 0.0))
-    xyz = _vector(origin, "xyz", f"{where}<origin>", (0.0, 0.0, 0.0))
+    rpy = vector(origin, "rpy", f"{where}<origin>", (0.0, 0.0, 0.0))
+    xyz = vector(origin, "xyz", f"{where}<origin>", (0.0, 0.0, 0.0))
     return rotation_from_rpy(*rpy), np.array(xyz)
 
 
 def _read_axis(element: Element, owner: str) -> NDArray[np.float64]:
-    axis = _vector(_child(element, "axis"), "xyz", f"{owner}: <axis>", (1.0, 0.0, 0.0))
-    greatest = max(map(abs, axis))
-    if greatest == 0:
+    axis = vector(_child(element, "axis"), "xyz", f"{owner}: <axis>", (1.0, 0.0, 0.0))
+    if not any(axis):
         raise ModelError(f"{owner}: <axis xyz> is zero, expected a direction for a moving joint")
-    direction = np.array(axis) / greatest  # first, lest the length under- or overflow
-    return direction / math.hypot(*direction)
+    return unit_vector(axis)
 
 
 def _read_range(limit: Element | None, where: str) -> tuple[float, float]:
@@ -250,7 +269,7 @@ def _read_range(limit: Element | None, where: str) -> tuple[float, float]:
     """
     if limit is None or (limit.get("lower") is None and limit.get("upper") is None):
         return -math.inf, math.inf
-    return _number(limit, "lower", where, 0.0), _number(limit, "upper", where, 0.0)
+    return number(limit, "lower", where, 0.0), number(limit, "upper", where, 0.0)
 
 
 def _read_mimic(element: Element, owner: str) -> Mimic | None:
@@ -259,20 +278,29 @@ def _read_mimic(element: Element, owner: str) -> Mimic | None:
         return None
     return Mimic(
         leader=_text(mimic, "joint", where),
-        multiplier=_number(mimic, "multiplier", where, 1.0),
-        offset=_number(mimic, "offset", where, 0.0),
+        multiplier=number(mimic, "multiplier", where, 1.0),
+        offset=number(mimic, "offset", where, 0.0),
     )
 
 
-def _child(element: Element, tag: str) -> Element | None:
-    """Return the first child called ``tag`` in the element's own XML namespace."""
+def tag(element: Element) -> str:
+    """Return an element's tag without its XML namespace."""
+    return element.tag.rpartition("}")[2]
+
+
+def children(element: Element, name: str) -> list[Element]:
+    """Return the children with this tag in the element's own XML namespace."""
     namespace, brace, _ = element.tag.rpartition("}")
-    return element.find(namespace + brace + tag)
+    return element.findall(namespace + brace + name)
+
+
+def _child(element: Element, name: str) -> Element | None:
+    """Return the first child with this tag in the element's own XML namespace."""
+    return next(iter(children(element, name)), None)
 
 
 def _name_of(element: Element) -> str:
-    tag = element.tag.rpartition("}")[2]
-    return _text(element, "name", f"<{tag}>")
+    return _text(element, "name", f"<{tag(element)}>")
 
 
 def _text(element: Element | None, attribute: str, where: str) -> str:
@@ -282,23 +310,38 @@ def _text(element: Element | None, attribute: str, where: str) -> str:
     return text
 
 
-def _number(
+def number(
     element: Element | None, attribute: str, where: str, default: float | None = None
 ) -> float:
-    text = None if element is None else element.get(attribute)
-    if text is None:
-        if default is None:
-            raise ModelError(f"{where} has no {attribute!r}, expected a number")
-        return default
-    (number,) = _finite_numbers(text, 1, f"{where} {attribute!r}")
-    return number
+    """Return a number of an element; ``where`` names it in errors, no default means required."""
+    (value,) = _numbers(element, attribute, 1, where, None if default is None else (default,))
+    return value
 
 
-def _vector(
-    element: Element | None, attribute: str, where: str, default: tuple[float, float, float]
+def vector(
+    element: Element | None,
+    attribute: str,
+    where: str,
+    default: tuple[float, float, float] | None = None,
+) -> tuple[float, ...]:
+    """Return three numbers of an element, see ``number``."""
+    return _numbers(element, attribute, 3, where, default)
+
+
+def _numbers(
+    element: Element | None,
+    attribute: str,
+    count: int,
+    where: str,
+    default: tuple[float, ...] | None,
 ) -> tuple[float, ...]:
     text = None if element is None else element.get(attribute)
-    return default if text is None else _finite_numbers(text, 3, f"{where} {attribute!r}")
+    if text is not None:
+        return _finite_numbers(text, count, f"{where} {attribute!r}")
+    if default is None:
+        expected = "a number" if count == 1 else f"{count} numbers"
+        raise ModelError(f"{where} has no {attribute!r}, expected {expected}")
+    return default
 
 
 def _finite_numbers(text: str, count: int, where: str) -> tuple[float, ...]:

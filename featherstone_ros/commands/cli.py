@@ -17,6 +17,7 @@ Examples:
   featherstone-ros demo                   watch a Panda being driven, with and without its model
   featherstone-ros demo --robot ur5e      the same on a UR5e
   featherstone-ros demo --robot my.urdf   the same on your own arm
+  featherstone-ros inspect my.urdf        is that URDF fit for dynamics?
   featherstone-ros COMMAND --help         what a command does and takes
 """
 

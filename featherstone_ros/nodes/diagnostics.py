@@ -31,17 +31,18 @@ class Report:
 
 
 class Diagnostics:
-    """Publishes the report of one node once a second, by the steady clock."""
+    """Publishes the reports of one node once a second, by the steady clock."""
 
-    def __init__(self, node: Node, report: Callable[[], Report]) -> None:
+    def __init__(self, node: Node, reports: Callable[[], Mapping[str, Report]]) -> None:
         """Start publishing.
 
         Args:
-            node: The node reported on; its full name is the status name.
-            report: Called for every message.
+            node: The node reported on.
+            reports: Called for every message; the names are put after the node's full name, which
+                alone, with an empty name, is the status of the node itself.
         """
         self._node = node
-        self._report = report
+        self._reports = reports
         self._name = node.get_fully_qualified_name().lstrip("/")
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._timer = node.create_timer(
@@ -50,13 +51,16 @@ class Diagnostics:
 
     def publish(self) -> None:
         """Publish the report now, e.g. because its level has changed."""
-        report = self._report()
-        status = DiagnosticStatus(
+        array = DiagnosticArray(
+            status=[self._status(name, report) for name, report in self._reports().items()]
+        )
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)
+
+    def _status(self, name: str, report: Report) -> DiagnosticStatus:
+        return DiagnosticStatus(
             level=report.level,
-            name=self._name,
+            name=f"{self._name}: {name}" if name else self._name,
             message=report.message,
             values=[KeyValue(key=key, value=str(value)) for key, value in report.values.items()],
         )
-        array = DiagnosticArray(status=[status])
-        array.header.stamp = self._node.get_clock().now().to_msg()
-        self._publisher.publish(array)

@@ -1,0 +1,1 @@
+"""The inertial doctor: is a robot description fit for dynamics?"""

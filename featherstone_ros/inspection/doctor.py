@@ -1,0 +1,149 @@
+"""Examine a robot description: every rule, in one place."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from featherstone_ros import urdf
+from featherstone_ros.errors import ModelError
+from featherstone_ros.inspection.finding import Finding, Rule, Severity, worst
+from featherstone_ros.inspection.geometry import shapes
+from featherstone_ros.inspection.inertias import impossible_inertias
+from featherstone_ros.inspection.joints import odd_joints, odd_mimics
+from featherstone_ros.inspection.mass_matrix import degenerate_joints
+from featherstone_ros.inspection.sizes import (
+    Size,
+    gyration,
+    missing_inertias,
+    odd_sizes,
+    sizes,
+    unknown_sizes,
+)
+from featherstone_ros.urdf import Joint, Link, Robot
+
+REFUSED = Rule(
+    "refused",
+    "cannot be used",
+    "there is no model of it; mend this and inspect again, there may be more",
+)
+NOTHING_MOVES = Rule(
+    "nothing-moves",
+    "has no joint that moves",
+    "the nodes refuse it",
+)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was seen and what is wrong with it.
+
+    Attributes:
+        name: Of the robot; empty where the description could not be read.
+        robot: Its links and joints; None where the description could not be read.
+        sizes: Of the links that have one.
+        findings: The worst first, then in the order of the rules and of the document.
+    """
+
+    name: str = ""
+    robot: Robot | None = None
+    sizes: dict[str, Size] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def worst(self) -> Severity | None:
+        """The greatest severity; None if nothing was found."""
+        return worst(self.findings)
+
+    def count(self, severity: Severity) -> int:
+        """Return how many findings are that severe."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain figures in SI units, for JSON; what is infinite or unknown is None."""
+        robot = self.robot
+        return {
+            "robot": self.name,
+            "links": [self._link(link) for link in robot.links] if robot else [],
+            "joints": [_joint(joint) for joint in robot.joints] if robot else [],
+            "findings": [finding.as_dict() for finding in self.findings],
+            "errors": self.count(Severity.ERROR),
+            "warnings": self.count(Severity.WARNING),
+            "notes": self.count(Severity.NOTE),
+        }
+
+    def _link(self, link: Link) -> dict[str, Any]:
+        if link.inertial is None:
+            return {"name": link.name, "mass": None}
+        size = self.sizes.get(link.name)
+        return {
+            "name": link.name,
+            "mass": link.inertial.mass,
+            "centre_of_mass": link.inertial.com.tolist(),
+            "principal_moments": [_number(m) for m in np.linalg.eigvalsh(link.inertial.inertia)],
+            "radius_of_gyration": _number(gyration(link.inertial)),
+            "radius_of_geometry": _number(size.radius) if size and size.box else None,
+        }
+
+
+@np.errstate(over="ignore", invalid="ignore")  # of absurd figures, which are then refused
+def examine(text: str | bytes, folder: Path | None = None) -> Inspection:
+    """Inspect a robot description; whatever is wrong with it is a finding, not an exception.
+
+    Args:
+        text: URDF.
+        folder: Where its file is, to find meshes; None if the text came without a file.
+    """
+    try:
+        root = urdf.read_xml(text)
+        robot = urdf.read_robot(root)
+    except ModelError as error:
+        return Inspection(findings=(_refused("", error),))
+    drawn = shapes(root, folder)
+    size_of = sizes(robot, drawn)
+    findings = [
+        *missing_inertias(robot, drawn),
+        *impossible_inertias(robot),
+        *odd_sizes(robot, drawn, size_of),
+        *odd_mimics(robot),
+        *odd_joints(robot),
+        *unknown_sizes(drawn),
+        *_of_the_model(robot),
+    ]
+    findings.sort(key=lambda finding: -finding.severity)
+    return Inspection(robot.name, robot, size_of, tuple(findings))
+
+
+def _of_the_model(robot: Robot) -> list[Finding]:
+    if not any(joint.moves for joint in robot.joints):
+        return [Finding(Severity.WARNING, NOTHING_MOVES, "robot", robot.name)]
+    try:
+        return degenerate_joints(robot)
+    except ModelError as error:
+        return [_refused(robot.name, error)]
+
+
+def _refused(name: str, error: ModelError) -> Finding:
+    """Name the culprit as the message does, or else the robot."""
+    culprit = re.search(r"\b(link|joint)s? '([^']+)'", str(error))
+    kind, name = culprit.groups() if culprit else ("robot", name)
+    return Finding(Severity.ERROR, REFUSED, kind, name, str(error))
+
+
+def _joint(joint: Joint) -> dict[str, Any]:
+    figures = ("lower", "upper", "velocity", "effort", "damping", "friction")
+    values = {name: getattr(joint, name) for name in figures} if joint.moves else {}
+    return {
+        "name": joint.name,
+        "type": joint.type,
+        "parent": joint.parent,
+        "child": joint.child,
+        **{name: _number(value) for name, value in values.items()},
+        "mimic": joint.mimic.leader if joint.mimic else None,
+    }
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,109 @@
+"""What the doctor says: one finding is an element, a rule that it breaks, and what follows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any
+
+
+class Severity(IntEnum):
+    """How bad a finding is."""
+
+    NOTE = 0  # nothing is wrong, but something had to be assumed or could not be checked
+    WARNING = 1  # possible, but hardly what was meant
+    ERROR = 2  # no body and no joint is like that, or the dynamics has no answer
+
+    def __str__(self) -> str:
+        """Return the name in lower case."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What can be wrong.
+
+    Attributes:
+        name: For programs.
+        fault: What is wrong where the rule is broken, as "link 'a' ..." goes on.
+        consequence: What follows, if nothing is done.
+    """
+
+    name: str
+    fault: str
+    consequence: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One element that breaks one rule.
+
+    Attributes:
+        severity: How bad that is.
+        rule: Which rule.
+        kind: "link", "joint" or "robot".
+        name: Of that element.
+        found: The figures that tell, and what was expected; may be empty.
+    """
+
+    severity: Severity
+    rule: Rule
+    kind: str
+    name: str
+    found: str = ""
+
+    @property
+    def element(self) -> str:
+        """The element as messages name it."""
+        return f"{self.kind} {self.name!r}"
+
+    def noted(self) -> "Finding":
+        """Return it as a note: it has no effect here."""
+        return replace(self, severity=Severity.NOTE)
+
+    def __str__(self) -> str:
+        """Return element and fault in one line."""
+        return f"{self.element} {self.rule.fault}" + (f": {self.found}" if self.found else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "severity": str(self.severity),
+            "rule": self.rule.name,
+            "kind": self.kind,
+            "name": self.name,
+            "fault": self.rule.fault,
+            "found": self.found,
+            "consequence": self.rule.consequence,
+        }
+
+
+def worst(findings: Iterable[Finding]) -> Severity | None:
+    """Return the greatest severity, None if there is no finding."""
+    return max((finding.severity for finding in findings), default=None)
+
+
+def by_rule(findings: Iterable[Finding]) -> dict[tuple[Severity, Rule], list[Finding]]:
+    """Return the findings that say the same of several elements together, the worst first."""
+    groups: dict[tuple[Severity, Rule], list[Finding]] = {}
+    for finding in sorted(findings, key=lambda finding: -finding.severity):
+        groups.setdefault((finding.severity, finding.rule), []).append(finding)
+    return groups
+
+
+def summary(findings: Iterable[Finding]) -> str:
+    """Return all findings in one line, those that say the same of several elements together."""
+    return "; ".join(
+        f"{rule.fault}: {elements(same)}" for (_, rule), same in by_rule(findings).items()
+    )
+
+
+def elements(findings: Iterable[Finding], limit: int = 20) -> str:
+    """Return the elements by name, the kind once; cut short, since the text may be hostile."""
+    names: dict[str, list[str]] = {}
+    for finding in findings:
+        names.setdefault(finding.kind, []).append(repr(finding.name[:100]))
+    return "; ".join(
+        f"{kind}{'s' if len(found) > 1 else ''} {', '.join(found[:limit])}"
+        + (f" and {len(found) - limit} more" if len(found) > limit else "")
+        for kind, found in names.items()
+    )

@@ -1,0 +1,147 @@
+"""How large the links are: the box around what the URDF draws of each, in the link's frame."""
+
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import urdf
+from featherstone_ros.errors import ModelError
+from featherstone_ros.inspection import meshes
+from featherstone_ros.inspection.meshes import MeshError
+
+Floats = NDArray[np.float64]
+
+
+Seen = dict[str, Floats | MeshError]  # points of a mesh, or why there are none, by URI
+
+
+class Box(NamedTuple):
+    """Corners of a box along the axes of a link's frame, each (3,) [m]."""
+
+    lower: Floats
+    upper: Floats
+
+    @property
+    def half(self) -> Floats:
+        """(3,) half its edges [m]."""
+        return (self.upper - self.lower) / 2
+
+    @property
+    def half_diagonal(self) -> float:
+        """From its centre to a corner [m]: the radius of the ball around it."""
+        return float(np.linalg.norm(self.half))
+
+    @property
+    def volume(self) -> float:
+        """[m^3]."""
+        return float(np.prod(2 * self.half))
+
+    def distance(self, point: Floats) -> float:
+        """From its surface to a point outside of it, 0 inside [m]."""
+        beyond = np.maximum(np.maximum(self.lower - point, point - self.upper), 0.0)
+        return float(np.linalg.norm(beyond))
+
+    def around(self, other: "Box") -> "Box":
+        """Return the smallest box around both."""
+        return Box(np.minimum(self.lower, other.lower), np.maximum(self.upper, other.upper))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the URDF draws of one link, visual and collision.
+
+    Attributes:
+        drawn: Whether there is any geometry.
+        box: Around all of it; None where some of it could not be measured.
+        unknown: Why not, for each piece of geometry that could not.
+    """
+
+    drawn: bool = False
+    box: Box | None = None
+    unknown: tuple[str, ...] = ()
+
+
+def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
+    """Measure all links of a URDF.
+
+    Args:
+        root: Its <robot>.
+        folder: Where the file is, for meshes; None where the text came without a file.
+    """
+    seen: Seen = {}
+    return {
+        link.get("name", ""): _shape(link, folder, seen) for link in urdf.children(root, "link")
+    }
+
+
+def _shape(link: Element, folder: Path | None, seen: Seen) -> Shape:
+    elements = [*urdf.children(link, "collision"), *urdf.children(link, "visual")]
+    boxes, unknown = [], []
+    for element in elements:
+        try:
+            boxes.append(_box(element, folder, seen))
+        except (MeshError, ModelError) as error:
+            unknown.append(str(error))
+    box = reduce(Box.around, boxes) if boxes and not unknown else None
+    return Shape(bool(elements), box, tuple(dict.fromkeys(unknown)))
+
+
+def _box(element: Element, folder: Path | None, seen: Seen) -> Box:
+    R, p = urdf.read_origin(element, f"<{urdf.tag(element)}>")
+    solids = [solid for geometry in urdf.children(element, "geometry") for solid in geometry]
+    if not solids:
+        raise MeshError("no <geometry>")
+    kind = urdf.tag(solids[0])
+    if kind == "mesh":
+        points = _mesh(solids[0], folder, seen) @ R.T + p
+        return Box(points.min(axis=0), points.max(axis=0))
+    if kind not in _HALF:
+        raise MeshError(f"<{kind}> is not measured")
+    half = _HALF[kind](solids[0], R)
+    return Box(p - half, p + half)
+
+
+def _half_box(solid: Element, R: Floats) -> Floats:
+    return np.abs(R) @ np.array(urdf.vector(solid, "size", "<box>")) / 2
+
+
+def _half_cylinder(solid: Element, R: Floats) -> Floats:
+    """Of its axis, and of the circles at its ends: r sin(angle between axis and direction)."""
+    radius, length = (urdf.number(solid, key, "<cylinder>") for key in ("radius", "length"))
+    cosine = np.abs(R[:, 2])
+    return cosine * length / 2 + radius * np.sqrt(np.maximum(1 - cosine**2, 0))
+
+
+def _half_capsule(solid: Element, R: Floats) -> Floats:
+    radius, length = (urdf.number(solid, key, "<capsule>") for key in ("radius", "length"))
+    return np.abs(R[:, 2]) * length / 2 + radius
+
+
+def _half_sphere(solid: Element, R: Floats) -> Floats:
+    return np.full(3, urdf.number(solid, "radius", "<sphere>"))
+
+
+_HALF = {
+    "box": _half_box,
+    "cylinder": _half_cylinder,
+    "capsule": _half_capsule,
+    "sphere": _half_sphere,
+}
+
+
+def _mesh(solid: Element, folder: Path | None, seen: Seen) -> Floats:
+    """Return the points of a mesh in its own frame, scaled, (P, 3) [m]; each file is read once."""
+    uri = solid.get("filename", "")
+    if uri not in seen:
+        try:
+            seen[uri] = meshes.points(meshes.find(uri, folder))
+        except MeshError as error:
+            seen[uri] = MeshError(f"{uri[:200]}: {error}")
+    if isinstance(seen[uri], MeshError):
+        raise seen[uri]
+    return seen[uri] * urdf.vector(solid, "scale", "<mesh>", (1.0, 1.0, 1.0))

@@ -1,0 +1,76 @@
+"""Whether forward dynamics has an answer: joints that move nothing, or nearly nothing."""
+
+import numpy as np
+
+from featherstone_ros import body_tree, coordinates
+from featherstone_ros._core import Dynamics
+from featherstone_ros.inspection.finding import Finding, Rule, Severity
+from featherstone_ros.inspection.joints import weightless_joints
+from featherstone_ros.model import EARTH, Model
+from featherstone_ros.urdf import Robot
+
+POSTURES = 5  # the middle of all ranges, and random ones
+HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
+BAD, HOPELESS = 1e8, 1e12  # condition numbers; 8 and 4 digits of the 16 are left
+
+NEARLY_SINGULAR = Rule(
+    "singular-mass-matrix",
+    "makes the mass matrix nearly singular",
+    "next to nothing resists the joint: any torque hurls it, forward dynamics loses digits and a "
+    "simulation needs a tiny time step; give the links beyond it inertia, or the joint an armature",
+)
+INDEFINITE = Rule(
+    "indefinite-mass-matrix",
+    "makes the mass matrix indefinite",
+    "in some posture the joint accelerates against the torque: nothing can be simulated or "
+    "controlled by this model",
+)
+
+
+def degenerate_joints(robot: Robot) -> list[Finding]:
+    """Check the joint-space inertia of the robot with all joints free.
+
+    Raises:
+        ModelError: The robot cannot be modelled.
+    """
+    chosen = coordinates.choose(robot)
+    tree = body_tree.grow(robot, chosen)
+    idle = body_tree.joints_without_inertia(tree)
+    if idle:
+        chosen = coordinates.choose(robot, None, dict.fromkeys(idle, 0.0))
+        tree = body_tree.grow(robot, chosen)
+    model = Model.from_bodies(robot, chosen, tree, EARTH)
+    return weightless_joints(idle) + (_nearly_singular(model) if model.n else [])
+
+
+def _nearly_singular(model: Model) -> list[Finding]:
+    """Name the joint that moves most in each motion that nearly nothing resists.
+
+    Such a motion is an eigenvector of M whose eigenvalue is small beside the greatest.
+    """
+    found: dict[str, tuple[float, float]] = {}  # joint: least resistance, by the greatest
+    for M in Dynamics(model).crba(_postures(model)):
+        if not np.isfinite(M).all():
+            continue
+        resistance, motions = np.linalg.eigh(M)
+        ratios = resistance / np.abs(resistance).max()
+        for k in np.flatnonzero(ratios < 1 / BAD):
+            joint = model.joint_names[int(np.argmax(np.abs(motions[:, k])))]
+            found[joint] = min(found.get(joint, (np.inf, 0.0)), (ratios[k], resistance[k]))
+    return [_finding(joint, *figures) for joint, figures in found.items()]
+
+
+def _finding(joint: str, ratio: float, resistance: float) -> Finding:
+    text = f"an eigenvalue is {resistance:.2g}, {ratio:.2g} of the greatest"
+    if ratio < -1 / HOPELESS:
+        return Finding(Severity.ERROR, INDEFINITE, "joint", joint, text)
+    severity = Severity.ERROR if ratio < 1 / HOPELESS else Severity.WARNING
+    return Finding(severity, NEARLY_SINGULAR, "joint", joint, text)
+
+
+def _postures(model: Model) -> np.ndarray:
+    lower = np.where(np.isfinite(model.lower), model.lower, -HALF_TURN)
+    upper = np.where(np.isfinite(model.upper), model.upper, HALF_TURN)
+    share = np.random.default_rng(0).uniform(size=(POSTURES, model.n))
+    share[0] = 0.5
+    return lower + share * (upper - lower)

@@ -1,0 +1,175 @@
+"""The points of a mesh file, for its size: STL, OBJ and COLLADA, as far as that needs."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError
+
+import numpy as np
+from defusedxml import DefusedXmlException, ElementTree
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+MAX_SIZE = 100_000_000  # [byte]
+_HEADER = 84  # [byte] before the first triangle of a binary STL
+_TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
+_PREFIX_VARIABLES = ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH")
+
+
+class MeshError(Exception):
+    """A mesh whose size cannot be had, and why; never more than a note to the user."""
+
+
+def find(uri: str, folder: Path | None) -> Path:
+    """Return the file that a mesh's URI means.
+
+    ``package://name/rest`` is looked for in the folders above ``folder`` (a URDF beside its meshes
+    is found without any ROS) and in those that ROS looks in.
+
+    Args:
+        uri: As written in the URDF.
+        folder: The folder of the URDF file; None where the text came without a file.
+
+    Raises:
+        MeshError: There is no such file.
+    """
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        scheme, rest = "", uri
+    if scheme == "package":
+        candidates = list(_in_packages(rest, folder))
+    elif scheme in ("", "file"):
+        candidates = [(folder or Path("/")) / rest] if folder or rest.startswith("/") else []
+    else:
+        raise MeshError(f"{scheme}:// is not read")
+    for path in candidates:
+        if path.is_file():  # a regular one: nothing that blocks
+            return path
+    raise MeshError("not found")
+
+
+def _in_packages(rest: str, folder: Path | None) -> Iterator[Path]:
+    package, _, inside = rest.partition("/")
+    for above in folder.parents if folder else ():
+        yield above / rest
+    if folder:
+        yield from (f / inside for f in (folder, *folder.parents) if f.name == package)
+    for variable in _PREFIX_VARIABLES:
+        for prefix in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            yield Path(prefix, "share", rest)
+            yield Path(prefix, rest)
+
+
+def points(path: Path) -> Floats:
+    """Return the points of a mesh, (P, 3), in the mesh's frame and unit, each at least once.
+
+    Raises:
+        MeshError: The file cannot be read, or not as what its name says.
+    """
+    reader = {".stl": _stl, ".obj": _obj, ".dae": _collada}.get(path.suffix.lower())
+    if reader is None:
+        raise MeshError(f"{path.suffix or 'no suffix'}: only .stl, .obj and .dae are read")
+    try:
+        if path.stat().st_size > MAX_SIZE:
+            raise MeshError(f"larger than {MAX_SIZE / 1e6:g} MB")
+        found = reader(path.read_bytes())
+    except (OSError, ValueError, KeyError, IndexError, ParseError, DefusedXmlException) as error:
+        raise MeshError(f"cannot be read: {error}") from error
+    if not len(found) or not np.isfinite(found).all():
+        raise MeshError("has no points, or some that are not finite")
+    return found
+
+
+def _stl(content: bytes) -> Floats:
+    count = int.from_bytes(content[_HEADER - 4 : _HEADER], "little")
+    if len(content) == _HEADER + count * _TRIANGLE.itemsize:
+        triangles = np.frombuffer(content, _TRIANGLE, count, _HEADER)
+        return triangles["vertices"].reshape(-1, 3).astype(float)
+    return _lines(content, b"vertex")
+
+
+def _obj(content: bytes) -> Floats:
+    return _lines(content, b"v")
+
+
+def _lines(content: bytes, keyword: bytes) -> Floats:
+    """Return the three numbers after the keyword of every line that begins with it."""
+    rows = (line.split() for line in content.splitlines())
+    return np.array([row[1:4] for row in rows if row and row[0] == keyword], float).reshape(-1, 3)
+
+
+def _collada(content: bytes) -> Floats:
+    """Place the geometries as the scene does, in metres; up_axis is passed over, as RViz does."""
+    root = ElementTree.fromstring(content)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    geometries = {g.get("id"): _positions(g) for g in root.iterfind("library_geometries/geometry")}
+    nodes = {node.get("id"): node for node in root.iter("node")}
+    unit = root.find("asset/unit")
+    base = np.eye(4) * float(1 if unit is None else unit.get("meter", 1))
+    base[3, 3] = 1
+    placed = [
+        points @ pose[:3, :3].T + pose[:3, 3]
+        for scene in root.iterfind("library_visual_scenes/visual_scene")
+        for node in scene.iterfind("node")
+        for name, pose in _instances(node, base, nodes, 0)
+        if len(points := geometries[name])
+    ]
+    return np.concatenate(placed) if placed else np.zeros((0, 3))
+
+
+def _instances(
+    node: Element, above: Floats, nodes: dict[str | None, Element], depth: int
+) -> Iterator[tuple[str, Floats]]:
+    """Yield the geometries at and below a node, each with its pose."""
+    if depth > 50:
+        raise ValueError("nodes are nested more than 50 deep")
+    pose = above
+    for child in node:
+        if child.tag in _TRANSFORMS:
+            pose = pose @ _TRANSFORMS[child.tag](np.fromstring(child.text or "", sep=" "))
+    for child in node:
+        if child.tag == "instance_geometry":
+            yield child.get("url", "").lstrip("#"), pose
+        elif child.tag == "node":
+            yield from _instances(child, pose, nodes, depth + 1)
+        elif child.tag == "instance_node":
+            yield from _instances(nodes[child.get("url", "")[1:]], pose, nodes, depth + 1)
+
+
+def _positions(geometry: Element) -> Floats:
+    """Return the vertices of a geometry, (P, 3)."""
+    sources = {source.get("id"): source for source in geometry.iter("source")}
+    arrays = []
+    for entry in geometry.iterfind("mesh/vertices/input[@semantic='POSITION']"):
+        text = sources[entry.get("source", "")[1:]].findtext("float_array") or ""
+        arrays.append(np.fromstring(text, sep=" ").reshape(-1, 3))
+    return np.concatenate(arrays) if arrays else np.zeros((0, 3))
+
+
+def _matrix(numbers: Floats) -> Floats:
+    return numbers.reshape(4, 4)
+
+
+def _translate(numbers: Floats) -> Floats:
+    pose = np.eye(4)
+    pose[:3, 3] = numbers
+    return pose
+
+
+def _scale(numbers: Floats) -> Floats:
+    return np.diag([*numbers, 1.0])
+
+
+def _rotate(numbers: Floats) -> Floats:
+    """Return the turn about an axis by an angle in degrees (Rodrigues)."""
+    *axis, degrees = numbers
+    x, y, z = np.array(axis) / np.linalg.norm(axis)
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    angle = np.radians(degrees)
+    pose = np.eye(4)
+    pose[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    return pose
+
+
+_TRANSFORMS = {"matrix": _matrix, "translate": _translate, "scale": _scale, "rotate": _rotate}

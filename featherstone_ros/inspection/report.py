@@ -1,0 +1,129 @@
+"""An inspection for people: tables and findings."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from featherstone_ros.inspection.doctor import Inspection
+from featherstone_ros.inspection.finding import Finding, Rule, Severity, by_rule
+from featherstone_ros.inspection.sizes import Size, gyration
+from featherstone_ros.look import new_table
+from featherstone_ros.urdf import Joint
+
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold blue"}
+
+
+def tables(inspection: Inspection) -> Group:
+    """Return the tables of links and joints; nothing where the description is unreadable."""
+    if inspection.robot is None:
+        return Group()
+    return Group(_link_table(inspection), _joint_table(inspection))
+
+
+def findings(inspection: Inspection) -> Group:
+    """Return what is wrong, and a verdict."""
+    groups = by_rule(inspection.findings)
+    parts = [_of_one_rule(*key, found) for key, found in groups.items()]
+    return Group(*parts, _verdict(inspection))
+
+
+def _link_table(inspection: Inspection) -> Table:
+    table = new_table(f"Links of {inspection.name}", "link")
+    for heading in (
+        "mass\nkg",
+        "centre of mass\nm",
+        "principal moments\nkg m²",
+        "radius of\ngyration, m",
+        "of its\nsize",
+    ):
+        table.add_column(heading, justify="right", no_wrap=True)
+    frames = 0
+    for link in inspection.robot.links:
+        if link.inertial is None or not (link.inertial.mass or link.inertial.inertia.any()):
+            frames += 1
+            continue
+        k, size = gyration(link.inertial), inspection.sizes.get(link.name)
+        table.add_row(
+            Text(link.name),
+            _figure(link.inertial.mass),
+            _figures(link.inertial.com.round(6)),
+            _figures(np.linalg.eigvalsh(link.inertial.inertia)),
+            _figure(k),
+            _share(k, size),
+        )
+    if frames:
+        table.caption = f"and {frames} without mass"
+        table.caption_justify = "left"
+    return table
+
+
+def _joint_table(inspection: Inspection) -> Table:
+    table = new_table("Joints that move, in rad or m, N m or N", "joint", "type")
+    for heading in ("lower", "upper", "velocity", "effort", "damping", "friction"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("mimics", no_wrap=True)
+    for joint in (joint for joint in inspection.robot.joints if joint.moves):
+        figures = (joint.lower, joint.upper, joint.velocity, joint.effort)
+        friction = (joint.damping, joint.friction)
+        table.add_row(
+            Text(joint.name),
+            joint.type,
+            *map(_limit, figures),
+            *map(_figure, friction),
+            _leader(joint),
+        )
+    return table
+
+
+def _leader(joint: Joint) -> Text:
+    if joint.mimic is None:
+        return Text()
+    leader, multiplier, offset = joint.mimic
+    shift = f" {offset:+.3g}" if offset else ""
+    return Text(f"{multiplier:.3g} × {leader}{shift}")
+
+
+def _of_one_rule(severity: Severity, rule: Rule, found: list[Finding]) -> RenderableType:
+    head = Text(f"{severity}  ", style=_STYLES[severity]).append(rule.fault, style="not bold")
+    head.append(f"  ({rule.name})", style="dim not bold")
+    lines = [*map(_line, found), Text(f"→ {rule.consequence}", style="dim")]
+    return Group(head, *(Padding(line, (0, 0, 0, 2), expand=False) for line in lines), Text())
+
+
+def _line(finding: Finding) -> Text:
+    text = Text(finding.element, style="bold")
+    return text.append(f": {finding.found}", style="not bold") if finding.found else text
+
+
+def _verdict(inspection: Inspection) -> Text:
+    if not inspection.findings:
+        return Text("Nothing found: fit for dynamics.", style="bold green")
+    counts = (
+        f"{count} {severity}{'s' if count > 1 else ''}"
+        for severity in reversed(Severity)
+        if (count := inspection.count(severity))
+    )
+    return Text(", ".join(counts) + ".", style=_STYLES[inspection.worst])
+
+
+def _share(k: float, size: Size | None) -> Text:
+    if size is None or size.box is None:
+        return Text("?")
+    return Text(f"{k / size.radius:.0%}", style="bold yellow" if k > size.radius else "")
+
+
+def _limit(value: float) -> str:
+    return _figure(value) if math.isfinite(value) else "–"
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _figures(values: Iterable[float]) -> str:
+    return " ".join(f"{value:>9.3g}" for value in values)

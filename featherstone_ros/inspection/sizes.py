@@ -1,0 +1,267 @@
+"""Inertial figures beside the size of a link: what fits into its shape, and in which units.
+
+With density nowhere negative and all mass inside a box of half edges h, the mean square of the
+coordinate along an edge, about the centre of mass, is at most h^2 (Popoviciu). For a rigid body
+with inertia I about its centre of mass and mass m these mean squares are the diagonal of
+S / m, with S = tr(I) E / 2 - I. An inertia given about the link's origin by mistake has m c c^T too
+much in S, where c is the centre of mass.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.inspection.finding import Finding, Rule, Severity
+from featherstone_ros.inspection.geometry import Box, Shape
+from featherstone_ros.inspection.inertias import POINT, carriers, is_possible
+from featherstone_ros.urdf import Inertial, Link, Robot
+
+Floats = NDArray[np.float64]
+PLACEHOLDER = 5e-3  # [m], radius of shapes that are drawn only because something must be
+MARGIN = 0.1  # of the radius, by which things stick out of what is drawn
+FAR_OUT = 0.5  # of the radius
+THIN = 0.05  # radius of gyration by radius: a uniform body has 0.3 to 0.6
+# Mean squares by what the size allows: a uniform body has 0.33 or less, real links rarely 0.5.
+SOLID, HOLLOW = 0.5, 0.7
+ABSURD = 20.0  # of the radius: no sloppiness, but units
+DENSE = 25_000.0  # [kg/m^3]; osmium has 22 590
+REACHES = 3.0  # a link without a shape is taken to be at most so many times what joints span
+HUGE_SHAPE = 20.0  # of the robot's reach
+
+COM_OUTSIDE = Rule(
+    "com-outside",
+    "has its centre of mass far outside its geometry",
+    "gravity torque is wrong by the mass times that distance (often the frame is another one)",
+)
+WRONG_POINT = Rule(
+    "inertia-wrong-point",
+    "has an inertia that looks as if it were about the link's origin",
+    "a URDF's inertia is about the centre of mass: mass times distance squared counts twice, and "
+    "acceleration torques are too large",
+)
+TOO_LARGE = Rule(
+    "inertia-too-large",
+    "has an inertia larger than its mass has within its geometry",
+    "acceleration torques are too large (a placeholder, the wrong point, or the wrong units)",
+)
+TOO_SMALL = Rule(
+    "inertia-too-small",
+    "has an inertia suspiciously small for its mass and geometry",
+    "the link is nearly a point: acceleration torques are too small (a placeholder, or the wrong "
+    "units of mass or inertia)",
+)
+UNITS = Rule(
+    "units",
+    "has figures that look like other units than kg and m",
+    "torques are wrong by orders of magnitude",
+)
+SHAPE_UNKNOWN = Rule(
+    "size-unknown",
+    "has geometry that could not be measured",
+    "whether mass, centre of mass and inertia fit its size is not checked",
+)
+MISSING = Rule(
+    "missing-inertia",
+    "is moved by a joint, but has no mass and no inertia",
+    "it weighs nothing: gravity and inertia of the real link are missing in every torque",
+)
+
+# What the inertia is, and by how much it is then too large.
+_INERTIA_UNITS = {
+    "g m^2": 1e3,
+    "kg cm^2": 1e4,
+    "kg mm^2": 1e6,
+    "g cm^2": 1e7,
+    "g mm^2": 1e9,
+}
+
+
+class Size(NamedTuple):
+    """How large a link is.
+
+    Attributes:
+        radius: Half the diagonal of its box, or a guess from the joints if it has no shape [m].
+        box: None for a guess.
+    """
+
+    radius: float
+    box: Box | None
+
+
+def sizes(robot: Robot, shapes: Mapping[str, Shape]) -> dict[str, Size]:
+    """Return the size of every link that has a shape, or else joints to guess from."""
+    span: dict[str, float] = {}
+    for joint in robot.joints:
+        distance = float(np.linalg.norm(joint.translation))
+        span[joint.parent] = max(span.get(joint.parent, 0.0), distance)
+    longest = reach(robot)
+    found = {}
+    for link in robot.links:
+        shape = shapes.get(link.name, Shape())
+        if shape.box is not None and shape.box.half_diagonal > PLACEHOLDER:
+            found[link.name] = Size(shape.box.half_diagonal, shape.box)
+        elif span.get(link.name, 0.0) > PLACEHOLDER:
+            found[link.name] = Size(REACHES * span[link.name], None)
+        elif longest > PLACEHOLDER:
+            found[link.name] = Size(longest, None)
+    return found
+
+
+def reach(robot: Robot) -> float:
+    """Return the greatest sum of distances between joints from the base outwards [m]."""
+    distance = {robot.base_link: 0.0}
+    for joint in robot.tree:
+        step = float(np.linalg.norm(joint.translation))
+        distance[joint.child] = distance[joint.parent] + step
+    return max(distance.values())
+
+
+def odd_sizes(
+    robot: Robot, shapes: Mapping[str, Shape], size_of: Mapping[str, Size]
+) -> list[Finding]:
+    """Check the inertial figures of all links that move against their size."""
+    moving, _ = carriers(robot)
+    longest = reach(robot)
+    findings = []
+    for link in robot.links:
+        found = _of_shape(link, shapes.get(link.name, Shape()), longest)
+        size = size_of.get(link.name)
+        if not found and size and link.inertial is not None and link.inertial.mass > 0:
+            found = [*_of_mass(link, size), *_of_com(link, size), *_of_inertia(link, size)]
+        if link.name not in moving:
+            found = [finding.noted() for finding in found]
+        findings += found
+    return findings
+
+
+def missing_inertias(robot: Robot, shapes: Mapping[str, Shape]) -> list[Finding]:
+    """Check that children of moving joints weigh something, with what is fixed to them.
+
+    A link that is only a frame between two joints is fine; so is one whose mass is given to links
+    that are fixed to it. Where nothing beyond has mass either, that is an error.
+    """
+    weighs = {link.name for link in robot.links if _weighs(link.inertial)}
+    beyond, body = set(weighs), set(weighs)
+    for joint in reversed(robot.tree):
+        if joint.child in beyond:
+            beyond.add(joint.parent)
+        if joint.child in body and not joint.moves:
+            body.add(joint.parent)
+    findings = []
+    for link in (joint.child for joint in robot.tree if joint.moves):
+        drawn = shapes.get(link, Shape()).drawn
+        if link not in beyond:
+            findings.append(Finding(Severity.ERROR, MISSING, "link", link))
+        elif link not in weighs and drawn:
+            findings.append(Finding(Severity.WARNING, MISSING, "link", link, "it has geometry"))
+        elif link not in body:
+            findings.append(Finding(Severity.NOTE, MISSING, "link", link, "a mere frame"))
+    return findings
+
+
+def unknown_sizes(shapes: Mapping[str, Shape]) -> list[Finding]:
+    """Note the links whose geometry could not be measured."""
+    return [
+        Finding(Severity.NOTE, SHAPE_UNKNOWN, "link", name, shape.unknown[0])
+        for name, shape in shapes.items()
+        if shape.unknown
+    ]
+
+
+def gyration(inertial: Inertial) -> float:
+    """Return the radius of gyration about the axis of the greatest moment [m]."""
+    greatest = np.linalg.eigvalsh(inertial.inertia)[-1]
+    return float(np.sqrt(max(greatest, 0.0) / inertial.mass)) if inertial.mass else 0.0
+
+
+def _weighs(inertial: Inertial | None) -> bool:
+    return inertial is not None and (inertial.mass > 0 or bool(inertial.inertia.any()))
+
+
+def _of_shape(link: Link, shape: Shape, longest: float) -> list[Finding]:
+    if shape.box is None or not shape.box.half_diagonal > HUGE_SHAPE * max(longest, 1.0):
+        return []
+    text = (
+        f"geometry of {2 * shape.box.half_diagonal:.3g} m on a robot whose joints span "
+        f'{longest:.3g} m: meshes in mm need scale="0.001 0.001 0.001"'
+    )
+    return [_finding(Severity.ERROR, UNITS, link, text)]
+
+
+def _of_mass(link: Link, size: Size) -> list[Finding]:
+    mass = link.inertial.mass
+    if size.box is None or not mass > DENSE * size.box.volume > 0:
+        return []
+    density = mass / size.box.volume
+    text = f"mass {mass:.3g} kg is {density:.2g} kg/m^3 in the box around it; in g?"
+    severity = Severity.ERROR if density > 10 * DENSE else Severity.WARNING
+    return [_finding(severity, UNITS, link, text)]
+
+
+def _of_com(link: Link, size: Size) -> list[Finding]:
+    com = link.inertial.com
+    if size.box is None:
+        distance = max(float(np.linalg.norm(com)) - size.radius, 0.0)
+    else:
+        distance = size.box.distance(com)
+    text = f"{distance:.3g} m outside of {_describe(size)}"
+    if distance > ABSURD * size.radius:
+        text = f"centre of mass {com[0]:.3g} {com[1]:.3g} {com[2]:.3g} m, {text}; in mm?"
+        return [_finding(Severity.ERROR, UNITS, link, text)]
+    if distance > FAR_OUT * size.radius:
+        return [_finding(Severity.WARNING, COM_OUTSIDE, link, text)]
+    return []
+
+
+def _of_inertia(link: Link, size: Size) -> list[Finding]:
+    inertial = link.inertial
+    k = gyration(inertial)
+    text = f"radius of gyration {k:.3g} m, {_describe(size)}"
+    if k <= POINT:  # a point mass
+        return []
+    if k > ABSURD * size.radius:
+        return [_finding(Severity.ERROR, UNITS, link, f"{text}; {_likely_unit(k, size)}")]
+    fill = _fill(inertial.inertia, inertial.mass, size)
+    if fill > HOLLOW and size.box is not None:
+        about_com = inertial.inertia - _parallel_axis(inertial)
+        if is_possible(about_com) and _fill(about_com, inertial.mass, size) < SOLID:
+            return [_finding(Severity.WARNING, WRONG_POINT, link, text)]
+    if fill > 1:
+        return [_finding(Severity.WARNING, TOO_LARGE, link, text)]
+    if size.box is not None and k < THIN * size.radius:
+        return [_finding(Severity.WARNING, TOO_SMALL, link, text)]
+    return []
+
+
+def _fill(inertia: Floats, mass: float, size: Size) -> float:
+    """Return the greatest mean square by what the size allows at most, see above."""
+    mean_squares = (np.trace(inertia) / 2 * np.eye(3) - inertia).diagonal() / mass
+    if size.box is None:
+        return float(mean_squares.max() / size.radius**2)
+    allowed = (size.box.half + MARGIN * size.radius) ** 2
+    return float((mean_squares / allowed).max())
+
+
+def _parallel_axis(inertial: Inertial) -> Floats:
+    c = inertial.com
+    return inertial.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+def _likely_unit(k: float, size: Size) -> str:
+    """Return in which unit the inertia would be that of a body of this size."""
+    excess = (k / (0.5 * size.radius)) ** 2
+    unit = min(_INERTIA_UNITS, key=lambda unit: abs(np.log(_INERTIA_UNITS[unit] / excess)))
+    return f"inertia in {unit}?"
+
+
+def _describe(size: Size) -> str:
+    if size.box is None:
+        return f"a link of about {size.radius:.3g} m, to judge by the joints"
+    x, y, z = 2 * size.box.half
+    return f"a box of {x:.3g} x {y:.3g} x {z:.3g} m"
+
+
+def _finding(severity: Severity, rule: Rule, link: Link, text: str) -> Finding:
+    return Finding(severity, rule, "link", link.name, text)

@@ -1,0 +1,46 @@
+"""What the inertial doctor finds in the robot description: log lines and a diagnostic status."""
+
+from __future__ import annotations
+
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
+from featherstone_ros.inspection.doctor import Inspection, examine
+from featherstone_ros.inspection.finding import Severity, by_rule, elements
+from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report
+
+LEVELS = {None: OK, Severity.NOTE: OK, Severity.WARNING: WARN, Severity.ERROR: ERROR}
+MOST = 40  # findings in the diagnostic status; the log has all
+
+
+def check_description(description: str, logger: RcutilsLogger) -> Report:
+    """Examine a description, log what is found and return it for diagnostics.
+
+    Nothing that is found, or goes wrong here, keeps a node from working.
+    """
+    try:
+        inspection = examine(description)
+    except Exception as error:
+        logger.warning(f"the robot description could not be inspected: {error!r}")
+        return Report(WARN, "could not be inspected, see the log")
+    for (severity, rule), found in by_rule(inspection.findings).items():
+        line = f"robot description: {elements(found)} {rule.fault}; {rule.consequence}"
+        if severity is Severity.ERROR:  # rclpy wants a call of its own for each severity
+            logger.error(line)
+        elif severity is Severity.WARNING:
+            logger.warning(line)
+        else:
+            logger.info(line)
+    return _report(inspection)
+
+
+def _report(inspection: Inspection) -> Report:
+    counts = ", ".join(
+        f"{inspection.count(severity)} {severity}s" for severity in reversed(Severity)
+    )
+    values = {
+        f"{finding.severity} {number}: {finding.element}": f"{finding.rule.name}: "
+        f"{finding.rule.fault}{finding.found and ': '}{finding.found}; {finding.rule.consequence}"
+        for number, finding in enumerate(inspection.findings[:MOST], 1)
+    }
+    message = f"featherstone-ros inspect: {counts}" if inspection.findings else "nothing found"
+    return Report(LEVELS[inspection.worst], message, values)

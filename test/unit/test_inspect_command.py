@@ -1,0 +1,84 @@
+"""featherstone-ros inspect: tables, findings, JSON and the exit status."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from urdf_text import joint, link, robot
+
+from featherstone_ros.commands import cli
+
+LIMITS = '<limit lower="-1" upper="1" effort="{}" velocity="3"/>'
+
+
+def arm(effort=9, **of_link):
+    parts = [link("base"), link("arm", **of_link)]
+    return robot(*parts, joint("elbow", "base", "arm", inside=LIMITS.format(effort)))
+
+
+@pytest.fixture
+def inspect(tmp_path, capsys):
+    def run(text, *options):
+        path = tmp_path / "arm.urdf"
+        path.write_text(text)
+        status = cli.main(["inspect", str(path), *options])
+        return status, capsys.readouterr().out
+
+    return run
+
+
+def test_sound_arm_passes(inspect):
+    status, output = inspect(arm())
+    assert status == 0 and "Nothing found" in output
+    for word in ("arm", "elbow", "revolute", "0.02", "0.03", "0.04"):
+        assert word in output
+
+
+def test_warning_passes_with_element_rule_and_consequence(inspect):
+    status, output = inspect(arm(effort=0))
+    assert status == 0
+    for words in (
+        "warning",
+        'has effort="0"',
+        "joint 'elbow'",
+        "it cannot be driven",
+        "1 warning.",
+    ):
+        assert words in output
+
+
+def test_error_is_exit_status_1(inspect):
+    status, output = inspect(arm(inertia=(0, 0, 0)), "--findings")
+    assert status == 1 and "link 'arm'" in output and "centre of mass\n" not in output
+    assert inspect("<robot")[0] == 1
+
+
+def test_json_has_tables_and_findings(inspect):
+    status, output = inspect(arm(effort=0, mass=2), "--json")
+    result = json.loads(output)
+    assert status == 0 and result["warnings"] == 1 and result["errors"] == 0
+    assert result["links"][1]["mass"] == 2 and result["links"][1]["principal_moments"][2] == 0.04
+    assert result["joints"][0]["effort"] == 0 and result["joints"][0]["damping"] == 0
+    (finding,) = result["findings"]
+    assert finding["severity"] == "warning" and finding["rule"] == "effort-zero"
+    assert (finding["kind"], finding["name"]) == ("joint", "elbow") and finding["consequence"]
+
+
+def test_hostile_names_are_printed_as_they_are(inspect):
+    name = "[red]base[/nothing]"
+    output = inspect(robot(link(name), link("b"), joint("j", name, "b")))[1]
+    assert name in output
+
+
+def test_output_into_a_pipe_is_plain(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(arm(effort=0))
+    command = [sys.executable, "-m", "featherstone_ros.commands.cli", "inspect", str(path)]
+    output = subprocess.run(command, capture_output=True, check=True).stdout
+    assert b"\x1b" not in output and b"elbow" in output
+
+
+def test_unknown_file_is_reported(capsys):
+    assert cli.main(["inspect", "nowhere.urdf"]) == 1
+    assert "nowhere.urdf" in capsys.readouterr().err

@@ -1,0 +1,209 @@
+"""The inertial doctor: sound robots have no finding, every fault put into them is named."""
+
+import copy
+import json
+import xml.etree.ElementTree as ET
+from functools import cache
+
+import numpy as np
+import pytest
+from example_robots import MASSLESS_JOINTS, ROBOTS
+from urdf_faults import FAULTS, Fault, about_the_origin, lies_far_out
+from urdf_text import chain, joint, link, robot
+
+from featherstone_ros.inspection.doctor import examine
+from featherstone_ros.inspection.finding import Severity
+from featherstone_ros.robots import robot_file
+
+# The clean set: nothing is found in these.
+CLEAN = ("a1", "alexander_v1.lowerBodyOnly", "borinot_flying_arm_2", "go2", "hextilt_flying_arm_5")
+CLEAN += ("kinova", "solo", "solo12", "tiago_pro", "xarm7", "z1")
+OURS = [robot_file("ur5e"), robot_file("panda")]
+FILES = {path.stem: path for path in [*ROBOTS, *OURS]}
+SUBJECTS = [n for n in ("panda", "ur5e", "xarm7", "kinova", "a1") if n in FILES]
+
+
+@cache
+def of(path):
+    return examine(path.read_bytes(), path.parent)
+
+
+def named(inspection):
+    return {(f.rule.name, f.kind, f.name) for f in inspection.findings}
+
+
+@pytest.mark.parametrize("name", [name for name in ("ur5e", *CLEAN) if name in FILES])
+def test_nothing_is_found_in_the_clean_set(name):
+    assert of(FILES[name]).findings == ()
+
+
+def test_our_panda_has_the_one_flaw_of_its_source():
+    assert named(of(robot_file("panda"))) == {("triangle-inequality", "link", "panda_link4")}
+
+
+@pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
+def test_every_robot_is_examined_and_none_refused(path):
+    inspection = of(path)
+    assert not any(finding.rule.name == "refused" for finding in inspection.findings)
+    names = {element.name for element in (*inspection.robot.links, *inspection.robot.joints)}
+    assert all(f.name in names for f in inspection.findings if f.kind != "robot")
+    if path.name in MASSLESS_JOINTS:
+        found = {f.name for f in inspection.findings if f.rule.name == "weightless-joint"}
+        assert found == set(MASSLESS_JOINTS[path.name])
+
+
+def targets(root, fault):
+    """Return the moving joints, or their child links with mass, that can have the fault."""
+    joints = [j for j in root.findall("joint") if j.get("type") != "fixed"]
+    if fault.kind == "joint":
+        return [j for j in joints if fault.suits(j)]
+    children = {j.find("child").get("link") for j in joints}
+    links = [e for e in root.findall("link") if e.get("name") in children]
+    drawn = [e for e in links if e.find("inertial") is not None and e.find("collision") is not None]
+    return [e for e in drawn if fault.suits(e)]
+
+
+def possible_faults():
+    roots = {name: ET.parse(FILES[name]).getroot() for name in SUBJECTS}
+    return [
+        (name, fault)
+        for name, root in roots.items()
+        for fault in FAULTS
+        if targets(root, FAULTS[fault])
+    ]
+
+
+def test_every_fault_is_tried_on_several_robots():
+    robots = [fault for _, fault in possible_faults()]
+    assert all(robots.count(fault) >= min(2, len(SUBJECTS)) for fault in FAULTS)
+
+
+@pytest.mark.parametrize(("name", "fault_name"), possible_faults())
+def test_fault_is_found_and_named(name, fault_name):
+    fault, path = FAULTS[fault_name], FILES[name]
+    root = ET.parse(path).getroot()
+    before = named(of(path))
+    elements = targets(root, fault)
+    for k in np.random.default_rng(5).permutation(len(elements))[:2]:
+        broken = copy.deepcopy(root)
+        element = targets(broken, fault)[k]
+        fault.edit(element)
+        inspection = examine(ET.tostring(broken), path.parent)
+        new = named(inspection) - before
+        wanted = {(rule, fault.kind, element.get("name")) for rule in fault.rules}
+        assert new & wanted, f"{element.get('name')}: {new}"
+        assert fault.status == 0 or inspection.worst is Severity.ERROR
+
+
+def test_inertia_about_the_origin_is_found_where_it_matters():
+    """Of sound links whose centre of mass is far out, as their inertia goes: 42 of 48."""
+    more = ("so101", "g1_29dof_rev_1_0", "talos_reduced", "alex_nub_hands", "centauro")
+    rules = {"inertia-wrong-point", "inertia-too-large"}
+    found = []
+    for path in (FILES[name] for name in ("ur5e", "panda", *CLEAN, *more) if name in FILES):
+        root = ET.parse(path).getroot()
+        odd = {name for rule, _, name in named(of(path)) if rule in rules}
+        changed = [
+            element
+            for element in targets(root, Fault("link", about_the_origin, (), 0, lies_far_out))
+            if element.get("name") not in odd
+        ]
+        for element in changed:
+            about_the_origin(element)
+        now = named(examine(ET.tostring(root), path.parent))
+        odd = {name for rule, _, name in now if rule in rules}
+        found += [element.get("name") in odd for element in changed]
+    if len(found) > 20:  # example-robot-data is there
+        assert np.mean(found) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("text", "element"),
+    [
+        ("<robot", "robot ''"),
+        ("", "robot ''"),
+        ("<sdf/>", "robot ''"),
+        (robot(link("a"), link("b")), "link 'a'"),
+        (robot(link("a", mass=-1)), "link 'a'"),
+        (robot(link("a"), link("b"), joint("j", "a", "b", axis="0 0 0")), "joint 'j'"),
+        (chain("only", inside='<mimic joint="only"/>'), "joint 'only'"),
+    ],
+    ids=["cut", "empty", "sdf", "two roots", "negative mass", "no axis", "mimic of itself"],
+)
+def test_what_the_model_refuses_is_an_error(text, element):
+    inspection = examine(text)
+    (refused,) = [f for f in inspection.findings if f.rule.name == "refused"]
+    assert refused.element == element and inspection.worst is Severity.ERROR
+
+
+def test_robot_without_moving_joints_is_warned_of():
+    for text in ("<robot name='empty'/>", robot(link("a"))):
+        assert [f.rule.name for f in examine(text).findings] == ["nothing-moves"]
+
+
+LIMITS = '<limit lower="-1" upper="1" effort="9" velocity="3"/>'
+
+
+def test_joint_that_moves_next_to_nothing_is_named():
+    """A point mass on the axis of the last joint: found by no look at a single link's matrix."""
+    text = robot(
+        link("base"),
+        link("arm"),
+        link("wrist", None),
+        link("tool", 0.5, "0 0 0.1", (1e-13, 1e-13, 1e-13)),
+        joint("shoulder", "base", "arm", axis="1 0 0", inside=LIMITS),
+        joint("twist", "arm", "wrist", inside=LIMITS),
+        joint("flange", "wrist", "tool", "fixed"),
+    )
+    found = {f.name: f for f in examine(text).findings if f.rule.name == "singular-mass-matrix"}
+    assert found.keys() == {"twist"} and found["twist"].severity is Severity.ERROR
+
+
+def test_negative_inertia_that_shows_is_an_indefinite_mass_matrix():
+    text = robot(
+        link("base"),
+        link("arm", 1, "0 0 0", (1, 1, -1)),
+        joint("shoulder", "base", "arm", inside=LIMITS),
+    )
+    assert ("indefinite-mass-matrix", "joint", "shoulder") in named(examine(text))
+
+
+def test_frame_between_joints_is_a_note_and_seen_link_without_mass_a_warning():
+    box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
+
+    def severities(virtual):
+        parts = [link("base"), virtual, link("tip")]
+        joints = [joint("a", "base", "mid", inside=LIMITS), joint("b", "mid", "tip", inside=LIMITS)]
+        found = examine(robot(*parts, *joints)).findings
+        return [(f.severity, f.name) for f in found if f.rule.name == "missing-inertia"]
+
+    assert severities('<link name="mid"/>') == [(Severity.NOTE, "mid")]
+    assert severities(f'<link name="mid">{box}</link>') == [(Severity.WARNING, "mid")]
+
+
+def test_links_that_do_not_move_are_only_noted():
+    text = robot(
+        link("base", 1, "0 0 0", (-1, 1, 1)), link("arm"), joint("j", "base", "arm", inside=LIMITS)
+    )
+    assert {(f.severity, f.name) for f in examine(text).findings} == {(Severity.NOTE, "base")}
+
+
+def test_damaged_descriptions_are_reported_not_raised():
+    """Attributes and elements taken out or spoiled at random."""
+    random = np.random.default_rng(7)
+    for path in OURS:
+        for _ in range(60):
+            root = ET.parse(path).getroot()
+            for _ in range(3):
+                spoil(root, random)
+            json.dumps(examine(ET.tostring(root), path.parent).as_dict(), allow_nan=False)
+
+
+def spoil(root, random):
+    parents = [element for element in root.iter() if len(element) or element.attrib]
+    parent = parents[random.integers(len(parents))]
+    if parent.attrib and random.uniform() < 0.7:
+        key = sorted(parent.attrib)[random.integers(len(parent.attrib))]
+        parent.set(key, random.choice(["", "nan", "-1", "0", "1e300", "0 0 0", "x", "1 2"]))
+    elif len(parent):
+        parent.remove(parent[random.integers(len(parent))])
