@@ -1,0 +1,72 @@
+"""The friction that ``featherstone-ros evaluate`` writes is what both nodes then have."""
+
+import numpy as np
+import pytest
+import yaml
+from support import Ros
+
+pytest.importorskip("scipy")
+
+from featherstone_ros.demo.robot import load
+from featherstone_ros.evaluation.explanation import FITTED, Evaluation, explain
+from featherstone_ros.evaluation.filtering import Motion
+from featherstone_ros.evaluation.friction import fit
+from featherstone_ros.evaluation.parameter_file import write_parameters
+
+NODES = ["digital_twin", "feedforward_controller"]
+
+
+def evaluated(joints: tuple[str, ...]) -> Evaluation:
+    """Fit friction to joints that slide; the last one rests, the first one has a light drive."""
+    random = np.random.default_rng(7)
+    n = len(joints)
+    velocity, acceleration = random.normal(size=(2, 200, n))
+    velocity[:, -1] = 0.0
+    sliding = np.tanh(velocity / 0.02)
+    motion = Motion(np.arange(200) * 0.01, 0 * velocity, velocity, acceleration, sliding, velocity)
+    torque = 0.3 * velocity + np.linspace(0.5, 2, n) * sliding + 0.1
+    torque += np.linspace(1e-7, 1, n) * acceleration
+    friction = fit(motion, torque, armature=True, physical=True)
+    return Evaluation(
+        robot="panda",
+        source="bag",
+        topic="/joint_states",
+        joint_names=joints,
+        joint_types=("revolute",) * n,
+        motion=motion,
+        period=0.01,
+        cut_off=2.0,
+        explanations=(explain(FITTED, torque, friction.torque(motion)),),
+        friction=friction,
+        parameters=friction,
+        notes=(),
+    )
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_fitted_friction_is_loaded(ros: Ros, tmp_path, node):
+    robot = load("panda")
+    joints = robot.model.joint_names
+    file = tmp_path / "friction.yaml"
+    evaluation = evaluated(joints)
+    write_parameters(evaluation, file)
+    process = ros.start(
+        f"featherstone_ros.{node}",
+        {"robot_description": robot.text},
+        "--params-file",
+        str(file),
+    )
+    ros.wait_for_state(f"/{node}", "active")
+    fitted = evaluation.parameters
+    for j, joint in enumerate(joints[:-1]):
+        expected = {
+            f"friction.{joint}.viscous": fitted.viscous[j],
+            f"friction.{joint}.coulomb": fitted.coulomb[j],
+            f"armature.{joint}": fitted.armature[j],
+        }
+        for name, value in expected.items():
+            assert ros.get_parameter(f"/{node}", name) == pytest.approx(value, rel=1e-5), name
+    # Nothing was seen of the last joint's friction: it keeps what it had.
+    written = yaml.safe_load(file.read_text())["/**"]["ros__parameters"]
+    assert set(written["friction"]) == set(written["armature"]) == set(joints[:-1])
+    process.stop()

@@ -1,0 +1,168 @@
+import shutil
+
+import bag_writer
+import numpy as np
+import pytest
+from bag_writer import joint_state, joint_trajectory, message
+
+from featherstone_ros import bags
+from featherstone_ros.bags import BagError, read_joint_states, read_trajectories
+
+STORAGES = ["sqlite3", "mcap"]
+NAMES = ["shoulder", "elbow"]
+COUNT = 5
+
+
+def states(offset=0):
+    """Give (time of reception, JointState): a state each 10 ms, received 1 ms later."""
+    for k in range(offset, offset + COUNT):
+        stamp = 10**18 + k * 10**7
+        yield stamp + 10**6, joint_state(stamp, NAMES, [k, 2 * k], [k, 0], [0, k])
+
+
+def other():
+    return [(10**18, message(bag_writer.STRING, "hello"))]
+
+
+@pytest.fixture(params=STORAGES)
+def storage(request):
+    return request.param
+
+
+@pytest.fixture
+def bag(tmp_path, storage):
+    bag_writer.write(tmp_path / "bag", {"/joint_states": states(), "/other": other()}, storage)
+    return tmp_path / "bag"
+
+
+def assert_states(read, count=COUNT):
+    (read,) = read
+    k = np.arange(count)
+    assert read.topic == "/joint_states" and read.joint_names == tuple(NAMES)
+    np.testing.assert_array_equal(read.stamp, 10**18 + k * 10**7)
+    np.testing.assert_array_equal(read.received - read.stamp, 10**6)
+    np.testing.assert_array_equal(read.position, np.column_stack([k, 2 * k]))
+    np.testing.assert_array_equal(read.velocity, np.column_stack([k, 0 * k]))
+    np.testing.assert_array_equal(read.effort, np.column_stack([0 * k, k]))
+
+
+def test_a_folder_with_metadata_is_read(bag):
+    assert_states(read_joint_states(bag))
+    assert_states(read_joint_states(bag / "metadata.yaml"))
+
+
+def test_a_folder_without_metadata_is_read(bag):
+    (bag / "metadata.yaml").unlink()
+    assert_states(read_joint_states(bag))
+
+
+def test_a_single_file_is_read(bag, tmp_path):
+    (file,) = (file for file in bag.iterdir() if file.suffix in bags.STORAGE)
+    alone = tmp_path / f"alone{file.suffix}"
+    shutil.copy(file, alone)
+    assert_states(read_joint_states(str(alone)))
+
+
+def test_the_files_of_a_folder_follow_each_other(tmp_path, storage):
+    folder = tmp_path / "split"
+    folder.mkdir()
+    for k in range(2):
+        file = bag_writer.write(tmp_path / f"b{k}", {"/joint_states": states(k * COUNT)}, storage)
+        shutil.move(file, folder / f"split_{k}{file.suffix}")
+    assert_states(read_joint_states(folder), 2 * COUNT)
+
+
+def test_progress_is_told_to_the_end(bag):
+    told = []
+    read_joint_states(bag, progress=lambda done, total: told.append((done, total)))
+    assert told == [(k + 1, COUNT) for k in range(COUNT)]
+
+
+def test_topics_and_lists_of_joints_are_kept_apart(tmp_path):
+    hand = [(k, joint_state(k, ["finger"], [0.0])) for k in range(2)]
+    topics = {"/joint_states": [*states(), *hand], "/copy": [*states()][:3]}
+    bag_writer.write(tmp_path / "bag", topics)
+    found = [(s.topic, s.joint_names, len(s.stamp)) for s in read_joint_states(tmp_path / "bag")]
+    assert found == [
+        ("/joint_states", tuple(NAMES), COUNT),
+        ("/copy", tuple(NAMES), 3),
+        ("/joint_states", ("finger",), 2),
+    ]
+    (copy,) = read_joint_states(tmp_path / "bag", topic="/copy")
+    assert copy.topic == "/copy"
+
+
+def test_empty_fields_are_nan(tmp_path):
+    bag_writer.write(tmp_path / "bag", {"/joint_states": [(0, joint_state(0, NAMES, [1.0, 2.0]))]})
+    (read,) = read_joint_states(tmp_path / "bag")
+    assert read.position.tolist() == [[1.0, 2.0]]
+    assert np.isnan(read.velocity).all() and np.isnan(read.effort).all()
+    assert read.velocity.shape == read.effort.shape == (1, 2)
+
+
+def test_a_field_of_another_length_is_refused(tmp_path):
+    bag_writer.write(tmp_path / "bag", {"/joint_states": [(0, joint_state(0, NAMES, [1.0]))]})
+    with pytest.raises(BagError, match=r"/joint_states: .* 2 joint names, but 1 in position"):
+        read_joint_states(tmp_path / "bag")
+
+
+def test_trajectories_are_read(tmp_path, storage):
+    points = [
+        {"time": 0, "positions": [0.0, 1.0], "velocities": [0.0, 0.0]},
+        {"time": 1_500_000_000, "positions": [2.0, 3.0], "accelerations": [4.0, 5.0]},
+    ]
+    sent = [(7, joint_trajectory(NAMES, points)), (9, joint_trajectory(["wrist"], []))]
+    bag_writer.write(tmp_path / "bag", {"/arm/joint_trajectory": sent}, storage)
+    first, second = read_trajectories(tmp_path / "bag")
+    assert first.topic == "/arm/joint_trajectory" and first.joint_names == tuple(NAMES)
+    assert (first.received, second.received) == (7, 9)
+    nan = [np.nan, np.nan]
+    np.testing.assert_array_equal(first.time_from_start, [0.0, 1.5])
+    np.testing.assert_array_equal(first.positions, [[0.0, 1.0], [2.0, 3.0]])
+    np.testing.assert_array_equal(first.velocities, [[0.0, 0.0], nan])
+    np.testing.assert_array_equal(first.accelerations, [nan, [4.0, 5.0]])
+    np.testing.assert_array_equal(first.effort, [nan, nan])
+    assert second.joint_names == ("wrist",) and second.positions.shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "read, kind",
+    [(read_joint_states, bags.JOINT_STATE), (read_trajectories, bags.JOINT_TRAJECTORY)],
+)
+def test_a_bag_without_such_messages_says_what_it_holds(tmp_path, storage, read, kind):
+    bag_writer.write(tmp_path / "bag", {"/other": other()}, storage)
+    with pytest.raises(BagError, match=rf"bag holds no {kind}; it holds /other \(std_msgs/msg/Str"):
+        read(tmp_path / "bag")
+
+
+def test_an_unknown_topic_says_which_there_are(bag):
+    with pytest.raises(BagError, match=r"no .*JointState on /arm; it holds /joint_states"):
+        read_joint_states(bag, topic="/arm")
+
+
+def test_what_is_no_bag_is_refused(tmp_path):
+    with pytest.raises(BagError, match=r"there is no .*nowhere"):
+        read_joint_states(tmp_path / "nowhere")
+    with pytest.raises(BagError, match=r"holds no metadata.yaml and no file \*.db3, \*.mcap"):
+        read_joint_states(tmp_path)
+    text = tmp_path / "notes.txt"
+    text.write_text("notes")
+    with pytest.raises(BagError, match=r"notes.txt cannot be read: .*\.txt"):
+        read_joint_states(text)
+
+
+def test_a_damaged_file_is_refused(tmp_path, storage):
+    file = bag_writer.write(tmp_path / "bag", {"/joint_states": [*states()] * 200}, storage)
+    content = file.read_bytes()
+    for damaged in (b"", content[:100], content[: len(content) // 2], b"x" * 1000):
+        file.write_bytes(damaged)
+        with pytest.raises(BagError, match=r"cannot be read|holds no"):
+            read_joint_states(file)
+
+
+def test_without_the_library_it_says_what_to_install(bag, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
+    with pytest.raises(BagError, match=r"pip install rosbags"):
+        read_joint_states(bag)

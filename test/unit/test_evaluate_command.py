@@ -1,0 +1,221 @@
+"""featherstone-ros evaluate, on recordings of an arm whose friction is known."""
+
+import csv
+import io
+import itertools
+
+import bag_writer
+import numpy as np
+import pytest
+import recorded_arm
+import yaml
+from rich.console import Console
+
+from featherstone_ros.commands import cli
+from featherstone_ros.progress import LateProgress
+
+pytest.importorskip("scipy")
+
+NAMES = list(recorded_arm.NAMES)
+ROW_STARTS = [[name] for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """Time, position, velocity and torque of the arm in motion."""
+    return recorded_arm.simulate()
+
+
+@pytest.fixture
+def record(tmp_path):
+    """Write a bag of joint states and a description; return the arguments of the command."""
+
+    def write(*signals, storage="sqlite3", topic="/joint_states", **options):
+        messages = recorded_arm.states(*signals, **options)
+        bag_writer.write(tmp_path / "bag", {topic: messages}, storage)
+        (tmp_path / "arm.urdf").write_text(recorded_arm.URDF)
+        return ["evaluate", str(tmp_path / "bag"), "--urdf", str(tmp_path / "arm.urdf")]
+
+    return write
+
+
+def table(text, title):
+    """Return joint -> cells of a printed table."""
+    lines = iter(text.partition(title)[2].splitlines())
+    body = itertools.dropwhile(lambda line: line.split()[:1] not in ROW_STARTS, lines)
+    rows = [line.replace("/", " ").split() for line in itertools.takewhile(str.strip, body)]
+    return {name: cells for name, *cells in rows}
+
+
+def numbers(cells):
+    return [float(cell) for cell in cells]
+
+
+@pytest.mark.parametrize("storage", ["sqlite3", "mcap"])
+def test_known_friction_is_found_and_explains_the_torque(
+    arm, record, tmp_path, monkeypatch, capsys, storage
+):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main([*record(*arm, storage=storage), "--fit-armature"]) == 0
+    output = capsys.readouterr().out
+    explained = table(output, "Torque left unexplained")
+    fitted = table(output, "Friction fitted")
+    for j, name in enumerate(NAMES):
+        _, gravity, _, rigid, rms, with_friction = numbers(explained[name])
+        assert gravity < 1 and rigid < 0.99 and with_friction > 0.999 and rms < 0.1
+        viscous, coulomb, armature, offset = numbers(fitted[name])
+        # The simulator's friction changes its sign more sharply than the eased one of the fit.
+        assert viscous == pytest.approx(recorded_arm.VISCOUS[j], rel=0.15)
+        assert coulomb == pytest.approx(recorded_arm.COULOMB[j], rel=0.05)
+        assert armature == pytest.approx(recorded_arm.ARMATURE[j], rel=0.05)
+        assert abs(offset) < 0.02
+    assert "200 per second" in output and "bag_friction.yaml" in output
+    written = yaml.safe_load((tmp_path / "bag_friction.yaml").read_text())
+    parameters = written["/**"]["ros__parameters"]
+    assert set(parameters) == {"friction", "armature"}
+    for name in NAMES:
+        viscous, coulomb, armature, _ = numbers(fitted[name])
+        friction = parameters["friction"][name]
+        assert friction["viscous"] == pytest.approx(viscous, abs=1e-3)
+        assert friction["coulomb"] == pytest.approx(coulomb, abs=1e-3)
+        assert parameters["armature"][name] == pytest.approx(armature, abs=1e-3)
+
+
+def test_noise_jitter_and_losses_change_little(arm, record, tmp_path, capsys):
+    time, *signals = arm
+    random = np.random.default_rng(5)
+    kept = random.random(len(time)) > 0.1
+    time = time + random.uniform(-0.002, 0.002, len(time))
+    noisy = [
+        x + size * random.standard_normal(x.shape)
+        for x, size in zip(signals, (1e-4, 0.01, 0.3), strict=True)
+    ]
+    file = tmp_path / "friction.yaml"
+    bag = record(time[kept], *(x[kept] for x in noisy))
+    assert cli.main([*bag, "--parameters", str(file)]) == 0
+    output = capsys.readouterr().out
+    assert "Uneven stamps: interpolated" in output
+    for j, (_, cells) in enumerate(table(output, "Friction fitted").items()):
+        viscous, coulomb, offset = numbers(cells)
+        assert coulomb == pytest.approx(recorded_arm.COULOMB[j], abs=0.1)
+        assert viscous == pytest.approx(recorded_arm.VISCOUS[j], abs=0.1)
+        assert abs(offset) < 0.05
+    assert "armature" not in file.read_text()
+
+
+def test_velocity_is_not_needed(arm, record, capsys):
+    time, q, _, tau = arm
+    assert cli.main(record(time, q, None, tau)) == 0
+    output = capsys.readouterr().out
+    assert set(table(output, "Torque left unexplained")) == set(NAMES)
+    assert "Friction fitted" not in output
+
+
+def test_joints_that_are_not_compared_still_move(arm, record, tmp_path, capsys):
+    bag = record(*arm)
+    assert cli.main(bag) == 0
+    both = table(capsys.readouterr().out, "Torque left unexplained")
+    assert cli.main([*bag, "--joints", "elbow"]) == 0
+    assert table(capsys.readouterr().out, "Torque left unexplained") == {"elbow": both["elbow"]}
+
+
+def test_gravity_of_an_arm_on_the_ceiling(arm, record, capsys):
+    assert cli.main([*record(*arm), "--gravity", "0", "0", "9.81"]) == 0
+    wrong = table(capsys.readouterr().out, "Torque left unexplained")
+    assert numbers(wrong["shoulder"])[1] < 0
+
+
+@pytest.mark.parametrize("missing, suspected", [(0.0, False), (1.0, True)])
+def test_effort_without_gravity_is_suspected(arm, record, capsys, missing, suspected):
+    time, q, qd, tau = arm
+    assert cli.main(record(time, q, qd, tau - missing * recorded_arm.gravity(q))) == 0
+    assert ("better without gravity" in capsys.readouterr().out) == suspected
+
+
+def test_samples_and_picture_are_written(arm, record, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    pytest.importorskip("matplotlib")
+    files = {"--csv": "made/samples.csv", "--plot": "made/torque.png", "--parameters": "f.yaml"}
+    options = [x for option, name in files.items() for x in (option, str(tmp_path / name))]
+    assert cli.main([*record(*arm), *options]) == 0
+    with image.open(tmp_path / "made/torque.png") as picture:
+        assert len(picture.getcolors(1000)) > 10
+    with (tmp_path / "made/samples.csv").open() as file:
+        rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    time, q, _, tau = arm
+    for row in rows[:: len(rows) // 10]:
+        k = int(np.abs(time - row["time"]).argmin())
+        for j, name in enumerate(NAMES):
+            assert row[f"{name}.position"] == pytest.approx(q[k, j], abs=0.01)
+            assert row[f"{name}.effort"] == pytest.approx(row[f"{name}.with_friction"], abs=0.5)
+            assert row[f"{name}.effort"] == pytest.approx(tau[k, j], abs=3.5)
+
+
+def error_of(capsys, arguments):
+    assert cli.main(arguments) == 1
+    captured = capsys.readouterr()
+    assert not captured.out and captured.err.startswith("featherstone-ros evaluate: ")
+    assert len(captured.err.splitlines()) == 1
+    return captured.err
+
+
+def test_a_bag_without_joint_states(tmp_path, capsys):
+    text = bag_writer.message(bag_writer.STRING, "hello")
+    bag_writer.write(tmp_path / "bag", {"/chatter": [(0, text)]})
+    error = error_of(capsys, ["evaluate", str(tmp_path / "bag"), "--urdf", "panda"])
+    assert "holds no sensor_msgs/msg/JointState" in error and "/chatter" in error
+
+
+def test_a_bag_without_effort(arm, record, capsys):
+    time, q, qd, _ = arm
+    assert "no effort of shoulder, elbow" in error_of(capsys, record(time, q, qd, None))
+
+
+def test_effort_that_nobody_measured(arm, record, capsys):
+    time, q, qd, tau = arm
+    assert "effort is 0 throughout" in error_of(capsys, record(time, q, qd, 0 * tau))
+
+
+def test_a_bag_of_other_joints(arm, record, capsys):
+    error = error_of(capsys, record(*arm, names=("joint_a", "joint_b")))
+    assert "bag: joint_a, joint_b; description: shoulder, elbow" in error
+
+
+def test_a_joint_that_is_nowhere(arm, record, capsys):
+    error = error_of(capsys, [*record(*arm), "--joints", "elbow", "wrist"])
+    assert "no joint wrist in the bag; bag: shoulder, elbow" in error
+
+
+def test_too_short_a_bag(arm, record, capsys):
+    error = error_of(capsys, record(*(x[:100] for x in arm)))
+    assert "too short: 0.495 s" in error and "needs 3 s" in error
+
+
+def test_an_arm_at_standstill(arm, record, capsys):
+    time, q, _, tau = arm
+    noise = 1e-3 * np.random.default_rng(6).standard_normal(q.shape)
+    error = error_of(capsys, record(time, 0 * q + noise, noise, tau))
+    assert "standstill" in error and "rad/s" in error
+
+
+def test_a_filter_too_fast(arm, record, capsys):
+    assert "the recording has 200" in error_of(capsys, [*record(*arm), "--filter-hz", "120"])
+
+
+@pytest.mark.parametrize("frequency", ["0", "-1", "nan", "inf"])
+def test_a_filter_frequency_is_positive(capsys, frequency):
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(["evaluate", "bag", "--urdf", "panda", f"--filter-hz={frequency}"])
+    assert exit_.value.code == 2 and "--filter-hz" in capsys.readouterr().err
+
+
+def test_a_bar_is_shown_only_for_what_takes_long():
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True)
+    with LateProgress("reading", console) as progress:
+        progress(1, 2)
+    assert not progress.is_shown and not text.getvalue()
+    with LateProgress("reading", console, delay=0.0) as progress:
+        progress(1, 2)
+        progress(2, 2)
+    assert progress.is_shown and "reading" in text.getvalue()

@@ -1,0 +1,311 @@
+"""The steps of an evaluation one by one, on signals whose truth is known."""
+
+import numpy as np
+import pytest
+
+from featherstone_ros.bags import JointStates
+from featherstone_ros.evaluation.cleaning import Samples, clean, even_clock
+from featherstone_ros.evaluation.errors import EvaluationError
+from featherstone_ros.evaluation.explanation import determination, rms
+from featherstone_ros.evaluation.recording import Recording, choose
+from featherstone_ros.evaluation.suspicions import suspicions
+
+pytest.importorskip("scipy")
+
+from featherstone_ros.evaluation.filtering import Motion, smooth, smooth_all
+from featherstone_ros.evaluation.friction import fit
+
+FREQUENCY = 0.4  # [Hz] of the signals
+OMEGA = 2 * np.pi * FREQUENCY
+
+
+def signals(time):
+    """Return position, velocity and acceleration (N, 2)."""
+    phase = OMEGA * np.asarray(time)[:, None] + [0.0, 1.0]
+    return np.sin(phase), OMEGA * np.cos(phase), -(OMEGA**2) * np.sin(phase)
+
+
+def recording(time, velocity=True):
+    q, qd, _ = signals(time)
+    time = np.asarray(time, dtype=float)
+    return Recording("/joint_states", ("a", "b"), time, q, qd if velocity else None, 3 * q)
+
+
+def group(names=("a", "b"), count=4, effort=True, topic="/joint_states", stamped=True):
+    values = np.arange(1.0, count * len(names) + 1).reshape(count, len(names))
+    received = 10**9 + 10**7 * np.arange(count)
+    stamp = received - 5 * 10**6 if stamped else 0 * received
+    efforts = values.copy() if effort else np.nan * values
+    return JointStates(topic, tuple(names), stamp, received, values, values, efforts)
+
+
+# Which joint states.
+
+
+def test_joints_come_in_the_order_of_the_description():
+    chosen = choose([group(("b", "x", "a"))], ["a", "b"])
+    assert chosen.joint_names == ("a", "b")
+    np.testing.assert_array_equal(chosen.position[0], [3.0, 1.0])
+    np.testing.assert_allclose(chosen.time, [0.0, 0.01, 0.02, 0.03])
+
+
+def test_most_joints_win_then_effort():
+    groups = [group(["a"], 99), group(effort=False, topic="/bare"), group(topic="/full")]
+    assert choose(groups, ["a", "b", "c"]).topic == "/full"
+
+
+def test_without_stamps_reception_tells_time():
+    np.testing.assert_allclose(choose([group(stamped=False)], ["a"]).time, [0, 0.01, 0.02, 0.03])
+
+
+def test_messages_without_effort_are_left_out():
+    joint_states = group()
+    joint_states.effort[1] = np.nan
+    chosen = choose([joint_states], ["a", "b"])
+    np.testing.assert_allclose(chosen.time, [0.0, 0.02, 0.03])
+
+
+def test_effort_is_needed_only_of_joints_that_are_compared():
+    joint_states = group(("a", "finger"))
+    joint_states.effort[:, 1] = np.nan
+    with pytest.raises(EvaluationError, match=r"no effort of finger; .*--joints"):
+        choose([joint_states], ["a", "finger"])
+    chosen = choose([joint_states], ["a", "finger"], ["a"])
+    assert chosen.joint_names == ("a", "finger") and len(chosen.time) == 4
+
+
+@pytest.mark.parametrize(
+    "described, judged, message",
+    [
+        (["c", "d"], None, "bag and description have no joint in common; bag: a, b; desc.*: c, d"),
+        (["a", "c"], ["c"], "there is no joint c in the bag; bag: a, b; description: a, c"),
+        (["a"], ["b"], "there is no joint b in the description; bag: a, b; description: a"),
+    ],
+)
+def test_other_joint_names_are_listed_on_both_sides(described, judged, message):
+    with pytest.raises(EvaluationError, match=message):
+        choose([group()], described, judged)
+
+
+# Even samples.
+
+
+def assert_true_to_signal(stretch, within):
+    np.testing.assert_allclose(np.diff(stretch.time), stretch.period)
+    np.testing.assert_allclose(stretch.position, signals(stretch.time)[0], atol=within)
+    np.testing.assert_allclose(stretch.effort, 3 * signals(stretch.time)[0], atol=3 * within)
+
+
+def test_even_samples_stay_as_they_are():
+    time = np.arange(100) * 0.01
+    cleaned = clean(recording(time))
+    (stretch,) = cleaned.stretches
+    assert stretch.period == pytest.approx(0.01) and not cleaned.notes
+    assert_true_to_signal(stretch, 1e-12)
+
+
+def test_uneven_stamps_are_believed():
+    jitter = np.random.default_rng(1).uniform(-0.004, 0.004, 500)
+    cleaned = clean(recording(np.arange(500) * 0.01 + jitter))
+    (stretch,) = cleaned.stretches
+    assert stretch.period == pytest.approx(0.01, rel=0.01)
+    assert_true_to_signal(stretch, 0.1 * 0.004 * OMEGA)
+    assert "interpolated" in cleaned.notes[0]
+
+
+def test_repeats_of_a_faster_recorder_give_way_to_the_robots_clock():
+    """A robot that answers each 34 ms, asked each 33 ms: the stamps are up to 34 ms late."""
+    asked = np.arange(600) * 0.033
+    answered = np.floor(asked / 0.034) * 0.034
+    q, qd, _ = signals(answered)
+    cleaned = clean(Recording("", ("a", "b"), asked, q, qd, 3 * q))
+    (stretch,) = cleaned.stretches
+    repeats = int((np.diff(answered) == 0).sum())
+    assert f"{repeats} samples repeat" in cleaned.notes[0]
+    assert len(stretch.time) == 600 - repeats
+    assert stretch.period == pytest.approx(0.034, rel=2e-3)
+    np.testing.assert_array_equal(stretch.position, q[np.append(True, np.diff(answered) > 0)])
+
+
+def test_an_arm_that_rests_for_a_while_is_not_taken_for_a_recorder_that_repeats():
+    time = np.arange(900) * 0.01
+    q, qd, _ = signals(np.clip(time, 3.0, 6.0))
+    qd[(time < 3.0) | (time > 6.0)] = 0.0
+    (stretch,) = clean(Recording("", ("a", "b"), time, q, qd, q)).stretches
+    np.testing.assert_allclose(stretch.time, time, atol=1e-12)
+    np.testing.assert_allclose(stretch.position, q, atol=1e-12)
+
+
+def test_samples_whose_time_does_not_advance_are_left_out():
+    time = np.arange(100) * 0.01
+    time[50], time[70] = time[49], time[20]
+    cleaned = clean(recording(time))
+    assert cleaned.notes[0].startswith("2 samples not later than one before")
+    assert_true_to_signal(cleaned.stretches[0], (0.01 * OMEGA) ** 2)
+
+
+def test_a_pause_separates_stretches():
+    time = np.append(np.arange(300) * 0.01, 5.0 + np.arange(200) * 0.01)
+    cleaned = clean(recording(time))
+    assert [len(stretch.time) for stretch in cleaned.stretches] == [300, 200]
+    assert cleaned.notes[0].startswith("1 pause, 2.01 s at most")
+    for stretch in cleaned.stretches:
+        assert_true_to_signal(stretch, 1e-12)
+
+
+def test_a_lost_message_is_no_pause():
+    (stretch,) = clean(recording(np.delete(np.arange(100) * 0.03, [20, 40, 41]))).stretches
+    assert stretch.duration == pytest.approx(99 * 0.03)
+
+
+def test_two_samples_are_too_short():
+    with pytest.raises(EvaluationError, match=r"too short: 2 joint states"):
+        clean(recording([0.0, 0.01]))
+
+
+def test_an_even_clock_is_one_that_no_stamp_is_a_period_from():
+    even = np.arange(50) * 0.1
+    np.testing.assert_allclose(even_clock(even), even, atol=1e-12)
+    assert even_clock(np.append(even, 5.3)) is None
+
+
+# A smooth motion.
+
+
+def even_samples(duration=20.0, period=0.005, noise=0.0, velocity=True):
+    time = np.arange(round(duration / period)) * period
+    q, qd, _ = signals(time)
+    random = np.random.default_rng(2)
+    q, qd, tau = (x + noise * random.standard_normal(x.shape) for x in (q, qd, 3 * q))
+    return Samples(time, q, qd if velocity else None, tau)
+
+
+@pytest.mark.parametrize("velocity", [True, False])
+def test_the_filter_delays_nothing_and_acceleration_is_right(velocity):
+    motion = smooth(even_samples(velocity=velocity), 4.0)
+    q, qd, qdd = signals(motion.time)
+    truth = {"position": q, "velocity": qd, "acceleration": qdd, "effort": 3 * q}
+    for name, true in truth.items():
+        error = np.abs(getattr(motion, name) - true) / np.abs(true).max()
+        # Differentiation shows most of how the filter begins and ends.
+        assert error.max() < (0.1 if name == "acceleration" else 0.02), name
+        assert error[200:-200].max() < 1e-4, name
+
+
+def test_noise_is_filtered():
+    motion = smooth(even_samples(noise=0.1), 2.0)
+    qdd = signals(motion.time)[2]
+    # Noise of 0.1 rad/s, differentiated each 5 ms as it is, would be sqrt(2) * 0.1 / 0.01 = 14.
+    assert rms(motion.acceleration - qdd).max() < 0.05 * 14
+
+
+def test_both_ends_are_left_out():
+    samples = even_samples()
+    motion = smooth(samples, 2.0)
+    assert motion.time[0] == pytest.approx(0.35) and motion.time[-1] < samples.time[-1] - 0.34
+
+
+def test_only_long_stretches_are_used():
+    short, long = even_samples(1.5), even_samples(4.0)
+    assert len(smooth_all([short, long], 2.0)) == 1
+    with pytest.raises(EvaluationError, match=r"too short: 1.5 s .* needs 3 s"):
+        smooth_all([short], 2.0)
+
+
+def test_a_filter_too_fast_for_the_samples_is_refused():
+    with pytest.raises(EvaluationError, match=r"20 Hz needs more than 40 samples .* has 25"):
+        smooth(even_samples(period=0.04), 20.0)
+
+
+def test_scipy_is_asked_for(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "scipy.signal", None)
+    with pytest.raises(EvaluationError, match=r"pip install scipy"):
+        smooth(even_samples(), 2.0)
+
+
+# Friction.
+
+
+def motion_of(velocity, acceleration=None):
+    velocity = np.asarray(velocity, dtype=float).reshape(len(velocity), -1)
+    acceleration = np.zeros_like(velocity) if acceleration is None else acceleration
+    sliding = np.tanh(velocity / 0.02)
+    time = np.arange(len(velocity)) * 0.01
+    return Motion(time, 0 * velocity, velocity, acceleration, sliding, 0 * velocity)
+
+
+@pytest.mark.parametrize("armature", [False, True])
+def test_what_was_put_in_is_found(armature):
+    random = np.random.default_rng(3)
+    motion = motion_of(random.normal(size=(500, 2)), random.normal(size=(500, 2)))
+    inertia = np.array([0.7, 0.1]) * armature
+    residual = motion.velocity * [0.4, 0.2] + motion.sliding * [1.0, 3.0] + [0.5, -0.5]
+    residual += inertia * motion.acceleration
+    for physical in (False, True):
+        friction = fit(motion, residual, armature, physical)
+        np.testing.assert_allclose(friction.viscous, [0.4, 0.2])
+        np.testing.assert_allclose(friction.coulomb, [1.0, 3.0])
+        np.testing.assert_allclose(friction.offset, [0.5, -0.5])
+        np.testing.assert_allclose(friction.armature, inertia, atol=1e-12)
+        np.testing.assert_allclose(friction.torque(motion), residual)
+        assert not friction.negative.any() and not friction.doubtful
+
+
+def test_negative_terms_are_found_but_not_kept_where_they_must_be_physical():
+    random = np.random.default_rng(4)
+    motion = motion_of(random.normal(size=(500, 1)))
+    residual = -0.4 * motion.velocity + motion.sliding
+    assert fit(motion, residual).viscous == pytest.approx(-0.4)
+    assert fit(motion, residual).negative.all()
+    friction = fit(motion, residual, physical=True)
+    assert friction.viscous == 0 and not friction.negative.any()
+    assert rms(residual - friction.torque(motion)) < rms(residual)
+
+
+def test_a_joint_at_rest_says_nothing_of_its_friction():
+    motion = motion_of(np.column_stack([np.full(100, 1e-3), np.sin(np.arange(100))]))
+    friction = fit(motion, np.full((100, 2), 0.3))
+    assert (friction.viscous[0], friction.coulomb[0]) == (0, 0)
+    assert friction.offset[0] == pytest.approx(0.3)
+    assert list(friction.doubtful) == [0] and "at rest" in friction.doubtful[0]
+
+
+def test_a_joint_that_moves_one_way_only_is_doubtful():
+    motion = motion_of(np.linspace(0.5, 1.0, 100))
+    friction = fit(motion, motion.velocity + 1.0)
+    assert "both directions" in friction.doubtful[0]
+    np.testing.assert_allclose(friction.torque(motion), motion.velocity + 1.0)
+
+
+def test_determination_is_one_less_the_share_left_over():
+    measured = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
+    r2 = determination(measured, np.array([[1.0, 0.0], [0.0, 0.0], [-1.0, 0.0]]))
+    assert r2[0] == pytest.approx(1 - 2 / 8) and np.isnan(r2[1])
+
+
+# Effort that is something else.
+
+
+@pytest.mark.parametrize(
+    "factor, offset, words",
+    [
+        (1.0, 0.0, None),
+        (0.8, 0.5, None),
+        (0.05, 0.0, "b: measured torque is 0.05 times that predicted"),
+        (30.0, 0.0, "b: measured torque is 30 times that predicted"),
+        (-1.0, 0.0, "b: measured torque has the opposite sign"),
+    ],
+)
+def test_effort_in_another_unit_is_suspected(factor, offset, words):
+    torque = 5 * signals(np.arange(500) * 0.01)[0]
+    noise = 0.1 * np.random.default_rng(8).standard_normal(torque.shape)
+    measured = torque * [1.0, factor] + noise * [1.0, factor] + offset
+    found = suspicions(["a", "b"], measured, torque, 0.9 * torque[::-1])
+    assert [words] == [note[: len(words)] for note in found] if words else not found
+
+
+def test_torque_unlike_the_model_is_not_called_another_unit():
+    torque = signals(np.arange(500) * 0.01)[0]
+    assert not suspicions(["a", "b"], 0.1 * np.sign(torque[:, ::-1]), torque, 0 * torque)
