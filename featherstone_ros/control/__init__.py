@@ -4,6 +4,7 @@
 - ``trajectory``: a JointTrajectory checked and turned into a motion.
 - ``state``: which joint states are believed, and how much time has passed between two of them.
 - ``dynamics_blend``: a change of model (payload, gravity) without a step of torque.
+- ``loaded_model``: the arm with its payload, under the gravity of where it stands.
 - ``laws``: the three control laws.
 - ``governor``: what stands between the law and the drives.
 - ``settings``: every setting, checked.

@@ -327,7 +327,11 @@ class TorqueController:
     # Requests
 
     def set_trajectory(
-        self, names: Sequence[str], points: Sequence[Point], delay: float | None = None
+        self,
+        names: Sequence[str],
+        points: Sequence[Point],
+        delay: float | None = None,
+        inspect: Callable[[Motion, float], None] = lambda motion, begin: None,
     ) -> None:
         """Follow a trajectory from now on, or from later on.
 
@@ -336,6 +340,8 @@ class TorqueController:
             points: Points, see ``Trajectory``.
             delay: Time from now to its start [s], negative if that lies in the past; None: it
                 starts with the next joint state.
+            inspect: Called last with the motion that will follow, its times counted from the
+                trajectory's start, and the time at which it takes over; may raise TrajectoryError.
 
         Raises:
             TrajectoryError: It is refused; nothing has changed.
@@ -347,19 +353,25 @@ class TorqueController:
         before = [waiting for waiting in self._pending if waiting[0] < start]
         arm = self._position_at(start, before)
         trajectory.check_start(-(delay or 0.0), arm, settings.start_tolerance)
+        begin = max(0.0, -(delay or 0.0))
+        desired = self._desired_at(start, before)
+        inspect(trajectory.motion(0.0, begin, desired, settings.stop_time), begin)
         self._pending = deque([*before, (start, trajectory)])
 
     def _position_at(self, start: float, before: list[tuple[float, Trajectory]]) -> Floats:
         """Return where the arm will be when a trajectory starts, given those that come before."""
-        if start <= self.gate.time:
+        if start <= self.gate.time or (not before and self._motion.finished(start)):
             return self.gate.q
-        if before:
-            begin, last = before[-1]
-            begin = max(begin, self.gate.time)
-            return last.motion(begin, begin, last.knot(0), 0.0).knot(start).position
-        if self._motion.finished(start):
-            return self.gate.q
-        return self._motion.knot(start).position
+        return self._desired_at(start, before).position
+
+    def _desired_at(self, start: float, before: list[tuple[float, Trajectory]]) -> Knot:
+        """Return what will be asked for when a trajectory starts, given those that come before."""
+        time = max(start, self.gate.time)
+        if not before:
+            return self._motion.knot(time)
+        begin, last = before[-1]
+        begin = max(begin, self.gate.time)
+        return last.motion(begin, begin, last.knot(0), self._settings.stop_time).knot(time)
 
     def _begin_trajectory(self, trajectory: Trajectory, start: float, time: float) -> None:
         """Replace the motion by a trajectory whose time has come."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,6 +188,53 @@ class Motion:
             effort = effort + self._correction_effort[0] + since * self._correction_effort[1]
         return effort
 
+    def trace(
+        self, begin: float, end: float, step: float, most: float = inf
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Evaluate the motion over a stretch of time, on both sides of every corner.
+
+        Args:
+            begin: [s].
+            end: [s], >= begin.
+            step: Longest time between two samples [s]; inf: the corners and the middles between.
+            most: Of twice as many samples and more only every second, third, ... is taken.
+
+        Returns:
+            Times (N,), then position, velocity, acceleration and extra effort, each (N, n). Where
+            a piece or the correction begins or ends there are two samples of the same time, since
+            velocity and acceleration may jump there.
+        """
+        ends = [self._correction_start, self._correction_start + self._correction_duration]
+        corners = [t for t in [*self.times, *ends] if begin < t < end]
+        corners = np.unique([begin, *corners, end])
+        corners = corners if len(corners) > 1 else np.array([begin, end])
+        length = np.diff(corners)
+        count = np.maximum(np.ceil(length / step), 2.0)
+        stretch = np.repeat(np.arange(len(length)), count.astype(int) + 1)
+        number = np.arange(len(stretch)) - np.searchsorted(stretch, stretch)
+        every = max(int(len(stretch) // most), 1)
+        stretch, number = stretch[::every], number[::every]
+        share = number / count[stretch]
+        time = np.where(
+            share < 1.0, corners[stretch] + length[stretch] * share, corners[stretch + 1]
+        )
+        middle = corners[:-1] + length / 2.0
+        pieces = np.maximum(np.searchsorted(self.times, middle, side="right") - 1, 0)[stretch]
+        since = np.maximum(time - np.array(self.times)[pieces], 0.0)[:, None]
+        position, velocity, acceleration = polynomial(self.coefficients[pieces], since)
+        effort = np.zeros_like(position)
+        if self._effort is not None:
+            effort += self._effort[pieces, 0] + since * self._effort[pieces, 1]
+        if self._correction is not None:
+            led = (middle < ends[1])[stretch]
+            since = np.maximum(time[led] - ends[0], 0.0)[:, None]
+            parts = polynomial(self._correction[None], since)
+            for value, part in zip((position, velocity, acceleration), parts, strict=True):
+                value[led] += part
+            if self._correction_effort is not None:
+                effort[led] += self._correction_effort[0] + since * self._correction_effort[1]
+        return time, position, velocity, acceleration, effort
+
     @property
     def has_effort(self) -> bool:
         """Tell whether the motion asks for any extra effort."""
@@ -216,6 +264,15 @@ class Motion:
         basis[2, 4] = 12.0 * t2
         basis[2, 5] = 20.0 * t3
         return basis
+
+
+def polynomial(coefficients: Floats, t: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return value, slope and curvature, (N, n) each, of polynomials (N, 6, n) at times (N, 1)."""
+    c0, c1, c2, c3, c4, c5 = np.moveaxis(coefficients, -2, 0)
+    value = c0 + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
+    slope = c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * (5.0 * c5))))
+    curvature = 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5)))
+    return value, slope, curvature
 
 
 def linear(start: Floats, end: Floats, duration: float | Floats) -> Floats:

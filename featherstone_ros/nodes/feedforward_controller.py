@@ -17,23 +17,24 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros import Dynamics
-from featherstone_ros.control.feedforward import Phase, TorqueController
+from featherstone_ros.control.feedforward import Following, Phase, TorqueController
+from featherstone_ros.control.loaded_model import MODEL_NAMES, loaded_model
+from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.state import start_delay
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.controller_settings import (
-    MODEL_NAMES,
     SETTINGS,
     control_settings,
     joint_settings,
     joint_space,
-    loaded_model,
 )
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import JointMap, MessageError, joint_state
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
+from featherstone_ros.preflight.arrival import Preflight, check_arrival
 
 RELIABLE = QoSProfile(depth=10)
 # Short, since what waits is delay; long enough that of states that come in bursts none is lost.
@@ -63,10 +64,12 @@ class FeedforwardController(ModelNode):
         """Make the controller and its topics; it answers nothing yet."""
         model = self.model
         settings = control_settings(self.parameters, model)
-        dynamics = Dynamics(loaded_model(self.parameters, model))
+        self._settings = settings
+        self._dynamics = Dynamics(loaded_model(self.parameters, model))
         self._controller = TorqueController(
-            joint_space(model), dynamics, settings, self.get_logger().warning
+            joint_space(model), self._dynamics, settings, self.get_logger().warning
         )
+        self._preflight = ""  # of the last trajectory accepted, if it asks for too much
         self._joints = JointMap(model.joint_names)
         self._names = frozenset(model.joint_names)
         self._stamp = builtin_interfaces.msg.Time()  # of the last accepted state
@@ -161,8 +164,10 @@ class FeedforwardController(ModelNode):
             dynamics = Dynamics(loaded_model(values, self.model))
 
         def commit() -> None:
+            self._settings = settings
             self._controller.configure(settings)
             if dynamics is not None:
+                self._dynamics = dynamics
                 transition_time = float(values["payload.transition_time"])
                 self._controller.change_model(dynamics, transition_time)
 
@@ -218,12 +223,29 @@ class FeedforwardController(ModelNode):
         ]
         try:
             self._controller.set_trajectory(
-                message.joint_names, points, self._delay(message.header.stamp)
+                message.joint_names, points, self._delay(message.header.stamp), self._inspect
             )
         except TrajectoryError as error:
             self._refuse_request("joint_trajectory", error)
             return
         self.get_logger().info(f"trajectory of {len(points)} points, {points[-1].time:.3f} s")
+
+    def _inspect(self, motion: Motion, begin: float) -> None:
+        """Look whether the arm can follow, if the parameter says so.
+
+        Raises:
+            TrajectoryError: It cannot, and the parameter says to refuse that.
+        """
+        preflight = self.parameters["preflight"]
+        if preflight == Preflight.OFF:
+            self._preflight = ""
+            return
+        verdict = check_arrival(self._dynamics, self.model, self._settings, motion, begin)
+        if preflight == Preflight.REJECT and not verdict.fits:
+            raise TrajectoryError(f"the arm cannot follow: {verdict}")
+        self._preflight = "" if verdict.fits else str(verdict)
+        if self._preflight:
+            self.get_logger().warning(f"the arm cannot follow the trajectory: {verdict}")
 
     def _delay(self, stamp: builtin_interfaces.msg.Time) -> float | None:
         """Return the time from the last joint state to a stamp [s], None for stamp 0."""
@@ -315,6 +337,8 @@ class FeedforwardController(ModelNode):
             return WARN, f"refused {self._refusal}"
         if saturated:
             return WARN, "effort limits reached"
+        if self._preflight and self._controller.following is Following.TRAJECTORY:
+            return WARN, f"the arm cannot follow the trajectory: {self._preflight}"
         return OK, f"{phase}: {self._controller.following}"
 
 

@@ -159,7 +159,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arm]:
 @pytest.fixture
 def arm(shared: Arm) -> Iterator[Arm]:
     """The shared controller, holding the arm at Q in mode feedforward."""
-    shared.set(mode="gravity_compensation", payload__mass=0.0, **PATIENT)
+    unloaded = {"payload__mass": 0.0, "payload__link": ""}
+    shared.set(mode="gravity_compensation", preflight="warn", **unloaded, **PATIENT)
     assert all(shared.set(mode="feedforward"))
     assert_allclose(shared.settle(), GRAVITY, atol=1e-6)
     yield shared
@@ -275,9 +276,13 @@ def test_trajectory_is_followed(arm):
     assert desired[-1].name == NAMES
     assert_allclose(desired[-1].position, goal)
     assert_allclose(error[-1].position, goal - Q)
-    model = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(goal)
+    model = gravity_at(goal)
     assert_allclose(desired[-1].effort, model)
     assert_allclose(torque, model + 100.0 * (goal - Q))
+
+
+def gravity_at(q: np.ndarray) -> np.ndarray:
+    return fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(q)
 
 
 BAD_TRAJECTORIES = {
@@ -311,15 +316,59 @@ def test_bad_trajectory_is_refused_with_a_reason_and_the_old_one_kept(arm, case)
     assert status.level == DiagnosticStatus.WARN
     assert status_values(status)["following"] == "trajectory"
     torque = arm.settle()
-    model = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(Q + 0.05)
+    model = gravity_at(Q + 0.05)
     assert_allclose(torque, model + 5.0, atol=1e-6)
+
+
+# 5 rad/s, the limit is 3; late enough that no blending from the motion before softens it.
+TOO_FAST = [point(0.5, Q), point(0.6, Q + 0.5), point(2.0, Q)]
+
+
+def test_trajectory_that_asks_for_too_much_is_refused_if_so_wished(arm):
+    assert all(arm.set(preflight="reject"))
+    arm.follow([point(0.3, Q + 0.05)])
+    arm.answer()
+    arm.trajectories.publish(JointTrajectory(joint_names=NAMES, points=TOO_FAST))
+    status = arm.status("the arm cannot follow: velocity of joint 'shoulder' 5 rad/s")
+    assert status.level == DiagnosticStatus.WARN and "slowed down 1.667" in status.message
+    assert status_values(status)["following"] == "trajectory"
+    assert_allclose(arm.settle(), gravity_at(Q + 0.05) + 5.0, atol=1e-6)
+
+
+def test_trajectory_that_asks_for_too_much_is_followed_with_a_warning(arm):
+    assert arm.ros.get_parameter(NODE, "preflight") == "warn"
+    arm.follow(TOO_FAST, log="the arm cannot follow the trajectory: velocity of joint")
+    arm.answer()
+    status = arm.status("the arm cannot follow the trajectory")
+    assert status.level == DiagnosticStatus.WARN
+    arm.follow([point(0.3, Q + 0.05)])
+    arm.answer()
+    arm.values(following="trajectory", message="running: trajectory")
+    assert_allclose(arm.settle(), gravity_at(Q + 0.05) + 5.0, atol=1e-6)
+
+
+def test_preflight_knows_the_payload(arm):
+    assert all(arm.set(preflight="reject", payload__link="elbow_link", payload__mass=20.0))
+    arm.ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory").publish(
+        JointTrajectory(joint_names=NAMES, points=[point(1.0, Q + 0.05)])
+    )
+    arm.status("gravity and friction alone are too much, however slow: torque of joint")
+
+
+def test_preflight_may_be_off(arm):
+    assert all(arm.set(preflight="off"))
+    before = arm.process.output.count("cannot follow")
+    arm.follow(TOO_FAST)
+    arm.answer()
+    arm.values(following="trajectory", message="running: trajectory")
+    assert arm.process.output.count("cannot follow") == before
 
 
 def test_reference_is_followed(arm):
     publisher = arm.ros.publisher(JointTrajectoryPoint, f"{NODE}/reference")
     publisher.publish(JointTrajectoryPoint(positions=[float(x) for x in Q + 0.05]))
     arm.values(following="reference")
-    model = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(Q + 0.05)
+    model = gravity_at(Q + 0.05)
     assert_allclose(arm.settle(), model + 5.0, atol=1e-6)
     publisher.publish(JointTrajectoryPoint(positions=[0.6]))
     arm.status("refused reference: point 0: 1 positions, expected 2")
@@ -371,6 +420,7 @@ def test_gravity_changes_at_run_time(arm):
     ("name", "value"),
     [
         ("mode", "position"),
+        ("preflight", "maybe"),
         ("gains.elbow.p", -1.0),
         ("gains.elbow.d", float("nan")),
         ("gravity", [0.0, 0.0]),
@@ -481,7 +531,7 @@ def test_jumps_of_ros_time_kill_nothing(ros):
         arm.time = time + 0.1
         assert_allclose(arm.answer(), GRAVITY, atol=1e-6)
     arm.follow([point(0.2, Q + 0.05)], header=arm.message().header)
-    model = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(Q + 0.05)
+    model = gravity_at(Q + 0.05)
     assert_allclose(arm.settle(), model + 5.0, atol=1e-6)
     arm.process.stop()
 

@@ -1,0 +1,118 @@
+"""What a motion asks of every joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics
+from featherstone_ros.control.motion import Motion
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Drives:
+    """What the drives need for themselves; arrays (n,) in joint order.
+
+    Attributes:
+        armature: Inertia as the joint feels it [kg m^2] or [kg].
+        viscous: Viscous friction [N m s/rad] or [N s/m].
+        coulomb: Coulomb friction [N m] or [N].
+        friction_velocity: Speed at which 76 % of Coulomb friction act [rad/s] or [m/s].
+    """
+
+    armature: Floats
+    viscous: Floats
+    coulomb: Floats
+    friction_velocity: float = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """N samples of a motion and its torque; arrays (N, n) in joint order.
+
+    The torque is in three parts, since a motion that takes s times as long has velocities v / s and
+    accelerations a / s^2, and the equations of motion are linear in a and quadratic in v:
+
+        tau(s) = standing + viscous / s + inertial / s^2
+
+    Coulomb friction stays as it is: it depends on where the motion goes, not on how fast.
+
+    Attributes:
+        time: (N,) [s].
+        position: [rad] or [m].
+        velocity: [rad/s] or [m/s].
+        acceleration: [rad/s^2] or [m/s^2].
+        standing: Gravity, Coulomb friction, and effort that is asked for beside the model's.
+        viscous: Viscous friction.
+        inertial: Accelerations, centrifugal and Coriolis forces, armature.
+    """
+
+    time: Floats
+    position: Floats
+    velocity: Floats
+    acceleration: Floats
+    standing: Floats
+    viscous: Floats
+    inertial: Floats
+
+    @property
+    def torque(self) -> Floats:
+        """(N, n) what the joints have to bear in all [N m] or [N]."""
+        return self.standing + self.viscous + self.inertial
+
+    def slowed(self, factor: float) -> Demand:
+        """Return the same motion in ``factor`` times the time; inf: standing at every pose."""
+        stretch = 1.0 if factor == inf else factor
+        return Demand(
+            self.time[0] + (self.time - self.time[0]) * stretch,
+            self.position,
+            self.velocity / factor,
+            self.acceleration / factor**2,
+            self.standing,
+            self.viscous / factor,
+            self.inertial / factor**2,
+        )
+
+    def rms(self) -> Floats:
+        """Return the root mean square torque over time (n,) [N m] or [N]."""
+        square = self.torque**2
+        duration = self.time[-1] - self.time[0]
+        if duration == 0.0:
+            return np.sqrt(square[0])
+        means = (square[1:] + square[:-1]) / 2.0
+        return np.sqrt(np.diff(self.time) @ means / duration)
+
+
+def demand(
+    dynamics: Dynamics,
+    drives: Drives,
+    motion: Motion,
+    begin: float,
+    end: float,
+    step: float,
+    with_extra_effort: bool,
+    most: float = inf,
+) -> Demand:
+    """Sample a motion and its torque.
+
+    Args:
+        dynamics: The arm's.
+        drives: Friction and armature.
+        motion: In the same joint order.
+        begin: [s].
+        end: [s].
+        step: Longest time between two samples [s]; corners of the motion are sampled anyway.
+        with_extra_effort: Whether the motion's own effort adds to the model's.
+        most: Samples, about; with more corners than that some are left out.
+    """
+    time, q, qd, qdd, extra = motion.trace(begin, end, step, most)
+    gravity = dynamics.gravity(q)
+    coulomb = drives.coulomb * np.tanh(qd / drives.friction_velocity)
+    standing = gravity + coulomb + extra if with_extra_effort else gravity + coulomb
+    inertial = dynamics.rnea(q, qd, qdd) - gravity + drives.armature * qdd
+    return Demand(time, q, qd, qdd, standing, drives.viscous * qd, inertial)

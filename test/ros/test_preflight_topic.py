@@ -1,0 +1,45 @@
+"""`featherstone-ros preflight /topic`: the next trajectory that somebody publishes."""
+
+import subprocess
+import sys
+
+from support import DEADLINE, Ros  # skips this module where ROS is missing
+
+# isort: split
+from builtin_interfaces.msg import Duration
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+
+def command(ros: Ros, topic: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "featherstone_ros.commands.cli", "preflight", topic, "--urdf=ur5e"],
+        cwd=ros.folder,
+        env=ros.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_next_trajectory_on_a_topic_is_checked(ros):
+    process = command(ros, "/plan")
+    try:
+        publisher = ros.publisher(JointTrajectory, "/plan")
+        points = [
+            JointTrajectoryPoint(positions=[0.0], time_from_start=Duration()),
+            JointTrajectoryPoint(positions=[1.0], time_from_start=Duration(nanosec=200_000_000)),
+        ]
+        publisher.publish(JointTrajectory(joint_names=["elbow_joint"], points=points))
+        output, _ = process.communicate(timeout=DEADLINE)
+    finally:
+        process.kill()
+    assert process.returncode == 1, output
+    assert "waiting for a trajectory on /plan" in output
+    assert "velocity of joint 'elbow_joint' 5 rad/s" in output
+
+
+def test_name_that_is_no_topic_is_reported(ros):
+    process = command(ros, "/no topic")
+    output, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1 and "Traceback" not in output
+    assert "featherstone-ros preflight: " in output

@@ -1,0 +1,378 @@
+"""Will a trajectory stay within the motors: torque along it, limits, how much slower."""
+
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+import pytest
+from control_arm import NAMES, PERIOD, Bench, Q, model, settings, space
+from numpy.testing import assert_allclose
+
+from featherstone_ros import Dynamics
+from featherstone_ros.control.motion import Knot, Motion
+from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
+from featherstone_ros.demo.motion import plan
+from featherstone_ros.demo.robot import load
+from featherstone_ros.preflight.arm import Arm, load_arm
+from featherstone_ros.preflight.arrival import MOST, check_arrival
+from featherstone_ros.preflight.demand import Demand, Drives, demand
+from featherstone_ros.preflight.effort import largest_gap
+from featherstone_ros.preflight.flight import fly, started
+from featherstone_ros.preflight.limits import Limits
+from featherstone_ros.preflight.slow_down import largest_root_below, slow_down
+from featherstone_ros.preflight.source import Given
+from featherstone_ros.preflight.verdict import Verdict, check, round_up
+
+ROBOTS = ["panda", "ur5e"]
+NO_DRIVES = Drives(*np.zeros((3, 2)))
+
+
+def fast_motion(name: str, stretch: float) -> Given:
+    """A motion of every joint whose speeds are 90 % of the limits in its own time."""
+    robot = load(name)
+    motion = plan(robot.model, robot.inverse_dynamics, robot.start, 4.0, 0.9)
+    time, q, qd, qdd = motion.samples(0.02)
+    rows = zip(time * stretch, q, qd / stretch, qdd / stretch**2, strict=True)
+    return Given(robot.model.joint_names, tuple(Point(*row) for row in rows))
+
+
+def slower(given: Given, factor: float) -> Given:
+    points = [
+        Point(
+            point.time * factor,
+            point.positions,
+            np.asarray(point.velocities) / factor,
+            np.asarray(point.accelerations) / factor**2,
+        )
+        for point in given.points
+    ]
+    return Given(given.names, tuple(points))
+
+
+def random_motion(rng: np.random.Generator) -> Motion:
+    times = np.cumsum(rng.uniform(0.1, 0.4, 5)).tolist()
+    motion = Motion(times, rng.normal(size=(5, 6, 3)), rng.normal(size=(5, 2, 3)))
+    motion.lead_in(times[0] + 0.05, Knot(*rng.normal(size=(4, 3))), 0.5)
+    return motion
+
+
+def random_demand(rng: np.random.Generator) -> tuple[Demand, Limits]:
+    """Parabolas of every shape, standing within the limits or, now and then, not."""
+    standing, viscous, inertial = rng.normal(size=(3, 6, 2)) * [[[0.5]], [[1.0]], [[2.0]]]
+    zero = np.zeros((6, 2))
+    asked = Demand(np.linspace(0, 1, 6), zero, zero, zero, standing, viscous, inertial)
+    unlimited = np.full(2, inf)
+    limits = Limits(("a", "b"), ("revolute",) * 2, -unlimited, unlimited, unlimited, np.ones(2))
+    return asked, limits
+
+
+# Samples of a motion
+
+
+def test_trace_agrees_with_sample():
+    motion = random_motion(np.random.default_rng(1))
+    begin, end = motion.times[0] - 0.1, motion.times[-1] + 0.2
+    time, *fields, effort = motion.trace(begin, end, 0.01)
+    assert time[0] == begin and time[-1] == end
+    assert np.diff(time).min() >= 0.0 and np.diff(time).max() <= 0.01 + 1e-12
+    corners = {*motion.times, motion.times[0] + 0.05, motion.times[0] + 0.55}
+    inside = ~np.isin(time, list(corners))
+    for k in np.flatnonzero(inside):
+        assert_allclose([f[k] for f in fields], motion.sample(time[k], np.empty((3, 3))), atol=1e-9)
+        assert_allclose(effort[k], motion.effort(time[k]), atol=1e-12)
+
+
+def test_trace_has_both_sides_of_every_corner():
+    motion = random_motion(np.random.default_rng(2))
+    time, position, velocity, acceleration, _ = motion.trace(motion.times[0], motion.end, inf)
+    tiny = 1e-9
+    for corner in motion.times[1:-1]:
+        before, after = np.flatnonzero(time == corner)
+        for k, moment in ((before, corner - tiny), (after, corner + tiny)):
+            expected = motion.sample(moment, np.empty((3, 3)))
+            found = [position[k], velocity[k], acceleration[k]]
+            assert_allclose(found, expected, atol=1e-6)
+
+
+def test_trace_of_a_moment_is_that_moment():
+    motion = Motion.hold(np.array([1.0, 2.0]))
+    time, position, *_ = motion.trace(3.0, 3.0, 1e-3)
+    assert set(time) == {3.0}
+    assert_allclose(position, [[1.0, 2.0]] * len(time))
+
+
+# Torque
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_torque_is_what_the_simulated_arm_needs(name):
+    robot, given = load(name), fast_motion(name, 1.0)
+    arm = load_arm(name, given.names)
+    asked = fly(given, arm).verdict.demand
+    needed = robot.inverse_dynamics(asked.position, asked.velocity, asked.acceleration)
+    swift = np.abs(asked.velocity) > 5 * arm.drives.friction_velocity
+    assert_allclose(asked.torque[swift], needed[swift], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("factor", [1.3, 4.0])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_slowed_demand_is_that_of_the_slower_trajectory(name, factor):
+    given, arm = fast_motion(name, 1.0), load_arm(name, fast_motion(name, 1.0).names)
+    arm = replace(arm, drives=replace(arm.drives, friction_velocity=1e-12))
+    slowed = fly(given, arm).verdict.demand.slowed(factor)
+    again = fly(slower(given, factor), arm).verdict.demand
+    for j in range(arm.model.n):
+        expected = np.interp(slowed.time, again.time, again.torque[:, j])
+        # Coulomb friction jumps within the sample in which the joint turns back.
+        close = np.isclose(slowed.torque[:, j], expected, rtol=1e-3, atol=2e-2)
+        assert close.mean() > 0.99
+
+
+def test_rms_of_a_ramp():
+    zero = np.zeros((1001, 1))
+    ramp = np.linspace(0.0, 3.0, 1001)[:, None]
+    asked = Demand(np.linspace(2.0, 5.0, 1001), zero, zero, zero, ramp, zero, zero)
+    assert asked.rms() == pytest.approx(np.sqrt(3.0), rel=1e-6)
+
+
+# How much slower
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_slow_down_is_the_least_that_fits(seed):
+    rng = np.random.default_rng(seed)
+    asked, limits = random_demand(rng)
+    factor = slow_down(asked, limits)
+
+    def excess(shares):
+        x = np.asarray(shares)[..., None, None]
+        torque = asked.standing + x * asked.viscous + x * x * asked.inertial
+        return (np.abs(torque) - limits.effort).max(axis=(-2, -1))
+
+    shares = np.linspace(0.0, 1.0, 20_001)
+    fastest = shares[excess(shares) <= 0.0].max(initial=0.0)
+    if factor == inf:
+        assert fastest == 0.0
+    else:
+        assert excess(1.0 / factor) < 1e-5
+        assert fastest - 1e-4 <= 1.0 / factor <= fastest + 1e-4
+
+
+def test_slow_down_cases_reach_every_outcome():
+    factors = [slow_down(*random_demand(np.random.default_rng(seed))) for seed in range(40)]
+    assert any(f == inf for f in factors) and any(1.0 < f < inf for f in factors)
+
+
+def test_largest_root_below():
+    a, b, c = np.array([[1.0, -3.0, 2.0], [0.0, 2.0, -1.0], [1.0, 0.0, 1.0], [2.0, 0.0, -0.5]]).T
+    assert_allclose(largest_root_below(1.5, a, b, c), [1.0, 0.5, 0.0, 0.5])
+    assert_allclose(largest_root_below(1.0, a, b, c), [0.0, 0.5, 0.0, 0.5])
+
+
+@pytest.mark.parametrize("stretch", [0.45, 0.7])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_trajectory_slowed_down_as_advised_fits_and_one_less_so_does_not(name, stretch):
+    given = fast_motion(name, stretch)
+    arm = load_arm(name, given.names)
+    verdict = fly(given, arm).verdict
+    assert not verdict.fits and 1.0 < verdict.slow_down < inf
+    assert fly(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
+    assert not fly(slower(given, 0.999 * verdict.slow_down), arm).verdict.fits
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_torque_alone_decides_where_there_are_no_speed_limits(name):
+    given = fast_motion(name, 0.3)
+    arm = load_arm(name, given.names)
+    arm = replace(arm, limits=replace(arm.limits, velocity=np.full(arm.model.n, inf)))
+    verdict = fly(given, arm).verdict
+    assert {excess.quantity for excess in verdict.excesses} == {"torque"}
+    slowed = verdict.demand.slowed(verdict.slow_down)
+    share = (np.abs(slowed.torque) / arm.limits.effort).max()
+    assert share == pytest.approx(1.0, abs=2e-6)
+    assert fly(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
+
+
+def test_round_up_is_never_less():
+    for factor in np.random.default_rng(5).uniform(1.0, 30.0, 500):
+        assert factor <= round_up(factor) <= 1.001 * factor
+
+
+# Verdicts
+
+
+def arm_of_two(effort: float = 20.0) -> Arm:
+    robot = model()
+    limits = Limits.of(robot, np.full(2, effort))
+    return Arm(robot, NO_DRIVES, limits, may_end_moving=False)
+
+
+def given(*points: Point) -> Given:
+    return Given(NAMES, points)
+
+
+def test_gravity_that_is_too_much_is_said_to_be():
+    weight = np.abs(Dynamics(model()).gravity(np.array([np.pi / 2, 0.0])))
+    arm = arm_of_two(0.9 * weight.max())
+    rest = (0.0, 0.0)
+    path = given(Point(0.0, (np.pi / 2, 0.0), rest), Point(2.0, (1.2, 0.0), rest))
+    verdict = fly(path, arm).verdict
+    assert verdict.slow_down == inf
+    assert [excess.joint for excess in verdict.standing_excesses] == ["shoulder"]
+    assert "gravity" in verdict.advice() and "'shoulder'" in verdict.advice()
+    assert "slowed down" not in str(verdict)
+
+
+def test_a_cubic_that_leaves_the_position_limits_between_its_points_is_found():
+    path = given(
+        Point(0.0, (2.8, 0.0), (0.0, 0.0)),
+        Point(1.0, (2.8, 0.0), (-2.0, 0.0)),
+        Point(2.0, (2.0, 0.0), (0.0, 0.0)),
+    )
+    verdict = fly(path, arm_of_two()).verdict
+    (excess,) = (e for e in verdict.excesses if e.quantity == "position")
+    assert excess.joint == "shoulder" and 0.0 < excess.time < 1.0 and excess.limit == 2.9
+    assert excess.value == pytest.approx(2.8 + 2.0 * 4 / 27, abs=1e-5)  # at two thirds of the time
+    assert "position" in verdict.advice()
+
+
+def test_acceleration_that_jumps_at_a_point_counts_on_both_sides():
+    path = given(
+        Point(0.0, (0.0, 0.0), (0.0, 0.0)),
+        Point(0.5, (0.3, 0.0), (1.0, 0.0)),
+        Point(1.0, (0.5, 0.0), (0.0, 0.0)),
+    )
+    motion = started(Trajectory(NAMES, path.points, space()))
+    coarse, fine = (
+        check(Dynamics(model()), NO_DRIVES, arm_of_two().limits, motion, 0.0, 1.0, step)
+        for step in (inf, 1e-4)
+    )
+    ends = np.abs(coarse.demand.acceleration).max(axis=0)
+    assert_allclose(ends, np.abs(fine.demand.acceleration).max(axis=0), rtol=1e-9)
+
+
+def test_extra_effort_counts_where_it_is_commanded_and_not_else():
+    rest = ((0.1, 0.2), (0.0, 0.0), (), (5.0, -5.0))
+    path = given(Point(0.0, *rest), Point(1.0, *rest))
+    motion = started(Trajectory(NAMES, path.points, space()))
+    dynamics = Dynamics(model())
+    without, with_ = (
+        demand(dynamics, NO_DRIVES, motion, 0.0, 1.0, 0.1, extra) for extra in (False, True)
+    )
+    assert_allclose(with_.torque - without.torque, [[5.0, -5.0]] * len(with_.time))
+
+
+def test_line_for_the_log_names_the_worst_of_each_quantity():
+    path = fast_motion("panda", 0.4)
+    verdict = fly(path, load_arm("panda", path.names)).verdict
+    text = str(verdict)
+    assert text.count("velocity of") == 1 and text.count("torque of") <= 1
+    assert f"and {len(verdict.excesses) - text.count(' of joint ')} more" in text
+
+
+def test_drives_are_those_of_the_parameter_file(tmp_path):
+    file = tmp_path / "arm.yaml"
+    file.write_text(
+        "/**:\n  ros__parameters:\n    friction: {panda_joint2: {coulomb: 2.5, viscous: 0.5}}\n"
+        "/**/feedforward_controller:\n  ros__parameters:\n    armature: {panda_joint1: 0.1}\n"
+        "    effort_scale: 0.5\n    payload: {link: panda_hand, mass: 2.0, com: [0, 0, 0.1]}\n"
+    )
+    arm = load_arm("panda", ("panda_joint2", "panda_joint1"), file)
+    assert arm.drives.coulomb.tolist() == [2.5, 0.273]  # the other is the URDF's
+    assert arm.drives.viscous.tolist() == [0.5, 0.003]
+    assert arm.drives.armature.tolist() == [0.0, 0.1]
+    assert arm.limits.effort.tolist() == [43.5, 43.5]
+    bare = load_arm("panda", ("panda_joint2", "panda_joint1"))
+    assert not np.allclose(*(Dynamics(a.model).gravity([0.5, 0.0]) for a in (arm, bare)))
+
+
+# Efforts
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_filled_efforts_are_the_torque_at_the_points(name):
+    path = fast_motion(name, 1.0)
+    flight = fly(path, load_arm(name, path.names))
+    asked = flight.verdict.demand
+    for point in flight.filled.points[:-1]:
+        k = int(np.searchsorted(asked.time, point.time, side="right")) - 1
+        assert asked.time[k] == point.time
+        assert_allclose(point.effort, asked.torque[k], atol=1e-6)
+    gravity = Dynamics(flight.arm.model).gravity(path.points[-1].positions)
+    assert_allclose(flight.filled.points[-1].effort, gravity, atol=1e-9)
+    assert (largest_gap(flight.filled, asked) < 0.1 * flight.arm.limits.effort).all()
+
+
+def test_verdict_of_what_fits():
+    rest = (0.0, 0.0)
+    verdict = fly(given(Point(0.0, rest, rest), Point(9.0, (0.1, 0.1), rest)), arm_of_two()).verdict
+    assert isinstance(verdict, Verdict)
+    assert verdict.fits and verdict.slow_down == 1.0 and str(verdict) == "fits"
+
+
+# The check of what arrives at the controller
+
+
+def bench_following(*points: Point) -> tuple[Bench, list[tuple[Motion, float]]]:
+    """A controller that is given a trajectory half-way through another one."""
+    bench = Bench().start()
+    bench.controller.set_trajectory(NAMES, [Point(0.4, Q + 0.1)])
+    bench.run(0.2)
+    seen: list[tuple[Motion, float]] = []
+    bench.controller.set_trajectory(
+        NAMES, points, inspect=lambda motion, begin: seen.append((motion, begin))
+    )
+    return bench, seen
+
+
+def test_the_motion_inspected_is_the_one_that_is_followed():
+    bench, seen = bench_following(Point(0.3, Q), Point(0.8, Q + 0.2))
+    ((motion, begin),) = seen
+    assert begin == 0.0
+    bench.run(PERIOD)
+    start = bench.controller.gate.time
+    for _ in range(5):
+        bench.run(0.1)
+        desired = bench.controller.desired()
+        expected = motion.knot(bench.controller.gate.time - start)
+        assert_allclose(desired.position, expected.position, atol=2e-3)
+        assert_allclose(desired.velocity, expected.velocity, atol=2e-2)
+
+
+def test_what_inspection_refuses_changes_nothing():
+    bench, _ = bench_following(Point(0.5, Q))
+    before = bench.controller.desired()
+
+    def refuse(motion, begin):
+        raise TrajectoryError("no")
+
+    with pytest.raises(TrajectoryError, match="no"):
+        bench.controller.set_trajectory(NAMES, [Point(1.0, Q + 0.3)], inspect=refuse)
+    assert_allclose(bench.controller.desired().position, before.position)
+    bench.run(1.0)
+    assert_allclose(bench.controller.desired().position, Q)
+
+
+@pytest.mark.parametrize("count", [1, 100, 20_000])
+@pytest.mark.parametrize("duration", [1.0, 1e3, 1e6])
+def test_an_arriving_trajectory_is_checked_with_few_samples(duration, count):
+    times = np.linspace(0.0, duration, count + 1)
+    path = Trajectory(NAMES, [Point(time, Q + 0.1 * time / duration) for time in times], space())
+    verdict = check_arrival(Dynamics(model()), model(), settings(), started(path), 0.0)
+    assert verdict.fits
+    assert len(verdict.demand.time) <= 2 * MOST / 2 + 1
+
+
+def test_an_arriving_trajectory_is_held_against_the_effort_that_may_be_used():
+    path = started(Trajectory(NAMES, [Point(0.0, Q), Point(1.0, Q + 0.1)], space()))
+    weak = settings(effort_limit=np.full(2, 1.0))
+    verdict = check_arrival(Dynamics(model()), model(), weak, path, 0.0)
+    assert {excess.limit for excess in verdict.excesses} <= {1.0, -1.0} and verdict.excesses
+
+
+def test_what_overflows_does_not_fit():
+    huge = [Point(0.0, Q, (0.0, 0.0)), Point(1.0, Q, (1e200, 0.0)), Point(2.0, Q, (0.0, 0.0))]
+    path = started(Trajectory(NAMES, huge, space()))
+    verdict = check_arrival(Dynamics(model()), model(), settings(), path, 0.0)
+    assert not verdict.fits and verdict.slow_down > 1e6
+    assert str(verdict)

@@ -1,0 +1,217 @@
+"""The command `featherstone-ros preflight`: where it finds trajectories, what it says, writes."""
+
+import numpy as np
+import pytest
+import yaml
+
+from featherstone_ros.commands import cli
+from featherstone_ros.control.trajectory import Point
+from featherstone_ros.preflight.source import Given, SourceError, as_yaml, given, parse
+from featherstone_ros.robots import robot_file
+
+JOINTS = ("elbow_joint", "wrist_1_joint")
+REST = (0.0, 0.0)
+# As ros2 topic echo prints it.
+ECHOED = """\
+header:
+  stamp:
+    sec: 12
+    nanosec: 5
+  frame_id: ''
+joint_names:
+- elbow_joint
+- wrist_1_joint
+points:
+- positions:
+  - 0.0
+  - 1.0
+  velocities: []
+  accelerations: []
+  effort: []
+  time_from_start:
+    sec: 0
+    nanosec: 0
+- positions:
+  - 0.5
+  - -1.0e-05
+  velocities: []
+  accelerations: []
+  effort: []
+  time_from_start:
+    sec: 2
+    nanosec: 500000000
+---
+"""
+
+
+def swing(duration: float) -> Given:
+    points = Point(0.0, REST, REST), Point(duration, (0.8, 0.4), REST)
+    return Given(JOINTS, points)
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Run the command on a trajectory of UR5e's elbow; returns exit status and output."""
+
+    def run(trajectory, *arguments, urdf="ur5e"):
+        file = tmp_path / "plan.yaml"
+        if isinstance(trajectory, Given):
+            trajectory = as_yaml(trajectory)
+        file.write_text(trajectory)
+        status = cli.main(["preflight", str(file), "--urdf", urdf, *map(str, arguments)])
+        return status, capsys.readouterr()
+
+    return run
+
+
+def test_echoed_trajectory_is_read():
+    (found,) = parse(ECHOED, "file")
+    assert found.names == JOINTS and not found.has_effort
+    assert found.points == (Point(0.0, (0.0, 1.0)), Point(2.5, (0.5, -1e-5)))
+
+
+@pytest.mark.parametrize("keys", [("trajectory",), ("goal", "trajectory"), ("joint_trajectory",)])
+def test_trajectory_in_a_goal_is_read(keys):
+    document = yaml.safe_load(as_yaml(swing(1.0)))
+    for key in reversed(keys):
+        document = {key: document, "goal_time_tolerance": {"sec": 0, "nanosec": 0}}
+    assert parse(yaml.safe_dump(document), "file") == parse(as_yaml(swing(1.0)), "file")
+
+
+def test_written_trajectory_is_read_as_it_was():
+    rng = np.random.default_rng(3)
+    points = [Point(t, *map(tuple, rng.normal(size=(4, 2)).tolist())) for t in (0.0, 0.1, 1e3 / 7)]
+    (again,) = parse(as_yaml(Given(JOINTS, tuple(points))), "file")
+    for point, read in zip(points, again.points, strict=True):
+        assert read.time == pytest.approx(point.time, abs=1e-9)
+        assert read.positions == point.positions and read.effort == point.effort
+
+
+def test_fields_that_a_recording_leaves_empty_are_empty():
+    nan = np.full((1, 2), np.nan)
+    found = given(JOINTS, [0.5], np.ones((1, 2)), nan, nan, nan)
+    assert found.points == (Point(0.5, (1.0, 1.0)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("position: [1]", "no joint_names"),
+        ("- 1\n- 2", "no joint_names"),
+        ("a: [", "is no YAML"),
+        ("joint_names: [a]\npoints: [{positions: [1.0]}]", "time_from_start"),
+        (
+            "joint_names: [a]\npoints:\n- positions: [0.0, '...']\n"
+            "  time_from_start: {sec: 0, nanosec: 0}",
+            "--full-length",
+        ),
+    ],
+)
+def test_source_raises_if_it_holds_no_trajectory(text, message):
+    with pytest.raises(SourceError, match=message):
+        parse(text, "file")
+
+
+def test_status_says_whether_it_fits(run):
+    status, output = run(swing(2.0))
+    assert status == 0 and "It fits." in output.out
+    status, output = run(swing(0.2))
+    assert status == 1 and "slowed down" in output.out and "'elbow_joint'" in output.out
+
+
+def test_joints_that_are_not_in_the_trajectory_are_locked(run):
+    _, output = run(swing(2.0))
+    assert "Locked at 0: shoulder_pan_joint" in output.out
+
+
+def test_one_of_several_is_chosen(run):
+    both = as_yaml(swing(2.0)) + "---\n" + as_yaml(swing(0.2))
+    assert run(both)[0] == 0
+    assert run(both, "--number", 2)[0] == 1
+    status, output = run(both, "--number", 3)
+    assert status == 1 and "has 2" in output.err
+
+
+def test_recording_is_read(tmp_path, capsys):
+    import bag_writer  # skips this test where rosbags is missing
+
+    def recorded(duration):
+        points = [{"time": 0, "positions": REST}, {"time": duration, "positions": (0.5, 0.5)}]
+        return bag_writer.joint_trajectory(JOINTS, points)
+
+    messages = [(1, recorded(10**9)), (2, recorded(10**8))]
+    bag_writer.write(tmp_path / "bag", {"/plan": messages})
+    arguments = ["preflight", str(tmp_path / "bag"), "--urdf", "ur5e"]
+    assert cli.main(arguments) == 0
+    assert "1 of 2" in capsys.readouterr().out
+    assert cli.main([*arguments, "--number", "2", "--topic", "/plan"]) == 1
+    capsys.readouterr()
+    assert cli.main([*arguments, "--topic", "/other"]) == 1
+    assert "/plan" in capsys.readouterr().err
+
+
+def test_filled_efforts_are_written(run, tmp_path):
+    status, output = run(swing(2.0), "--fill-effort", tmp_path / "filled.yaml")
+    (filled,) = parse((tmp_path / "filled.yaml").read_text(), "file")
+    assert status == 0 and filled.has_effort
+    assert [p.positions for p in filled.points] == [p.positions for p in swing(2.0).points]
+    assert abs(filled.points[0].effort[0]) > 1.0  # it starts with an acceleration
+    _, output = run(filled)
+    assert "left out" in output.out
+
+
+def test_picture_is_drawn(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    from PIL import Image
+
+    for duration, name in ((2.0, "fits.png"), (0.2, "not.png")):
+        run(swing(duration), "--plot", tmp_path / name)
+        with Image.open(tmp_path / name) as picture:
+            colours = len(picture.convert("RGB").getcolors(1 << 24))
+            assert picture.width > 600 and colours > 50
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"names": ("elbow_joint", "nose")}, "nose"),
+        ({"points": ()}, "no points"),
+        ({"points": (Point(0.0, (0.0,)),)}, "expected 2"),
+        ({"points": (Point(1.0, REST), Point(1.0, REST))}, "times do not increase"),
+    ],
+)
+def test_trajectory_that_no_controller_takes_is_reported_in_one_line(run, change, message):
+    status, output = run(Given(**{"names": JOINTS, "points": swing(1.0).points, **change}))
+    assert status == 1 and message in output.err
+    assert len(output.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1", "no ros__parameters"),
+        ("[1]", "is no parameter file"),
+        (
+            "/**: {ros__parameters: {armature: {elbow_joint: -1.0}}}",
+            "armature.elbow_joint is -1.0",
+        ),
+        ("/**: {ros__parameters: {armature: {elbow_joint: heavy}}}", "heavy"),
+        ("/**: {ros__parameters: {payload: {mass: 1.0}}}", "payload.link"),
+    ],
+)
+def test_parameter_file_that_cannot_be_used_is_reported(run, tmp_path, text, message):
+    file = tmp_path / "parameters.yaml"
+    file.write_text(text)
+    status, output = run(swing(2.0), "--parameters", file)
+    assert status == 1 and message in output.err
+
+
+def test_urdf_of_ones_own_is_taken(run):
+    assert run(swing(2.0), urdf=str(robot_file("ur5e")))[0] == 0
+
+
+@pytest.mark.parametrize("source", ["no_such_file.yaml", "plan"])
+def test_missing_file_is_reported(capsys, source):
+    assert cli.main(["preflight", source, "--urdf", "ur5e"]) == 1
+    assert source in capsys.readouterr().err
