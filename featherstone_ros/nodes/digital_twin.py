@@ -1,57 +1,29 @@
-"""The digital twin node: parameters and messages of ``featherstone_ros.simulation``."""
+"""The digital twin node: a lifecycle node around one of its two modes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-import numpy as np
-from builtin_interfaces.msg import Time
-from geometry_msgs.msg import WrenchStamped
-from rclpy.qos import QoSProfile
-from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import SetBool, Trigger
-
-from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
+from featherstone_ros.nodes import shadow_mode, simulate_mode
+from featherstone_ros.nodes.diagnostics import Report
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.messages import (
-    JointMap,
-    field_values,
-    joint_state,
-    optional_values,
-)
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
-from featherstone_ros.simulation import Noise, Twin, TwinSettings
-from featherstone_ros.simulation.run import Run
 from featherstone_ros.simulation.settings import INTEGRATORS
-from featherstone_ros.simulation.twin import NANOSECONDS, home_positions
 
-QUEUE = QoSProfile(depth=10)  # reliable
-LOG_INTERVAL = 5.0  # [s] between two complaints in the log
-REFUSAL_MEMORY = 10.0  # [s] that the diagnostics warn of a refused message
-
-
-def mode_problem(mode: str) -> str | None:
-    """Say why a mode is refused."""
-    if mode == "shadow":
-        return "shadow mode is not there yet, only simulate"
-    return None if mode == "simulate" else "expected simulate"
-
+MODES = {
+    "simulate": simulate_mode.SimulateMode,
+    "shadow": shadow_mode.ShadowMode,
+}
 
 SETTINGS = (
     Setting(
         "mode",
         "simulate",
-        "simulate: integrate the equations of motion",
+        "simulate: be the arm; shadow: listen to the arm, tell what the model does not explain",
+        choices=tuple(MODES),
         read_only=True,
-        check=mode_problem,
     ),
-    Setting("rate", 1000.0, "states per second of simulation time [Hz]", 1.0, 10_000.0),
     Setting(
         "time_step",
         0.001,
@@ -60,56 +32,16 @@ SETTINGS = (
         0.1,
     ),
     Setting("integrator", INTEGRATORS[0], "integration method", choices=INTEGRATORS),
-    Setting(
-        "real_time_factor",
-        1.0,
-        "simulation time per real time; 0 is as fast as possible",
-        0.0,
-        1000.0,
-    ),
-    Setting(
-        "lockstep",
-        False,
-        "advance by one period per command received, whatever the real time",
-        read_only=True,
-    ),
-    Setting("publish_clock", False, "publish simulation time on /clock", read_only=True),
-    Setting("hold_until_command", True, "brakes on from the start or a reset to the first command"),
-    Setting(
-        "command_timeout",
-        0.0,
-        "brakes on after this real time without a command [s]; 0 is never",
-        0.0,
-        3600.0,
-    ),
-    Setting(
-        "wrench_timeout",
-        0.0,
-        "an external wrench ends after this simulation time [s]; 0: the next one ends it",
-        0.0,
-        3600.0,
-    ),
-    Setting("steps_per_call", 1, "integration steps per call of ~/step", 1, 10_000_000),
-    Setting("saturate_effort", True, "clip commands to the URDF effort limits"),
-    Setting(
-        "stops.stiffness",
-        0.0,
-        "of joint stops at the URDF position limits [N m/rad or N/m]; 0 is no stops",
-        0.0,
-    ),
-    Setting("stops.damping", 0.0, "of the joint stops [N m s/rad or N s/m]", 0.0),
-    Setting("seed", 0, "of the sensor noise: the same seed, the same noise", 0),
-    Setting("noise.position", 0.0, "standard deviation of positions [rad or m]", 0.0),
-    Setting("noise.velocity", 0.0, "standard deviation of velocities [rad/s or m/s]", 0.0),
-    Setting("noise.effort", 0.0, "standard deviation of efforts [N m or N]", 0.0),
+    *simulate_mode.SETTINGS,
+    *shadow_mode.SETTINGS,
 )
 
 
 class DigitalTwin(ModelNode):
-    """Simulates the arm of the robot description and answers like its driver.
+    """The arm of the robot description, simulated or shadowed.
 
-    ``joint_states`` has the model's joints only: robot_state_publisher derives mimic followers
-    from their leaders itself.
+    The parameters of both modes are declared in either, so that one file serves both. What a mode
+    does begins with its making in ``configure`` and ends with ``cleanup``.
     """
 
     def __init__(self) -> None:
@@ -117,24 +49,20 @@ class DigitalTwin(ModelNode):
         super().__init__("digital_twin", SETTINGS)
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
-        """Return initial position, friction and armature of every joint."""
-        home = home_positions(model)
-        for index, joint in enumerate(model.joint_names):
+        """Return friction and armature of every joint, and what the modes need of it."""
+        for joint, coulomb, viscous in zip(
+            model.joint_names, model.friction, model.damping, strict=True
+        ):
             yield from (
                 Setting(
-                    f"initial_positions.{joint}",
-                    float(home[index]),
-                    "position at the start and after a reset [rad or m]",
-                ),
-                Setting(
                     f"friction.{joint}.coulomb",
-                    float(model.friction[index]),
+                    float(coulomb),
                     "Coulomb friction [N m or N]",
                     0.0,
                 ),
                 Setting(
                     f"friction.{joint}.viscous",
-                    float(model.damping[index]),
+                    float(viscous),
                     "viscous friction [N m s/rad or N s/m]",
                     0.0,
                 ),
@@ -145,265 +73,29 @@ class DigitalTwin(ModelNode):
                     0.0,
                 ),
             )
-
-    # Lifecycle.
+        yield from simulate_mode.joint_settings(model)
+        yield from shadow_mode.joint_settings(model)
 
     def configure(self) -> None:
-        """Make the twin and the topics it publishes on."""
-        model = self.model
-        self._twin = Twin(model, twin_settings(self.parameters, model))
-        self._run = Run(self._twin, self._now())
-        self._joints = JointMap(model.joint_names, {*model.mimics, *model.locked})
-        self._message, self._position, self._velocity, self._effort = joint_state(model.joint_names)
-        self._uses_simulation_time = self.parameters["publish_clock"] or self.parameters["lockstep"]
-        self._refused: dict[str, int] = {}
-        self._last_refusal, self._refusal_time = "", -REFUSAL_MEMORY
-        self._known_fault = ""
-        self._known_overruns = 0
-        self._states = self.create_publisher(JointState, "joint_states", QUEUE)
-        self._clock_messages = None
-        if self.parameters["publish_clock"]:
-            self._clock_messages = self.create_publisher(Clock, "/clock", QUEUE)
-        self._warn_of_odd_limits()
-
-    def _warn_of_odd_limits(self) -> None:
-        model, q = self.model, self._twin.q
-        outside = (q < model.lower) | (q > model.upper)
-        for name in np.array(model.joint_names)[outside]:
-            self.get_logger().warning(f"initial position of {name} is beyond its limits")
-        if self.parameters["saturate_effort"]:
-            for name in np.array(model.joint_names)[model.effort_limit == 0.0]:
-                self.get_logger().warning(f"{name} cannot be driven: its URDF effort limit is 0")
+        """Make the mode."""
+        self._mode = MODES[str(self.parameters["mode"])](self)
 
     def activate(self) -> None:
-        """Listen and let time pass."""
-        self._subscriptions_made = [
-            self.create_subscription(
-                kind, topic, partial(self._take, topic, callback), QUEUE, callback_group=lane
-            )
-            for kind, topic, callback, lane in (
-                (Float64MultiArray, "~/commands", self._on_commands, self.fast_lane),
-                (JointState, "~/joint_commands", self._on_joint_commands, self.fast_lane),
-                (WrenchStamped, "~/external_wrench", self._on_wrench, None),
-                (JointState, "~/set_state", self._on_set_state, None),
-            )
-        ]
-        self._services_made = [
-            self.create_service(Trigger, "~/reset", self._on_reset),
-            self.create_service(SetBool, "~/pause", self._on_pause),
-            self.create_service(Trigger, "~/step", self._on_step),
-        ]
-        self._run.adopt(self._twin.settings, self._now())
-        self._twin.restart_timeout(self._now())
-        self._timer = None
-        self._set_timer()
-        self.give_way(True)
+        """Let the mode work."""
+        self._mode.activate()
 
     def deactivate(self) -> None:
-        """Stop listening; time stands still."""
-        self.give_way(False)
-        self.destroy_timer(self._timer)
-        for subscription in self._subscriptions_made:
-            self.destroy_subscription(subscription)
-        for service in self._services_made:
-            self.destroy_service(service)
+        """Let the mode rest."""
+        self._mode.deactivate()
 
     def cleanup(self) -> None:
-        """Forget the twin."""
-        self.destroy_publisher(self._states)
-        if self._clock_messages is not None:
-            self.destroy_publisher(self._clock_messages)
-
-    # Parameters.
+        """Forget the mode."""
+        self._mode.cleanup()
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
-        """Prepare the twin for new settings; state, command and time go on."""
-        settings = twin_settings(values, self.model)
-        apply = self._twin.prepare(settings)
-
-        def commit() -> None:
-            apply()
-            self._run.adopt(settings, self._now())
-            if self.state_label == "active":
-                self._set_timer()
-
-        return commit
-
-    # Time.
-
-    def _now(self) -> float:
-        """Real time by the steady clock [s]."""
-        return self.steady_clock.now().nanoseconds * 1e-9
-
-    def _set_timer(self) -> None:
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
-        period = self._run.timer_period
-        self._timer = self.create_timer(
-            period, self._on_timer, self.fast_lane, clock=self.steady_clock
-        )
-
-    def _on_timer(self) -> None:
-        now, ros_now = self._now(), self.get_clock().now().nanoseconds
-        on_time = self.get_clock().ros_time_is_active  # somebody else's time: take it as it is
-        for lag in self._run.tick(now):
-            self._publish(ros_now if on_time else ros_now - int(lag * NANOSECONDS))
-        if self._twin.fault:
-            self._report_fault()
-
-    def _report_fault(self) -> None:
-        if self._twin.fault != self._known_fault:
-            self._known_fault = self._twin.fault
-            self.get_logger().error(self._known_fault)
-            self.publish_diagnostics()
-
-    def _publish(self, ros_time: int | None = None) -> None:
-        """Publish the state, and the time just before it.
-
-        Args:
-            ros_time: When the state was due by the node's clock [ns]; None is now. The stamp,
-                unless the twin owns time.
-        """
-        twin = self._twin
-        if self._uses_simulation_time:
-            time = twin.time
-        else:
-            time = self.get_clock().now().nanoseconds if ros_time is None else ros_time
-        stamp = Time(sec=time // NANOSECONDS, nanosec=time % NANOSECONDS)
-        if self._clock_messages is not None:
-            self._clock_messages.publish(Clock(clock=stamp))
-        self._message.header.stamp = stamp
-        self._position[:] = twin.position
-        self._velocity[:] = twin.velocity
-        self._effort[:] = twin.effort
-        self._states.publish(self._message)
-
-    # Messages.
-
-    def _take(self, topic: str, callback: Callable[[Any], None], message: Any) -> None:
-        """Hand a message on; one that is refused changes nothing, is counted and reported."""
-        try:
-            callback(message)
-        except (FeatherstoneError, ValueError) as error:
-            self._refused[topic] = self._refused.get(topic, 0) + 1
-            self._last_refusal, self._refusal_time = f"{topic}: {error}", self._now()
-            self.get_logger().warning(
-                f"refused a message on {self._last_refusal}",
-                throttle_duration_sec=LOG_INTERVAL,
-            )
-            self.publish_diagnostics()
-
-    def _on_commands(self, message: Float64MultiArray) -> None:
-        if self._run.command(message.data, self._now()):
-            self._publish()
-        elif self._twin.fault:
-            self._report_fault()
-
-    def _on_joint_commands(self, message: JointState) -> None:
-        source, joints = self._joints.partial(message.name)
-        effort = field_values(message.effort, len(message.name), "effort")[source]
-        if self._run.command(effort, self._now(), joints):
-            self._publish()
-        elif self._twin.fault:
-            self._report_fault()
-
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        force, torque = message.wrench.force, message.wrench.torque
-        wrench = (force.x, force.y, force.z, torque.x, torque.y, torque.z)
-        self._twin.apply_wrench(message.header.frame_id, wrench)
-
-    def _on_set_state(self, message: JointState) -> None:
-        source, joints = self._joints.partial(message.name)
-        count = len(message.name)
-        position = field_values(message.position, count, "position")[source]
-        velocity = optional_values(message.velocity, count, "velocity")
-        if velocity is not None:
-            velocity = velocity[source]
-        self._twin.set_state(position, velocity, joints)
-
-    # Services.
-
-    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._run.reset(self._now())
-        self._known_fault = ""
-        response.success, response.message = True, "at the initial position, time 0"
-        return response
-
-    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self._run.pause(request.data, self._now())
-        self._set_timer()
-        response.success, response.message = True, "paused" if request.data else "running"
-        return response
-
-    def _on_step(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            self._run.step(int(self.parameters["steps_per_call"]), self._now())
-        except FeatherstoneError as error:
-            response.success, response.message = False, str(error)
-            self._report_fault()
-            return response
-        self._publish()
-        response.success = True
-        response.message = f"simulation time {self._twin.time / NANOSECONDS:.6f} s"
-        return response
-
-    # Diagnostics.
+        """Prepare the mode for new settings."""
+        return self._mode.plan(values)
 
     def diagnose(self) -> Report:
-        """Return fault, refused messages, overruns and too many commanders."""
-        twin = self._twin
-        publishers = sum(self.count_publishers(s.topic_name) for s in self._subscriptions_made[:2])
-        values = {
-            "simulation time [s]": f"{twin.time / NANOSECONDS:.3f}",
-            "paused": self._run.paused,
-            "brakes": "on" if twin.is_braked else "off",
-            "wrenches on": ", ".join(twin.wrenches) or "none",
-            "command publishers": publishers,
-            "overruns": self._run.pace.overruns,
-            "refused messages": sum(self._refused.values()),
-            "last refusal": self._last_refusal or "none",
-        }
-        if twin.fault:
-            return Report(ERROR, twin.fault, values)
-        problems = []
-        if publishers > 1:
-            problems.append(f"{publishers} publishers command the arm, expected 1")
-        if self._now() - self._refusal_time < REFUSAL_MEMORY:
-            problems.append(f"refused a message on {self._last_refusal}")
-        if self._run.pace.overruns > self._known_overruns:
-            self._known_overruns = self._run.pace.overruns
-            problems.append("fell behind real time; what was missed is given up")
-        if problems:
-            return Report(WARN, "; ".join(problems), values)
-        return Report(values=values)
-
-
-def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
-    """Return a twin's settings from the node's parameters."""
-
-    def per_joint(pattern: str) -> list[Value]:
-        return [values[pattern.format(joint)] for joint in model.joint_names]
-
-    return TwinSettings(
-        rate=values["rate"],
-        time_step=values["time_step"],
-        integrator=values["integrator"],
-        real_time_factor=values["real_time_factor"],
-        lockstep=values["lockstep"],
-        initial_positions=per_joint("initial_positions.{}"),
-        damping=per_joint("friction.{}.viscous"),
-        friction=per_joint("friction.{}.coulomb"),
-        armature=per_joint("armature.{}"),
-        stop_stiffness=values["stops.stiffness"],
-        stop_damping=values["stops.damping"],
-        saturate_effort=values["saturate_effort"],
-        hold_until_command=values["hold_until_command"],
-        command_timeout=values["command_timeout"],
-        wrench_timeout=values["wrench_timeout"],
-        noise=Noise(
-            position=values["noise.position"],
-            velocity=values["noise.velocity"],
-            effort=values["noise.effort"],
-            seed=values["seed"],
-        ),
-    )
+        """Return what the mode says."""
+        return self._mode.diagnose()

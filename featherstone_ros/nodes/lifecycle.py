@@ -17,6 +17,7 @@ from std_msgs.msg import String
 
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
+from featherstone_ros.nodes.description_check import check_description
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Report
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.lanes import TURN, FastLane, SlowLane
@@ -83,13 +84,14 @@ class ModelNode(LifecycleNode):
         self._parsed: tuple[str, Model] | None = None
         self._joint_setting_names: list[str] = []
         self._problem = ""
+        self._description_report: Report | None = None
         self._configured = False
         self.parameters = Parameters(self, self._plan)
         self.parameters.declare([*COMMON_SETTINGS, *settings])
         self._description = str(self.parameters["robot_description"])
         self._autostart = bool(self.parameters["autostart"])
         self._service_change_state.callback = self._survive(self._service_change_state.callback)
-        self._diagnostics = Diagnostics(self, self._report)
+        self._diagnostics = Diagnostics(self, self._reports)
         self._start_timer = self.create_timer(0.0, self._on_first_spin, clock=self.steady_clock)
         if self._description:
             self._load_from_parameter()
@@ -292,6 +294,7 @@ class ModelNode(LifecycleNode):
 
     def _configure(self) -> None:
         self._load_model()
+        self._description_report = check_description(self._model_text, self.get_logger())
         self.configure()
         self._configured = True
 
@@ -303,6 +306,7 @@ class ModelNode(LifecycleNode):
 
     def _cleanup(self) -> None:
         self._configured = False
+        self._description_report = None
         self.cleanup()
 
     def _attempt(self, what: str, action: Callable[[], None]) -> TransitionCallbackReturn:
@@ -362,9 +366,15 @@ class ModelNode(LifecycleNode):
 
         return commit_all
 
-    def _report(self) -> Report:
-        report = self._report_of_state()
-        return Report(report.level, report.message, {"state": self.state_label, **report.values})
+    def _reports(self) -> dict[str, Report]:
+        reports = {"": self._report_of_state()}
+        if self._description_report is not None:
+            reports["robot description"] = self._description_report
+        state = {"state": self.state_label}
+        return {
+            name: Report(report.level, report.message, {**state, **report.values})
+            for name, report in reports.items()
+        }
 
     def _report_of_state(self) -> Report:
         if self._problem:
@@ -385,11 +395,15 @@ def do_nothing() -> None:
 
 
 class RosLogHandler(logging.Handler):
-    """Passes what the pure modules log (e.g. about an odd URDF) to the node's logger."""
+    """Passes what the pure modules log to the node's logger.
+
+    Except what the model says of an odd URDF: ``check_description`` says that, and more.
+    """
 
     def __init__(self, node: LifecycleNode) -> None:
         """Remember the node's logger."""
         super().__init__(logging.WARNING)
+        self.addFilter(lambda record: record.name != Model.__module__)
         self._logger = node.get_logger()
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -188,7 +188,7 @@ def test_lifecycle_can_be_gone_round_twice(ros):
         ({"rate": -1.0}, "rate"),
         ({"rate": "fast"}, "parameter rate is 'fast', expected type double"),
         ({"integrator": "euler"}, "expected one of semi_implicit_euler, implicit, rk4"),
-        ({"mode": "shadow"}, "shadow mode is not there yet, only simulate"),
+        ({"mode": "mirror"}, "expected one of simulate, shadow"),
         ({"robot_description": "<robot"}, "robot_description"),
         ({"robot_description": SLIDER, "armature.rail": -1.0}, "armature.rail"),
         ({"robot_description": SLIDER, "joints": ["rail", "road"]}, "road"),

@@ -1,0 +1,334 @@
+"""Mode ``shadow`` of the digital twin: topics of ``featherstone_ros.shadow``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, Float64MultiArray
+
+from featherstone_ros.model import Model
+from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
+from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.messages import JointMap, MessageError, joint_state
+from featherstone_ros.nodes.parameters import Commit, Setting, Value
+from featherstone_ros.nodes.refusals import Refusals
+from featherstone_ros.shadow import Shadow, ShadowSettings
+from featherstone_ros.shadow.effort_contract import CONTRACTS
+from featherstone_ros.shadow.settings import EFFORT_SOURCES, default_threshold
+from featherstone_ros.shadow.shadow import Prediction, Residual
+from featherstone_ros.shadow.timeline import NANOSECONDS
+from featherstone_ros.shadow.verdict import Finding, Verdict
+
+QUEUE = QoSProfile(depth=10)  # reliable
+BEST_EFFORT = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+LOG_INTERVAL = 5.0  # [s] between two equal complaints in the log
+RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a lost thread
+
+SETTINGS = (
+    Setting(
+        "prediction_horizon",
+        0.05,
+        "how far ahead of the measured state ~/predicted_joint_states is [s]",
+        0.0,
+        1.0,
+    ),
+    Setting(
+        "prediction_effort",
+        EFFORT_SOURCES[0],
+        "torque assumed until then: measured, or the last one on ~/commands",
+        choices=EFFORT_SOURCES,
+    ),
+    Setting(
+        "effort_contract",
+        CONTRACTS[0],
+        "what the effort in joint_states is: the joint torque, or that without what the drives "
+        "add against gravity, or without friction (a sensor behind the gears), or motor current",
+        choices=CONTRACTS,
+    ),
+    Setting(
+        "sliding_speed",
+        0.02,
+        "speed at which Coulomb friction is taken to act in full [rad/s or m/s]",
+        1e-6,
+        1.0,
+    ),
+    Setting("wrench_link", "", "link with the external wrench; empty: that of the last joint"),
+    Setting(
+        "wrench_damping",
+        0.01,
+        "of the pseudo-inverse of the Jacobian: singular values below it are not trusted",
+        1e-6,
+        1.0,
+    ),
+    Setting(
+        "max_gap",
+        0.25,
+        "longest time between joint states that follow on each other [s]; then start anew",
+        1e-3,
+        10.0,
+    ),
+)
+
+
+def joint_settings(model: Model) -> Iterable[Setting]:
+    """Return the observer's gain, the effort's gain and the contact threshold of every joint."""
+    for joint, threshold in zip(model.joint_names, default_threshold(model), strict=True):
+        yield from (
+            Setting(
+                f"observer_gain.{joint}",
+                25.0,
+                "of the momentum observer [1/s]: the inverse of its time constant",
+                0.1,
+                1000.0,
+            ),
+            Setting(
+                f"effort_gain.{joint}",
+                1.0,
+                "joint torque per unit of effort, under effort_contract motor_current",
+                check=nonzero,
+            ),
+            Setting(
+                f"contact.{joint}.threshold",
+                float(threshold),
+                "external torque above which there is contact [N m or N]",
+                0.0,
+            ),
+            Setting(
+                f"contact.{joint}.hysteresis",
+                0.5,
+                "share of the threshold by which the torque must fall below it to end a contact",
+                0.0,
+                1.0,
+            ),
+        )
+
+
+def nonzero(value: float) -> str | None:
+    """Say why a gain is refused."""
+    return None if value else "expected a gain other than 0"
+
+
+class ShadowMode:
+    """Listens to an arm's joint states and tells what the model does not explain.
+
+    Nothing is published on a topic that nobody listens to: it would cost a fifth of the time.
+    """
+
+    def __init__(self, node: ModelNode) -> None:
+        """Make the shadow and the topics it publishes on; the node has a model.
+
+        Raises:
+            ValueError: Parameters that do not fit the model.
+        """
+        self._node = node
+        model = node.model
+        self._shadow = Shadow(model, shadow_settings(node.parameters, model))
+        self._joints = JointMap(model.joint_names)
+        self._names = frozenset(model.joint_names)
+        self._refusals = Refusals(node)
+        self._states = self._unstamped = 0
+        self._received = self._activated = self._now()
+        self._lost_thread, self._lost_time = "", -RESTART_MEMORY
+        self._predicted, *self._predicted_values = joint_state(model.joint_names)
+        self._residual, *self._residual_values = joint_state(model.joint_names)
+        self._wrench = WrenchStamped()
+        self._publishers = {
+            topic: node.create_publisher(kind, f"~/{topic}", QUEUE)
+            for kind, topic in (
+                (JointState, "predicted_joint_states"),
+                (JointState, "residual"),
+                (WrenchStamped, "external_wrench_estimate"),
+                (Bool, "contact"),
+            )
+        }
+
+    # Lifecycle.
+
+    def activate(self) -> None:
+        """Listen."""
+        node, guard = self._node, self._refusals.guard
+        self._activated = self._now()
+        self._shadow.restart()
+        self._subscriptions_made = [
+            node.create_subscription(
+                kind, topic, guard(topic, callback), BEST_EFFORT, callback_group=node.fast_lane
+            )
+            for kind, topic, callback in (
+                (JointState, "joint_states", self._on_state),
+                (Float64MultiArray, "~/commands", self._on_commands),
+            )
+        ]
+        node.give_way(True)
+
+    def deactivate(self) -> None:
+        """Stop listening."""
+        self._node.give_way(False)
+        for subscription in self._subscriptions_made:
+            self._node.destroy_subscription(subscription)
+
+    def cleanup(self) -> None:
+        """Stop publishing."""
+        for publisher in self._publishers.values():
+            self._node.destroy_publisher(publisher)
+
+    def plan(self, values: Mapping[str, Value]) -> Commit:
+        """Prepare the shadow for new settings; its observer starts anew."""
+        return self._shadow.prepare(shadow_settings(values, self._node.model))
+
+    def _now(self) -> float:
+        """Real time by the steady clock [s]."""
+        return self._node.steady_clock.now().nanoseconds * 1e-9
+
+    # Messages.
+
+    def _on_state(self, message: JointState) -> None:
+        if self._names.isdisjoint(message.name):
+            return  # of a gripper or another arm
+        q, qd, effort = self._joints.state(message)
+        if qd is None or effort is None:
+            missing = "velocity" if qd is None else "effort"
+            raise MessageError(f"{missing} is empty, expected {len(q)} values and more")
+        time = self._time_of(message)
+        update = self._shadow.update(time, q, qd, effort)
+        if update is None:
+            return
+        self._states += 1
+        self._received = self._now()
+        if update.lost_thread:
+            self._report_lost_thread(update.lost_thread)
+        if update.residual is not None:
+            self._publish_residual(update.residual, time)
+        if update.prediction is not None:
+            self._publish_prediction(update.prediction, time)
+        if update.verdict is not None:
+            self._report_verdict(update.verdict)
+
+    def _time_of(self, message: JointState) -> int:
+        """Return when a state was measured [ns]: its stamp, or its arrival if stamps stay 0.
+
+        A single 0 may be the beginning of a simulation or a recording.
+        """
+        stamp = message.header.stamp
+        time = stamp.sec * NANOSECONDS + stamp.nanosec
+        self._unstamped = 0 if time else self._unstamped + 1
+        if self._unstamped < 2:
+            return time
+        if self._unstamped == 2:
+            self._shadow.restart()
+        return self._node.get_clock().now().nanoseconds
+
+    def _on_commands(self, message: Float64MultiArray) -> None:
+        self._shadow.command(message.data)
+
+    def _publish_prediction(self, prediction: Prediction, time: int) -> None:
+        horizon = round(self._shadow.settings.prediction_horizon * NANOSECONDS)
+        self._predicted.header.stamp = stamp_of(time + horizon)
+        position, velocity, effort = self._predicted_values
+        position[:], velocity[:] = prediction.position, prediction.velocity
+        effort[:] = prediction.torque
+        self._publish("predicted_joint_states", self._predicted)
+
+    def _publish_residual(self, residual: Residual, time: int) -> None:
+        stamp = stamp_of(time)
+        position, velocity, effort = self._residual_values
+        position[:], velocity[:], effort[:] = residual.position, residual.velocity, residual.torque
+        self._residual.header.stamp = stamp
+        self._publish("residual", self._residual)
+        header, wrench = self._wrench.header, self._wrench.wrench
+        header.stamp, header.frame_id = stamp, self._shadow.wrench_link
+        figures = residual.wrench.tolist()
+        wrench.force.x, wrench.force.y, wrench.force.z = figures[:3]
+        wrench.torque.x, wrench.torque.y, wrench.torque.z = figures[3:]
+        self._publish("external_wrench_estimate", self._wrench)
+        self._publish("contact", Bool(data=residual.contact))
+
+    def _publish(self, topic: str, message: Any) -> None:
+        publisher = self._publishers[topic]
+        if publisher.get_subscription_count():
+            publisher.publish(message)
+
+    # What is said of it.
+
+    def _report_lost_thread(self, reason: str) -> None:
+        self._lost_thread, self._lost_time = reason, self._now()
+        self._node.get_logger().warning(
+            f"{reason}: the observer starts anew", throttle_duration_sec=LOG_INTERVAL
+        )
+
+    def _report_verdict(self, verdict: Verdict) -> None:
+        logger = self._node.get_logger()
+        if verdict.finding is Finding.BROKEN:
+            logger.error(verdict.text)
+        elif verdict.finding is Finding.UNEXPLAINED:
+            logger.warning(verdict.text)
+        else:
+            logger.info(verdict.text)
+        self._node.publish_diagnostics()
+
+    def diagnose(self) -> Report:
+        """Return the effort contract's checks, contact, gaps and refused messages."""
+        shadow, now = self._shadow, self._now()
+        verdict = shadow.verdict
+        in_contact = [
+            name
+            for name, feels in zip(shadow.model.joint_names, shadow.contact.joints, strict=True)
+            if feels
+        ]
+        values = {
+            "joint states": self._states,
+            **{f"{reason} joint states": count for reason, count in shadow.passed_over.items()},
+            "restarts": shadow.restarts,
+            "last reason": self._lost_thread or "none",
+            "effort contract": verdict.text,
+            "contact at": ", ".join(in_contact) or "none",
+            **self._refusals.values,
+        }
+        problems = list(self._refusals.recent)
+        silence = now - max(self._received, self._activated)
+        if silence > max(1.0, shadow.settings.max_gap):
+            problems.append(f"no new joint state for {silence:.1f} s")
+        elif now - self._lost_time < RESTART_MEMORY:
+            problems.append(f"{self._lost_thread}: the observer has started anew")
+        if verdict.finding is Finding.BROKEN:
+            return Report(ERROR, "; ".join([verdict.text, *problems]), values)
+        if verdict.finding is Finding.UNEXPLAINED:
+            problems.insert(0, verdict.text)
+        if problems:
+            return Report(WARN, "; ".join(problems), values)
+        return Report(values=values)
+
+
+def stamp_of(time: int) -> Time:
+    """Return a time [ns] as message."""
+    return Time(sec=time // NANOSECONDS, nanosec=time % NANOSECONDS)
+
+
+def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings:
+    """Return a shadow's settings from the node's parameters."""
+
+    def per_joint(pattern: str) -> list[Value]:
+        return [values[pattern.format(joint)] for joint in model.joint_names]
+
+    return ShadowSettings(
+        prediction_horizon=values["prediction_horizon"],
+        prediction_effort=values["prediction_effort"],
+        time_step=values["time_step"],
+        integrator=values["integrator"],
+        damping=per_joint("friction.{}.viscous"),
+        friction=per_joint("friction.{}.coulomb"),
+        armature=per_joint("armature.{}"),
+        sliding_speed=values["sliding_speed"],
+        observer_gain=per_joint("observer_gain.{}"),
+        effort_contract=values["effort_contract"],
+        effort_gain=per_joint("effort_gain.{}"),
+        wrench_link=values["wrench_link"],
+        wrench_damping=values["wrench_damping"],
+        contact_threshold=per_joint("contact.{}.threshold"),
+        contact_hysteresis=per_joint("contact.{}.hysteresis"),
+        max_gap=values["max_gap"],
+    )

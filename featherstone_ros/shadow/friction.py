@@ -1,0 +1,37 @@
+"""Friction of the joints at measured speeds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class JointFriction:
+    """Viscous and Coulomb friction, smooth through zero.
+
+    The sign of a measured velocity is noise when the arm stands still, and dry friction can then
+    be anything up to Coulomb's anyway: it grows with speed up to about ``sliding_speed``.
+    """
+
+    def __init__(self, damping: Floats, coulomb: Floats, sliding_speed: float) -> None:
+        """Take the coefficients.
+
+        Args:
+            damping: (n,) [N m s/rad or N s/m].
+            coulomb: (n,) [N m or N].
+            sliding_speed: [rad/s or m/s], positive.
+        """
+        self.damping = damping
+        self.coulomb = coulomb
+        self.sliding_speed = sliding_speed
+
+    def __call__(self, qd: Floats) -> Floats:
+        """Return the torque (n,) that opposes motion at ``qd`` (n,) [N m or N]."""
+        return self.damping * qd + self.coulomb * np.tanh(qd / self.sliding_speed)
+
+    @property
+    def sliding(self) -> Floats:
+        """Friction (n,) above which a joint slides for certain [N m or N]."""
+        return self.damping * self.sliding_speed + 0.5 * self.coulomb

@@ -1,0 +1,318 @@
+"""The digital twin beside an arm: another twin that simulates, or a recorded one, over DDS."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import Ros, status_values  # skips this module where ROS is missing
+
+# isort: split
+from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, Float64MultiArray, Header
+
+import featherstone_ros as fr
+from featherstone_ros.demo.robot import load
+from featherstone_ros.shadow import Shadow, ShadowSettings
+
+MODULE = "featherstone_ros.digital_twin"
+SHADOW = "/shadow"
+AS_SHADOW = ("-r", "__node:=shadow")
+RECORDING = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
+BAG, URDF = RECORDING / "panda_exciting_trajectory.db3", RECORDING / "panda_fer_hand.urdf"
+PART = 3.0  # [s] of the recording that are replayed
+GAIN = 10.0  # [1/s]
+NANOSECONDS = 1_000_000_000
+
+
+def start_shadow(ros: Ros, text: str, **parameters):
+    return ros.start(
+        MODULE, {"robot_description": text, "mode": "shadow", **parameters}, *AS_SHADOW
+    )
+
+
+def outputs(ros: Ros) -> dict[str, list]:
+    return {
+        "predicted": ros.collect(JointState, f"{SHADOW}/predicted_joint_states", 1000),
+        "residual": ros.collect(JointState, f"{SHADOW}/residual", 1000),
+        "wrench": ros.collect(WrenchStamped, f"{SHADOW}/external_wrench_estimate", 1000),
+        "contact": ros.collect(Bool, f"{SHADOW}/contact", 1000),
+    }
+
+
+def nanoseconds(stamp) -> int:
+    return stamp.sec * NANOSECONDS + stamp.nanosec
+
+
+def figures(message: WrenchStamped) -> list[float]:
+    force, torque = message.wrench.force, message.wrench.torque
+    return [force.x, force.y, force.z, torque.x, torque.y, torque.z]
+
+
+# A simulated arm.
+
+PANDA = load("panda")
+WITHOUT_FRICTION = {
+    name: 0.0 if name.startswith("friction") else value
+    for name, value in PANDA.parameters["digital_twin"].items()
+}
+ARM = {
+    **WITHOUT_FRICTION,
+    "robot_description": PANDA.text,
+    "rate": 200.0,
+    "lockstep": True,  # a stall of this machine is none of the arm
+    "noise.position": 1e-4,
+    "noise.velocity": 0.01,
+    "noise.effort": 0.2,
+}
+MODEL_FIGURES = {
+    name: value
+    for name, value in WITHOUT_FRICTION.items()
+    if name == "joints" or name.startswith(("friction", "armature"))
+}
+READY = PANDA.by_joint("digital_twin", "initial_positions.{}")
+WRENCH = np.array([30.0, -20.0, 40.0, 4.0, -3.0, 3.0])
+
+
+def start_arm(ros: Ros) -> None:
+    """Start an arm that its controller holds."""
+    ros.start(
+        "featherstone_ros.feedforward_controller",
+        {
+            **PANDA.parameters["feedforward_controller"],
+            "robot_description": PANDA.text,
+            "state_timeout": 10.0,
+        },
+        "-r",
+        "~/commands:=/digital_twin/commands",
+    )
+    ros.start(MODULE, ARM)
+
+
+def test_hidden_wrench_on_a_held_arm_is_found(ros):
+    start_arm(ros)
+    gains = {f"observer_gain.{joint}": GAIN for joint in PANDA.model.joint_names}
+    gap = {"max_gap": 2.0}  # a stall of this machine is no reason to start anew
+    start_shadow(ros, PANDA.text, **MODEL_FIGURES, **gains, **gap, wrench_link="panda_link7")
+    said = outputs(ros)
+    ros.wait_for_diagnostics(
+        lambda s: "full fits at rest" in status_values(s).get("effort contract", ""),
+        "effort contract",
+    )
+    assert not any(message.data for message in said["contact"])
+    pull = ros.publisher(WrenchStamped, "/digital_twin/external_wrench")
+    said["wrench"].clear()
+    force, torque = (Vector3(x=x, y=y, z=z) for x, y, z in WRENCH.reshape(2, 3))
+    header = Header(frame_id="panda_link7")
+    pull.publish(WrenchStamped(header=header, wrench=Wrench(force=force, torque=torque)))
+    ros.wait_for(lambda: len(said["wrench"]) > 600, "3 s of estimates")
+    assert {message.header.frame_id for message in said["wrench"]} == {"panda_link7"}
+    times = np.array([nanoseconds(m.header.stamp) for m in said["wrench"]]) / NANOSECONDS
+    estimates = np.array([figures(message) for message in said["wrench"]])
+    share = estimates @ WRENCH / (WRENCH @ WRENCH)
+    # The nearest exponential; when the wrench began is not known here.
+    rises = [
+        (np.sum((share - np.clip(1 - np.exp(-(times - begin) / constant), 0, 1)) ** 2), constant)
+        for begin in times[0] + np.arange(0.0, 0.5, 0.005)
+        for constant in np.arange(0.5, 2.0, 0.02) / GAIN
+    ]
+    assert min(rises)[1] == pytest.approx(1 / GAIN, rel=0.15)
+    settled = times > times[0] + 2.0
+    missed = (estimates[settled].mean(axis=0) - WRENCH).reshape(2, 3)
+    bias = np.linalg.norm(missed, axis=1) / np.linalg.norm(WRENCH.reshape(2, 3), axis=1)
+    assert bias.max() < 0.02, f"bias {bias}"
+    assert said["contact"][-1].data
+    status = ros.wait_for_diagnostics(
+        lambda s: status_values(s).get("contact at", "none") != "none", "contact"
+    )
+    assert "panda_joint2" in status_values(status)["contact at"]
+
+
+def test_prediction_is_the_horizon_ahead(ros):
+    start_shadow(ros, PANDA.text, **MODEL_FIGURES, prediction_horizon=0.1)
+    said = outputs(ros)
+    arm = ros.publisher(JointState, "/joint_states")
+    names = [*reversed(PANDA.model.joint_names), "another"]
+    torque = fr.Dynamics(PANDA.model).gravity(READY) + 1.0
+    message = JointState(name=names)
+    message.position, message.velocity, message.effort = (
+        [*values[::-1], float("nan")] for values in (READY, np.zeros(7), torque)
+    )
+    while not said["predicted"]:  # they have not all found each other yet
+        message.header.stamp.sec += 5
+        arm.publish(message)
+        ros.run_for(0.05)
+    predicted = said["predicted"][0]
+    assert list(predicted.name) == list(PANDA.model.joint_names)
+    assert nanoseconds(predicted.header.stamp) % (5 * NANOSECONDS) == 100_000_000
+    armature = [MODEL_FIGURES[f"armature.{joint}"] for joint in PANDA.model.joint_names]
+    simulator = fr.Simulator(PANDA.model, 1e-3, armature=armature, friction=0.0, damping=0.0)
+    simulator.reset(READY)
+    simulator.step(torque, 100)
+    np.testing.assert_allclose(predicted.position, simulator.q, atol=1e-12)
+    np.testing.assert_allclose(predicted.velocity, simulator.qd, atol=1e-12)
+    np.testing.assert_allclose(predicted.effort, torque, atol=1e-12)
+
+
+def test_another_effort_contract_is_reported_loudly(ros):
+    gravity = fr.Dynamics(PANDA.model).gravity(READY)
+    node = start_shadow(ros, PANDA.text, **MODEL_FIGURES, effort_contract="without_gravity")
+    publish_at_rest(ros, gravity, 1.2)
+    broken = "effort_contract is without_gravity, but at rest the effort fits full"
+    ros.wait_for_diagnostics(lambda s: s.level == s.ERROR and broken in s.message, "error")
+    node.wait_for_output("but at rest the effort fits full")
+    assert "ERROR" in node.output
+    assert ros.set_parameters(SHADOW, {"effort_contract": "full"})[0].successful
+    publish_at_rest(ros, gravity, 1.2, start=10.0)
+    ros.wait_for_diagnostics(
+        lambda s: "full fits" in status_values(s).get("effort contract", ""), "fit"
+    )
+
+
+def publish_at_rest(ros: Ros, effort: np.ndarray, duration: float, start: float = 1.0) -> None:
+    """Publish joint states of an arm at rest, as fast as they go."""
+    arm = ros.publisher(JointState, "/joint_states")
+    message = JointState(name=PANDA.model.joint_names, position=READY, effort=effort)
+    message.velocity = np.zeros(7)
+    for time_ns in range(int(start * 1e9), int((start + duration) * 1e9), 20_000_000):
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(time_ns, NANOSECONDS)
+        arm.publish(message)
+        ros.run_for(0.005)
+
+
+def test_odd_joint_states_are_refused_or_passed_over_and_reported(ros):
+    node = start_shadow(ros, PANDA.text, **MODEL_FIGURES)
+    said = outputs(ros)
+    gravity = fr.Dynamics(PANDA.model).gravity(READY)
+    publish_at_rest(ros, gravity, 1.0)
+    ros.wait_for(lambda: len(said["residual"]) >= 5, "residuals")
+    arm = ros.publisher(JointState, "/joint_states")
+    names = list(PANDA.model.joint_names)
+    for message, reason in (
+        (JointState(name=names, position=READY, velocity=np.zeros(7)), "effort is empty"),
+        (JointState(name=names, position=READY, effort=gravity), "velocity is empty"),
+        (
+            JointState(name=names, position=READY * np.nan, velocity=gravity, effort=gravity),
+            "position of panda_joint1 is nan",
+        ),
+        (JointState(name=names[:3]), "joints missing: panda_joint4"),
+    ):
+        arm.publish(message)
+        ros.wait_for_diagnostics(lambda s, reason=reason: reason in s.message, reason)
+    arm.publish(JointState(name=["gripper"], position=[0.0]))
+    publish_at_rest(ros, gravity, 0.2, start=3.0)
+    node.wait_for_output("the observer starts anew")
+    status = ros.wait_for_diagnostics(lambda s: status_values(s).get("restarts") == "1", "restart")
+    assert status_values(status)["refused messages"] == "4"
+    ros.wait_for_diagnostics(lambda s: "no new joint state for" in s.message, "silence")
+    for message in said["residual"] + said["predicted"]:
+        assert np.isfinite([*message.position, *message.velocity, *message.effort]).all()
+
+
+def test_states_without_stamps_are_taken_when_they_arrive(ros):
+    start_shadow(ros, PANDA.text, **MODEL_FIGURES)
+    said = outputs(ros)
+    arm = ros.publisher(JointState, "/joint_states")
+    gravity = fr.Dynamics(PANDA.model).gravity(READY)
+    message = JointState(name=PANDA.model.joint_names, position=READY, effort=gravity)
+    message.velocity = np.zeros(7)
+    for _ in range(40):
+        arm.publish(message)
+        ros.run_for(0.02)
+    ros.wait_for(lambda: len(said["residual"]) > 20, "residuals")
+    stamps = [nanoseconds(m.header.stamp) for m in said["residual"]]
+    assert np.median(np.diff(stamps)) / NANOSECONDS == pytest.approx(0.02, rel=0.5)
+
+
+def test_parameters_are_checked_as_a_set(ros):
+    node = start_shadow(ros, PANDA.text, **MODEL_FIGURES)
+    ros.wait_for_state(SHADOW, "active")
+    for name, value, reason in (
+        ("wrench_link", "tail", "no link 'tail'"),
+        ("effort_contract", "half", "expected one of full, without_gravity"),
+        ("effort_gain.panda_joint1", 0.0, "expected a gain other than 0"),
+        ("contact.panda_joint1.hysteresis", 1.5, "out of range Min: 0.0, Max: 1.0"),
+        ("observer_gain.panda_joint1", 0.0, "out of range Min: 0.1"),
+        ("mode", "simulate", "read-only"),
+    ):
+        result = ros.set_parameters(SHADOW, {name: value, "max_gap": 1.0})[0]
+        assert not result.successful
+        assert reason in result.reason
+    assert ros.get_parameter(SHADOW, "max_gap") == 0.25
+    assert ros.set_parameters(SHADOW, {"wrench_link": "panda_hand"})[0].successful
+    assert ros.change_state(SHADOW, "deactivate")
+    assert ros.change_state(SHADOW, "cleanup")
+    assert ros.change_state(SHADOW, "configure")
+    assert ros.change_state(SHADOW, "activate")
+    node.stop()
+
+
+def test_commands_are_what_is_predicted_with_if_asked_for(ros):
+    start_shadow(ros, PANDA.text, **MODEL_FIGURES, prediction_effort="commanded")
+    said = outputs(ros)
+    commands = ros.publisher(Float64MultiArray, f"{SHADOW}/commands")
+    publish_at_rest(ros, np.zeros(7), 1.0)
+    ros.wait_for(lambda: said["predicted"], "prediction")
+    assert list(said["predicted"][-1].effort) == [0.0] * 7
+    commands.publish(Float64MultiArray(data=[2.0] * 7))
+    ros.run_for(0.2)
+    publish_at_rest(ros, np.zeros(7), 0.1, start=2.02)
+    ros.wait_for(lambda: list(said["predicted"][-1].effort) == [2.0] * 7, "the command")
+
+
+# The recorded arm.
+
+
+def recorded_state(names: list[str], stamp: int, *values: np.ndarray) -> JointState:
+    message = JointState(name=names)
+    message.position, message.velocity, message.effort = map(list, values)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
+    return message
+
+
+@pytest.mark.skipif(not BAG.is_file(), reason=f"{BAG} is not there")
+def test_recorded_panda_replayed_leaves_what_it_leaves_offline(ros):
+    pytest.importorskip("rosbags", reason="rosbags is not installed: it reads the recording")
+    from featherstone_ros.bags import read_joint_states
+
+    (recorded,) = read_joint_states(BAG)
+    kept = recorded.stamp - recorded.stamp[0] < PART * NANOSECONDS
+    names, text = list(recorded.joint_names), URDF.read_text()
+    rows = zip(
+        recorded.stamp[kept].tolist(),
+        recorded.position[kept],
+        recorded.velocity[kept],
+        recorded.effort[kept],
+        strict=True,
+    )
+    states = list(rows)
+    start_shadow(ros, text, joints=names)
+    said = outputs(ros)
+    arm = ros.publisher(JointState, "/joint_states")
+    at_rest = states[0][1]
+    later = 1000 * NANOSECONDS  # than the recording
+    while not all(said.values()):  # not all have found each other yet
+        later += NANOSECONDS // 50
+        arm.publish(recorded_state(names, later, at_rest, 0.0 * at_rest, 0.0 * at_rest))
+        ros.run_for(0.02)
+    ros.run_for(0.2)
+    for messages in said.values():
+        messages.clear()
+    begin = time.monotonic()
+    for stamp, *values in states:
+        wait = begin + (stamp - states[0][0]) / NANOSECONDS - time.monotonic()
+        ros.run_for(max(0.0, wait))
+        arm.publish(recorded_state(names, stamp, *values))
+    shadow = Shadow(fr.Model.from_urdf(text, joints=names), ShadowSettings())
+    updates = [shadow.update(*state) for state in states]
+    expected = [update.residual for update in updates if update is not None and update.residual]
+    ros.wait_for(lambda: len(said["wrench"]) == len(expected), "all estimates")
+    for field, name in (("position", "position"), ("velocity", "velocity"), ("effort", "torque")):
+        online = np.array([getattr(message, field) for message in said["residual"]])
+        offline = np.array([getattr(residual, name) for residual in expected])
+        np.testing.assert_array_equal(online, offline)
+        print(f"RMS of {name}, joint by joint:", np.sqrt(np.mean(online**2, axis=0)).round(5))
+    np.testing.assert_array_equal(
+        [figures(message) for message in said["wrench"]], [r.wrench for r in expected]
+    )

@@ -1,0 +1,309 @@
+"""The shadow of a simulated arm: what it says is true, whatever the joint states are like."""
+
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import featherstone_ros as fr
+from featherstone_ros.demo.robot import load
+from featherstone_ros.shadow import Shadow, ShadowSettings
+from featherstone_ros.shadow.effort_contract import (
+    CONTRACTS,
+    FULL,
+    MOTOR_CURRENT,
+    WITHOUT_FRICTION,
+    WITHOUT_GRAVITY,
+    EffortContract,
+)
+from featherstone_ros.shadow.friction import JointFriction
+from featherstone_ros.shadow.verdict import Finding
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+sys.path.append(str(EXAMPLES))
+import shadow_contact  # noqa: E402
+from shadow_contact import convergence, drive, motion_of, pulled, settings_for, untouched  # noqa: E402
+
+PANDA = load("panda")
+MODEL = PANDA.model
+READY = PANDA.by_joint("digital_twin", "initial_positions.{}")
+GAIN = np.array([5.0, 5.0, -4.0, 4.0, 2.0, 2.0, -2.0])  # torque per current
+
+
+def nanoseconds(time):
+    return round(1e9 * time)
+
+
+def without_friction(robot):
+    parameters = {
+        node: {name: value for name, value in values.items() if not name.startswith("friction")}
+        for node, values in robot.parameters.items()
+    }
+    return replace(robot, parameters=parameters)
+
+
+def follow(shadow, states):
+    """Return all updates."""
+    updates = [shadow.update(nanoseconds(s.time), s.q, s.qd, s.effort) for s in states]
+    return [update for update in updates if update is not None]
+
+
+# Estimates.
+
+
+@pytest.mark.parametrize("rate", [30.0, 1000.0])
+def test_estimate_converges_to_a_hidden_wrench_with_the_gains_time_constant(rate):
+    constant, bias = convergence(pulled(PANDA, rate, gain=25.0, speed=0.3), gain=25.0)
+    assert constant == pytest.approx(1 / 25.0, rel=0.1)  # noise
+    assert bias < 0.02
+
+
+@pytest.mark.parametrize("gain", [10.0, 60.0])
+def test_time_constant_is_that_of_another_gain(gain):
+    constant, bias = convergence(pulled(PANDA, 200.0, gain, speed=0.3), gain)
+    assert constant == pytest.approx(1 / gain, rel=0.1)
+    assert bias < 0.02
+
+
+def test_estimate_at_rest_is_as_good_without_dry_friction():
+    constant, bias = convergence(pulled(without_friction(PANDA), 200.0, 25.0, 0.0), 25.0)
+    assert constant == pytest.approx(0.04, rel=0.1)
+    assert bias < 0.02
+
+
+@pytest.mark.parametrize("episode", range(3))
+def test_an_arm_five_percent_heavier_is_no_contact(episode):
+    record = untouched(PANDA, 50.0, 0.05, episode)
+    assert record.alarms == 0
+    limit = MODEL.effort_limit
+    assert (np.abs(record.torque).max(axis=0) > 0.005 * limit).all()  # it does see the difference
+
+
+def test_contact_is_reported_while_the_wrench_acts_and_not_after():
+    record = pulled(PANDA, 100.0, 25.0, 0.3)
+    during = (record.time > shadow_contact.BEGIN + 0.1) & (record.time < shadow_contact.END)
+    before, after = record.time < shadow_contact.BEGIN, record.time > shadow_contact.END + 0.3
+    assert record.contact[during].all()
+    assert not record.contact[before | after].any()
+
+
+def test_study_prints_its_figures_and_draws(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    arguments = ["--rate", "50", "--minutes", "0.3", "--output", str(tmp_path)]
+    assert shadow_contact.main(arguments) == 0
+    assert "0 false alarms in 0.01 h" in " ".join(capsys.readouterr().out.split())
+    assert (tmp_path / "wrench.png").read_bytes().startswith(b"\x89PNG")
+
+
+# Prediction.
+
+
+def test_without_noise_the_model_explains_the_arm():
+    settings = ShadowSettings(armature=0.1, damping=0.5, friction=0.0)
+    arm = fr.Simulator(MODEL, 1e-3, armature=0.1, damping=0.5, friction=0.0)
+    arm.reset(READY)
+    shadow = Shadow(MODEL, settings)
+    torque = fr.Dynamics(MODEL).gravity(READY) + 1.0
+    for k in range(60):
+        update = shadow.update(k * 5_000_000, arm.q, arm.qd, torque)
+        ahead = update.prediction
+        if k:
+            assert_allclose(update.residual.position, 0.0, atol=1e-12)
+            assert_allclose(update.residual.velocity, 0.0, atol=1e-12)
+            assert_allclose(update.residual.torque, 0.0, atol=2e-3 * np.abs(torque).max())
+        arm.step(torque, 5)
+    simulated = fr.Simulator(MODEL, 1e-3, armature=0.1, damping=0.5, friction=0.0)
+    simulated.reset(*shadow._last[:2])
+    simulated.step(torque, 50)
+    assert_allclose(ahead.position, simulated.q, atol=1e-12)
+    assert_allclose(ahead.velocity, simulated.qd, atol=1e-12)
+    assert_array_equal(ahead.torque, torque)
+
+
+def test_prediction_takes_commands_while_they_are_fresh():
+    shadow = Shadow(MODEL, ShadowSettings(prediction_effort="commanded", max_gap=0.1))
+    zero, command = np.zeros(7), np.full(7, 2.0)
+    first = shadow.update(0, READY, zero, zero)
+    assert_array_equal(first.prediction.torque, zero)
+    shadow.command(command)
+    for time, expected in ((0.05, command), (0.1, command), (0.15, zero)):
+        update = shadow.update(nanoseconds(time), READY, zero, zero)
+        assert_array_equal(update.prediction.torque, expected)
+    with pytest.raises(ValueError, match="command has 2 values, expected 7"):
+        shadow.command([1.0, 2.0])
+    with pytest.raises(ValueError, match="command of panda_joint1 is nan"):
+        shadow.command(np.full(7, np.nan))
+
+
+# Effort contracts.
+
+
+@pytest.fixture(scope="module")
+def swing():
+    """Joint states at rest, then in a motion that is slow, both ways, at 100 Hz."""
+    motion = motion_of(PANDA, 0.3)
+    still = replace(motion, amplitude=0.0 * motion.amplitude, duration=1.5)
+    rest = list(drive(PANDA, still, 100.0, seed=1))
+    moves = [s._replace(time=s.time + 1.5) for s in drive(PANDA, motion, 100.0, seed=2)]
+    return rest + moves
+
+
+def emulate(states, contract, gain=GAIN):
+    """Return the states as an arm under a contract would send them."""
+    settings = settings_for(PANDA)
+    friction = JointFriction(settings.damping, settings.friction, settings.sliding_speed)
+    field = EffortContract(contract, gain, fr.Dynamics(MODEL).gravity, friction)
+    return [s._replace(effort=field.effort(s.effort, s.q, s.qd)) for s in states]
+
+
+@pytest.mark.parametrize("sent", CONTRACTS)
+@pytest.mark.parametrize("configured", CONTRACTS)
+def test_every_mismatch_of_contracts_is_found_and_named(swing, configured, sent):
+    settings = settings_for(PANDA, effort_contract=configured, effort_gain=GAIN)
+    shadow = Shadow(MODEL, settings)
+    updates = follow(shadow, emulate(swing, sent))
+    said = [update.verdict for update in updates if update.verdict is not None]
+    if configured == sent:
+        assert shadow.verdict.finding is Finding.KEPT
+        assert {verdict.finding for verdict in said} == {Finding.KEPT}
+    else:
+        assert shadow.verdict.finding is Finding.BROKEN
+        assert f"effort_contract is {configured}" in shadow.verdict.text
+        assert sent in shadow.verdict.text.partition("the effort fits ")[2]
+        assert any(verdict.finding is Finding.BROKEN for verdict in said)
+
+
+def test_current_taken_for_torque_is_reported_with_the_gains_that_would_fit(swing):
+    gain = np.abs(GAIN)
+    shadow = Shadow(MODEL, settings_for(PANDA))
+    follow(shadow, emulate(swing[:140], MOTOR_CURRENT, gain))
+    assert shadow.verdict.finding is Finding.UNEXPLAINED
+    assert "motor_current with effort_gain" in shadow.verdict.text
+    assert "panda_joint4 4" in shadow.verdict.text.replace("3.9", "4.0")
+
+
+def test_a_wrench_at_rest_does_not_unsettle_a_contract_found_kept(swing):
+    shadow = Shadow(MODEL, settings_for(PANDA))
+    rest = swing[:140]
+    follow(shadow, rest)
+    assert shadow.verdict.finding is Finding.KEPT
+    pushed = [s._replace(time=s.time + 2.0, effort=s.effort + 8.0) for s in rest]
+    follow(shadow, pushed)
+    assert shadow.verdict.finding is Finding.KEPT
+    changed = [s._replace(time=s.time + 4.0) for s in emulate(rest, WITHOUT_GRAVITY)]
+    follow(shadow, changed)
+    assert shadow.verdict.finding is Finding.BROKEN
+
+
+def test_a_pose_without_load_decides_nothing():
+    shadow = Shadow(MODEL.with_gravity([0, 0, 0]), settings_for(PANDA))
+    zero = np.zeros(7)
+    for k in range(200):
+        shadow.update(k * 10_000_000, READY, zero, zero)
+    assert shadow.verdict.finding is Finding.UNDECIDED
+
+
+@pytest.mark.parametrize("contract", [FULL, WITHOUT_FRICTION])
+def test_five_percent_of_mass_do_not_break_a_contract(contract):
+    motion = motion_of(PANDA, 0.3)
+    states = drive(PANDA, motion, 100.0, seed=3, mass_error=0.05)
+    shadow = Shadow(MODEL, settings_for(PANDA, effort_contract=contract))
+    follow(shadow, emulate(list(states), contract))
+    assert shadow.verdict.finding is Finding.KEPT
+
+
+# Joint states as they come.
+
+
+def test_gap_starts_anew_and_says_so(swing):
+    shadow = Shadow(MODEL, settings_for(PANDA, max_gap=0.2))
+    states = swing[:50] + swing[80:100]
+    updates = follow(shadow, states)
+    assert [bool(update.lost_thread) for update in updates] == [k == 50 for k in range(70)]
+    assert "no new joint state for 0.31 s" in updates[50].lost_thread
+    assert updates[50].residual is None
+    assert updates[50].prediction is not None
+    assert shadow.restarts == 1
+    alone = Shadow(MODEL, settings_for(PANDA, max_gap=0.2))
+    expected = follow(alone, swing[80:100])[-1].residual
+    assert_array_equal(updates[-1].residual.torque, expected.torque)
+
+
+def test_repeated_states_change_nothing(swing):
+    states = swing[200:400]
+    once, twice = (Shadow(MODEL, settings_for(PANDA)) for _ in range(2))
+    expected = follow(once, states)
+    repeated = [r for s in states for r in (s, s._replace(time=s.time + 0.003))]
+    updates = follow(twice, repeated)
+    assert twice.passed_over == {"repeated": len(states)}
+    for update, other in zip(updates, expected, strict=True):
+        if other.residual is not None:
+            assert_array_equal(update.residual.torque, other.residual.torque)
+
+
+@pytest.mark.parametrize(
+    ("what", "index", "value"),
+    [("position", 1, np.nan), ("velocity", 2, np.inf), ("effort", 3, 1e300)],
+)
+def test_absurd_figures_are_refused_by_name_and_change_nothing(swing, what, index, value):
+    shadow, clean = (Shadow(MODEL, settings_for(PANDA)) for _ in range(2))
+    bad = list(swing[3])
+    bad[index] = np.where(np.arange(7) == 2, value, bad[index])
+    follow(shadow, swing[:3])
+    with pytest.raises(ValueError, match=f"{what} of panda_joint3 is"):
+        shadow.update(nanoseconds(bad[0]), *bad[1:])
+    after = follow(shadow, swing[4:10])[-1]
+    expected = follow(clean, swing[:3] + swing[4:10])[-1]
+    assert_array_equal(after.residual.torque, expected.residual.torque)
+
+
+def test_nothing_that_comes_out_is_ever_nan():
+    random = np.random.default_rng(9)
+    settings = settings_for(PANDA, prediction_horizon=0.5)
+    shadow = Shadow(MODEL, settings)
+    time, lost = 0, 0
+    with np.errstate(all="ignore"):
+        for _ in range(500):
+            time += int(random.choice([0, 1, 10**5, 10**7, 10**8, 10**9, -(10**6), -(10**10)]))
+            scale = 10.0 ** random.uniform(-300, 6.0, (3, 1))
+            update = shadow.update(time, *(scale * random.uniform(-1, 1, (3, 7))))
+            if update is None:
+                continue
+            lost += bool(update.lost_thread)
+            figures = [*vars(update.prediction or settings).values()] if update.prediction else []
+            figures += vars(update.residual).values() if update.residual else []
+            assert all(np.isfinite(values).all() for values in figures)
+    assert lost
+
+
+def test_time_between_states_may_be_anything(swing):
+    """Dropped at random, the states say the same external torque."""
+    random = np.random.default_rng(6)
+    states = [s for s in swing[:600] if random.random() < 0.4]
+    gaps = [after.time - before.time for before, after in pairwise(states)]
+    assert max(gaps) > 5 * min(gaps)
+    shadow = Shadow(MODEL, settings_for(PANDA, observer_gain=5.0))
+    torques = [u.residual.torque for u in follow(shadow, states) if u.residual is not None]
+    assert np.abs(torques).max() < 2.0
+    assert shadow.restarts == 0
+
+
+# Settings.
+
+
+def test_wrong_settings_are_refused_and_the_old_ones_stay():
+    shadow = Shadow(MODEL, ShadowSettings())
+    for change, message in (
+        ({"wrench_link": "tail"}, "wrench_link: no link 'tail'"),
+        ({"effort_contract": "half"}, "effort_contract: expected one of full"),
+        ({"prediction_effort": "guessed"}, "prediction_effort: expected one of measured"),
+        ({"time_step": 0.0}, "time_step"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            shadow.prepare(replace(shadow.settings, **change))
+    assert shadow.settings == ShadowSettings()
+    assert shadow.wrench_link == "panda_link7"

@@ -1,0 +1,94 @@
+"""What a shadow says of the recorded Panda is the torque that evaluation cannot explain."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import featherstone_ros as fr
+from featherstone_ros.shadow import Shadow, ShadowSettings
+from featherstone_ros.shadow.friction import JointFriction
+from featherstone_ros.shadow.verdict import Finding
+
+pytest.importorskip("rosbags", reason="rosbags is not installed: it reads the recording")
+pytest.importorskip("scipy", reason="scipy is not installed: evaluation filters with it")
+from featherstone_ros.bags import read_joint_states
+from featherstone_ros.evaluation.session import Options, evaluate
+
+RECORDING = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
+BAG, URDF = RECORDING / "panda_exciting_trajectory.db3", RECORDING / "panda_fer_hand.urdf"
+GAIN = 25.0  # [1/s]
+BEGINNING = 20  # samples in which the observer starts
+
+pytestmark = pytest.mark.skipif(not BAG.is_file(), reason=f"{BAG} is not there")
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    return evaluate(BAG, URDF, Options(fit_friction=True))
+
+
+@pytest.fixture(scope="module")
+def model(evaluation):
+    return fr.Model.from_file(URDF, joints=evaluation.joint_names)
+
+
+@pytest.fixture(scope="module")
+def settings(evaluation):
+    friction = evaluation.parameters
+    return ShadowSettings(
+        observer_gain=GAIN, damping=friction.viscous, friction=friction.coulomb, armature=0.0
+    )
+
+
+def residuals(shadow, time, *motion):
+    """Return the residuals after each state; time (N,) in ns."""
+    updates = [shadow.update(*state) for state in zip(time.tolist(), *motion, strict=True)]
+    return [update.residual for update in updates if update is not None and update.residual]
+
+
+def rms(values):
+    return np.sqrt(np.mean(np.square(values), axis=0))
+
+
+def test_residual_is_the_evaluations_torque_error_through_the_observers_filter(
+    evaluation, model, settings
+):
+    motion = evaluation.motion
+    friction = JointFriction(settings.damping, settings.friction, settings.sliding_speed)
+    rigid = fr.Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
+    unexplained = rigid + friction(motion.velocity) - motion.effort
+    time = np.round(1e9 * motion.time).astype(np.int64)
+    said = residuals(Shadow(model, settings), time, motion.position, motion.velocity, motion.effort)
+    filtered = np.zeros(model.n)
+    expected = []
+    for dt, mean in zip(
+        np.diff(motion.time), 0.5 * (unexplained[1:] + unexplained[:-1]), strict=True
+    ):
+        filtered = filtered + (1.0 - np.exp(-GAIN * dt)) * (mean - filtered)
+        expected.append(filtered)
+    difference = rms([r.torque for r in said] - np.array(expected))
+    assert (difference < 0.03 * rms(expected)).all()
+
+
+def test_residual_of_the_raw_recording_is_hardly_more_and_no_contact(evaluation, model, settings):
+    (recorded,) = read_joint_states(BAG)
+    shadow = Shadow(model, settings)
+    said = residuals(shadow, recorded.stamp, recorded.position, recorded.velocity, recorded.effort)
+    torque = rms([residual.torque for residual in said])
+    written = evaluation.explanations[-1].rms
+    offset = np.abs(evaluation.parameters.offset)  # the nodes have no parameter for it
+    assert_allclose(torque, np.hypot(written, offset), atol=0.2)
+    assert not any(residual.contact for residual in said)
+    assert shadow.passed_over == {"repeated": 14}
+    assert shadow.restarts == 0
+    assert shadow.friction_check.verdict.finding is Finding.KEPT
+
+
+def test_friction_of_the_description_too_small_is_no_other_contract(model):
+    (recorded,) = read_joint_states(BAG)
+    shadow = Shadow(model, ShadowSettings(observer_gain=GAIN))
+    residuals(shadow, recorded.stamp, recorded.position, recorded.velocity, recorded.effort)
+    verdict = shadow.friction_check.verdict
+    assert verdict.finding is not Finding.BROKEN
