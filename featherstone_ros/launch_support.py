@@ -13,6 +13,7 @@ from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 from featherstone_ros.model import read_description
 from featherstone_ros.robots import robot_file, robot_names, robot_parameters
 from featherstone_ros.share import share_directory
+from featherstone_ros.urdf import parse
 
 PACKAGE = "featherstone_ros"
 
@@ -63,27 +64,58 @@ def package_node(
     executable: str,
     parameters: dict[str, object],
     remappings: list[tuple[str, str]],
+    files: bool = True,
 ) -> Node:
     """Return the action that starts one of the package's nodes as the launch arguments say.
 
     Args:
         context: Holds the values of the launch arguments.
-        executable: ``"feedforward_controller"`` or ``"digital_twin"``.
+        executable: Its name, e.g. ``"digital_twin"``.
         parameters: These override the parameter files.
         remappings: In addition to that of ``joint_states``.
+        files: Whether the node reads the parameter files.
     """
     robot, own = value(context, "robot"), value(context, "parameters")
-    files = [robot_parameters(robot), Path(own).expanduser().absolute() if own else None]
+    paths = [robot_parameters(robot), Path(own).expanduser().absolute() if own else None]
     return Node(
         **_process(executable),
         namespace=value(context, "namespace"),
         parameters=[
-            *(ParameterFile(str(file)) for file in files if file),
+            *(ParameterFile(str(path)) for path in paths if files and path),
             {**description(context), **parameters},
         ],
         remappings=[("joint_states", value(context, "joint_states")), *remappings],
         output="screen",
     )
+
+
+def state_publisher(context: LaunchContext, joint_states: str, prefix: str = "") -> Node:
+    """Return the action that starts robot_state_publisher.
+
+    Args:
+        context: Holds the values of the launch arguments, ``use_sim_time`` among them.
+        joint_states: Topic that it goes by.
+        prefix: Its name for the robot if there are several, and what its frames begin with.
+    """
+    return Node(
+        package="robot_state_publisher",
+        executable="robot_state_publisher",
+        name="_".join(filter(None, ("robot_state_publisher", prefix))),
+        namespace=value(context, "namespace"),
+        parameters=[
+            {
+                **description(context),
+                "use_sim_time": value(context, "use_sim_time") == "true",
+                "frame_prefix": f"{prefix}/" if prefix else "",
+            }
+        ],
+        remappings=[("joint_states", joint_states)],
+    )
+
+
+def base_link(context: LaunchContext) -> str:
+    """Return the name of the robot's root link."""
+    return parse(read_description(robot_file(value(context, "robot")))).base_link
 
 
 def is_installed(package: str) -> bool:

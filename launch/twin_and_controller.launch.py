@@ -8,37 +8,32 @@ from pathlib import Path
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction
+from launch.condition import Condition
+from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
 
-from featherstone_ros.launch_support import common_arguments, description, is_installed, value
+from featherstone_ros.launch_support import (
+    common_arguments,
+    is_installed,
+    state_publisher,
+    value,
+)
 
 
-def include(name: str, **arguments: LaunchConfiguration) -> IncludeLaunchDescription:
+def include(
+    name: str, condition: Condition | None = None, **arguments: LaunchConfiguration
+) -> IncludeLaunchDescription:
     """Include another of our launch files; it also sees the arguments given to this one."""
     source = PythonLaunchDescriptionSource(str(Path(__file__).with_name(f"{name}.launch.py")))
-    return IncludeLaunchDescription(source, launch_arguments=arguments.items())
+    return IncludeLaunchDescription(source, launch_arguments=arguments.items(), condition=condition)
 
 
 def publish_transforms(context: LaunchContext) -> list[Action]:
     """Start robot_state_publisher if it is installed: the nodes do without."""
     if not value(context, "robot") or not is_installed("robot_state_publisher"):
         return [LogInfo(msg="robot_state_publisher is not started: there will be no transforms")]
-    return [
-        Node(
-            package="robot_state_publisher",
-            executable="robot_state_publisher",
-            namespace=value(context, "namespace"),
-            parameters=[
-                {
-                    **description(context),
-                    "use_sim_time": value(context, "use_sim_time") == "true",
-                }
-            ],
-            remappings=[("joint_states", value(context, "joint_states"))],
-        )
-    ]
+    return [state_publisher(context, value(context, "joint_states"))]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -57,8 +52,15 @@ def generate_launch_description() -> LaunchDescription:
                 choices=["true", "false"],
                 description="the twin publishes /clock and the other nodes go by it",
             ),
+            DeclareLaunchArgument(
+                "rviz",
+                default_value="false",
+                choices=["true", "false"],
+                description="look at it: rviz.launch.py",
+            ),
             include("digital_twin", publish_clock=LaunchConfiguration("use_sim_time")),
             include("feedforward_controller"),
+            include("rviz", IfCondition(LaunchConfiguration("rviz"))),
             OpaqueFunction(function=publish_transforms),
         ]
     )

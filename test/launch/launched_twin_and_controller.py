@@ -4,10 +4,11 @@ from launched import AfterShutdown, WhileRunning, describe  # noqa: F401
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from visualization_msgs.msg import MarkerArray
 
 
 def generate_test_description():
-    return describe("twin_and_controller", namespace="arm", use_sim_time="true")
+    return describe("twin_and_controller", namespace="arm", use_sim_time="true", rviz="true")
 
 
 class TwinAndController(WhileRunning):
@@ -20,6 +21,10 @@ class TwinAndController(WhileRunning):
             return commanded & {tuple(state.effort) for state in states}
 
         self.ros.wait_for(command_applied, "state with a commanded effort")
+
+    def test_rviz_sees_the_torques(self):
+        markers = self.ros.collect(MarkerArray, "/arm/torque_markers/markers")
+        self.ros.wait_for(lambda: markers, "arrows")
 
     def test_twin_owns_the_time(self):
         clock = self.ros.collect(Clock, "/clock")

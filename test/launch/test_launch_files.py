@@ -16,7 +16,10 @@ from ros.support import free_domain, package_path
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("check", ["digital_twin", "feedforward_controller", "twin_and_controller"])
+CHECKS = ["digital_twin", "feedforward_controller", "rviz", "twin_and_controller"]
+
+
+@pytest.mark.parametrize("check", CHECKS)
 def test_launch_file_brings_up_nodes_that_work_and_stop(check, tmp_path):
     with free_domain() as domain:
         paths = [package_path(), str(HERE), str(HERE.parent / "ros"), os.environ.get("PYTHONPATH")]

@@ -1,0 +1,84 @@
+"""What is there to look at: RViz's and PlotJuggler's files name what the nodes have."""
+
+import ast
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from featherstone_ros.demo.robot import load
+from featherstone_ros.share import share_directory
+
+SHARE = share_directory()
+TOPIC_FIELDS = {
+    "sensor_msgs/JointState": {"position", "velocity", "effort"},
+    "geometry_msgs/WrenchStamped": {
+        f"wrench/{part}/{axis}" for part in ("force", "torque") for axis in "xyz"
+    },
+}
+TOPICS = {
+    "/joint_states": "sensor_msgs/JointState",
+    "/feedforward_controller/error": "sensor_msgs/JointState",
+    "/feedforward_controller/desired": "sensor_msgs/JointState",
+    "/digital_twin/residual": "sensor_msgs/JointState",
+    "/digital_twin/external_wrench_estimate": "geometry_msgs/WrenchStamped",
+}
+
+
+@pytest.fixture
+def rviz():
+    return yaml.safe_load((SHARE / "config" / "side_by_side.rviz").read_text())
+
+
+def displays(rviz, kind):
+    found = rviz["Visualization Manager"]["Displays"]
+    return [d for d in found if d["Class"] == f"rviz_default_plugins/{kind}"]
+
+
+def others():
+    """The frame prefixes and topics of rviz.launch.py, which needs ROS 2 to be imported."""
+    tree = ast.parse((SHARE / "launch" / "rviz.launch.py").read_text())
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == "OTHERS":
+            return ast.literal_eval(node.value)
+    raise AssertionError("no OTHERS in rviz.launch.py")
+
+
+def test_rviz_shows_the_robots_that_the_launch_file_starts(rviz):
+    robots = displays(rviz, "RobotModel")
+    assert [robot["TF Prefix"] for robot in robots] == ["", *others()]
+    for robot in robots:
+        topic = robot["Description Topic"]
+        assert topic["Value"] == "robot_description"
+        assert topic["Durability Policy"] == "Transient Local"
+
+
+def test_rviz_shows_the_arrows(rviz):
+    markers = pytest.importorskip("featherstone_ros.nodes.torque_markers")
+    (arrows,) = displays(rviz, "MarkerArray")
+    assert arrows["Topic"]["Value"] == "torque_markers/markers"
+    assert set(arrows["Namespaces"]) == {"torque", *markers.WRENCHES}
+
+
+def curves():
+    layout = ElementTree.parse(SHARE / "config" / "panda_plotjuggler.xml")
+    return [curve.get("name") for curve in layout.iter("curve")]
+
+
+def test_plotjuggler_layout_is_whole():
+    layout = ElementTree.parse(SHARE / "config" / "panda_plotjuggler.xml")
+    for splitter in layout.iter("DockSplitter"):
+        sizes = [float(size) for size in splitter.get("sizes").split(";")]
+        assert len(sizes) == len(splitter) == int(splitter.get("count"))
+        assert sum(sizes) == pytest.approx(1.0, abs=1e-5)
+    assert len(curves()) == len(set(curves()))
+
+
+@pytest.mark.parametrize("curve", curves())
+def test_curve_is_a_field_of_a_topic(curve):
+    topic = next(topic for topic in TOPICS if curve.startswith(f"{topic}/"))
+    field = curve.removeprefix(f"{topic}/")
+    if TOPICS[topic] == "sensor_msgs/JointState":
+        joint, _, field = field.partition("/")
+        assert joint in load("panda").model.joint_names
+    assert field in TOPIC_FIELDS[TOPICS[topic]]
