@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from featherstone_ros.demo.measure import LAWS
 from featherstone_ros.demo.report import Report, milli, short_names
 from featherstone_ros.demo.skeleton import seen_from
+from featherstone_ros.look import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, shrink
 
-_COLOURS = {"none": "#c8553d", "gravity": "#e0a030", "full": "#1b6ca8"}
+_COLOURS = {"none": RED, "gravity": YELLOW, "full": BLUE}
 _TOP = {"left": 0.01, "right": 0.988, "top": 0.845, "bottom": 0.515}
 _ROWS = {"left": 0.068, "right": 0.988, "top": 0.435, "bottom": 0.06}
-_DESIRED, _GREY, _FAINT = "#202428", "#6b7480", "#d8dce1"
 
 
 def draw(report: Report, path: Path) -> None:
@@ -22,17 +22,7 @@ def draw(report: Report, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    style = {
-        "font.size": 9,
-        "axes.edgecolor": _GREY,
-        "axes.labelcolor": _DESIRED,
-        "xtick.color": _GREY,
-        "ytick.color": _GREY,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.linewidth": 0.7,
-    }
-    with pyplot.rc_context(style):
+    with pyplot.rc_context(PICTURE_STYLE):
         figure = pyplot.figure(figsize=(12, 8.4), dpi=140, facecolor="white")
         top = figure.add_gridspec(1, 2, width_ratios=(1, 2.3), wspace=0.16, **_TOP)
         rows = figure.add_gridspec(3, len(report.joint_names), hspace=0.14, wspace=0.1, **_ROWS)
@@ -42,16 +32,7 @@ def draw(report: Report, path: Path) -> None:
         _time_rows(figure, rows, report)
         figure.savefig(path)
         pyplot.close(figure)
-    _shrink(path)
-
-
-def _shrink(path: Path) -> None:
-    """Store the picture with a palette: a third of the size, no visible difference."""
-    from PIL import Image  # comes with matplotlib
-
-    with Image.open(path) as picture:
-        small = picture.convert("RGB").quantize(200, dither=Image.Dither.NONE)
-    small.save(path, optimize=True)
+    shrink(path, colours=200)
 
 
 def _title(figure, report: Report) -> None:
@@ -60,14 +41,14 @@ def _title(figure, report: Report) -> None:
     title = claim if report.is_fair else "a disturbed run, not to be compared"
     figure.text(
         0.02, 0.958, f"{report.robot}: {title}",
-        fontsize=18, fontweight="bold", color=_DESIRED, va="center",
+        fontsize=18, fontweight="bold", color=INK, va="center",
     )  # fmt: skip
     figure.text(
         0.02, 0.913,
         f"One fast motion of all joints, up to {speed:.0f} % of every speed limit, driven three "
         f"times with the same gains.\nController and digital twin are two processes that talk over "
         f"ROS 2, {last.command_rate:.0f} commands per second; {report.knowledge}.",
-        fontsize=10, color=_GREY, va="center", linespacing=1.4,
+        fontsize=10, color=GREY, va="center", linespacing=1.4,
     )  # fmt: skip
 
 
@@ -104,17 +85,15 @@ def _bars(axes, report: Report) -> None:
         colour, label = _COLOURS[run.law], LAWS[run.law]
         axes.bar(x, height - floor, width * 0.93, bottom=floor, color=colour, label=label)
         for xi, h in zip(x, height, strict=True):
-            axes.text(
-                xi, h * 1.08, milli(h / 1e3), ha="center", va="bottom", fontsize=8, color=_DESIRED
-            )
+            axes.text(xi, h * 1.08, milli(h / 1e3), ha="center", va="bottom", fontsize=8, color=INK)
     axes.set_yscale("log")
     axes.set_ylim(floor, 3 * max(1e3 * run.rms.max() for run in report.runs))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_xlim(-0.5, n - 0.5)
-    axes.set_xticks(range(n), short_names(report.joint_names), color=_DESIRED)
+    axes.set_xticks(range(n), short_names(report.joint_names), color=INK)
     axes.tick_params(axis="x", length=0)
     axes.set_ylabel(f"RMS tracking error [{report.unit}]")
-    axes.grid(axis="y", color=_FAINT, linewidth=0.6)
+    axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.legend(ncols=3, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.96), fontsize=10)
 
@@ -139,12 +118,12 @@ def _time_rows(figure, grid, report: Report) -> None:
             )
             axes.minorticks_off()
             axes.xaxis.set_major_locator(MaxNLocator(2, integer=True, prune="upper"))
-        column[0].set_title(names[j], fontsize=9.5, color=_DESIRED, pad=3)
+        column[0].set_title(names[j], fontsize=9.5, color=INK, pad=3)
     labels = ("position\nfrom start [rad]", f"|error| [{report.unit}]", "torque\n[% of limit]")
     for axes, label in zip(columns[0], labels, strict=True):
         axes.set_ylabel(label, fontsize=8.5)
     figure.align_ylabels(columns[0])
-    figure.text(0.53, 0.013, "time [s]", ha="center", fontsize=9, color=_DESIRED)
+    figure.text(0.53, 0.013, "time [s]", ha="center", fontsize=9, color=INK)
 
 
 def _position_scale(report: Report) -> tuple[float, float]:
@@ -161,14 +140,14 @@ def _error_scale(report: Report) -> tuple[float, float]:
 def _draw_position(axes, report: Report, j: int, limits: tuple[float, float]) -> None:
     time, desired, _, _ = report.motion.samples(0.02)
     start = report.motion.centre[j]
-    axes.plot(time, desired[:, j] - start, color=_DESIRED, lw=3.5, alpha=0.22)
+    axes.plot(time, desired[:, j] - start, color=INK, lw=3.5, alpha=0.22)
     for run in (report.runs[0], report.runs[-1]):
         axes.plot(
             _thin(run.time), _thin(run.position[:, j] - start), color=_COLOURS[run.law], lw=0.9
         )
     axes.set_ylim(limits)
     if j == 0:
-        axes.text(0.02, 0.03, "grey: desired", transform=axes.transAxes, fontsize=7, color=_GREY)
+        axes.text(0.02, 0.03, "grey: desired", transform=axes.transAxes, fontsize=7, color=GREY)
 
 
 def _draw_error(axes, report: Report, j: int, limits: tuple[float, float]) -> None:
@@ -178,13 +157,13 @@ def _draw_error(axes, report: Report, j: int, limits: tuple[float, float]) -> No
     axes.set_yscale("log")
     axes.set_ylim(limits)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.grid(axis="y", color=_FAINT, linewidth=0.5)
+    axes.grid(axis="y", color=FAINT, linewidth=0.5)
 
 
 def _draw_torque(axes, report: Report, j: int) -> None:
     run = report.runs[-1]
     share = 100 * run.effort[:, j] / report.effort_limit[j]
-    axes.axhspan(-100, 100, color=_FAINT, alpha=0.4, lw=0)
+    axes.axhspan(-100, 100, color=FAINT, alpha=0.4, lw=0)
     axes.plot(_thin(run.time), _thin(share), color=_COLOURS[run.law], lw=0.9)
     axes.set_ylim(-112, 112)
     axes.set_yticks((-100, 0, 100))

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.demo.measure import LAWS, Run, improvement
 from featherstone_ros.demo.motion import Motion
+from featherstone_ros.look import new_table
 
 TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]
 _ENOUGH = 0.9  # share of the rate below which a run says more of the machine than of the control
@@ -142,7 +142,7 @@ class Report:
 
     def _error_table(self) -> Table:
         first, last = self.runs[0], self.runs[-1]
-        table = _new_table(f"Tracking error, RMS / peak [{self.unit}]", "joint")
+        table = new_table(f"Tracking error, RMS / peak [{self.unit}]", "joint")
         for run in self.runs:
             label = LAWS[run.law].replace(" feed", "\nfeed")
             table.add_column(label, justify="right", style=_STYLES[run.law], no_wrap=True)
@@ -161,7 +161,7 @@ class Report:
         return table
 
     def _traffic_table(self) -> Table:
-        table = _new_table("Messages over DDS", "run")
+        table = new_table("Messages over DDS", "run")
         for title in ("states/s", "commands/s", "state to command: median", "99 %"):
             table.add_column(title, justify="right")
         for run in self.runs:
@@ -191,18 +191,6 @@ class Report:
             why = "Was this machine too busy? If not, the nodes' logs beside the report say more."
             text.append(f"{'; '.join(self.disturbances)}. {why}\n", style="yellow")
         return text
-
-
-def _new_table(title: str, first_column: str) -> Table:
-    table = Table(
-        title=Text(title, style="bold"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column(first_column, no_wrap=True)
-    return table
 
 
 def milli(value: float) -> str:
