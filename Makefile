@@ -12,10 +12,10 @@ ifneq ($(ROS_DISTRO),)
   EXTRAS := demo,lint,test
 else ifeq ($(ROS_DISTRO_WHEELS),jazzy)
   VENV := .venv
-  EXTRAS := demo,lint,peers,test,jazzy
+  EXTRAS := demo,examples,lint,peers,test,jazzy
 else
   VENV := .venv-$(ROS_DISTRO_WHEELS)
-  EXTRAS := demo,lint,peers,test,$(ROS_DISTRO_WHEELS)
+  EXTRAS := demo,examples,lint,peers,test,$(ROS_DISTRO_WHEELS)
 endif
 
 .DEFAULT_GOAL := help
@@ -24,7 +24,8 @@ endif
 help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
 	@echo "make test   the whole test suite"
-	@echo "make bench  the benchmarks, with ratios to Pinocchio; picture in bench/"
+	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; picture in bench/"
+	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"
 	@echo "make lint   ruff"
 	@echo "make clean  removes all that make and the builds have made"
 	@echo "ARGS=... is handed on; ROS_DISTRO_WHEELS=kilted takes ROS 2 Kilted's wheels, not Jazzy's."
@@ -46,5 +47,5 @@ environment:
 	@$(PYTHON) .ci/environment.py $(VENV) $(EXTRAS)
 
 clean:
-	rm -rf .venv .venv-* build dist install log bench demo featherstone_ros.egg-info featherstone_ros/_core*.so
+	rm -rf .venv .venv-* build dist install log bench demo monte_carlo shadow featherstone_ros.egg-info featherstone_ros/_core*.so
 	rm -f cython_core/*.c cython_core/*.html

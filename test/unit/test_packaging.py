@@ -21,7 +21,8 @@ ROSDEP_KEYS = {
     "rich": "python3-rich",
     "yaml": "python3-yaml",
 }
-OPTIONAL = {"pinocchio"}  # raced by the benchmark, which says so where it is missing
+# What uses one says how to get it where it is missing; rosdep has no Debian package of rosbags.
+OPTIONAL = {"mujoco", "pinocchio", "rosbags"}
 
 
 @pytest.fixture(scope="module")

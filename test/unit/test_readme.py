@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import featherstone_ros
+
 SOURCE = Path(__file__).resolve().parents[2]
 README = (SOURCE / "README.md").read_text()
 
@@ -13,7 +15,9 @@ def test_python_example_runs(monkeypatch):
     monkeypatch.chdir(SOURCE)
     (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict = {}
+    threads = featherstone_ros.get_num_threads()
     exec(example, names)
+    featherstone_ros.set_num_threads(threads)
     assert names["sim"].time == pytest.approx(1.0)
 
 
