@@ -19,6 +19,7 @@ def receive(topic: str) -> JointTrajectory:
     """
     try:
         import rclpy
+        from rclpy.event_handler import SubscriptionEventCallbacks
         from rclpy.exceptions import InvalidTopicNameException
         from rclpy.qos import QoSProfile, ReliabilityPolicy
         from rclpy.signals import SignalHandlerOptions
@@ -31,10 +32,17 @@ def receive(topic: str) -> JointTrajectory:
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = rclpy.create_node("preflight")
-        # Best effort is served by publishers of either kind.
-        qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
         try:
-            node.create_subscription(JointTrajectory, topic, received.append, qos)
+            # Reliable, since the message may be the only one and come while DDS is still making the
+            # connection; best effort beside it, since only that is served by such publishers.
+            for reliability in (ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT):
+                node.create_subscription(
+                    JointTrajectory,
+                    topic,
+                    received.append,
+                    QoSProfile(depth=1, reliability=reliability),
+                    event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+                )
         except InvalidTopicNameException as error:
             raise FeatherstoneError(" ".join(str(error).split())) from None
         print(f"waiting for a trajectory on {topic}", file=sys.stderr, flush=True)

@@ -7,6 +7,7 @@ from support import DEADLINE, Ros  # skips this module where ROS is missing
 
 # isort: split
 from builtin_interfaces.msg import Duration
+from rclpy.qos import qos_profile_sensor_data
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 
@@ -21,20 +22,41 @@ def command(ros: Ros, topic: str) -> subprocess.Popen:
     )
 
 
-def test_next_trajectory_on_a_topic_is_checked(ros):
+PLAN = JointTrajectory(
+    joint_names=["elbow_joint"],
+    points=[
+        JointTrajectoryPoint(positions=[0.0], time_from_start=Duration()),
+        JointTrajectoryPoint(positions=[1.0], time_from_start=Duration(nanosec=200_000_000)),
+    ],
+)
+
+
+def test_only_trajectory_on_a_topic_is_checked(ros):
     process = command(ros, "/plan")
     try:
-        publisher = ros.publisher(JointTrajectory, "/plan")
-        points = [
-            JointTrajectoryPoint(positions=[0.0], time_from_start=Duration()),
-            JointTrajectoryPoint(positions=[1.0], time_from_start=Duration(nanosec=200_000_000)),
-        ]
-        publisher.publish(JointTrajectory(joint_names=["elbow_joint"], points=points))
+        ros.publisher(JointTrajectory, "/plan").publish(PLAN)
         output, _ = process.communicate(timeout=DEADLINE)
     finally:
         process.kill()
     assert process.returncode == 1, output
     assert "waiting for a trajectory on /plan" in output
+    assert "velocity of joint 'elbow_joint' 5 rad/s" in output
+
+
+def test_best_effort_publisher_is_heard(ros):
+    process = command(ros, "/plan")
+    try:
+        publisher = ros.node.create_publisher(JointTrajectory, "/plan", qos_profile_sensor_data)
+
+        def ended() -> bool:
+            publisher.publish(PLAN)
+            return process.poll() is not None
+
+        ros.wait_for(ended, "end of preflight")
+        output, _ = process.communicate()
+    finally:
+        process.kill()
+    assert process.returncode == 1, output
     assert "velocity of joint 'elbow_joint' 5 rad/s" in output
 
 
