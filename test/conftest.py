@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 
 # Of matrices as small as here, threads cost NumPy more than they save; it reads this on import.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A shell's background jobs ignore Ctrl-C, and so would the processes that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent
