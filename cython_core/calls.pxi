@@ -30,6 +30,7 @@ cdef Py_ssize_t SHARE = 16             # tiles that make another thread worth it
 cdef Py_ssize_t _num_threads = 1
 cdef enum:
     KEPT = 8
+    LARGEST_KEPT = 1 << 19             # numbers in a result: 4 MiB
 
 
 def set_num_threads(Py_ssize_t k):
@@ -175,11 +176,13 @@ cdef class Worker:
     cdef inline cnp.ndarray result(self, object out, cnp.ndarray q, int ndim, Py_ssize_t rows, Py_ssize_t columns):
         """An array of shape (), (rows,) or (rows, columns) per state of q: out, or one that nobody else holds.
 
-        Making an array costs NumPy more than the recursions take; so the last few small results are kept, and one that
-        the caller has dropped since, as a control loop does, is handed out again.
+        Making an array costs NumPy more than the recursions take, and the fresh memory of a batch's costs the system as
+        much; so the last few results are kept, unless they are huge, and one that the caller has dropped since, as a
+        loop does, is handed out again.
         """
         cdef cnp.npy_intp[3] shape
         cdef cnp.ndarray array
+        cdef Py_ssize_t numbers = 1
         cdef int batch = cnp.PyArray_NDIM(q) - 1, k
         shape[0] = cnp.PyArray_DIM(q, 0)
         shape[batch] = rows if ndim > 0 else shape[0]
@@ -187,14 +190,16 @@ cdef class Worker:
             shape[batch + 1] = columns
         if out is not None:
             return _checked_out(out, batch + ndim, shape)
-        if batch or ndim == 0:
+        for k in range(batch + ndim):
+            numbers *= shape[k]
+        if batch + ndim == 0 or numbers > LARGEST_KEPT:
             return cnp.PyArray_SimpleNew(batch + ndim, shape, cnp.NPY_DOUBLE)
         for k in range(KEPT):
             if self.kept[k] != NULL and Py_REFCNT(self.kept[k]) == 1:
                 array = <cnp.ndarray> self.kept[k]
-                if is_plain(array, ndim, shape):
+                if is_plain(array, batch + ndim, shape):
                     return array
-        array = cnp.PyArray_SimpleNew(ndim, shape, cnp.NPY_DOUBLE)
+        array = cnp.PyArray_SimpleNew(batch + ndim, shape, cnp.NPY_DOUBLE)
         self.keep(array)
         return array
 

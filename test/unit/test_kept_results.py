@@ -1,4 +1,4 @@
-"""The memory of a small result is used again, but never while somebody can see it."""
+"""The memory of a result is used again, but never while somebody can see it."""
 
 import gc
 import sys
@@ -27,6 +27,7 @@ HOLDERS = {
     "DLPack": np.from_dlpack,
 }
 array_method = pytest.mark.parametrize("method", [m for m in METHODS if m != "energy"])
+batched = pytest.mark.parametrize("batch", [(), (3,)], ids=["one state", "batch"])
 
 
 @pytest.fixture(params=MODELS.values(), ids=MODELS)
@@ -39,21 +40,24 @@ def tree():
     return Dynamics(MODELS["tree"])
 
 
-def call(dynamics, method, seed=None):
-    """Call a method, with the usual arrays or with other ones."""
+def call(dynamics, method, seed=None, batch=()):
+    """Call a method, with the usual arrays or with other ones, of one state or of a batch."""
     given = arrays(method, dynamics)
+    count, *shape = np.shape(given)
+    given = np.broadcast_to(np.expand_dims(given, 1) if batch else given, (count, *batch, *shape))
     if seed is not None:
-        given = np.random.default_rng(seed).uniform(-2, 2, np.shape(given))
+        given = np.random.default_rng(seed).uniform(-2, 2, given.shape)
     return METHODS[method](dynamics, *given)
 
 
 @array_method
+@batched
 @pytest.mark.parametrize("holder", HOLDERS)
-def test_what_is_held_stays(tree, method, holder):
-    expected = call(tree, method).copy()
-    held = HOLDERS[holder](call(tree, method))
+def test_what_is_held_stays(tree, method, holder, batch):
+    expected = call(tree, method, batch=batch).copy()
+    held = HOLDERS[holder](call(tree, method, batch=batch))
     for seed in range(MANY_CALLS):
-        call(tree, method, seed)
+        call(tree, method, seed, batch)
     np.testing.assert_array_equal(np.asarray(held).ravel(), expected.ravel())
 
 
@@ -61,7 +65,8 @@ def test_what_is_held_stays_whatever_is_called_and_dropped(dynamics):
     random = np.random.default_rng(9)
     held = []
     for seed in range(3000):
-        result = call(dynamics, random.choice(list(METHODS)), seed)
+        batch = (2,) if random.random() < 0.3 else ()
+        result = call(dynamics, random.choice(list(METHODS)), seed, batch)
         held.append((result[..., :2] if random.random() < 0.5 else result, result.tobytes()))
         del result
         while len(held) > 20 or (random.random() < 0.5 and held):
@@ -78,12 +83,20 @@ def test_operands_of_one_expression_do_not_share_memory(tree, method):
     np.testing.assert_array_equal(total, zero + one * two)
 
 
-def test_a_result_that_is_dropped_is_used_again(tree):
+@pytest.mark.parametrize("shape", [(5,), (4096, 5)])
+def test_a_result_that_is_dropped_is_used_again(tree, shape):
     """That is what keeping is for; if not, the tests here show nothing."""
-    first = tree.gravity(np.zeros(5))
+    first = tree.gravity(np.zeros(shape))
     place = first.ctypes.data
     del first
-    assert tree.gravity(np.ones(5)).ctypes.data == place
+    assert tree.gravity(np.ones(shape)).ctypes.data == place
+
+
+def test_memory_of_a_huge_result_is_given_back(tree):
+    result = tree.gravity(np.zeros((200_000, 5)))
+    memory = weakref.ref(result)
+    del result
+    assert memory() is None
 
 
 # What its holder did to a result before dropping it ----------------------------------------------
@@ -119,14 +132,15 @@ SPOILS = {
 
 
 @array_method
+@batched
 @pytest.mark.parametrize("spoil", SPOILS)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_spoiled_result_does_no_harm(tree, method, spoil):
+def test_a_spoiled_result_does_no_harm(tree, method, spoil, batch):
     expected = Dynamics(tree.model)
     for seed in range(MANY_CALLS):
-        result = call(tree, method, seed)
+        result = call(tree, method, seed, batch)
         assert result.flags.carray and result.dtype == float
-        np.testing.assert_array_equal(result, call(expected, method, seed).copy())
+        np.testing.assert_array_equal(result, call(expected, method, seed, batch).copy())
         SPOILS[spoil](result)
         del result
 
