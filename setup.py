@@ -31,7 +31,13 @@ DIRECTIVES = {
 # or memcpy more than the few numbers that the recursions copy.
 # Never -ffast-math: NaN must stay NaN, and the sine would be wrong (lanes.h).
 FLAGS = ["-O3", "-fno-wrapv", "-fno-tree-slp-vectorize", "-fno-tree-loop-distribute-patterns"]
-FLAGS += ["-fopenmp"]
+OPENMP = ["-fopenmp"]
+# FEATHERSTONE_SANITIZE=1: memory errors and undefined behaviour end the process (.ci/sanitized.py).
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+if os.environ.get("FEATHERSTONE_SANITIZE", "0") in ("", "0"):
+    SANITIZERS = []
+else:
+    FLAGS += ["-O1", "-g1", "-fno-omit-frame-pointer", *SANITIZERS]
 
 # The core is compiled once for each of these, and the best one for the CPU picked on import
 # (featherstone_ros/_core.py). FEATHERSTONE_BUILD_FOR names those to build: all, or some of them.
@@ -47,7 +53,7 @@ BUILD_FOR = os.environ.get("FEATHERSTONE_BUILD_FOR", "").split() or list(INSTRUC
 
 
 class BuildCore(build_ext):
-    """Makes C of the core once, and compiles it for each instruction set, side by side."""
+    """Makes C of each source once, and compiles it for each of its extensions, side by side."""
 
     def finalize_options(self):
         """Add the headers of the numpy that is there at build time."""
@@ -63,21 +69,24 @@ class BuildCore(build_ext):
         import numpy
         from Cython.Build import cythonize
 
-        recipe = f"{DIRECTIVES} {FLAGS} Cython {Cython.__version__} numpy {numpy.__version__}\n"
+        tools = f"Cython {Cython.__version__} numpy {numpy.__version__}"
+        recipe = f"{DIRECTIVES} {FLAGS + OPENMP} {tools}\n"
         note = Path(self.build_temp, "recipe.txt")
         self.force = self.force or not note.exists() or note.read_text() != recipe
-        module = Extension(f"{NAME}._core", [f"{CORE}/core.pyx"])
-        (module,) = cythonize(
-            module,
-            compiler_directives=DIRECTIVES,
-            build_dir=self.build_temp,
-            force=self.force,
-            quiet=True,
-        )
+        made = {}
         for extension in self.extensions:  # each has its own object file beside its own copy
-            copy = Path(self.build_temp, extension.name, "core.c")
+            (source,) = map(Path, extension.sources)
+            if source not in made:
+                (made[source],) = cythonize(
+                    Extension(f"{NAME}._{source.stem}", [str(source)]),
+                    compiler_directives=DIRECTIVES,
+                    build_dir=self.build_temp,
+                    force=self.force,
+                    quiet=True,
+                )
+            copy = Path(self.build_temp, extension.name, f"{source.stem}.c")
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(module.sources[0], copy)
+            shutil.copy2(made[source].sources[0], copy)
             extension.sources = [str(copy)]
         super().build_extensions()
         note.write_text(recipe)
@@ -95,20 +104,36 @@ def link_core_sources():
 
 link_core_sources()
 
+NUMPY = ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")
+OTHERS = {  # modules beside the core, their sources
+    "cdr": sorted(glob(f"{CORE}/cdr*")),
+    "control": [f"{CORE}/control.pyx"],
+}
+
 cores = [
     Extension(
         f"{NAME}._core_{name}",
         [f"{CORE}/core.pyx"],
         include_dirs=[CORE],
-        depends=sorted(glob(f"{CORE}/*.[hp]*")),
-        define_macros=[
-            ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
-            ("PyInit__core", f"PyInit__core_{name}"),  # one source, several modules
-        ],
-        extra_compile_args=FLAGS + INSTRUCTION_SETS[name],
-        extra_link_args=["-fopenmp"],
+        depends=sorted({*glob(f"{CORE}/*.[hp]*")}.difference(*OTHERS.values())),
+        # one source, several modules
+        define_macros=[NUMPY, ("PyInit__core", f"PyInit__core_{name}")],
+        extra_compile_args=FLAGS + OPENMP + INSTRUCTION_SETS[name],
+        extra_link_args=OPENMP + SANITIZERS,
     )
     for name in (INSTRUCTION_SETS if BUILD_FOR == ["all"] else BUILD_FOR)
+]
+others = [
+    Extension(
+        f"{NAME}._{name}",
+        [f"{CORE}/{name}.pyx"],
+        include_dirs=[CORE],
+        depends=sources,
+        define_macros=[NUMPY],
+        extra_compile_args=FLAGS,
+        extra_link_args=SANITIZERS,
+    )
+    for name, sources in OTHERS.items()
 ]
 
 BAGS = ["rosbags>=0.11"]
@@ -142,7 +167,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    ext_modules=cores,
+    ext_modules=[*cores, *others],
     cmdclass={"build_ext": BuildCore},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),

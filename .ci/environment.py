@@ -101,7 +101,7 @@ def constraints(folder):
 
 def compiled():
     """Return the modules that have been compiled for this Python."""
-    return glob.glob("featherstone_ros/_core*" + sysconfig.get_config_var("EXT_SUFFIX"))
+    return glob.glob("featherstone_ros/_*" + sysconfig.get_config_var("EXT_SUFFIX"))
 
 
 def remove_compiled():

@@ -14,6 +14,14 @@ class ModelError(FeatherstoneError, ValueError):
     """
 
 
+class MessageError(FeatherstoneError, ValueError):
+    """A message that cannot be used; the text says what was found and what was expected."""
+
+
+class MalformedMessageError(MessageError):
+    """Bytes that are no message of the expected type; the text names the field."""
+
+
 class UnknownNameError(FeatherstoneError, KeyError):
     """A link or joint name that the model does not have; the message lists the valid ones."""
 

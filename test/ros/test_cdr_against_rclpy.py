@@ -1,0 +1,201 @@
+"""The codec writes and reads what rclpy reads and writes, whatever the lengths and alignments."""
+
+import string
+
+import numpy as np
+import pytest
+from support import Ros  # noqa: F401  (skips this module where ROS is missing)
+
+# isort: split
+from hypothesis import given
+from hypothesis import strategies as st
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+
+from featherstone_ros._cdr import (
+    Float64MultiArrayDecoder,
+    Float64MultiArrayEncoder,
+    JointStateDecoder,
+    JointStateEncoder,
+)
+from featherstone_ros.errors import MessageError
+
+FIELDS = ("position", "velocity", "effort")
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+seconds = st.integers(-(2**31), 2**31 - 1)
+nanoseconds = st.integers(0, 2**32 - 1)
+
+
+def values(count):
+    """As many doubles as there are joints."""
+    return st.lists(st.floats(width=64), min_size=count, max_size=count)
+
+
+def message_of(names, arrays, frame_id="", sec=0, nanosec=0):
+    """Return a JointState; ``arrays`` are position, velocity and effort."""
+    message = JointState(name=names, **dict(zip(FIELDS, arrays, strict=True)))
+    message.header.frame_id = frame_id
+    message.header.stamp.sec, message.header.stamp.nanosec = sec, nanosec
+    return message
+
+
+def bits(numbers):
+    """Return numbers as bytes: nan is equal to itself, and 0 is not -0."""
+    return np.array(numbers, float).tobytes()
+
+
+def assert_read_as_rclpy_reads(decoder, names, message):
+    """The decoder holds what the message says, for all of its joints."""
+    assert decoder.names == list(message.name)
+    stamp = message.header.stamp
+    assert (decoder.sec, decoder.nanosec) == (stamp.sec, stamp.nanosec)
+    assert decoder.has_velocity == (len(message.velocity) > 0)
+    assert decoder.has_effort == (len(message.effort) > 0)
+    order = [message.name.index(name) for name in names]
+    for field in FIELDS:
+        theirs = np.array(getattr(message, field))
+        ours = getattr(decoder, field)
+        assert bits(ours) == bits(theirs[order] if len(theirs) else np.full(len(names), np.nan))
+
+
+def assert_agree(names, message):
+    """What rclpy writes the decoder reads; what the encoder writes rclpy reads."""
+    data = serialize_message(message)
+    decoder = JointStateDecoder(names)
+    for _ in range(2):  # the second time with the names known
+        decoder.decode(data)
+        assert_read_as_rclpy_reads(decoder, names, message)
+    stamp = message.header.stamp
+    encoder = JointStateEncoder(message.name, message.header.frame_id)
+    for field in FIELDS:
+        if len(getattr(message, field)):
+            getattr(encoder, field)[:] = getattr(message, field)
+    read = deserialize_message(encoder.encode(stamp.sec, stamp.nanosec), JointState)
+    assert (read.header, read.name) == (message.header, message.name)
+    for field in FIELDS:
+        assert bits(getattr(read, field)) == getattr(encoder, field).tobytes()
+
+
+@pytest.mark.parametrize("with_effort", [False, True])
+@pytest.mark.parametrize("with_velocity", [False, True])
+@pytest.mark.parametrize("count", range(41))
+def test_joint_states_of_every_length_agree(count, with_velocity, with_effort):
+    names = [f"joint_{k}" for k in range(count)]
+    arrays = np.random.default_rng(count).normal(size=(3, count)).tolist()
+    for k, there in ((1, with_velocity), (2, with_effort)):
+        arrays[k] = arrays[k] if there else []
+    assert_agree(names[::-1], message_of(names, arrays, "base_link", 5, 6))
+
+
+@pytest.mark.parametrize("length", range(17))
+def test_joint_states_of_every_alignment_agree(length):
+    for frame_length in range(9):
+        for first in range(9):
+            names = [string.ascii_letters[:first], string.ascii_uppercase[:length] + "!"]
+            arrays = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+            assert_agree(names, message_of(names, arrays, "f" * frame_length))
+
+
+@given(st.lists(texts, max_size=9, unique=True), texts, seconds, nanoseconds, st.data())
+def test_joint_states_agree(names, frame_id, sec, nanosec, data):
+    arrays = [data.draw(values(len(names))) for _ in FIELDS]
+    for k in (1, 2):
+        arrays[k] = arrays[k] if data.draw(st.booleans()) else []
+    ours = data.draw(st.permutations(names))[: data.draw(st.integers(0, len(names)))]
+    assert_agree(ours, message_of(names, arrays, frame_id, sec, nanosec))
+
+
+@pytest.mark.parametrize("count", range(41))
+def test_multi_arrays_of_every_length_agree(count):
+    numbers = np.random.default_rng(count).normal(size=count).tolist()
+    assert_multi_arrays_agree(Float64MultiArray(data=numbers))
+
+
+dimensions = st.lists(st.tuples(texts, nanoseconds, nanoseconds), max_size=4)
+
+
+@given(st.integers(0, 40).flatmap(values), dimensions, nanoseconds)
+def test_multi_arrays_agree(numbers, dimensions, offset):
+    message = Float64MultiArray(data=numbers)
+    message.layout.data_offset = offset
+    message.layout.dim = [
+        MultiArrayDimension(label=label, size=size, stride=stride)
+        for label, size, stride in dimensions
+    ]
+    assert_multi_arrays_agree(message)
+
+
+def assert_multi_arrays_agree(message):
+    """What rclpy writes the decoder reads; what the encoder writes rclpy reads."""
+    for count in (len(message.data), None):
+        decoder = Float64MultiArrayDecoder(count)
+        decoder.decode(serialize_message(message))
+        assert decoder.values.tobytes() == bits(message.data)
+    encoder = Float64MultiArrayEncoder(len(message.data))
+    encoder.values[:] = message.data
+    read = deserialize_message(encoder.encode(), Float64MultiArray)
+    assert bits(read.data) == bits(message.data)
+    assert read.layout == Float64MultiArray().layout
+
+
+# Corruption --------------------------------------------------------------------------------------
+
+
+def corruptions(data):
+    """Yield the message with one byte changed, for every byte and every value."""
+    for at in range(len(data)):
+        for value in range(256):
+            if value != data[at]:
+                yield data[:at] + bytes([value]) + data[at + 1 :]
+
+
+@pytest.mark.parametrize("frame_id", ["", "abc"])
+def test_a_corrupted_joint_state_is_refused_or_read_as_rclpy_reads_it(frame_id):
+    names = ["ab", "c"]
+    encoder = JointStateEncoder(names, frame_id)
+    encoder.position[:], encoder.effort[:] = (1.0, 2.0), (3.0, -4.0)
+    data, accepted = encoder.encode(1, 2), 0
+    fresh, learnt = JointStateDecoder(names), JointStateDecoder(names)
+    for corrupted in corruptions(data):
+        learnt.decode(data)
+        refused = [refusal(fresh, corrupted), refusal(learnt, corrupted)]
+        assert refused[0] == refused[1]
+        if refused[0] is None:
+            accepted += 1
+            message = deserialize_message(corrupted, JointState)
+            for decoder in (fresh, learnt):
+                assert_read_as_rclpy_reads(decoder, names, message)
+    assert accepted > 255 * 6 * 8  # every change of a number is
+
+
+def refusal(decoder, data):
+    """Return why the message is refused, or None."""
+    try:
+        decoder.decode(data)
+    except MessageError as error:
+        return str(error)
+    return None
+
+
+def test_a_corrupted_multi_array_is_refused_or_read_as_rclpy_reads_it():
+    message = Float64MultiArray(data=[1.0, 2.0])
+    message.layout.dim = [MultiArrayDimension(label="ab", size=1, stride=2)]
+    decoder, accepted = Float64MultiArrayDecoder(None), 0
+    for corrupted in corruptions(serialize_message(message)):
+        if refusal(decoder, corrupted) is None:
+            accepted += 1
+            read = deserialize_message(corrupted, Float64MultiArray)
+            assert decoder.values.tobytes() == bits(read.data)
+    assert accepted > 255 * 2 * 8
+
+
+@given(st.binary(max_size=120), st.booleans())
+def test_any_bytes_are_refused_or_read_as_rclpy_reads_them(data, big_endian):
+    data = (b"\0\0\0\0" if big_endian else b"\0\1\0\0") + data
+    state, commands = JointStateDecoder([]), Float64MultiArrayDecoder(None)
+    if refusal(state, data) is None:
+        assert_read_as_rclpy_reads(state, [], deserialize_message(data, JointState))
+    if refusal(commands, data) is None:
+        read = deserialize_message(data, Float64MultiArray)
+        assert commands.values.tobytes() == bits(read.data)

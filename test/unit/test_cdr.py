@@ -1,0 +1,298 @@
+"""The codec of the control loop's messages: what it reads, writes and refuses."""
+
+import math
+import struct
+
+import numpy as np
+import pytest
+from cdr_messages import float64_multi_array, joint_state
+from hypothesis import given
+from hypothesis import strategies as st
+
+from featherstone_ros._cdr import (
+    Float64MultiArrayDecoder,
+    Float64MultiArrayEncoder,
+    JointStateDecoder,
+    JointStateEncoder,
+)
+from featherstone_ros.errors import MalformedMessageError, MessageError
+
+NAMES = ["a", "b", "c"]
+MIXED = ["b", "x", "c", "a"]
+POSITION = [2.0, 9.0, 3.0, 1.0]
+GOOD = joint_state(MIXED, POSITION, stamp=(7, 8), frame_id="base")
+
+names_of_joints = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0")), max_size=12
+)
+doubles = st.floats(width=64)
+
+
+def decoded(decoder):
+    """Return a copy of all that a message has set."""
+    arrays = [decoder.position, decoder.velocity, decoder.effort]
+    flags = decoder.has_velocity, decoder.has_effort, decoder.sec, decoder.nanosec
+    return [array.tobytes() for array in arrays], flags
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("big_endian", [False, True])
+def test_state_is_in_joint_order_whatever_the_messages(big_endian):
+    decoder = JointStateDecoder(NAMES)
+    effort = [20.0, 90.0, 30.0, 10.0]
+    message = joint_state(MIXED, POSITION, (), effort, (-5, 7), big_endian=big_endian)
+    for _ in range(2):
+        decoder.decode(message)
+        np.testing.assert_array_equal(decoder.position, [1.0, 2.0, 3.0])
+        np.testing.assert_array_equal(decoder.effort, [10.0, 20.0, 30.0])
+        np.testing.assert_array_equal(decoder.velocity, np.full(3, np.nan))
+        assert (decoder.has_velocity, decoder.has_effort) == (False, True)
+        assert (decoder.sec, decoder.nanosec, decoder.stamp) == (-5, 7, -5 + 7e-9)
+        assert decoder.names == MIXED
+
+
+def test_velocity_that_was_there_before_does_not_stay():
+    decoder = JointStateDecoder(["a"])
+    decoder.decode(joint_state(["a"], [1.0], [2.0], [3.0]))
+    assert decoder.has_velocity and decoder.has_effort
+    decoder.decode(joint_state(["a"], [4.0]))
+    assert not decoder.has_velocity and not decoder.has_effort
+    assert math.isnan(decoder.velocity[0]) and math.isnan(decoder.effort[0])
+
+
+def test_order_frame_and_padding_may_change_between_messages():
+    decoder = JointStateDecoder(NAMES)
+    for names in (["a", "b", "c"], ["c", "b", "a"], ["abc", "a", "b", "c"]):
+        for frame_id in ("", "x", "yz"):
+            for options in ({}, {"padding": 255}, {"padding": 97}, {"big_endian": True}):
+                position = [float(ord(name[-1])) for name in names]
+                decoder.decode(joint_state(names, position, frame_id=frame_id, **options))
+                np.testing.assert_array_equal(decoder.position, [97.0, 98.0, 99.0])
+                assert decoder.names == names
+
+
+def test_changed_names_of_equal_length_are_noticed():
+    decoder = JointStateDecoder(["aa", "bb"])
+    decoder.decode(joint_state(["aa", "bb"], [1.0, 2.0]))
+    decoder.decode(joint_state(["bb", "aa"], [2.0, 1.0]))
+    np.testing.assert_array_equal(decoder.position, [1.0, 2.0])
+    with pytest.raises(MessageError, match="joints missing: bb"):
+        decoder.decode(joint_state(["aa", "bc"], [1.0, 2.0]))
+
+
+def test_the_list_of_names_is_a_copy():
+    decoder = JointStateDecoder(NAMES)
+    decoder.decode(GOOD)
+    decoder.names.clear()
+    decoder.decode(GOOD)
+    assert decoder.names == MIXED
+
+
+def test_nan_and_infinity_pass():
+    decoder = JointStateDecoder(NAMES)
+    decoder.decode(joint_state(NAMES, [math.nan, math.inf, -math.inf]))
+    np.testing.assert_array_equal(decoder.position, [math.nan, math.inf, -math.inf])
+
+
+def test_bytes_behind_the_message_are_passed_over():
+    decoder = JointStateDecoder(NAMES)
+    decoder.decode(GOOD + b"\xff\xff\xff")
+    np.testing.assert_array_equal(decoder.position, [1.0, 2.0, 3.0])
+
+
+def test_multi_array_of_any_length():
+    decoder = Float64MultiArrayDecoder(None)
+    for values in ([1.0], [], [1.0, math.nan, 3.0]):
+        decoder.decode(float64_multi_array(values))
+        np.testing.assert_array_equal(decoder.values, values)
+
+
+@pytest.mark.parametrize("big_endian", [False, True])
+@pytest.mark.parametrize("dimensions", [(), [("joint", 7, 7)], [("a", 9, 9), ("", 0, 0)]])
+def test_layout_of_a_multi_array_is_passed_over(dimensions, big_endian):
+    decoder = Float64MultiArrayDecoder(2)
+    decoder.decode(float64_multi_array([1.0, 2.0], dimensions, 5, big_endian=big_endian))
+    np.testing.assert_array_equal(decoder.values, [1.0, 2.0])
+
+
+# Refusals ----------------------------------------------------------------------------------------
+
+REFUSALS = [
+    (joint_state(["b", "x", "c", "y"], POSITION), "joints missing: a"),
+    (joint_state(["b", "a", "c", "a"], POSITION), "joints named twice: a"),
+    (joint_state([], []), "joints missing: a, b, c"),
+    (joint_state(MIXED, [1.0]), "position has 1 values, expected 4"),
+    (joint_state(MIXED, POSITION, [1.0, 2.0]), "velocity has 2 values, expected 4"),
+    (joint_state(MIXED, POSITION, (), [1.0]), "effort has 1 values, expected 4"),
+]
+MALFORMED = [
+    (b"", "message of 0 bytes ends within the encapsulation header"),
+    (b"\0\1\0", "message of 3 bytes ends within the encapsulation header"),
+    (b"\0\7" + GOOD[2:], "encapsulation is 0x0007, expected 0x0000 or 0x0001"),
+    (GOOD[:11], "message of 11 bytes ends within header.stamp"),
+    (GOOD[:-1], f"message of {len(GOOD) - 1} bytes ends within effort"),
+    (joint_state([b"a"], [1.0]), "name does not end with a zero byte"),
+    (joint_state(["a\0b"], [1.0]), "name has a zero byte within"),
+    (joint_state([b"a\xff\0"], [1.0]), "name is not UTF-8: .* 0xff in position 1"),
+    (joint_state([], [], frame_id=b"\xc0\0"), "header.frame_id is not UTF-8"),
+    (joint_state(NAMES, [1.0] * 3)[:-16], "position claims a length of 3, but 16 bytes follow"),
+    (joint_state(["a"] * 1001, []), "name has 1001 items, expected at most 1000"),
+]
+
+
+@pytest.mark.parametrize(("bad", "reason"), REFUSALS)
+def test_a_state_that_is_not_of_the_arm_raises(bad, reason):
+    decoder = JointStateDecoder(NAMES)
+    with pytest.raises(MessageError, match=f"^{reason}$") as caught:
+        decoder.decode(bad)
+    assert not isinstance(caught.value, MalformedMessageError)
+
+
+@pytest.mark.parametrize(("bad", "reason"), MALFORMED)
+def test_a_malformed_state_raises(bad, reason):
+    with pytest.raises(MalformedMessageError, match=reason):
+        JointStateDecoder(NAMES).decode(bad)
+
+
+@pytest.mark.parametrize("bad", [bad for bad, _ in REFUSALS + MALFORMED])
+def test_a_refused_message_changes_no_value_and_not_the_next_message(bad):
+    decoder = JointStateDecoder(NAMES)
+    decoder.decode(GOOD)
+    before = decoded(decoder)
+    with pytest.raises(MessageError):
+        decoder.decode(bad)
+    assert decoded(decoder) == before
+    decoder.decode(GOOD)
+    assert decoded(decoder) == before
+
+
+def test_names_tell_of_a_message_of_other_joints():
+    decoder = JointStateDecoder(NAMES)
+    decoder.decode(GOOD)
+    with pytest.raises(MessageError):
+        decoder.decode(joint_state(["gripper"], [1.0]))
+    assert decoder.names == ["gripper"]
+
+
+@pytest.mark.parametrize("length", [2**31 - 1, 2**31, 2**32 - 8, 2**32 - 1])
+@pytest.mark.parametrize("big_endian", [False, True])
+@pytest.mark.parametrize("place", ["frame_id", "name count", "name", "position", "effort"])
+def test_a_length_that_overflows_raises(length, place, big_endian):
+    message = joint_state(["abc"], [1.0], [], [2.0], big_endian=big_endian)
+    at = {"frame_id": 12, "name count": 20, "name": 24, "position": 32, "effort": 48}[place]
+    order = ">" if big_endian else "<"
+    bad = message[:at] + struct.pack(order + "I", length) + message[at + 4 :]
+    with pytest.raises(MalformedMessageError, match="claims a length of"):
+        JointStateDecoder(["abc"]).decode(bad)
+
+
+@pytest.mark.parametrize("learnt", [False, True])
+@pytest.mark.parametrize("big_endian", [False, True])
+def test_every_truncation_of_a_state_raises(big_endian, learnt):
+    message = joint_state(
+        NAMES, [1.0] * 3, [2.0] * 3, [3.0] * 3, frame_id="base", big_endian=big_endian
+    )
+    decoder = JointStateDecoder(NAMES)
+    if learnt:
+        decoder.decode(message)
+    for size in range(len(message)):
+        with pytest.raises(MalformedMessageError):
+            decoder.decode(message[:size])
+
+
+def test_every_truncation_of_a_multi_array_raises():
+    message = float64_multi_array([1.0, 2.0], [("label", 2, 2)])
+    decoder = Float64MultiArrayDecoder(2)
+    decoder.decode(message)
+    for size in range(len(message)):
+        with pytest.raises(MalformedMessageError):
+            decoder.decode(message[:size])
+    np.testing.assert_array_equal(decoder.values, [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (float64_multi_array([1.0] * 3), "data has 3 values, expected 2"),
+        (float64_multi_array([]), "data has 0 values, expected 2"),
+        (float64_multi_array([1.0], [(b"x", 1, 1)]), "layout.dim.label does not end"),
+        (float64_multi_array([1.0], [("", 1, 1)] * 1001), "layout.dim has 1001 items"),
+        (float64_multi_array([1.0] * 9)[:-40], "data claims a length of 9, but 36 bytes follow"),
+    ],
+)
+def test_a_bad_multi_array_raises_and_changes_nothing(bad, reason):
+    decoder = Float64MultiArrayDecoder(2)
+    decoder.decode(float64_multi_array([4.0, 5.0]))
+    with pytest.raises(MessageError, match=reason):
+        decoder.decode(bad)
+    np.testing.assert_array_equal(decoder.values, [4.0, 5.0])
+
+
+@pytest.mark.parametrize("message", [None, "text", bytearray(GOOD), memoryview(GOOD)])
+def test_what_is_not_bytes_raises(message):
+    with pytest.raises(TypeError):
+        JointStateDecoder(NAMES).decode(message)
+    with pytest.raises(TypeError):
+        Float64MultiArrayDecoder(None).decode(message)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data):
+    for decoder in (JointStateDecoder([]), Float64MultiArrayDecoder(None)):
+        for message in (data, GOOD[:4] + data):
+            try:
+                decoder.decode(message)
+            except MessageError as error:
+                assert str(error)
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+
+@given(names_of_joints, st.text(st.characters(codec="ascii", exclude_characters="\0")), st.data())
+def test_a_state_is_written_as_cdr_has_it(names, frame_id, data):
+    encoder = JointStateEncoder(names, frame_id)
+    vectors = st.lists(doubles, min_size=len(names), max_size=len(names))
+    arrays = [data.draw(vectors) for _ in range(3)]
+    encoder.position[:], encoder.velocity[:], encoder.effort[:] = arrays
+    stamp = data.draw(st.tuples(st.integers(-(2**31), 2**31 - 1), st.integers(0, 2**32 - 1)))
+    assert encoder.encode(*stamp) == joint_state(names, *arrays, stamp, frame_id)
+
+
+@given(st.lists(doubles, max_size=40))
+def test_a_multi_array_is_written_as_cdr_has_it(values):
+    encoder = Float64MultiArrayEncoder(len(values))
+    encoder.values[:] = values
+    assert encoder.encode() == float64_multi_array(values)
+
+
+@given(st.permutations(range(9)))
+def test_what_is_written_is_read_in_the_readers_order(order):
+    encoder = JointStateEncoder([f"joint{k}" for k in range(9)], "base")
+    decoder = JointStateDecoder([f"joint{k}" for k in order])
+    encoder.position[:] = np.arange(9)
+    encoder.effort[:] = -np.arange(9)
+    decoder.decode(encoder.encode(1, 2))
+    np.testing.assert_array_equal(decoder.position, order)
+    np.testing.assert_array_equal(decoder.effort, -np.array(order))
+
+
+def test_a_message_written_earlier_stays_as_it_was():
+    encoder = Float64MultiArrayEncoder(1)
+    first = encoder.encode()
+    encoder.values[0] = 1.0
+    assert encoder.encode() != first == float64_multi_array([0.0])
+
+
+@pytest.mark.parametrize(("names", "frame_id"), [(["a\0b"], ""), (["a"], "b\0"), (["\ud800"], "")])
+def test_a_name_that_cdr_cannot_hold_raises(names, frame_id):
+    with pytest.raises(ValueError):
+        JointStateEncoder(names, frame_id)
+
+
+@pytest.mark.parametrize("stamp", [(2**31, 0), (0, 2**32), (0, -1)])
+def test_a_stamp_that_does_not_fit_raises(stamp):
+    with pytest.raises(OverflowError):
+        JointStateEncoder(NAMES).encode(*stamp)
