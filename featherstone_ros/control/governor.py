@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 import numpy as np
 from numpy.typing import NDArray
+
+from featherstone_ros import _control
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +46,10 @@ class TorqueGovernor:
     Attributes:
         command: The last command (n,); the next call overwrites it.
         asked: What was last asked for (n,), before fade, clamp and rate limit.
+        saturated: Number of commands that were clamped: with the faded difference, what was asked
+            for of some joint lay beyond its effort limit.
+        interventions: Number of commands that are not what was asked for with the faded
+            difference: some joint's was clamped or rate-limited.
     """
 
     def __init__(self, effort_limit: Floats, torque_rate: Floats) -> None:
@@ -58,9 +62,8 @@ class TorqueGovernor:
         n = len(effort_limit)
         self.command = np.zeros(n)
         self.asked = np.zeros(n)
-        self._work = np.zeros(n)
+        self.saturated = self.interventions = 0
         self._offset = np.zeros(n)
-        self._ones = np.ones(n)
         self._fading = False
         self._begin_fade = False
         self._elapsed = 0.0
@@ -69,13 +72,12 @@ class TorqueGovernor:
 
     def configure(self, effort_limit: Floats, torque_rate: Floats) -> None:
         """Take other limits; the command moves into them at the rate limit."""
-        self._upper = effort_limit
-        self._lower = -effort_limit
+        self._limit = effort_limit
         self._rate = torque_rate
 
     def start(self, effort: Floats) -> None:
         """Begin anew, as if this effort (n,), clamped to the limits, had been the last command."""
-        np.clip(effort, self._lower, self._upper, out=self.command)
+        np.clip(effort, -self._limit, self._limit, out=self.command)
         self._fading = self._begin_fade = False
 
     def fade(self, duration: float) -> None:
@@ -108,30 +110,30 @@ class TorqueGovernor:
         Returns:
             ``command``, or None (and nothing has changed) if ``asked`` is not finite.
         """
-        if not isfinite(self._ones.dot(asked)):
+        if not _control.is_finite(asked):
             return None
         np.copyto(self.asked, asked)
-        work = self._work
-        np.copyto(work, asked)
+        weight = 0.0
         if self._begin_fade:
             np.subtract(self.command, asked, out=self._offset)
+            asked = self.command
             self._begin_fade, self._fading = False, True
-            work += self._offset
         elif self._fading:
             self._elapsed += dt
-            work += self.fade_left * self._offset
+            weight = self.fade_left
             self._fading = self._elapsed < self._duration
-        if carried is None:
-            np.minimum(work, self._upper, out=work)
-            np.maximum(work, self._lower, out=work)
-        else:
-            np.minimum(work, self._upper - carried, out=work)
-            np.maximum(work, self._lower - carried, out=work)
-        step = self._rate * min(dt, LONGEST_STEP)
-        np.subtract(work, self.command, out=work)
-        np.minimum(work, step, out=work)
-        np.maximum(work, -step, out=work)
-        self.command += work
+        saturated, limited = _control.limit(
+            asked,
+            weight,
+            self._offset,
+            carried,
+            self._limit,
+            self._rate,
+            min(dt, LONGEST_STEP),
+            self.command,
+        )
+        self.saturated += saturated
+        self.interventions += limited
         return self.command
 
 

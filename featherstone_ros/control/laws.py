@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros import _control
 from featherstone_ros.control.dynamics_blend import DynamicsBlend
 from featherstone_ros.control.settings import Mode, Settings, Terms
 
@@ -32,16 +33,12 @@ class ControlLaws:
         n = settings.n
         self._feedback = np.zeros(n)
         self._dynamics = dynamics
-        self._zero = np.zeros(n)
         self._torque = np.zeros(n)
-        self._work = np.zeros(n)
         self.configure(settings)
 
     def configure(self, settings: Settings) -> None:
         """Take other gains."""
         self._settings = settings
-        self._has_friction = bool(settings.coulomb.any() or settings.viscous.any())
-        self._has_armature = bool(settings.armature.any())
 
     def torque(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
         """Return the effort that the mode in force asks for (n,) [N m] or [N]."""
@@ -54,11 +51,7 @@ class ControlLaws:
 
     def gravity_compensation(self, q: Floats, qd: Floats) -> Floats:
         """Return g(q) - D qd."""
-        np.multiply(self._settings.damping, qd, out=self._feedback)
-        np.negative(self._feedback, out=self._feedback)
-        torque = self._dynamics.gravity(q, self._torque)
-        torque += self._feedback
-        return torque
+        return self.gravity_hold(q, qd, 1.0)
 
     def feedforward(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
         """Return RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d) + Kp e + Kd ed."""
@@ -79,29 +72,29 @@ class ControlLaws:
         """Return what the model asks for along the desired motion, without feedback."""
         terms = self._settings.feedforward_terms
         if terms is Terms.FULL or self._settings.mode is Mode.COMPUTED_TORQUE:
-            torque = self._dynamics.rnea(desired[0], desired[1], desired[2], self._torque)
-            self._add_drives(desired[1], desired[2], torque)
-            return torque
+            return self.motion_torque(desired)
         if terms is Terms.GRAVITY:
             return self._dynamics.gravity(desired[0], self._torque)
         self._torque[:] = 0.0
         return self._torque
 
+    def motion_torque(self, desired: Floats) -> Floats:
+        """Return RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): all that a motion takes."""
+        torque = self._dynamics.rnea(desired[0], desired[1], desired[2], self._torque)
+        self._add_drives(desired[1], desired[2], torque)
+        return torque
+
     def gravity_hold(self, q: Floats, qd: Floats, damping: float) -> Floats:
         """Return g(q) - damping * D qd: what holds the arm without asking it to be anywhere."""
         torque = self._dynamics.gravity(q, self._torque)
-        torque -= damping * self._settings.damping * qd
+        _control.add_damping(self._settings.damping, damping, qd, torque)
         return torque
 
     def _correction(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
         """Return Kp e + Kd ed."""
-        feedback, work = self._feedback, self._work
-        np.subtract(desired[0], q, out=feedback)
-        np.multiply(feedback, self._settings.p, out=feedback)
-        np.subtract(desired[1], qd, out=work)
-        np.multiply(work, self._settings.d, out=work)
-        feedback += work
-        return feedback
+        settings = self._settings
+        _control.feedback(desired, q, qd, settings.p, settings.d, self._feedback)
+        return self._feedback
 
     def _add_drives(self, velocity: Floats, acceleration: Floats, torque: Floats) -> None:
         """Add what the drives need for themselves: rotor inertia, viscous and Coulomb friction.
@@ -109,15 +102,13 @@ class ControlLaws:
         Coulomb's is smoothed by a hyperbolic tangent. The velocity is the desired one: friction
         cannot be over-compensated into a limit cycle.
         """
-        work = self._work
-        if self._has_armature:
-            np.multiply(self._settings.armature, acceleration, out=work)
-            torque += work
-        if not self._has_friction:
-            return
-        np.divide(velocity, self._settings.friction_velocity, out=work)
-        np.tanh(work, out=work)
-        work *= self._settings.coulomb
-        torque += work
-        np.multiply(self._settings.viscous, velocity, out=work)
-        torque += work
+        its = self._settings
+        _control.add_drives(
+            velocity,
+            acceleration,
+            its.armature,
+            its.viscous,
+            its.coulomb,
+            its.friction_velocity,
+            torque,
+        )

@@ -9,6 +9,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros import _control
+
 Floats = NDArray[np.float64]
 
 BLEND_SPEED = 0.25  # share of the velocity limit that removing an offset of the desired may take
@@ -86,15 +88,12 @@ class Motion:
         self.times = times
         self.n = coefficients.shape[2]
         self.end = times[-1] if settled else float("inf")
-        self.coefficients = coefficients
+        self.coefficients = np.ascontiguousarray(coefficients)
         self._effort = effort
         self._correction: Floats | None = None
         self._correction_effort: Floats | None = None
         self._correction_start = 0.0
         self._correction_duration = 0.0
-        self._basis = np.zeros((3, 6))
-        self._basis[0, 0] = self._basis[1, 1] = 1.0
-        self._basis[2, 2] = 2.0
         self._no_effort = np.zeros(self.n)
 
     @classmethod
@@ -146,7 +145,7 @@ class Motion:
             duration: Time until nothing of it is left [s], > 0.
         """
         zero = Knot.rest(np.zeros(self.n))
-        self._correction = quintic(offset, zero, duration)
+        self._correction = np.ascontiguousarray(quintic(offset, zero, duration))
         self._correction_start = time
         self._correction_duration = duration
         self._correction_effort = None
@@ -169,10 +168,10 @@ class Motion:
             ``out``.
         """
         piece = max(bisect_right(self.times, time) - 1, 0)
-        np.dot(self._powers(max(time - self.times[piece], 0.0)), self.coefficients[piece], out=out)
+        _control.evaluate(self.coefficients[piece], max(time - self.times[piece], 0.0), out)
         since = time - self._correction_start
         if self._correction is not None and since < self._correction_duration:
-            out += self._powers(max(since, 0.0)) @ self._correction
+            _control.evaluate(self._correction, max(since, 0.0), out, add=True)
         return out
 
     def effort(self, time: float) -> Floats:
@@ -244,26 +243,6 @@ class Motion:
         """Return everything the motion asks for at a time, in arrays of its own."""
         position, velocity, acceleration = self.sample(time, np.empty((3, self.n)))
         return Knot(position, velocity, acceleration, self.effort(time).copy())
-
-    def _powers(self, t: float) -> Floats:
-        """Return the (3, 6) matrix that turns coefficients into value, slope and curvature."""
-        basis = self._basis
-        t2 = t * t
-        t3 = t2 * t
-        t4 = t2 * t2
-        basis[0, 1] = t
-        basis[0, 2] = t2
-        basis[0, 3] = t3
-        basis[0, 4] = t4
-        basis[0, 5] = t4 * t
-        basis[1, 2] = 2.0 * t
-        basis[1, 3] = 3.0 * t2
-        basis[1, 4] = 4.0 * t3
-        basis[1, 5] = 5.0 * t4
-        basis[2, 3] = 6.0 * t
-        basis[2, 4] = 12.0 * t2
-        basis[2, 5] = 20.0 * t3
-        return basis
 
 
 def polynomial(coefficients: Floats, t: Floats) -> tuple[Floats, Floats, Floats]:

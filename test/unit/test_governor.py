@@ -100,6 +100,56 @@ def test_what_is_not_finite_is_refused_and_changes_nothing(bad):
     assert_allclose(it.command, [5.0, -3.0])
 
 
+def counts(it: TorqueGovernor) -> tuple[int, int]:
+    return it.saturated, it.interventions
+
+
+def test_a_command_as_asked_for_is_no_intervention():
+    it = governor()
+    it.start(np.array([5.0, -3.0]))
+    it.fade(0.2)
+    assert it.govern(np.array([9.3, 0.7]), 0.0) is not None  # a fade begins at the last command
+    for _ in range(300):
+        it.govern(np.array([9.3, 0.7]), DT)
+    it.govern(it.command + 0.19, DT)
+    assert counts(it) == (0, 0)
+
+
+def test_clamped_command_is_saturated_and_an_intervention():
+    it = governor()
+    it.start(np.array([20.0, 0.0]))
+    it.govern(np.array([20.0, 0.0]), DT)
+    assert counts(it) == (0, 0)
+    it.govern(np.array([20.1, 0.0]), DT)
+    it.govern(np.array([20.0, 0.0]), DT, carried=np.array([0.1, 0.0]))
+    assert counts(it) == (2, 2)
+
+
+def test_rate_limited_command_is_an_intervention_only():
+    it = governor()
+    it.start(np.zeros(2))
+    it.govern(np.array([0.0, 0.3]), DT)
+    assert counts(it) == (0, 1)
+    it.govern(np.array([0.0, 0.3]), DT)
+    assert counts(it) == (0, 1)
+
+
+def test_refused_command_is_not_counted():
+    it = governor()
+    it.govern(np.array([np.nan, 1e9]), DT)
+    assert counts(it) == (0, 0)
+
+
+@pytest.mark.parametrize("limit", [20.0, np.inf])
+@given(st.lists(arrays(float, 2, elements=st.floats(-1.7e308, 1.7e308)), min_size=3, max_size=9))
+def test_commands_stay_finite_however_large_what_is_asked_for(limit, asked):
+    it = governor(limit)
+    for target in asked:
+        it.fade(0.0015)
+        for _ in range(4):
+            assert np.isfinite(it.govern(target, DT)).all()
+
+
 @given(st.lists(efforts, min_size=1, max_size=20), st.floats(0.0, 0.1))
 def test_commands_stay_within_limits_and_rate_whatever_is_asked_for(asked, duration):
     it = governor()

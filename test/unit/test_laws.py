@@ -58,6 +58,15 @@ def test_friction_is_compensated_on_the_desired_velocity(mode):
     assert_allclose(torque - without, friction)
 
 
+def test_settings_may_be_arrays_of_any_kind():
+    it = control_arm.settings()
+    other = np.zeros((2, 3))
+    other[:, 1] = it.p
+    kinds = {"p": other[:, 1], "d": it.d.astype(np.float32), "coulomb": np.array([1, 2])}
+    torque = laws(coulomb=np.array([1.0, 2.0])).torque(Q, QD, DESIRED)
+    assert_allclose(laws(**kinds).torque(Q, QD, DESIRED), torque)
+
+
 def test_rotor_inertia_is_moved_along():
     armature = np.array([0.2, 0.1])
     without = laws(mode=Mode.FEEDFORWARD).torque(Q, QD, DESIRED)

@@ -36,9 +36,10 @@ def test_piece_meets_both_ends_in_the_fields_it_is_given(piece, fields):
         assert_allclose(values(coefficients, t)[:fields], expected, atol=1e-10)
 
 
-def test_sample_agrees_with_numpy_polynomials():
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_sample_agrees_with_numpy_polynomials(order):
     rng = np.random.default_rng(2)
-    coefficients = rng.normal(size=(2, 6, 3))
+    coefficients = np.asarray(rng.normal(size=(2, 6, 3)), order=order)
     motion = Motion([1.0, 2.5], coefficients, settled=False)
     out = np.empty((3, 3))
     for t, piece, since in ((1.0, 0, 0.0), (2.2, 0, 1.2), (2.5, 1, 0.0), (4.0, 1, 1.5)):
