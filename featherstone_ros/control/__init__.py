@@ -9,4 +9,6 @@
 - ``governor``: what stands between the law and the drives.
 - ``settings``: every setting, checked.
 - ``feedforward``: the controller that joins them.
+
+What every cycle works out joint by joint is compiled: ``cython_core/control.pyx``.
 """

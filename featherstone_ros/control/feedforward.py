@@ -15,17 +15,19 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros import _control
 from featherstone_ros.control.dynamics_blend import DynamicsBlend, InverseDynamics
 from featherstone_ros.control.governor import TorqueGovernor, cut
 from featherstone_ros.control.laws import ControlLaws
 from featherstone_ros.control.motion import Knot, Motion
+from featherstone_ros.control.prospect import NEXT, Prospect, Waiting, earlier
 from featherstone_ros.control.settings import Choice, Mode, Settings, UpdateOn
 from featherstone_ros.control.state import StateGate
 from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
 
 Floats = NDArray[np.float64]
 
-NEXT = -inf  # start of a trajectory: the next joint state
+EFFORT_TOLERANCE = 1.5  # times the effort limit that a measured effort may be, to be believed
 STALL = 3.0  # periods without a call of update: the process stood still, not the arm
 
 
@@ -72,6 +74,7 @@ class TorqueController:
         phase: What the controller is doing.
         following: Where the desired state comes from.
         gate: The last good joint state and what became of the others.
+        hold_reason: Why it went into the last gravity hold, in words.
     """
 
     def __init__(
@@ -91,7 +94,7 @@ class TorqueController:
         """
         self.phase = Phase.INACTIVE
         self.following = Following.HOLD
-        self.gate = StateGate(space.velocity_limit)
+        self.gate = StateGate(space.velocity_limit, space.lower, space.upper)
         self._space = space
         self._settings = settings
         self._notify = notify
@@ -99,14 +102,19 @@ class TorqueController:
         self._laws = ControlLaws(self._dynamics, settings)
         self._governor = TorqueGovernor(settings.effort_limit, settings.torque_rate)
         self._motion = Motion.hold(np.zeros(settings.n))
-        self._pending: deque[tuple[float, Trajectory]] = deque()
+        self._pending: deque[Waiting] = deque()
         self._desired = np.zeros((3, settings.n))
         self._gravity = np.zeros(settings.n)
+        self._no_effort = np.zeros(settings.n)
         self._active = False
         self._reference_received = 0.0
         self._commanded = 0.0
         self._has_commanded = False
+        self.hold_reason = ""
         self._held_since = 0.0
+        self._hold_until = -inf  # no recovery from a gravity hold before
+        self._hold_has_states = False
+        self._expected: Motion | None = None  # of the arm, by steady time, in a hold without states
         self._updated = 0.0
 
     # Life
@@ -123,9 +131,25 @@ class TorqueController:
         """Decay to the gravity hold, which ends after ``give_up_after``."""
         self._active = False
         if self.phase is Phase.RUNNING:
-            self._begin_hold(now)
+            self._begin_hold(now, "deactivated")
         elif self.phase is Phase.WAITING:
             self.phase = Phase.INACTIVE
+
+    def fall_back(self, now: float, reason: str) -> None:
+        """Abandon the motion for the gravity hold, as when joint states stop.
+
+        To be called as long as the reason lasts. The hold goes on for ``decay_time`` after the last
+        call, so that it has been reached; then the next good state ends it. As long as states come
+        it does not end in silence, however long it lasts. Nothing happens unless commands go out.
+
+        Args:
+            now: Steady time [s].
+            reason: In words, for the log and ``hold_reason``.
+        """
+        if self.phase is Phase.RUNNING:
+            self._notify(f"{reason}: gravity hold; the motion is abandoned")
+            self._begin_hold(now, reason)
+        self._hold_until = now + self._settings.decay_time
 
     # Commands
 
@@ -153,6 +177,7 @@ class TorqueController:
         if self.phase is Phase.INACTIVE:
             return None
         settings = self._settings
+        last = self.gate.received
         if not self.gate.accept(
             now, stamp, q, qd, settings.jump_tolerance, settings.velocity_cutoff
         ):
@@ -160,9 +185,15 @@ class TorqueController:
         dt = self.gate.dt
         if self.phase is Phase.WAITING:
             self._start(effort)
-        elif self.phase is Phase.HOLDING and self._active:
-            self._recover()
-            dt = now - self._commanded
+        elif self.phase is Phase.HOLDING:
+            dt = now - self._commanded  # without states, commands have gone out between them
+            if self._active:
+                self._held_since = now
+                if now >= self._hold_until:
+                    self._recover()
+        elif min(now - last, dt) > settings.state_timeout:
+            # As if the watchdog had looked in between: by now the motion would be far ahead.
+            self._abandon(f"no joint state for {dt:.3f} s (state_timeout)")
         if settings.update_on is UpdateOn.TIMER:
             return None
         return self._command(now, self.gate.time, dt)
@@ -187,7 +218,8 @@ class TorqueController:
                 f"{settings.state_timeout:g} s): gravity hold of the last good one; the motion is "
                 "abandoned"
             )
-            self._begin_hold(now)
+            self._begin_hold(now, "no usable joint states")
+            self.gate.forget()
         if self.phase is Phase.HOLDING and now - self._held_since >= settings.give_up_after:
             self._give_up()
         if self.phase is Phase.HOLDING and stale:
@@ -211,18 +243,48 @@ class TorqueController:
         command = self._govern(now, torque, q, dt)
         if command is None:
             self._notify("the effort asked for is not finite: the motion is abandoned")
-            self._begin_hold(now)
+            self._desired[2] = 0.0
+            self._begin_hold(now, "the effort asked for was not finite")
             self.gate.forget()
         return command
 
     def _hold_command(self, now: float, dt: float, fresh: bool) -> Floats | None:
-        """Return the gravity hold of the last good state.
+        """Return the gravity hold of the last good state, or without fresh ones of a blind stop.
 
         Without fresh states its velocity says less and less about the arm's: the damping fades.
         """
-        damping = 1.0 if fresh else self._governor.fade_left
-        torque = self._laws.gravity_hold(self.gate.q, self.gate.qd, damping)
+        if self._hold_has_states and not fresh:
+            self._governor.fade(self._settings.decay_time)
+        if fresh or not self._settings.blind_stop:
+            self._expected = None
+            damping = 1.0 if fresh else self._governor.fade_left
+            torque = self._laws.gravity_hold(self.gate.q, self.gate.qd, damping)
+        else:
+            if self._expected is None:
+                self._expected = self._blind_stop(now)
+            torque = self._laws.motion_torque(self._expected.sample(now, self._desired))
+        self._hold_has_states = fresh
         return self._govern(now, torque, self.gate.q, dt)
+
+    def _blind_stop(self, now: float) -> Motion:
+        """Return how the arm is to come to rest from where it must be by now, in steady time.
+
+        Since the last good state it has had the last command, and so its acceleration: that which
+        was desired then.
+        """
+        space, gate = self._space, self.gate
+        longest = self._settings.state_timeout + self._settings.period
+        age = min(now - gate.received, longest)
+        acceleration = np.zeros(self._settings.n)
+        if not self._hold_has_states:
+            most = gate.plausible_speed / longest
+            acceleration += np.clip(self._desired[2], -most, most)
+        velocity = gate.qd + age * acceleration
+        position = gate.q + age * 0.5 * (gate.qd + velocity)
+        position = np.clip(
+            position, np.minimum(space.lower, gate.q), np.maximum(space.upper, gate.q)
+        )
+        return self._stopping(now, Knot(position, velocity, acceleration, self._no_effort))
 
     def _govern(self, now: float, torque: Floats, q: Floats, dt: float) -> Floats | None:
         """Return the command for an effort that includes gravity."""
@@ -252,8 +314,24 @@ class TorqueController:
         if self.following is Following.REFERENCE and late:
             self._stop(time)
         self._motion.sample(time, self._desired)
+        self._check_path()
         if self.following is Following.TRAJECTORY and self._motion.finished(time):
             self.following = Following.HOLD
+
+    def _check_path(self) -> None:
+        """Abandon a motion that the arm does not follow: what holds it may let go at any time."""
+        tolerance = self._settings.path_tolerance
+        q = self.gate.q
+        if tolerance <= 0.0 or _control.is_within_reach(
+            q, self._desired[0], self._no_effort, 0.0, tolerance
+        ):
+            return
+        error = np.abs(self._desired[0] - q)
+        worst = int(np.argmax(error))
+        self._abandon(
+            f"joint {self._space.names[worst]!r} is {error[worst]:.3g} away from where it should "
+            f"be (path_tolerance {tolerance:g})"
+        )
 
     # Transitions
 
@@ -267,12 +345,13 @@ class TorqueController:
         """Return the command that continues what holds the arm (n,).
 
         An effort of exactly zero on all joints means that it is not measured, or that brakes hold
-        the arm. Drives that add gravity themselves hold the arm at command zero, whatever they
-        report. After silence the drives still have the last command.
+        the arm; one beyond the limits, that it is not what the drives apply. Drives that add
+        gravity themselves hold the arm at command zero, whatever they report. After silence the
+        drives still have the last command.
         """
         adds_gravity = self._settings.hardware_adds_gravity
         measured = self._settings.start_from_measured_effort and effort is not None
-        if measured and not adds_gravity and np.isfinite(effort).all() and effort.any():
+        if measured and not adds_gravity and self._is_plausible(effort):
             return effort
         if self._has_commanded:
             return self._governor.command.copy()
@@ -280,19 +359,30 @@ class TorqueController:
             return np.zeros(self._settings.n)
         return self._dynamics.gravity(self.gate.q, self._gravity)
 
+    def _is_plausible(self, effort: Floats) -> bool:
+        """Tell whether an effort (n,) can be what holds the arm."""
+        within = np.abs(effort) <= EFFORT_TOLERANCE * self._settings.effort_limit
+        return bool(within.all() and np.isfinite(effort).all() and effort.any())
+
     def _recover(self) -> None:
         """Go from a gravity hold back to the law."""
         self.phase = Phase.RUNNING
-        self._notify("joint states are back: holding where the arm is now")
+        self._notify("the gravity hold is over: holding where the arm is now")
         self._latch()
 
-    def _begin_hold(self, now: float) -> None:
+    def _abandon(self, reason: str) -> None:
+        """Give the motion up and come to rest from the state that the arm is in."""
+        self._notify(f"{reason}: the motion is abandoned, holding where the arm is now")
+        self._latch()
+
+    def _begin_hold(self, now: float, reason: str) -> None:
         self.phase = Phase.HOLDING
+        self.hold_reason = reason
         self._held_since = now
+        self._hold_has_states = False
+        self._expected = None
         self._drop_motion()
         self._governor.fade(self._settings.decay_time)
-        if self._active:
-            self.gate.forget()
 
     def _give_up(self) -> None:
         self.phase = Phase.WAITING if self._active else Phase.INACTIVE
@@ -346,32 +436,39 @@ class TorqueController:
         Raises:
             TrajectoryError: It is refused; nothing has changed.
         """
+        prospect = self.prospect()
+        trajectory = Trajectory(names, points, self._space, self._settings.allow_moving_end)
+        self.follow(trajectory, prospect.check(trajectory, delay, inspect))
+
+    def prospect(self) -> Prospect:
+        """Return what a trajectory is to be checked against, for ``follow``.
+
+        Raises:
+            TrajectoryError: The controller follows nothing now.
+        """
         self._require_tracking()
         settings = self._settings
-        trajectory = Trajectory(names, points, self._space, settings.allow_moving_end)
-        start = NEXT if delay is None else self.gate.time + delay
-        before = [waiting for waiting in self._pending if waiting[0] < start]
-        arm = self._position_at(start, before)
-        trajectory.check_start(-(delay or 0.0), arm, settings.start_tolerance)
-        begin = max(0.0, -(delay or 0.0))
-        desired = self._desired_at(start, before)
-        inspect(trajectory.motion(0.0, begin, desired, settings.stop_time), begin)
-        self._pending = deque([*before, (start, trajectory)])
+        return Prospect(
+            self.gate.time,
+            self.gate.q.copy(),
+            self._motion,
+            tuple(self._pending),
+            settings.start_tolerance,
+            settings.stop_time,
+        )
 
-    def _position_at(self, start: float, before: list[tuple[float, Trajectory]]) -> Floats:
-        """Return where the arm will be when a trajectory starts, given those that come before."""
-        if start <= self.gate.time or (not before and self._motion.finished(start)):
-            return self.gate.q
-        return self._desired_at(start, before).position
+    def follow(self, trajectory: Trajectory, start: float) -> None:
+        """Follow a trajectory that has been checked; what would start later is forgotten.
 
-    def _desired_at(self, start: float, before: list[tuple[float, Trajectory]]) -> Knot:
-        """Return what will be asked for when a trajectory starts, given those that come before."""
-        time = max(start, self.gate.time)
-        if not before:
-            return self._motion.knot(time)
-        begin, last = before[-1]
-        begin = max(begin, self.gate.time)
-        return last.motion(begin, begin, last.knot(0), self._settings.stop_time).knot(time)
+        Args:
+            trajectory: The trajectory.
+            start: What ``Prospect.check`` returned for it.
+
+        Raises:
+            TrajectoryError: The controller follows nothing now; nothing has changed.
+        """
+        self._require_tracking()
+        self._pending = deque([*earlier(self._pending, start), (start, trajectory)])
 
     def _begin_trajectory(self, trajectory: Trajectory, start: float, time: float) -> None:
         """Replace the motion by a trajectory whose time has come."""
@@ -389,10 +486,12 @@ class TorqueController:
         Raises:
             TrajectoryError: It is refused; nothing has changed.
         """
+        self.follow_reference(now, set_point(point, self._space))
+
+    def follow_reference(self, now: float, knot: Knot) -> None:
+        """Follow a set-point that ``set_point`` has checked; the rest as ``set_reference``."""
         self._require_tracking()
         space, settings = self._space, self._settings
-        single = replace(point, time=0.0)
-        knot = Trajectory(space.names, [single], space, allow_moving_end=True).knot(0)
         desired = self._motion.knot(self.gate.time).position
         distance = np.abs(knot.position - desired)
         worst = int(np.argmax(distance))
@@ -475,6 +574,16 @@ class TorqueController:
 
     # What others want to know
 
+    @property
+    def saturated(self) -> int:
+        """Number of commands that the effort limits cut, see ``TorqueGovernor``."""
+        return self._governor.saturated
+
+    @property
+    def interventions(self) -> int:
+        """Number of commands that the effort limits or the rate limit changed."""
+        return self._governor.interventions
+
     def desired(self) -> Desired | None:
         """Return the desired state of the last command with its error; None before the first."""
         if self.phase is not Phase.RUNNING or self.gate.accepted == 0:
@@ -520,3 +629,13 @@ class TorqueController:
             for j, joint in enumerate(self._space.names)
             if abs(asked[j]) > limit[j]
         }
+
+
+def set_point(point: Point, space: JointSpace) -> Knot:
+    """Return a streamed set-point, checked as far as it does not depend on the arm's state.
+
+    Raises:
+        TrajectoryError: It is refused.
+    """
+    single = replace(point, time=0.0)
+    return Trajectory(space.names, [single], space, allow_moving_end=True).knot(0)

@@ -69,6 +69,10 @@ class Settings:
         reference_timeout: Age of the last streamed set-point at which the arm is stopped [s].
         give_up_after: How long the gravity hold is published before silence [s].
         start_tolerance: How far from the arm a trajectory or set-point may begin [rad] or [m].
+        path_tolerance: How far the arm may be from where it should be before the motion is
+            abandoned [rad] or [m]; 0: any distance.
+        blind_stop: Without joint states, brake the arm by the model and hold it where it must be,
+            instead of holding the last good state.
         jump_tolerance: How far a joint may seem to jump, on top of twice its velocity limit.
         velocity_cutoff: Corner frequency of the estimate where states have no velocity [Hz].
         allow_moving_end: Accept trajectories whose last point has velocity.
@@ -96,12 +100,14 @@ class Settings:
     reference_timeout: float = 0.1
     give_up_after: float = 1.0
     start_tolerance: float = 0.2
+    path_tolerance: float = 0.0
+    blind_stop: bool = False
     jump_tolerance: float = 0.1
     velocity_cutoff: float = 30.0
     allow_moving_end: bool = False
 
     def __post_init__(self) -> None:
-        """Check the values.
+        """Check the values; arrays become contiguous ones of float64.
 
         Raises:
             ValueError: With the name of the setting, what was found and what is expected.
@@ -110,6 +116,7 @@ class Settings:
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
                 require_array(field.name, value, self.p.shape)
+                object.__setattr__(self, field.name, np.ascontiguousarray(value, np.float64))
             elif isinstance(value, float):
                 require_positive(field.name, value)
 
@@ -125,7 +132,7 @@ class Settings:
 
 
 WATCHDOG_PERIOD = 0.01  # [s] between two looks at the age of the joint state
-MAY_BE_ZERO = ("blend_time", "give_up_after")
+MAY_BE_ZERO = ("blend_time", "give_up_after", "path_tolerance")
 
 
 def require_array(name: str, value: Floats, shape: tuple[int, ...]) -> None:

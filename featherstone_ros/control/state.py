@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import exp, inf, isfinite, pi
+from math import exp, inf, pi
 
 import numpy as np
 from numpy.typing import NDArray
+
+from featherstone_ros import _control
 
 Floats = NDArray[np.float64]
 
 CLOCK_JUMP = 0.5  # [s] a stamp that differs by more from the last one belongs to another clock
 FALLBACK_SPEED = 20.0  # [rad/s] or [m/s] believed where the robot description gives no limit
+SPEED_TOLERANCE = 1.0  # [rad/s] or [m/s] of a measured velocity beyond what is plausible
 
 NOT_FINITE = "not finite"
 NOT_NEWER = "stamp not newer than the last"
 JUMP = "position jumped"
+ABSURD = "position far beyond the limits"
+TOO_FAST = "velocity not plausible"
+
+# What no arm reports, but noise on the line or a mischievous neighbour.
+ABSURDLY_FAR = 2.0 * pi  # [rad] or [m] beyond a position limit: more than a wrong zero
 
 
 def start_delay(start: float, stamp: float, now: float) -> float:
@@ -48,13 +56,18 @@ class StateGate:
         received: Steady time at which the last good state arrived [s], -inf before the first.
         accepted: Number of good states.
         refused: Number of refused states by reason.
+        plausible_speed: Believed at any rate (n,) [rad/s] or [m/s]: twice the limits.
     """
 
-    def __init__(self, velocity_limit: Floats) -> None:
+    def __init__(
+        self, velocity_limit: Floats, lower: Floats | None = None, upper: Floats | None = None
+    ) -> None:
         """Begin without a state.
 
         Args:
             velocity_limit: (n,) [rad/s] or [m/s], infinite where there is none.
+            lower: Lower position limits (n,) [rad] or [m], -inf where there is none; None for none.
+            upper: Upper position limits (n,), inf where there is none.
         """
         n = len(velocity_limit)
         self.q = np.zeros(n)
@@ -66,15 +79,21 @@ class StateGate:
         self.refused: Counter[str] = Counter()
         self._fresh = True  # the next state follows on nothing
         self._stamp = 0.0
-        speed = np.where(np.isfinite(velocity_limit), velocity_limit, FALLBACK_SPEED)
-        self._plausible_speed = 2.0 * speed
-        self._ones = np.ones(n)
-        self._step = np.zeros(n)
-        self._reach = np.zeros(n)
+        limited = np.isfinite(velocity_limit) & (velocity_limit > 0.0)
+        self.plausible_speed = 2.0 * np.where(limited, velocity_limit, FALLBACK_SPEED)
+        self._rest = np.zeros(n)
+        self._seen, self._seen_at = np.zeros(n), -inf  # last position with too high a velocity
+        self._jumped = inf  # time from the last good state to the first one that jumped
+        self._middle, self._half_range = np.zeros(n), np.full(n, inf)
+        if lower is not None and upper is not None:
+            bounded = np.isfinite(upper - lower)
+            self._middle[bounded] = (lower[bounded] + upper[bounded]) / 2.0
+            self._half_range[bounded] = (upper - lower)[bounded] / 2.0
 
     def forget(self) -> None:
-        """Take the next finite state whatever it is: too much time has passed since the last."""
+        """Take the next state wherever the arm is: too much time has passed since the last."""
         self._fresh = True
+        self._jumped = inf
 
     def accept(
         self,
@@ -107,15 +126,16 @@ class StateGate:
             self.qd[:] = qd
         elif self._fresh:
             self.qd[:] = 0.0
-        else:  # _fault has left the step in position in _step
+        else:
             weight = 1.0 - exp(-2.0 * pi * velocity_cutoff * dt)
-            self.qd += weight * (self._step / dt - self.qd)
+            self.qd += weight * ((q - self.q) / dt - self.qd)
         self.q[:] = q
         self.dt = 0.0 if self._fresh else dt
         self.time += self.dt
         self.received = now
         self._stamp = stamp
         self._fresh = False
+        self._jumped = inf
         self.accepted += 1
         return True
 
@@ -131,18 +151,31 @@ class StateGate:
         self, now: float, dt: float, q: Floats, qd: Floats | None, jump_tolerance: float
     ) -> str | None:
         """Return why a state is not believed, or None."""
-        # A dot product is finite only if every element is.
-        if not isfinite(self._ones.dot(q)) or (qd is not None and not isfinite(self._ones.dot(qd))):
+        if not (_control.is_finite(q) and (qd is None or _control.is_finite(qd))):
             return NOT_FINITE
+        if not _control.is_within_reach(q, self._middle, self._half_range, 1.0, ABSURDLY_FAR):
+            return ABSURD
+        if qd is not None and not self._is_plausible(now, q, qd):
+            self._seen[:], self._seen_at = q, now
+            return TOO_FAST
         if self._fresh:
             return None
         if dt <= 0.0:
             return NOT_NEWER
-        step, reach = self._step, self._reach
-        np.multiply(self._plausible_speed, max(dt, now - self.received), out=reach)
-        reach += jump_tolerance
-        np.subtract(q, self.q, out=step)
-        np.divide(step, reach, out=reach)
-        if reach.dot(reach) > 1.0 and np.abs(reach).max() > 1.0:
-            return JUMP
-        return None
+        # What jumped and stays there is not reached by waiting: only ``forget`` believes it.
+        duration = min(max(dt, now - self.received), self._jumped)
+        if _control.is_within_reach(q, self.q, self.plausible_speed, duration, jump_tolerance):
+            return None
+        self._jumped = duration
+        return JUMP
+
+    def _is_plausible(self, now: float, q: Floats, qd: Floats) -> bool:
+        """Tell whether a velocity is one that the arm may have, or that its positions show."""
+        speed = self.plausible_speed
+        if _control.is_within_reach(qd, self._rest, speed, 1.0, SPEED_TOLERANCE):
+            return True
+        there, then = (self._seen, self._seen_at)
+        if self.received > then:
+            there, then = self.q, self.received
+        mean = (q - there) / max(now - then, 1e-6)
+        return _control.is_within_reach(qd, mean, speed, 1.0, SPEED_TOLERANCE)

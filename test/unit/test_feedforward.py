@@ -1,5 +1,7 @@
 """The torque controller as a whole, on a simulated arm: every path, without a step in torque."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from control_arm import NAMES, PERIOD, Bench, Q, model
@@ -210,6 +212,30 @@ def test_trajectory_effort_is_added_and_held(bench):
     bench.run(0.5)
     assert bench.largest_rate() < 0.2
     assert_allclose(bench.commands[-1][1], bench.gravity(), atol=0.02)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_cycles_keep_no_memory(mode):
+    bench = Bench(mode=mode).start()
+    if mode is not Mode.GRAVITY_COMPENSATION:
+        follow(bench)
+    q, qd = bench.arm.q, bench.arm.qd
+
+    def cycles(count: int) -> None:
+        for _ in range(count):
+            bench.now += PERIOD
+            bench.stamp += PERIOD
+            bench.controller.accept_state(bench.now, q, qd, None, bench.stamp)
+
+    tracemalloc.start()
+    try:
+        cycles(100)
+        before, _ = tracemalloc.get_traced_memory()
+        cycles(500)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 500  # less than a byte per cycle
 
 
 # Streamed set-points
@@ -469,6 +495,61 @@ def test_stall_of_the_process_is_not_a_gap(bench):
     assert not bench.notes
 
 
+def test_gap_that_no_watchdog_has_seen_ends_the_motion_too(bench):
+    follow(bench)
+    bench.run(0.3)
+    bench.run(0.15, states=False, timer=False)  # the process and its states stood still
+    before = len(bench.commands)
+    bench.run(0.4)
+    assert any("no joint state for 0.15" in note for note in bench.notes)
+    assert bench.controller.following is Following.HOLD
+    assert_allclose(bench.arm.qd, 0.0, atol=0.05)
+    assert bench.largest_rate() <= 1.0
+    assert len(bench.commands) == before + 400
+
+
+@pytest.mark.parametrize("path_tolerance", [0.0, 0.1])
+def test_motion_that_the_arm_does_not_follow_is_abandoned_without_wind_up(path_tolerance):
+    bench = Bench(path_tolerance=path_tolerance).start()
+    follow(bench)
+    place = bench.arm.q
+    for _ in range(500):  # brakes are on, the drives do not obey
+        bench.run(PERIOD)
+        bench.arm.set_state(place, np.zeros(2))
+    excess = np.abs(bench.commands[-1][1] - bench.gravity()).max()
+    if path_tolerance:
+        assert any("'elbow' is 0.1" in note and "path_tolerance" in note for note in bench.notes)
+        assert excess < 4.0
+    else:
+        assert bench.controller.following is Following.TRAJECTORY
+        assert excess > 10.0
+
+
+def test_blind_stop_brakes_an_arm_whose_states_stop():
+    left = {}
+    for blind_stop in (False, True):
+        bench = Bench(blind_stop=blind_stop).start()
+        follow(bench)
+        bench.run(0.3)
+        before = np.abs(bench.arm.qd)
+        bench.run(0.4, states=False)  # state_timeout 0.1, stop_time 0.25
+        assert bench.controller.phase is Phase.HOLDING
+        assert bench.largest_rate() <= 1.0
+        left[blind_stop] = (np.abs(bench.arm.qd) / before).max()
+    assert left[True] < 0.4
+    assert left[False] > 1.0
+
+
+@pytest.mark.parametrize("effort", [[25.0, 0.0], [31.0, 1.0], [1e9, 1.0]])
+def test_measured_effort_beyond_the_limits_is_not_what_holds_the_arm(effort):
+    bench = Bench()
+    bench.effort = np.array(effort)
+    bench.controller.activate(bench.now)
+    command = bench.state()
+    expected = [20.0, 0.0] if effort[0] <= 30.0 else bench.gravity()  # the limit is 20
+    assert_allclose(command, expected)
+
+
 def test_clock_jumps_do_not_disturb_a_trajectory(bench):
     follow(bench)
     bench.run(0.2)
@@ -489,6 +570,123 @@ def test_states_without_velocity_are_enough():
         if bench.controller.gate.accepted == 300:
             follow(bench)
     assert_allclose(bench.arm.q, bench.controller._motion.knot(1e9).position, atol=0.01)
+
+
+# Falling back
+
+
+def fall_back(bench: Bench, duration: float, **kwargs) -> None:
+    """Let the controller fall back every 10 ms, as long as it takes."""
+    for _ in range(round(duration / 0.01)):
+        bench.controller.fall_back(bench.now, "6 overruns within a second")
+        bench.run(0.01, **kwargs)
+
+
+def torque_steps(bench: Bench, begin: int) -> float:
+    torques = np.array([command for _, command in bench.commands[begin:]])
+    return np.abs(np.diff(torques, axis=0)).max()
+
+
+def test_fall_back_leads_into_the_damped_gravity_hold_without_a_step(bench):
+    follow(bench)
+    bench.run(0.3)
+    begin = len(bench.commands) - 1
+    fall_back(bench, 0.3)
+    gate, damping = bench.controller.gate, bench.settings.damping
+    assert bench.controller.phase is Phase.HOLDING
+    assert bench.controller.hold_reason == "6 overruns within a second"
+    assert_allclose(bench.commands[-1][1], bench.gravity() - damping * gate.qd)
+    assert torque_steps(bench, begin) < 0.15  # 0.2 N m is the rate limit
+    assert sum("overruns" in note for note in bench.notes) == 1
+
+
+def test_fall_back_recovers_by_itself_once_the_hold_is_reached(bench):
+    follow(bench)
+    bench.run(0.3)
+    bench.controller.fall_back(bench.now, "overruns")
+    begin = len(bench.commands) - 1
+    bench.run(0.19)
+    assert bench.controller.phase is Phase.HOLDING
+    bench.run(0.02)
+    assert bench.controller.phase is Phase.RUNNING
+    bench.run(0.5)
+    assert bench.controller.following is Following.HOLD
+    assert torque_steps(bench, begin) < 0.15
+    assert_allclose(bench.arm.qd, 0.0, atol=0.02)
+
+
+def test_fall_back_with_states_never_ends_in_silence(bench):
+    fall_back(bench, 3.0)  # give_up_after is 1 s
+    assert bench.controller.phase is Phase.HOLDING
+    assert bench.commands[-1][0] == bench.now
+
+
+def test_states_that_stop_during_a_fall_back_fade_its_damping_out_and_then_the_commands(bench):
+    follow(bench)
+    bench.run(0.3)
+    fall_back(bench, 0.3)
+    begin = len(bench.commands) - 1
+    assert np.abs(bench.controller.gate.qd * bench.settings.damping).max() > 0.4
+    fall_back(bench, 0.6, states=False)
+    assert torque_steps(bench, begin) < 0.1  # the end of the damping would be a step of more
+    assert_allclose(
+        bench.commands[-1][1], fr.Dynamics(bench.model).gravity(bench.controller.gate.q)
+    )
+    bench.run(1.0, states=False)
+    assert bench.controller.phase is Phase.WAITING
+
+
+def test_fall_back_by_the_timer():
+    bench = Bench(update_on=UpdateOn.TIMER, rate=100.0).start()
+    fall_back(bench, 0.3)
+    assert bench.controller.phase is Phase.HOLDING
+    assert_allclose(np.diff([time for time, _ in bench.commands]), 0.01)
+    bench.run(0.3)
+    assert bench.controller.phase is Phase.RUNNING
+    assert bench.largest_rate() <= 1.0
+
+
+def test_fall_back_without_commands_does_nothing():
+    bench = Bench()
+    bench.controller.fall_back(bench.now, "overruns")
+    assert bench.controller.phase is Phase.INACTIVE
+    bench.controller.activate(bench.now)
+    bench.controller.fall_back(bench.now, "overruns")
+    assert bench.controller.phase is Phase.WAITING
+    assert not bench.notes
+
+
+def test_fall_back_during_the_hold_after_deactivation_does_not_prolong_it(bench):
+    bench.controller.deactivate(bench.now)
+    fall_back(bench, 1.1)
+    assert bench.controller.phase is Phase.INACTIVE
+    assert bench.controller.hold_reason == "deactivated"
+
+
+# What the governor had to do
+
+
+def test_following_within_the_limits_needs_no_intervention(bench):
+    follow(bench)
+    bench.run(1.3)
+    fall_back(bench, 0.2)
+    bench.run(0.5)
+    assert (bench.controller.saturated, bench.controller.interventions) == (0, 0)
+
+
+def test_effort_limit_and_rate_limit_are_counted(bench):
+    bench.configure(effort_limit=np.array([4.0, 1.0]))
+    bench.arm.reset(Q + 0.08)
+    bench.run(0.1)
+    assert bench.controller.saturated > 0
+    bench.configure(effort_limit=np.full(2, 20.0), blend_time=0.0)
+    bench.run(0.5)
+    saturated, interventions = bench.controller.saturated, bench.controller.interventions
+    bench.configure(p=np.array([300.0, 60.0]), torque_rate=np.full(2, 1.0))
+    bench.arm.set_state(bench.arm.q + 0.01, np.zeros(2))
+    bench.run(0.002)
+    assert bench.controller.saturated == saturated
+    assert bench.controller.interventions == interventions + 2
 
 
 # Deactivation

@@ -63,6 +63,11 @@ class Disturber:
         loaded = self.bench.model.with_payload("link2", mass, (0.0, 0.0, 0.1))
         self.bench.controller.change_model(fr.Dynamics(loaded), self.random.choice([0.0, 0.2]))
 
+    def do_fall_back(self) -> None:
+        for _ in range(self.random.integers(1, 40)):
+            self.bench.controller.fall_back(self.bench.now, "overruns")
+            self.bench.run(0.01, states=self.random.random() < 0.9)
+
     def do_gap(self) -> None:
         self.bench.run(self.random.choice([0.05, 0.15, 0.5, 1.5]), states=False)
 

@@ -5,9 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from featherstone_ros.control.state import (
+    ABSURD,
     JUMP,
     NOT_FINITE,
     NOT_NEWER,
+    TOO_FAST,
     StateGate,
     start_delay,
 )
@@ -110,6 +112,35 @@ def test_twice_the_velocity_limit_is_believed(source):
     assert source.give(q=Q + np.array([0.1 + 2 * 2.0 * 0.05 - 1e-6, 0.0]), after=0.05)
 
 
+def test_a_jump_that_stays_is_not_believed_by_waiting(source):
+    there = Q + np.array([0.3, 0.0])  # after 50 ms twice the velocity limit could lead there
+    for _ in range(100):
+        assert not source.give(q=there)
+    assert source.gate.refused[JUMP] == 100
+    assert source.give()
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_velocity_spike_is_refused(source, forgotten):
+    if forgotten:
+        source.gate.forget()
+    assert not source.give(qd=np.array([1e3, 0.0]))
+    assert source.gate.refused[TOO_FAST] == 1
+    assert source.give()
+
+
+def test_a_high_velocity_is_believed_if_the_positions_show_it(source):
+    qd = np.array([20.0, 0.0])  # ten times the limit
+    source.gate.forget()
+    assert not source.give(q=Q, qd=qd)
+    assert source.give(q=Q + 0.001 * qd, qd=qd)
+
+
+def test_a_velocity_limit_of_zero_is_none():
+    gate = StateGate(np.zeros(2))
+    assert gate.accept(1.0, 0.0, Q, np.array([5.0, 5.0]), 0.1, 30.0)
+
+
 def test_velocity_is_estimated_where_there_is_none():
     source = Source()
     for i in range(200):
@@ -132,3 +163,30 @@ def test_estimated_velocity_begins_at_rest_after_a_gap():
     source.gate.forget()
     source.give(q=ZERO, qd=None)
     assert_allclose(source.gate.qd, 0.0)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize(
+    ("q", "qd", "reason"),
+    [
+        ([50.0, 0.0], ZERO, ABSURD),
+        ([-50.0, 0.0], ZERO, ABSURD),
+        (Q, np.array([21.0, 0.0]), TOO_FAST),
+        (Q, -1e300 * np.ones(2), TOO_FAST),
+    ],
+    ids=["far", "far below", "fast", "faster than any"],
+)
+def test_absurd_state_is_refused_even_if_it_follows_on_nothing(fresh, q, qd, reason):
+    source = Source()
+    source.gate = StateGate(LIMIT, np.array([-1.0, -np.inf]), np.array([2.0, np.inf]))
+    if not fresh:
+        assert source.give()
+    assert not source.give(q, qd)
+    assert source.gate.refused[reason] == 1
+    assert source.give(q=Q + 0.01, qd=np.array([4.5, 35.0]))
+
+
+def test_continuous_joint_may_be_anywhere():
+    source = Source()
+    source.gate = StateGate(LIMIT, np.array([-1.0, -np.inf]), np.array([2.0, np.inf]))
+    assert source.give([0.0, 1e6])
