@@ -1,0 +1,109 @@
+"""How the operating system treats the thread of a loop: priority, processors, memory."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+MCL_CURRENT, MCL_FUTURE = 1, 2  # <sys/mman.h>
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # <malloc.h>
+BEST_NICE = -20
+
+LIMITS = (
+    "; to allow it, add to /etc/security/limits.conf '{user} - rtprio 98' and '{user} - memlock "
+    "unlimited' and log in again, or set LimitRTPRIO=98 and LimitMEMLOCK=infinity in the systemd "
+    "unit"
+)
+
+
+@dataclass(frozen=True)
+class Scheduling:
+    """What a loop asks of the operating system.
+
+    Attributes:
+        priority: 1 to 99 for SCHED_FIFO; 0 leaves the thread's scheduling as it is.
+        cpus: Numbers of the processors that may run the thread; empty for all.
+        lock_memory: Keep all memory of the process in RAM, so that nothing waits for a page.
+    """
+
+    priority: int = 0
+    cpus: tuple[int, ...] = ()
+    lock_memory: bool = False
+
+    def enter(self) -> list[str]:
+        """Put it into effect for the calling thread, memory for the whole process.
+
+        The middleware's threads, which hand messages to the calling one, get its priority. Python's
+        other threads, which hold the interpreter at times, get the best without real-time.
+
+        Returns:
+            What was not allowed, a line for each that says how to allow it.
+        """
+        problems = []
+        if self.cpus:
+            os.sched_setaffinity(0, self.cpus)
+        if self.priority:
+            try:
+                os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(self.priority))
+                hurry_others(self.priority)
+            except PermissionError:
+                problems.append(
+                    f"no privilege for real-time priority {self.priority}: the loop runs with "
+                    f"{scheduling_in_force()} scheduling"
+                )
+        if self.lock_memory and not lock_memory():
+            problems.append("no privilege to lock memory: the loop may have to wait for pages")
+        user = f"uid {os.getuid()}" if not os.environ.get("USER") else os.environ["USER"]
+        return [problem + LIMITS.format(user=user) for problem in problems]
+
+
+def hurry_others(priority: int) -> None:
+    """Hurry the threads that a loop of SCHED_FIFO priority ``priority`` waits for.
+
+    Raises:
+        PermissionError: Real-time priority is not allowed.
+    """
+    python = {thread.native_id for thread in threading.enumerate()}
+    for task in map(int, os.listdir("/proc/self/task")):
+        with suppress(ProcessLookupError):  # a thread that has just ended
+            if task not in python:
+                os.sched_setscheduler(task, os.SCHED_FIFO, os.sched_param(priority))
+            elif task != threading.get_native_id():
+                with suppress(PermissionError):
+                    os.setpriority(os.PRIO_PROCESS, task, BEST_NICE)
+
+
+def refuse_missing_cpus(cpus: Iterable[int]) -> str | None:
+    """Say why processors cannot be used, None if they can."""
+    allowed = sorted(os.sched_getaffinity(0))
+    missing = [cpu for cpu in cpus if cpu not in allowed]
+    if not missing:
+        return None
+    return f"no processor {', '.join(map(str, missing))}; there are {', '.join(map(str, allowed))}"
+
+
+def scheduling_in_force() -> str:
+    """Return the calling thread's scheduling in words, e.g. ``FIFO 60`` or ``default``."""
+    policy = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
+    names = {os.SCHED_FIFO: "FIFO", os.SCHED_RR: "RR"}
+    if policy in names:
+        return f"{names[policy]} {os.sched_getparam(0).sched_priority}"
+    return "default" if policy == os.SCHED_OTHER else f"policy {policy}"
+
+
+def lock_memory() -> bool:
+    """Lock what the process has and will have into RAM; return whether that was allowed.
+
+    The kernel then provides stacks and buffers with their pages when they are made. Memory that is
+    freed stays with the process: given back, it would have to be provided again.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
+        return False
+    libc.mallopt(M_TRIM_THRESHOLD, -1)
+    libc.mallopt(M_MMAP_MAX, 0)
+    return True

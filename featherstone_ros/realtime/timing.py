@@ -1,0 +1,86 @@
+"""How punctual a loop is, counted by the loop and reported once a second by another thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from featherstone_ros.realtime.histogram import LatencyHistogram
+from featherstone_ros.realtime.jitter import PeriodJitter
+
+
+class Timing:
+    """Latency, jitter and lost messages of one loop.
+
+    Attributes:
+        overruns: Periods, or cycles, that took too long, in all.
+        lost: Messages that a publisher sent and that never came, in all.
+    """
+
+    def __init__(self) -> None:
+        """Begin."""
+        self.overruns = 0
+        self.lost = 0
+        self._latency = LatencyHistogram()
+        self._jitter = PeriodJitter(0.0)
+        self._newest: int | None = None  # sequence number of the last message
+        self._gap = 0
+
+    def arrived(self, info: Mapping[str, Any]) -> None:
+        """Count the messages missing before this one.
+
+        Publishers number their messages, but nothing says which of several sent one: a gap counts
+        only once the numbers go on behind it.
+
+        Args:
+            info: What rclpy knows about the message.
+        """
+        number = info["publication_sequence_number"]
+        if number is None:
+            return
+        if self._newest is None or number < self._newest:
+            self._gap = 0
+        else:
+            self.lost += self._gap
+            self._gap = number - self._newest - 1
+        self._newest = number
+
+    def answered(self, taken: float) -> None:
+        """Count what it took to answer a message, or to do what was due [s]."""
+        self._latency.add(taken)
+
+    def woke(self, now: float, period: float) -> None:
+        """Count a wake-up.
+
+        Args:
+            now: Steady time [s].
+            period: Time since the last one as it should be [s]; 0: any.
+        """
+        if not period:
+            self._jitter.skip()
+        self._jitter.period = period
+        self._jitter.add(now)
+
+    def report(self, lost: str = "states lost") -> dict[str, object]:
+        """Return in words what there was since the last report, and begin anew.
+
+        Args:
+            lost: What to call the messages that never came.
+        """
+        latency, self._latency = self._latency, LatencyHistogram()
+        jitter, self._jitter = self._jitter, PeriodJitter(0.0)
+        return {
+            "latency p50 [us]": microseconds(latency.percentile(50.0)),
+            "latency p99 [us]": microseconds(latency.percentile(99.0)),
+            "latency max [us]": microseconds(latency.max),
+            "latency histogram [us]": latency.text(),
+            "period jitter p99 [us]": microseconds(jitter.deviations.percentile(99.0)),
+            "period jitter max [us]": microseconds(jitter.deviations.max),
+            "overruns": self.overruns,
+            lost: self.lost,
+        }
+
+
+def microseconds(seconds: float) -> str:
+    """Return a duration in whole microseconds."""
+    return f"{1e6 * seconds:.0f}"

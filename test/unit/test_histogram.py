@@ -1,0 +1,100 @@
+"""The latency histogram against sorted lists of the same durations."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from featherstone_ros.realtime.histogram import COARSE_END, LatencyHistogram
+from featherstone_ros.realtime.jitter import PeriodJitter
+
+durations = st.lists(st.floats(0.0, 1.0) | st.floats(0.0, 0.004), min_size=1, max_size=50)
+
+
+def histogram(seconds) -> LatencyHistogram:
+    it = LatencyHistogram()
+    for value in seconds:
+        it.add(value)
+    return it
+
+
+def width(seconds: float) -> float:
+    """Width of the bucket that a duration falls into [s]."""
+    return 1e-6 if seconds < 0.0041 else 64e-6 if seconds < 1e-6 * COARSE_END else math.inf
+
+
+def test_empty():
+    it = LatencyHistogram()
+    assert (it.count, it.max, it.percentile(50.0), it.text()) == (0, 0.0, 0.0, "")
+
+
+@given(durations, st.floats(0.0, 100.0))
+def test_percentile_is_the_value_of_that_rank_to_a_bucket(seconds, p):
+    it = histogram(seconds)
+    exact = sorted(seconds)[max(math.ceil(p / 100.0 * len(seconds)), 1) - 1]
+    assert exact - 1e-12 <= it.percentile(p) <= min(exact + width(exact), max(seconds)) + 1e-12
+    assert it.count == len(seconds)
+    assert it.max == max(seconds) == it.percentile(100.0)
+
+
+@given(durations)
+def test_text_tells_all_but_what_happens_within_a_bucket(seconds):
+    it = histogram(seconds)
+    again = LatencyHistogram.from_text(it.text())
+    assert again.text() == it.text()
+    assert again.count == it.count
+    assert it.max - 1e-12 <= again.max <= it.max + 64e-6 + 1e-12
+    if it.max < 1e-6 * COARSE_END:
+        for p in (0.0, 50.0, 90.0):
+            assert again.percentile(p) == pytest.approx(it.percentile(p), abs=64e-6)
+
+
+def test_text_names_the_end_of_each_bucket():
+    assert histogram([0.0, 12.5e-6, 12.9e-6, 0.0041, 2.0]).text() == "1:1 13:2 4160:1 2000000:1"
+
+
+@pytest.mark.parametrize(
+    ("us", "end"),
+    [(-5.0, 1), (0.0, 1), (0.9, 1), (4095.5, 4096), (4096.5, 4160), (266238.0, 266240)],
+)
+def test_buckets_at_the_borders(us, end):
+    assert histogram([1e-6 * us]).text() == f"{end}:1"
+
+
+@pytest.mark.parametrize("text", ["12", "12:", ":3", "12:x", "-1:3", "1.5:3", "0x1:3", "4097:1"])
+def test_from_text_raises_if_it_is_no_histogram(text):
+    with pytest.raises(ValueError, match="histogram: .*" + text.split(":")[0]):
+        LatencyHistogram.from_text(text)
+
+
+@pytest.mark.parametrize("p", [-0.1, 100.1, math.nan])
+def test_percentile_raises_if_out_of_range(p):
+    with pytest.raises(ValueError, match="expected 0 to 100"):
+        LatencyHistogram().percentile(p)
+
+
+def test_clear_forgets_everything():
+    it = histogram([1e-3, 5.0])
+    it.clear()
+    assert (it.count, it.max, it.text()) == (0, 0.0, "")
+
+
+def test_jitter_is_the_deviation_from_the_period_either_way():
+    jitter = PeriodJitter(0.001)
+    for now in 100.0 + np.array([0.0, 0.001, 0.0021, 0.003, 0.00405]):
+        jitter.add(now)
+    assert jitter.deviations.count == 4
+    assert jitter.deviations.max == pytest.approx(100e-6)
+    assert jitter.deviations.percentile(50.0) == pytest.approx(51e-6, abs=1.1e-6)
+
+
+def test_jitter_does_not_count_a_pause():
+    jitter = PeriodJitter(0.001)
+    jitter.add(1.0)
+    jitter.skip()
+    jitter.add(7.0)
+    jitter.add(7.001)
+    assert jitter.deviations.count == 1
+    assert jitter.deviations.max < 1e-6
