@@ -14,6 +14,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A shell's background jobs ignore Ctrl-C, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# An example may take any time on a busy machine, or under sanitizers.
+if importlib.util.find_spec("hypothesis"):
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile(
+        "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("patient")
+
 TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent
 

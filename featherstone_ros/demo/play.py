@@ -1,11 +1,10 @@
 """The demo from start to end."""
 
-import json
 import logging
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from featherstone_ros.demo.measure import LAWS, MeasurementError, Run, measure
 from featherstone_ros.demo.motion import Motion, load_share, plan
 from featherstone_ros.demo.picture import draw
-from featherstone_ros.demo.processes import NodeProcess, node_environment
+from featherstone_ros.demo.processes import NodeProcess, node_environment, write_parameters
 from featherstone_ros.demo.report import Report
 from featherstone_ros.demo.robot import NODES, Robot, load, with_heavier_links
 from featherstone_ros.demo.session import LEAD, Session
@@ -178,15 +177,11 @@ def _nodes(options: Options, robot: Robot, namespace: str) -> Iterator[list[Node
         processes = []
         for node in NODES:
             file = folder / f"{node}.yaml"
-            _write_parameters(file, {**robot.parameters[node], **own[node]})
+            write_parameters(file, {**robot.parameters[node], **own[node]})
             arguments = ["--params-file", str(file), "-r", f"__ns:=/{namespace}", *_REMAPPED[node]]
             process = NodeProcess(node, arguments, environment, options.output.resolve())
             processes.append(stack.enter_context(process))
         yield processes
-
-
-def _write_parameters(path: Path, parameters: Mapping[str, object]) -> None:
-    path.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))  # JSON is YAML
 
 
 def _progress(console: Console) -> Progress:

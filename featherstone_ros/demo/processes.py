@@ -1,6 +1,7 @@
 """The nodes as processes: started, watched, stopped again whatever happens."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from featherstone_ros.errors import FeatherstoneError
 _PATIENCE = 5.0  # [s] for a clean stop after SIGINT, and again after SIGTERM
 _LINES_SHOWN = 15
 _NICENESS = -10
+HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other programs
 
 
 class DemoError(FeatherstoneError):
@@ -129,3 +131,13 @@ def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dic
         known = os.environ.get("PYTHONPATH")
         environment["PYTHONPATH"] = f"{package}{os.pathsep}{known}" if known else package
     return environment
+
+
+def write_parameters(path: Path, parameters: Mapping[str, object]) -> None:
+    """Write a parameter file for whatever node is started with it."""
+    path.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))  # JSON is YAML
+
+
+def own_domain() -> int:
+    """Return ROS_DOMAIN_ID, or else a domain that other processes hardly choose too."""
+    return int(os.environ.get("ROS_DOMAIN_ID") or os.getpid() % HIGHEST_DOMAIN + 1)

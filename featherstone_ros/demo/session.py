@@ -172,7 +172,7 @@ class Session:
         names = list(joint_names)
         begin = self.node.get_clock().now()
         start = begin + Duration(seconds=LEAD)
-        self._trajectory.publish(_message(names, motion, start))
+        self._trajectory.publish(trajectory_message(names, motion, start))
         messages: list[list[Message]] = [[] for _ in self._subscriptions]
         end = start + Duration(seconds=motion.duration + 0.1)
         while (now := self.node.get_clock().now()) < end:
@@ -214,7 +214,8 @@ def _take(subscription: Subscription) -> Iterable[Message]:
             yield message, info["source_timestamp"], info["received_timestamp"]
 
 
-def _message(names: list[str], motion: Motion, start: Time) -> JointTrajectory:
+def trajectory_message(names: list[str], motion: Motion, start: Time) -> JointTrajectory:
+    """Return a motion as the controller takes it; a start at time 0 is now."""
     points = [
         JointTrajectoryPoint(
             positions=q.tolist(),

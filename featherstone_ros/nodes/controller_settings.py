@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.control.governor import default_torque_rate
-from featherstone_ros.control.settings import Mode, Settings, Terms, UpdateOn
+from featherstone_ros.control.settings import Choice, Mode, Settings, Terms, UpdateOn
 from featherstone_ros.control.trajectory import JointSpace
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.parameters import Setting, Value
@@ -17,6 +17,16 @@ from featherstone_ros.preflight.arrival import Preflight
 Floats = NDArray[np.float64]
 
 HAND_GUIDING = 0.02  # default of damping: share of the effort limit at the velocity limit
+
+
+class DeadlineAction(Choice):
+    """What becomes of the motion when commands come too late too often."""
+
+    WARN = "warn"
+    HOLD = "hold"
+
+
+DEADLINE_NAMES = ("deadline.cycle_time", "deadline.allowed", "deadline.action")
 
 SETTINGS = (
     Setting("mode", "feedforward", "control law", choices=tuple(map(str, Mode))),
@@ -67,6 +77,12 @@ SETTINGS = (
         1e-3,
         10.0,
     ),
+    Setting(
+        "blind_stop",
+        False,
+        "without joint states brake the arm by the model and hold it where it must have come to "
+        "rest; false: hold the last good state",
+    ),
     Setting("give_up_after", 1.0, "gravity hold before silence [s]", 0.0, 3600.0),
     Setting("decay_time", 0.2, "from the last command to the gravity hold [s]", 1e-3, 10.0),
     Setting(
@@ -88,6 +104,13 @@ SETTINGS = (
         0.2,
         "how far from the arm a trajectory or reference may begin [rad or m]",
         1e-6,
+        100.0,
+    ),
+    Setting(
+        "path_tolerance",
+        0.0,
+        "how far from where it should be the arm ends the motion [rad or m]; 0: never",
+        0.0,
         100.0,
     ),
     Setting(
@@ -115,6 +138,20 @@ SETTINGS = (
         str(Preflight.WARN),
         "what becomes of a trajectory beyond the limits of position, velocity or effort",
         choices=tuple(map(str, Preflight)),
+    ),
+    Setting(
+        "deadline.cycle_time",
+        0.0,
+        "what a command may take from the joint state's arrival on [s]; 0 is no deadline",
+        0.0,
+        10.0,
+    ),
+    Setting("deadline.allowed", 0, "longer ones per second that are tolerated", 0, 10_000),
+    Setting(
+        "deadline.action",
+        str(DeadlineAction.WARN),
+        "what happens while there are more",
+        choices=tuple(map(str, DeadlineAction)),
     ),
     Setting("gravity", [0.0, 0.0, -9.81], "in the base link's frame [m/s^2]", -100.0, 100.0),
     Setting("payload.link", "", "link that carries the payload"),
@@ -232,6 +269,8 @@ SAME_NAME = (
     "reference_timeout",
     "give_up_after",
     "start_tolerance",
+    "path_tolerance",
+    "blind_stop",
     "jump_tolerance",
     "velocity_cutoff",
 )

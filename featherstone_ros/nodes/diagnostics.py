@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from time import monotonic
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
@@ -13,6 +14,7 @@ OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
 PERIOD = 1.0  # [s]
+SOONEST = 0.1  # [s] between two reports: what makes a node publish may come in floods
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Report:
 
 
 class Diagnostics:
-    """Publishes the reports of one node once a second, by the steady clock."""
+    """Publishes the reports of one node once a second, and when asked to, by the steady clock."""
 
     def __init__(self, node: Node, reports: Callable[[], Mapping[str, Report]]) -> None:
         """Start publishing.
@@ -45,12 +47,24 @@ class Diagnostics:
         self._reports = reports
         self._name = node.get_fully_qualified_name().lstrip("/")
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._published = monotonic()
+        self._is_due = False
         self._timer = node.create_timer(
-            PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME)
+            SOONEST, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
 
     def publish(self) -> None:
-        """Publish the report now, e.g. because its level has changed."""
+        """Publish the report as soon as may be, e.g. because its level has changed."""
+        self._is_due = True
+        if monotonic() - self._published >= SOONEST:
+            self._publish()
+
+    def _on_timer(self) -> None:
+        if self._is_due or monotonic() - self._published >= PERIOD - SOONEST / 2:
+            self._publish()
+
+    def _publish(self) -> None:
+        self._published, self._is_due = monotonic(), False
         array = DiagnosticArray(
             status=[self._status(name, report) for name, report in self._reports().items()]
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import shadow_mode, simulate_mode
+from featherstone_ros.nodes import realtime_path, shadow_mode, simulate_mode
 from featherstone_ros.nodes.diagnostics import Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
@@ -34,6 +34,7 @@ SETTINGS = (
     Setting("integrator", INTEGRATORS[0], "integration method", choices=INTEGRATORS),
     *simulate_mode.SETTINGS,
     *shadow_mode.SETTINGS,
+    *realtime_path.SETTINGS,
 )
 
 
@@ -46,6 +47,7 @@ class DigitalTwin(ModelNode):
 
     def __init__(self) -> None:
         """Declare the parameters."""
+        self._mode: simulate_mode.SimulateMode | shadow_mode.ShadowMode | None = None
         super().__init__("digital_twin", SETTINGS)
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
@@ -91,6 +93,11 @@ class DigitalTwin(ModelNode):
     def cleanup(self) -> None:
         """Forget the mode."""
         self._mode.cleanup()
+
+    def halt(self) -> None:
+        """Stop the mode's thread."""
+        if self._mode is not None:
+            self._mode.halt()
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the mode for new settings."""

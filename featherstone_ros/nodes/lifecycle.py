@@ -22,12 +22,17 @@ from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Rep
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.lanes import TURN, FastLane, SlowLane
 from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
+from featherstone_ros.realtime.loop import collect_garbage
+from featherstone_ros.realtime.mailbox import Mailbox
+from featherstone_ros.text import plain
 
 DESCRIPTION_QOS = QoSProfile(
     depth=1,
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
+
+LOG_INTERVAL = 5.0  # [s] between two equal complaints in the log
 
 COMMON_SETTINGS = (
     Setting(
@@ -90,6 +95,8 @@ class ModelNode(LifecycleNode):
         self.parameters.declare([*COMMON_SETTINGS, *settings])
         self._description = str(self.parameters["robot_description"])
         self._autostart = bool(self.parameters["autostart"])
+        self._deferred = Mailbox()
+        self._wake = self.create_guard_condition(self._deferred.run)
         self._service_change_state.callback = self._survive(self._service_change_state.callback)
         self._diagnostics = Diagnostics(self, self._reports)
         self._start_timer = self.create_timer(0.0, self._on_first_spin, clock=self.steady_clock)
@@ -128,6 +135,9 @@ class ModelNode(LifecycleNode):
         """Return the condition while active."""
         return Report()
 
+    def halt(self) -> None:
+        """Stop the threads there are; the node is destroyed next, whatever state it is in."""
+
     # What a derived class may use.
 
     @property
@@ -165,6 +175,19 @@ class ModelNode(LifecycleNode):
             self.destroy_timer(self.fast_lane.turn_timer)
             self.fast_lane.turn_timer = None
 
+    def defer(self, action: Callable[[], None]) -> None:
+        """Have something done soon by the executor's thread; for any other thread to call."""
+        self._deferred.post(action)
+        self._wake.trigger()
+
+    def give_up(self, reason: str) -> None:
+        """Deactivate because of a fault that the log and the diagnostics then tell."""
+        self.get_logger().error(reason)
+        if self.state_label == "active":
+            self.trigger_deactivate()
+        self._problem = reason.partition("\n")[0].rstrip(":") + ", see the log"
+        self.publish_diagnostics()
+
     def publish_diagnostics(self) -> None:
         """Publish the diagnostics now instead of at the next second."""
         self._diagnostics.publish()
@@ -173,6 +196,11 @@ class ModelNode(LifecycleNode):
         """Take the node to ``finalized``, from whatever state it is in."""
         if self.state_label in ("unconfigured", "inactive", "active"):
             self.trigger_shutdown()
+
+    def destroy_node(self) -> None:
+        """Stop all threads and destroy the node."""
+        self.halt()
+        super().destroy_node()
 
     # Robot description.
 
@@ -325,20 +353,27 @@ class ModelNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def _survive(self, change_state: Callable) -> Callable:
-        """Answer an impossible transition with success = False (rclpy dies of it, rclpy#1209)."""
+        """Answer an impossible transition with success = False (rclpy dies of it, rclpy#1209).
+
+        What is known to be impossible is not tried: rcl would log every attempt.
+        """
 
         def callback(
             request: ChangeState.Request, response: ChangeState.Response
         ) -> ChangeState.Response:
+            asked = request.transition.label or request.transition.id
+            available = self._state_machine.available_transitions
             try:
-                return change_state(request, response)
+                if any(asked in transition[:2] for transition in available):
+                    return change_state(request, response)
             except rclpy_implementation.RCLError:
-                asked = request.transition.label or request.transition.id
-                self.get_logger().warning(
-                    f"refused the transition {asked}: not possible when {self.state_label}"
-                )
-                response.success = False
-                return response
+                pass
+            self.get_logger().warning(
+                f"refused the transition {plain(str(asked))}: not possible when {self.state_label}",
+                throttle_duration_sec=LOG_INTERVAL,
+            )
+            response.success = False
+            return response
 
         return callback
 
@@ -367,6 +402,7 @@ class ModelNode(LifecycleNode):
         return commit_all
 
     def _reports(self) -> dict[str, Report]:
+        collect_garbage()  # once a second, by the thread that can wait
         reports = {"": self._report_of_state()}
         if self._description_report is not None:
             reports["robot description"] = self._description_report

@@ -29,7 +29,7 @@ from rclpy.parameter import Parameter
 
 from featherstone_ros.nodes.execution import StartError
 
-Value = bool | int | float | str | list[str] | list[float]
+Value = bool | int | float | str | list[str] | list[int] | list[float]
 Commit = Callable[[], None]
 
 
@@ -39,14 +39,15 @@ class Setting:
 
     Attributes:
         name: Full name, e.g. ``"gains.elbow.p"``.
-        default: Value if none is given; its type is the parameter's type. An empty list is one of
-            strings. Integers are accepted where a double is expected.
+        default: Value if none is given; its type is the parameter's type. Integers are accepted
+            where a double is expected.
         description: One line for ``ros2 param describe``, with the unit in brackets.
         minimum: Smallest value allowed (each element's, for a list of doubles).
         maximum: Largest value allowed.
         choices: The strings allowed; empty if any is.
         read_only: Fixed at start-up.
         check: Further check of one value, returns why it is refused, or None.
+        kind: Type of the elements where ``default`` is an empty list.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Setting:
     choices: tuple[str, ...] = ()
     read_only: bool = False
     check: Callable[[Any], str | None] | None = None
+    kind: type = str
 
     def accept(self, value: object) -> Value:
         """Return the value as it will be used.
@@ -79,7 +81,7 @@ class Setting:
     def _converted(self, value: object) -> Value:
         """Return the value in the default's type, integers as floats where floats are expected."""
         if isinstance(self.default, list):
-            kind = type(self.default[0]) if self.default else str
+            kind = type(self.default[0]) if self.default else self.kind
             if value is None or value == [""]:  # ``name:=[]`` on the command line; ROS's own empty
                 return []
             values = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else value

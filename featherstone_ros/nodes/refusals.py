@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.lifecycle import LOG_INTERVAL, ModelNode
+from featherstone_ros.nodes.messages import decode
+from featherstone_ros.text import plain
 
-LOG_INTERVAL = 5.0  # [s] between two complaints in the log
 MEMORY = 10.0  # [s] that the diagnostics warn of a refused message
 
 
@@ -20,23 +21,39 @@ class Refusals:
         self._node = node
         self._count = 0
         self._last, self._time = "", -MEMORY
+        self._untold = False
 
-    def guard(self, topic: str, callback: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Return a callback that survives FeatherstoneError and ValueError of another."""
+    def guard(
+        self, topic: str, kind: type, callback: Callable[[Any], None]
+    ) -> Callable[[bytes], None]:
+        """Return the callback of a raw subscription: another one for its messages, guarded.
 
-        def take(message: Any) -> None:
+        Args:
+            topic: Name for the log.
+            kind: Of the messages.
+            callback: Raises FeatherstoneError, ValueError or TimeoutError if it refuses one.
+        """
+
+        def take(message: bytes) -> None:
             try:
-                callback(message)
-            except (FeatherstoneError, ValueError) as error:
-                self._refuse(f"{topic}: {error}")
+                callback(decode(kind, message))
+            except (FeatherstoneError, ValueError, TimeoutError) as error:
+                self.refuse(topic, error)
 
         return take
 
-    def _refuse(self, what: str) -> None:
+    def refuse(self, topic: str, reason: Exception) -> None:
+        """Count a refused message; for any thread to call, however many there are of them."""
         self._count += 1
-        self._last, self._time = what, self._now()
+        self._last, self._time = f"{topic}: {plain(str(reason))}", self._now()
+        if not self._untold:
+            self._untold = True
+            self._node.defer(self._tell)
+
+    def _tell(self) -> None:
+        self._untold = False
         self._node.get_logger().warning(
-            f"refused a message on {what}", throttle_duration_sec=LOG_INTERVAL
+            f"refused a message on {self._last}", throttle_duration_sec=LOG_INTERVAL
         )
         self._node.publish_diagnostics()
 

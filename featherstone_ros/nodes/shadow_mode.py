@@ -156,7 +156,12 @@ class ShadowMode:
         self._shadow.restart()
         self._subscriptions_made = [
             node.create_subscription(
-                kind, topic, guard(topic, callback), BEST_EFFORT, callback_group=node.fast_lane
+                kind,
+                topic,
+                guard(topic, kind, callback),
+                BEST_EFFORT,
+                callback_group=node.fast_lane,
+                raw=True,
             )
             for kind, topic, callback in (
                 (JointState, "joint_states", self._on_state),
@@ -170,6 +175,9 @@ class ShadowMode:
         self._node.give_way(False)
         for subscription in self._subscriptions_made:
             self._node.destroy_subscription(subscription)
+
+    def halt(self) -> None:
+        """Stop nothing: there is no thread."""
 
     def cleanup(self) -> None:
         """Stop publishing."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from time import monotonic
+from typing import TypeVar
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
@@ -15,19 +17,19 @@ from std_srvs.srv import SetBool, Trigger
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
+from featherstone_ros.nodes import realtime_path
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.messages import (
-    JointMap,
-    field_values,
-    joint_state,
-    optional_values,
-)
+from featherstone_ros.nodes.messages import JointMap, field_values, optional_values
+from featherstone_ros.nodes.own_wait_set import HotGroup
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
 from featherstone_ros.nodes.refusals import Refusals
+from featherstone_ros.nodes.simulation_cycle import COMMANDS, JOINT_COMMANDS, SimulationCycle
 from featherstone_ros.simulation import Noise, Twin, TwinSettings
 from featherstone_ros.simulation.run import Run
 from featherstone_ros.simulation.twin import NANOSECONDS, home_positions
+
+Answer = TypeVar("Answer", Trigger.Response, SetBool.Response)
 
 QUEUE = QoSProfile(depth=10)  # reliable
 
@@ -104,19 +106,25 @@ class SimulateMode:
         self._node = node
         model = node.model
         self._twin = Twin(model, twin_settings(self._node.parameters, model))
-        self._run = Run(self._twin, self._now())
+        self._run = Run(self._twin, monotonic())
         self._joints = JointMap(model.joint_names, {*model.mimics, *model.locked})
-        self._message, self._position, self._velocity, self._effort = joint_state(model.joint_names)
-        self._uses_simulation_time = (
-            self._node.parameters["publish_clock"] or self._node.parameters["lockstep"]
-        )
         self._refusals = Refusals(node)
         self._known_fault = ""
         self._known_overruns = 0
-        self._states = self._node.create_publisher(JointState, "joint_states", QUEUE)
+        self._states = node.create_publisher(JointState, "joint_states", QUEUE)
         self._clock_messages = None
-        if self._node.parameters["publish_clock"]:
-            self._clock_messages = self._node.create_publisher(Clock, "/clock", QUEUE)
+        if node.parameters["publish_clock"]:
+            self._clock_messages = node.create_publisher(Clock, "/clock", QUEUE)
+        self._cycle = SimulationCycle(
+            self._run,
+            node.get_clock(),
+            bool(node.parameters["publish_clock"] or node.parameters["lockstep"]),
+            self._states,
+            self._clock_messages,
+            self._refusals.refuse,
+            self._note_fault,
+        )
+        self._loop: realtime_path.Loop | None = None  # while active
         self._warn_of_odd_limits()
 
     def _warn_of_odd_limits(self) -> None:
@@ -132,36 +140,49 @@ class SimulateMode:
 
     def activate(self) -> None:
         """Listen and let time pass."""
-        self._subscriptions_made = [
-            self._node.create_subscription(
-                kind, topic, self._refusals.guard(topic, callback), QUEUE, callback_group=lane
+        node, cycle, group = self._node, self._cycle, HotGroup()
+        self._commanders = [
+            node.create_subscription(kind, topic, take, QUEUE, callback_group=group, raw=True)
+            for kind, topic, take in (
+                (Float64MultiArray, COMMANDS, cycle.take_commands),
+                (JointState, JOINT_COMMANDS, cycle.take_joint_commands),
             )
-            for kind, topic, callback, lane in (
-                (Float64MultiArray, "~/commands", self._on_commands, self._node.fast_lane),
-                (JointState, "~/joint_commands", self._on_joint_commands, self._node.fast_lane),
-                (WrenchStamped, "~/external_wrench", self._on_wrench, None),
-                (JointState, "~/set_state", self._on_set_state, None),
+        ]
+        self._inputs = [
+            node.create_subscription(
+                kind, topic, self._refusals.guard(topic, kind, callback), QUEUE, raw=True
+            )
+            for kind, topic, callback in (
+                (WrenchStamped, "~/external_wrench", self._on_wrench),
+                (JointState, "~/set_state", self._on_set_state),
             )
         ]
         self._services_made = [
-            self._node.create_service(Trigger, "~/reset", self._on_reset),
-            self._node.create_service(SetBool, "~/pause", self._on_pause),
-            self._node.create_service(Trigger, "~/step", self._on_step),
+            node.create_service(Trigger, "~/reset", self._on_reset),
+            node.create_service(SetBool, "~/pause", self._on_pause),
+            node.create_service(Trigger, "~/step", self._on_step),
         ]
-        self._run.adopt(self._twin.settings, self._now())
-        self._twin.restart_timeout(self._now())
-        self._timer = None
-        self._set_timer()
-        self._node.give_way(True)
+        self._run.adopt(self._twin.settings, monotonic())
+        self._twin.restart_timeout(monotonic())
+        self._cycle.start()
+        self._loop = realtime_path.make_loop(
+            node, cycle, group, self._commanders, at_once=self._twin.settings.lockstep
+        )
+        self._loop.start()
 
     def deactivate(self) -> None:
         """Stop listening; time stands still."""
-        self._node.give_way(False)
-        self._node.destroy_timer(self._timer)
-        for subscription in self._subscriptions_made:
+        self.halt()
+        for subscription in (*self._commanders, *self._inputs):
             self._node.destroy_subscription(subscription)
         for service in self._services_made:
             self._node.destroy_service(service)
+
+    def halt(self) -> None:
+        """Let time stand still."""
+        if self._loop is not None:
+            self._loop.stop()
+            self._loop = None
 
     def cleanup(self) -> None:
         """Forget the twin."""
@@ -176,85 +197,29 @@ class SimulateMode:
         settings = twin_settings(values, self._node.model)
         apply = self._twin.prepare(settings)
 
-        def commit() -> None:
+        def take() -> None:
             apply()
-            self._run.adopt(settings, self._now())
-            if self._node.state_label == "active":
-                self._set_timer()
+            self._run.adopt(settings, monotonic())
 
-        return commit
+        return take if self._loop is None else partial(self._loop.apply, take)
 
-    # Time.
+    # From the loop's thread.
 
-    def _now(self) -> float:
-        """Real time by the steady clock [s]."""
-        return self._node.steady_clock.now().nanoseconds * 1e-9
-
-    def _set_timer(self) -> None:
-        if self._timer is not None:
-            self._node.destroy_timer(self._timer)
-        period = self._run.timer_period
-        self._timer = self._node.create_timer(
-            period, self._on_timer, self._node.fast_lane, clock=self._node.steady_clock
-        )
-
-    def _on_timer(self) -> None:
-        now, ros_now = self._now(), self._node.get_clock().now().nanoseconds
-        on_time = (
-            self._node.get_clock().ros_time_is_active
-        )  # somebody else's time: take it as it is
-        for lag in self._run.tick(now):
-            self._publish(ros_now if on_time else ros_now - int(lag * NANOSECONDS))
-        if self._twin.fault:
-            self._report_fault()
-
-    def _report_fault(self) -> None:
+    def _note_fault(self) -> None:
         if self._twin.fault != self._known_fault:
             self._known_fault = self._twin.fault
-            self._node.get_logger().error(self._known_fault)
-            self._node.publish_diagnostics()
+            self._node.defer(self._report_fault)
 
-    def _publish(self, ros_time: int | None = None) -> None:
-        """Publish the state, and the time just before it.
-
-        Args:
-            ros_time: When the state was due by the node's clock [ns]; None is now. The stamp,
-                unless the twin owns time.
-        """
-        twin = self._twin
-        if self._uses_simulation_time:
-            time = twin.time
-        else:
-            time = self._node.get_clock().now().nanoseconds if ros_time is None else ros_time
-        stamp = Time(sec=time // NANOSECONDS, nanosec=time % NANOSECONDS)
-        if self._clock_messages is not None:
-            self._clock_messages.publish(Clock(clock=stamp))
-        self._message.header.stamp = stamp
-        self._position[:] = twin.position
-        self._velocity[:] = twin.velocity
-        self._effort[:] = twin.effort
-        self._states.publish(self._message)
+    def _report_fault(self) -> None:
+        self._node.get_logger().error(self._known_fault)
+        self._node.publish_diagnostics()
 
     # Messages.
-
-    def _on_commands(self, message: Float64MultiArray) -> None:
-        if self._run.command(message.data, self._now()):
-            self._publish()
-        elif self._twin.fault:
-            self._report_fault()
-
-    def _on_joint_commands(self, message: JointState) -> None:
-        source, joints = self._joints.partial(message.name)
-        effort = field_values(message.effort, len(message.name), "effort")[source]
-        if self._run.command(effort, self._now(), joints):
-            self._publish()
-        elif self._twin.fault:
-            self._report_fault()
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         force, torque = message.wrench.force, message.wrench.torque
         wrench = (force.x, force.y, force.z, torque.x, torque.y, torque.z)
-        self._twin.apply_wrench(message.header.frame_id, wrench)
+        self._loop.call(lambda: self._twin.apply_wrench(message.header.frame_id, wrench))
 
     def _on_set_state(self, message: JointState) -> None:
         source, joints = self._joints.partial(message.name)
@@ -263,32 +228,41 @@ class SimulateMode:
         velocity = optional_values(message.velocity, count, "velocity")
         if velocity is not None:
             velocity = velocity[source]
-        self._twin.set_state(position, velocity, joints)
+        self._loop.call(lambda: self._twin.set_state(position, velocity, joints))
 
     # Services.
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._run.reset(self._now())
-        self._known_fault = ""
-        response.success, response.message = True, "at the initial position, time 0"
-        return response
+        def reset() -> None:
+            self._run.reset(monotonic())
+            self._known_fault = ""
+
+        return self._answer(response, reset, "at the initial position, time 0")
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self._run.pause(request.data, self._now())
-        self._set_timer()
-        response.success, response.message = True, "paused" if request.data else "running"
-        return response
+        done = "paused" if request.data else "running"
+        return self._answer(response, lambda: self._run.pause(request.data, monotonic()), done)
 
     def _on_step(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        def step() -> None:
+            self._run.step(int(self._node.parameters["steps_per_call"]), monotonic())
+            self._cycle.publish()
+
+        self._answer(response, step, "")
+        if response.success:
+            response.message = f"simulation time {self._twin.time / NANOSECONDS:.6f} s"
+        elif self._twin.fault:
+            self._note_fault()
+        return response
+
+    def _answer(self, response: Answer, action: Callable[[], None], done: str) -> Answer:
+        """Have the loop do what a service asks for, and answer."""
         try:
-            self._run.step(int(self._node.parameters["steps_per_call"]), self._now())
-        except FeatherstoneError as error:
+            self._loop.call(action)
+        except (FeatherstoneError, TimeoutError) as error:
             response.success, response.message = False, str(error)
-            self._report_fault()
-            return response
-        self._publish()
-        response.success = True
-        response.message = f"simulation time {self._twin.time / NANOSECONDS:.6f} s"
+        else:
+            response.success, response.message = True, done
         return response
 
     # Diagnostics.
@@ -296,16 +270,16 @@ class SimulateMode:
     def diagnose(self) -> Report:
         """Return fault, refused messages, overruns and too many commanders."""
         twin = self._twin
-        publishers = sum(
-            self._node.count_publishers(s.topic_name) for s in self._subscriptions_made[:2]
-        )
+        publishers = sum(self._node.count_publishers(s.topic_name) for s in self._commanders)
         values = {
             "simulation time [s]": f"{twin.time / NANOSECONDS:.3f}",
             "paused": self._run.paused,
             "brakes": "on" if twin.is_braked else "off",
             "wrenches on": ", ".join(twin.wrenches) or "none",
             "command publishers": publishers,
+            **self._cycle.timing.report("commands lost"),
             "overruns": self._run.pace.overruns,
+            "scheduling": self._loop.scheduling,
             **self._refusals.values,
         }
         if twin.fault:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 CATCH_UP = 0.1  # [s] of real time that is made good after a stall; the rest is given up
 SHORTEST_TICK = 0.001  # [s] between two calls of ``due``: more calls would only cost
 
@@ -35,11 +37,23 @@ class Pace:
         # Half a period back: calls that come a little early or late still find one period due.
         self._origin = now - 0.5 * self._real_period
         self._done = 0
+        self._called = -inf
+
+    @property
+    def next(self) -> float:
+        """When ``due`` is to be called next [s]."""
+        if not self._real_period:
+            return -inf
+        periods = max(1, round(self.tick / self._real_period))
+        punctual = self._origin + (self._done + periods + 0.5) * self._real_period
+        # After a stall there is time for commands between the calls.
+        return max(punctual, self._called + 0.5 * self.tick)
 
     def due(self, now: float) -> list[float]:
         """Return for each period to advance at real time ``now`` how long ago it was due [s]."""
         if not self._real_period:
             return [0.0]
+        self._called = now
         behind = int((now - self._origin) / self._real_period) - self._done
         most_behind = max(1, round(CATCH_UP / self._real_period))
         if behind > most_behind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from numpy.typing import ArrayLike
 
@@ -57,6 +58,20 @@ class Run:
         if self._lockstep or self.paused:
             return max(0.001, min(self._idle_interval, 0.02))
         return self.pace.tick
+
+    @property
+    def interval(self) -> float:
+        """Real time from one ``tick`` to the next [s]; 0 if that is not regular."""
+        return 0.0 if self._lockstep or self.paused else self.pace.tick
+
+    @property
+    def due(self) -> float:
+        """When ``tick`` is to be called next [s]."""
+        if self.twin.fault:
+            return inf
+        if self.paused or self._lockstep:
+            return self._idle_since + self._idle_interval
+        return self.pace.next
 
     def tick(self, now: float) -> Iterator[float]:
         """Do what is due; yields each time that the state is to be published.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from numpy.typing import ArrayLike
 
@@ -73,12 +74,12 @@ class TwinSettings:
         """Simulation time between two states [s]."""
         return 1.0 / self.rate
 
-    @property
+    @cached_property
     def steps_per_period(self) -> int:
         """Number of equal integration steps in a period, none longer than ``time_step``."""
         return max(1, math.ceil(self.period / self.time_step * (1.0 - ROUNDING)))
 
-    @property
+    @cached_property
     def effective_time_step(self) -> float:
         """Length of those steps [s]."""
         return self.period / self.steps_per_period

@@ -34,7 +34,7 @@ class Twin:
         model: The arm.
         settings: As last applied.
         fault: Why the simulation has stopped, empty if it has not. ``reset`` clears it.
-        position: Measured [rad or m].
+        position: Measured [rad or m]; this and the next two are not to be modified.
         velocity: Measured [rad/s or m/s].
         effort: Measured [N m or N].
     """
@@ -52,6 +52,7 @@ class Twin:
         self._sensors = Sensors(model.n, settings.noise)
         self._brakes = Brakes()
         self._elapsed_before = self._steps = 0
+        self._command = np.zeros(model.n)
         self.prepare(settings)()
         self.reset()
 
@@ -85,6 +86,7 @@ class Twin:
             self._elapsed_before, self._steps = self.time, 0
             self.settings, self._simulator, self._sensors = settings, simulator, sensors
             self._home, self._limit = home, np.broadcast_to(limit, (self.model.n,))
+            self._saturate()
 
         return apply
 
@@ -99,12 +101,12 @@ class Twin:
     @property
     def q(self) -> Floats:
         """True position, a copy [rad or m]."""
-        return self._simulator.q
+        return self._q.copy()
 
     @property
     def qd(self) -> Floats:
         """True velocity, a copy [rad/s or m/s]."""
-        return self._simulator.qd
+        return self._qd.copy()
 
     @property
     def is_braked(self) -> bool:
@@ -116,11 +118,13 @@ class Twin:
         self.fault = ""
         self._elapsed_before = self._steps = 0
         self._command = np.zeros(self.model.n)
+        self._saturate()
         self._command_time = math.inf  # inf: the time-out waits for a first command
         self._wrenches: dict[str, Floats] = {}
         self._wrench_ends: dict[str, float] = {}
         self._sensors.restart()
         self._simulator.reset(self._home)
+        self._read_state()
         self._brakes.release()
         if self.settings.hold_until_command:
             self._brakes.engage(np.zeros(self.model.n))
@@ -139,7 +143,7 @@ class Twin:
         Raises:
             ValueError: Not finite, or absurdly fast.
         """
-        positions, velocities = self._simulator.q, self._simulator.qd
+        positions, velocities = self.q, self.qd
         chosen = slice(None) if joints is None else joints
         positions[chosen] = q
         velocities[chosen] = 0.0 if qd is None else qd
@@ -147,7 +151,7 @@ class Twin:
         require(np.isfinite(positions), positions, names, "position", "a finite number")
         fast = ~(np.abs(velocities) <= ABSURD_SPEED)
         require(~fast, velocities, names, "velocity", f"at most {ABSURD_SPEED:g}")
-        self._simulator.set_state(positions, velocities)
+        self._set_state(positions, velocities)
         if self._brakes.engaged:
             self._brakes.engage(velocities)
         self._measure_now()
@@ -165,16 +169,22 @@ class Twin:
         Raises:
             ValueError: Wrong length or not finite; the command before stays.
         """
-        command = self._command.copy()
         if joints is None:
-            command[:] = joint_array(effort, self.model, "command")
+            command = joint_array(effort, self.model, "command").copy()
         else:
+            command = self._command.copy()
             command[joints] = effort
-        names = self.model.joint_names
-        require(np.isfinite(command), command, names, "command", "a finite number")
+        if not math.isfinite(command.dot(command)):  # if it is, every number is
+            names = self.model.joint_names
+            require(np.isfinite(command), command, names, "command", "a finite number")
         self._command = command
+        self._saturate()
         self._command_time = now
         self._brakes.release()
+
+    def _saturate(self) -> None:
+        """Work out what the drives apply of the command (n,), an array of its own."""
+        self._applied = np.maximum(np.minimum(self._command, self._limit), -self._limit)
 
     def restart_timeout(self, now: float) -> None:
         """Count the command time-out from now, e.g. after a pause."""
@@ -220,8 +230,9 @@ class Twin:
         if steps is None:
             steps = self.settings.steps_per_period
         if self._is_timed_out(now) and not self._brakes.engaged:
-            self._brakes.engage(self._simulator.qd)
-        self._end_wrenches()
+            self._brakes.engage(self._qd)
+        if self._wrenches:
+            self._end_wrenches()
         if self._brakes.engaged:
             effort = self._advance_braked(steps)
         else:
@@ -240,27 +251,27 @@ class Twin:
 
     def _advance_driven(self, steps: int) -> Floats:
         """Integrate; if that fails, report a fault and stay at the last good state."""
-        q, qd = self._simulator.q, self._simulator.qd
-        effort = np.clip(self._command, -self._limit, self._limit)
+        q, qd = self._q, self._qd
         try:
-            self._simulator.step(effort, steps, self._wrenches or None)
+            self._simulator.step(self._applied, steps, self._wrenches or None)
         except SingularInertiaError as error:
             self.fault = f"simulation stopped: {error}"
         else:
-            self.fault = divergence(self._simulator.q, self._simulator.qd, self.model.joint_names)
+            self._read_state()
+            self.fault = divergence(self._q, self._qd, self.model.joint_names)
         if self.fault:
-            self._simulator.set_state(q, qd)
-        return effort
+            self._set_state(q, qd)
+        return self._applied
 
     def _advance_braked(self, steps: int) -> Floats:
-        q, qd = self._simulator.q, self._simulator.qd
+        q, qd = self._q, self._qd
         duration = steps * self.settings.effective_time_step
         stopped, qd, qdd = self._brakes.advance(q, qd, duration)
         if self.settings.stop_stiffness:
-            stopped = np.clip(
-                stopped, np.minimum(q, self.model.lower), np.maximum(q, self.model.upper)
-            )
-        self._simulator.set_state(stopped, qd)
+            nearest = np.minimum(q, self.model.lower)
+            farthest = np.maximum(q, self.model.upper)
+            stopped = np.minimum(np.maximum(stopped, nearest), farthest)
+        self._set_state(stopped, qd)
         return self._carried(stopped, qd, qdd)
 
     def _carried(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
@@ -269,18 +280,24 @@ class Twin:
         return rigid + self._simulator.armature * qdd
 
     def _measure(self, effort: Floats) -> None:
-        self._true_effort = effort
-        self.position, self.velocity, self.effort = self._sensors.measure(
-            self._simulator.q, self._simulator.qd, effort
-        )
+        measured = self._sensors.measure(self._q, self._qd, effort)
+        self.position, self.velocity, self.effort = measured
 
     def _measure_now(self) -> None:
         """Measure after the state was set: no effort was applied on the way to it."""
-        q, qd = self._simulator.q, self._simulator.qd
         if self._brakes.engaged:
-            self._measure(self._carried(q, qd, np.zeros_like(qd)))
+            self._measure(self._carried(self._q, self._qd, np.zeros_like(self._qd)))
         else:
-            self._measure(np.clip(self._command, -self._limit, self._limit))
+            self._measure(self._applied)
+
+    def _read_state(self) -> None:
+        """Take the state from the simulator, into arrays that nobody else has."""
+        self._q, self._qd = self._simulator.q, self._simulator.qd
+
+    def _set_state(self, q: Floats, qd: Floats) -> None:
+        """Give the simulator another state."""
+        self._simulator.set_state(q, qd)
+        self._q, self._qd = q, qd
 
 
 def home_positions(model: Model) -> Floats:
@@ -312,6 +329,8 @@ def require(
 
 def divergence(q: Floats, qd: Floats, names: tuple[str, ...]) -> str:
     """Return in words which joint shows that the simulation has diverged, or an empty string."""
+    if math.isfinite(q.dot(q)) and qd.dot(qd) <= ABSURD_SPEED**2:  # cheap, and enough to be good
+        return ""
     good = np.isfinite(q) & (np.abs(qd) <= ABSURD_SPEED)
     if good.all():
         return ""

@@ -41,6 +41,7 @@ from rclpy.qos import QoSProfile
 import featherstone_ros
 
 DEADLINE = 15.0  # [s] for anything awaited: reached only when a test fails
+MATCHING = 0.1  # [s] in which a subscriber that is known comes to know its publisher
 PATIENCE = 2.0  # [s] before a service is asked again
 # Read by Fast DDS when this process and the nodes first join a domain.
 for name in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
@@ -187,7 +188,11 @@ class Ros:
             file = self.folder / f"parameters_{len(self._processes)}.yaml"
             file.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))
             command += ["--params-file", str(file)]
-        process = NodeProcess([*command, *arguments], self.environment, self.folder)
+        return self.run([*command, *arguments])
+
+    def run(self, command: list[str]) -> NodeProcess:
+        """Start any program in the domain; it is killed at the end, if it still runs then."""
+        process = NodeProcess(command, self.environment, self.folder)
         self._processes.append(process)
         return process
 
@@ -220,6 +225,7 @@ class Ros:
         """Make a publisher and wait until somebody listens."""
         publisher = self.node.create_publisher(kind, topic, qos)
         self.wait_for(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
+        self.run_for(MATCHING)  # the other side finds this one a little later
         return publisher
 
     def call(self, kind: type, name: str, request: Any = None, repeat: bool = True) -> Any:
@@ -281,7 +287,10 @@ class Ros:
         return parameter_value_to_python(values[0]) if values else None
 
     def wait_for_diagnostics(
-        self, condition: Callable[[DiagnosticStatus], bool], what: str = "diagnostics"
+        self,
+        condition: Callable[[DiagnosticStatus], bool],
+        what: str = "diagnostics",
+        timeout: float = DEADLINE,
     ) -> DiagnosticStatus:
         """Wait for a new status on /diagnostics that meets the condition; return it."""
         if self._diagnostics is None:
@@ -294,7 +303,7 @@ class Ros:
             arrays.clear()
             return found[0] if found else None
 
-        return self.wait_for(search, what)
+        return self.wait_for(search, what, timeout)
 
 
 def status_values(status: DiagnosticStatus) -> dict[str, str]:

@@ -83,6 +83,8 @@ def start_arm(ros: Ros) -> None:
             **PANDA.parameters["feedforward_controller"],
             "robot_description": PANDA.text,
             "state_timeout": 10.0,
+            "update_on": "timer",  # in lockstep the arm would else run faster than it is shadowed
+            "rate": 200.0,
         },
         "-r",
         "~/commands:=/digital_twin/commands",

@@ -1,0 +1,84 @@
+"""Messages as bytes, awaited and taken by a thread of one's own, past rclpy's executor.
+
+rclpy's executor builds a wait set of all the node's entities for every wait and runs a callback as
+a task; that costs more than the message. What this needs of rclpy's private parts stands here and
+nowhere else: ``WaitSet`` and ``Subscription.take_message`` of its compiled module, as they are in
+Jazzy and Kilted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from typing import Any
+
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.context import Context
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.subscription import Subscription
+
+NANOSECONDS = 1_000_000_000
+MOST_AT_ONCE = 16  # messages taken of one topic before others have their turn
+
+
+class HotGroup(MutuallyExclusiveCallbackGroup):
+    """Callback group of subscriptions that the executor leaves alone while they are ``taken_over``.
+
+    So it does their events: to wait for those wakes it up for every message (rmw_fastrtps).
+    """
+
+    def __init__(self) -> None:
+        """Make a group like any other."""
+        super().__init__()
+        self.taken_over = False
+
+    def can_execute(self, entity: Any) -> bool:
+        """Tell whether the executor is to wait for an entity, or to serve it, now."""
+        return not self.taken_over and super().can_execute(entity)
+
+
+class OwnWaitSet:
+    """The raw subscriptions of one thread."""
+
+    def __init__(self, context: Context, subscriptions: Iterable[Subscription]) -> None:
+        """Prepare to wait.
+
+        Args:
+            context: Of the node.
+            subscriptions: Made with ``raw=True``; their callbacks get bytes and message info.
+
+        Raises:
+            AttributeError, TypeError: rclpy's private parts are not as expected.
+        """
+        handles = [subscription.handle for subscription in subscriptions]
+        self._takes = [
+            (subscription.handle.take_message, subscription.msg_type, subscription.callback)
+            for subscription in subscriptions
+        ]
+        self._wait_set = rclpy_implementation.WaitSet(len(handles), 0, 0, 0, 0, 0, context.handle)
+        self._handles = handles
+        self._in_use = ExitStack()
+        for handle in handles:
+            self._in_use.enter_context(handle)
+        self.wait(0.0)
+
+    def wait(self, timeout: float) -> None:
+        """Wait until there is a message, for ``timeout`` seconds at most."""
+        wait_set = self._wait_set
+        wait_set.clear_entities()
+        for handle in self._handles:
+            wait_set.add_subscription(handle)
+        wait_set.wait(int(timeout * NANOSECONDS))
+
+    def take(self) -> None:
+        """Give the messages that are there to the subscriptions' callbacks."""
+        for take, kind, callback in self._takes:
+            for _ in range(MOST_AT_ONCE):
+                taken = take(kind, True)
+                if taken is None:
+                    break
+                callback(*taken)
+
+    def close(self) -> None:
+        """Let go of the subscriptions, so that they can be destroyed."""
+        self._in_use.close()

@@ -1,0 +1,9 @@
+"""Text from the network, made fit for logs and terminals."""
+
+LONGEST = 300  # characters of a name or message that anybody may have sent
+
+
+def plain(text: str, longest: int = LONGEST) -> str:
+    """Return a text in one line, without control characters, and not too long."""
+    short = text if len(text) <= longest else text[: longest - 1] + "…"
+    return " ".join("".join(c if c.isprintable() else " " for c in short).split())

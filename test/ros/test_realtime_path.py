@@ -1,0 +1,167 @@
+"""The loop of both nodes, run by a thread with its own wait set or by rclpy's executor."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support import NodeProcess, Ros, status_values  # skips this module where ROS is missing
+from test_feedforward_controller import GRAVITY, NAMES, NODE, PATIENT, URDF, Arm, gravity_at, point
+
+# isort: split
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+TWIN = "/digital_twin"
+TIMING = (
+    "latency p50 [us]",
+    "latency p99 [us]",
+    "latency max [us]",
+    "latency histogram [us]",
+    "period jitter p99 [us]",
+    "period jitter max [us]",
+    "overruns",
+    "scheduling",
+)
+PATHS = ("own_wait_set", "executor")
+
+
+def status_of(ros: Ros, node: str, text: str = "") -> DiagnosticStatus:
+    return ros.wait_for_diagnostics(
+        lambda s: s.name == node.lstrip("/") and text in s.message, f"diagnostics {text!r}"
+    )
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_controller_answers_follows_and_decays_on_either_path(ros, path):
+    arm = Arm(ros, **PATIENT, **{"realtime.path": path})
+    assert_allclose(arm.settle(), GRAVITY, atol=1e-6)
+    there = np.array([0.7, 0.6])
+    arm.follow([point(0.3, there)])
+    assert_allclose(arm.settle(there), gravity_at(there), atol=1e-6)
+    assert ros.change_state(NODE, "deactivate")
+    assert arm.process.is_running
+    arm.process.stop()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_controllers_diagnostics_have_the_timing_on_either_path(ros, path):
+    arm = Arm(ros, **PATIENT, **{"realtime.path": path})
+    arm.answer()
+    names = (*TIMING, "states lost", "commands saturated", "governor interventions")
+
+    def measured() -> dict[str, str] | None:
+        for _ in range(20):
+            arm.answer()
+        values = status_values(status_of(ros, NODE, "running"))
+        return values if values["latency p50 [us]"] != "0" else None
+
+    values = ros.wait_for(measured, "latency")
+    assert set(names) <= values.keys()
+    assert 0.0 < float(values["latency p50 [us]"]) <= float(values["latency max [us]"])
+    assert values["states lost"] == values["overruns"] == "0"
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("lockstep", [False, True])
+def test_twin_answers_on_either_path(ros, path, lockstep):
+    parameters = {"robot_description": URDF, "realtime.path": path, "lockstep": lockstep}
+    process = ros.start("featherstone_ros.digital_twin", {**parameters, "rate": 100.0})
+    states = ros.collect(JointState, "joint_states")
+    commands = ros.publisher(Float64MultiArray, f"{TWIN}/commands")
+    ros.wait_for(lambda: states, "first state")
+    for _ in range(5):
+        count = len(states)
+        commands.publish(Float64MultiArray(data=list(GRAVITY + 1.0)))
+        ros.wait_for(lambda count=count: len(states) > count, "next state")
+    ros.wait_for(lambda: np.allclose(states[-1].effort, GRAVITY + 1.0), "effort as commanded")
+    commands.publish(Float64MultiArray(data=[1.0]))
+    values = status_values(status_of(ros, TWIN, "command has 1 values, expected 2"))
+    assert {*TIMING, "commands lost"} <= values.keys()
+    process.stop()
+
+
+def start_without_private_parts(ros: Ros, node: str, **parameters: Any) -> NodeProcess:
+    """Start a node with an rclpy whose compiled module lacks what the wait set needs."""
+    code = (
+        "import sys, types\n"
+        "import featherstone_ros.nodes.own_wait_set as module\n"
+        "module.rclpy_implementation = types.SimpleNamespace()\n"
+        f"from featherstone_ros.{node} import main\n"
+        "sys.exit(main())"
+    )
+    arguments = [f"-p {name}:={value}" for name, value in parameters.items()]
+    command = [sys.executable, "-c", code, "--ros-args", *" ".join(arguments).split()]
+    return NodeProcess(command, ros.environment, ros.folder)
+
+
+def test_other_private_parts_of_rclpy_lead_to_the_executor_with_a_warning(ros):
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    description = ros.node.create_publisher(String, "robot_description", latched)
+    description.publish(String(data=URDF))
+    process = start_without_private_parts(ros, "feedforward_controller")
+    process.wait_for_output("the executor runs the loop, as with realtime.path executor")
+    states = ros.publisher(JointState, "joint_states")
+    commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
+    message = JointState(name=NAMES, position=[0.6, 0.5], velocity=[0.0, 0.0])
+
+    def answered() -> bool:
+        states.publish(message)
+        return bool(commands)
+
+    ros.wait_for(answered, "command")
+    process.stop()
+
+
+@pytest.mark.parametrize("action", ["warn", "hold"])
+def test_missed_deadlines_are_told_and_hold_the_arm_if_wanted(ros, action):
+    arm = Arm(ros, **PATIENT, **{"deadline.action": action})
+    arm.settle()
+    arm.set(deadline__cycle_time=1e-9)  # nothing is so fast
+    arm.answer()
+    arm.answer()
+    text = "took longer than deadline.cycle_time 1e-09 s"
+    arm.process.wait_for_output(text)
+    if action == "hold":
+        for _ in range(3):
+            arm.answer()
+        assert status_of(ros, NODE, "gravity hold").level == DiagnosticStatus.ERROR
+    else:
+
+        def warned() -> bool:
+            arm.answer()
+            return status_of(ros, NODE).message.startswith("commands come too late")
+
+        ros.wait_for(warned, "warning")
+    arm.set(deadline__cycle_time=0.0)
+
+    def runs_again() -> bool:
+        arm.answer()
+        return "running" in status_of(ros, NODE).message
+
+    ros.wait_for(runs_again, "end of the hold")
+    arm.process.stop()
+
+
+def test_missing_processor_is_refused_at_the_start(ros):
+    parameters = {"robot_description": URDF, "realtime.cpu_affinity": [4711]}
+    process = ros.start("featherstone_ros.feedforward_controller", parameters)
+    assert process.wait() == 1
+    assert "realtime.cpu_affinity" in process.output
+    assert "no processor 4711" in process.output
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs the privilege")
+def test_scheduling_in_force_is_on_the_diagnostics(ros):
+    cpu = min(os.sched_getaffinity(0))
+    scheduling = {"realtime.priority": 3, "realtime.cpu_affinity": [cpu]}
+    arm = Arm(ros, **PATIENT, **scheduling, **{"realtime.lock_memory": True})
+    arm.answer()
+    assert status_values(status_of(ros, NODE, "running"))["scheduling"] == "FIFO 3"
+    arm.process.stop()
