@@ -20,6 +20,12 @@ PICTURE_STYLE = {
     "axes.spines.right": False,
     "axes.linewidth": 0.7,
 }
+PANELS_STYLE = PICTURE_STYLE | {  # of pictures with many panels, each under a title of its own
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "ytick.color": INK,
+}
 
 
 def new_table(title: str, *columns: str) -> Table:

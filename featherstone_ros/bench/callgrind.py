@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from featherstone_ros.bench.report import figure
+from featherstone_ros.bench.words import figure
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.look import new_table
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros.bench.instruction_sets import NAMES, in_use
-from featherstone_ros.bench.report import Report, figure, machine
+from featherstone_ros.bench.report import Report, machine
 from featherstone_ros.bench.results import Result
-from featherstone_ros.look import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW
+from featherstone_ros.bench.words import figure
+from featherstone_ros.look import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, YELLOW
 
 _COLOURS = {True: BLUE, False: RED, None: "#9fb4c6"}  # a target met, missed, not set
 _ALGORITHMS = {"rnea": BLUE, "aba": YELLOW, "crba": "#7a9a3a"}
@@ -27,13 +28,7 @@ def draw(report: Report, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    style = PICTURE_STYLE | {
-        "axes.titlelocation": "left",
-        "axes.titlesize": 10,
-        "axes.titleweight": "bold",
-        "ytick.color": INK,
-    }
-    with pyplot.rc_context(style):
+    with pyplot.rc_context(PANELS_STYLE):
         canvas = pyplot.figure(figsize=(13, 10), dpi=130, facecolor="white")
         grid = canvas.add_gridspec(
             1, 2, width_ratios=(1, 1.05), wspace=0.14,

@@ -15,8 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.bench.instruction_sets import NAMES, in_use
+from featherstone_ros.bench.nodes.distribution import Distribution
+from featherstone_ros.bench.nodes.loop import Loop
+from featherstone_ros.bench.nodes.tables import tables_of_nodes
 from featherstone_ros.bench.results import Result
-from featherstone_ros.bench.sections import SECTIONS
+from featherstone_ros.bench.sections import NODES, SECTIONS
+from featherstone_ros.bench.words import duration, figure, mark
 from featherstone_ros.look import new_table
 
 _PACKAGES = ("numpy", "pin", "mujoco", "example-robot-data")
@@ -43,16 +47,22 @@ class Report:
         disagreements: Why something was not raced that should have been.
         skipped: What could not be raced here, and what would help.
         instruction_sets: Name to "raced", or why not.
+        distributions: Of the nodes' times.
+        loops: Closed loops of nodes.
     """
 
     results: list[Result] = field(default_factory=list)
     disagreements: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     instruction_sets: dict[str, str] = field(default_factory=dict)
+    distributions: list[Distribution] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
 
     def add(self, line: dict[str, Any]) -> None:
         """Take what a child reports of one case."""
         self.results += [Result.from_dict(values) for values in line.get("results", ())]
+        self.distributions += map(Distribution.from_dict, line.get("distributions", ()))
+        self.loops += map(Loop.from_dict, line.get("loops", ()))
         if "disagreement" in line:
             self.disagreements.append(line["disagreement"])
 
@@ -60,6 +70,11 @@ class Report:
         """Return the results of a section, on the instruction set that is used by default."""
         wanted = instruction_set or in_use()
         return [r for r in self.results if (r.section, r.instruction_set) == (section, wanted)]
+
+    @property
+    def has_races(self) -> bool:
+        """Whether anything but nodes was measured."""
+        return any(result.section != NODES for result in self.results)
 
     def counterpart(self, result: Result, instruction_set: str) -> Result | None:
         """Return the same race on another instruction set, if it was run."""
@@ -76,6 +91,8 @@ class Report:
             "skipped": self.skipped,
             "disagreements": self.disagreements,
             "results": [result.as_dict() for result in self.results],
+            "distributions": [distribution.as_dict() for distribution in self.distributions],
+            "loops": [loop.as_dict() for loop in self.loops],
         }
 
     def write_json(self, path: Path) -> None:
@@ -86,7 +103,10 @@ class Report:
         """What goes to the terminal."""
         parts: list[RenderableType] = []
         for section in SECTIONS:
-            if results := self.of(section):
+            results = self.of(section)
+            if section == NODES:
+                parts += tables_of_nodes(results, self.loops)
+            elif results:
                 parts += [_section_table(section, results), *_remarks(section, results), Text()]
         if len(self.instruction_sets) > 1:
             parts += [self._instruction_set_table(), *self._instruction_set_remarks(), Text()]
@@ -159,7 +179,7 @@ def _section_table(section: str, results: list[Result]) -> Table:
     for r in results:
         times = (r.call, r.ours) if section == "growth" else (r.ours, r.theirs)
         target = str(r.target) if r.target else ""
-        figures = (*map(duration, times), figure(r.ratio), target, _mark(r))
+        figures = (*map(duration, times), figure(r.ratio), target, mark(r))
         table.add_row(escape(r.robot), r.algorithm, *figures)
     return table
 
@@ -173,24 +193,4 @@ def _remarks(section: str, results: list[Result]) -> Iterator[Text]:
 
 
 def _cell(result: Result | None) -> str:
-    return f"{figure(result.ratio)} {result.target} {_mark(result)}" if result else ""
-
-
-def _mark(result: Result) -> str:
-    if result.is_met is None:
-        return ""
-    return "[green]yes[/green]" if result.is_met else "[red]no[/red]"
-
-
-def duration(seconds: float) -> str:
-    """A time with three digits that count."""
-    value, units = seconds * 1e9, iter(("ns", "µs", "ms", "s"))
-    unit = next(units)
-    while value >= 999.5:
-        value, unit = value / 1e3, next(units)
-    return f"{value:.{0 if value >= 99.95 else 1 if value >= 9.995 else 2}f} {unit}"
-
-
-def figure(ratio: float) -> str:
-    """A ratio, as near to its target as matters."""
-    return f"{ratio:.3f}" if ratio < 1 else f"{ratio:.2f}"
+    return f"{figure(result.ratio)} {result.target} {mark(result)}" if result else ""

@@ -27,13 +27,13 @@ STATEMENTS = {
 BASIC = ("rnea", "aba", "crba")
 FURTHER = ("minv", "coriolis", "rnea_derivatives", "aba_derivatives")
 INVERSES = ("minv", "aba_derivatives")  # which Pinocchio does not have where joints mimic others
-
 HUMANOID = 25  # joints, from which on the targets for humanoids hold
 SLOWER_LANES = {"x86-64-v4": 1, "x86-64-v3": 2}  # times the batch's target; others 4
 TIME_STEP = 1e-3  # [s]
 STEPS = 100
 SIMULATORS = 256  # in a batch
 CHAIN = (10, 30, 100, 300, 1000)
+NODES = "nodes"  # the section that is measured in processes of its own
 
 State = Mapping[str, NDArray]
 
@@ -129,6 +129,11 @@ def growth(setting: Setting) -> Iterator[Case]:
         yield _growing_chain(algorithm)
 
 
+def no_races(_: Setting) -> Iterator[Case]:
+    """Nothing that one process races: ``bench.nodes`` measures processes."""
+    return iter(())
+
+
 @dataclass(frozen=True)
 class Section:
     """A group of cases with a table of its own.
@@ -158,6 +163,7 @@ SECTIONS = {
     "simulation": Section("Simulation, per step", simulation, "mujoco"),
     "growth": Section("Growth along a chain", growth),
     "robots": Section("Every robot of example-robot-data", all_robots, "pinocchio"),
+    NODES: Section("Nodes over DDS", no_races, "rclpy"),
 }
 
 

@@ -1,24 +1,34 @@
-"""Time the dynamics against Pinocchio and MuJoCo, side by side.
+"""Time the dynamics against Pinocchio and MuJoCo, and the nodes against bare ones, side by side.
 
 Calls to us and to a peer alternate in short blocks in one process, and neighbouring blocks are
 compared: on a noisy machine only the ratio means something. First both must compute the same.
 Prints a table per question, each ratio beside its target, for all instruction sets that the
 processor has; draws the result, and writes it as JSON. Peers that are not installed are named.
 
+The nodes part starts real nodes over DDS: how quickly the controller answers a joint state and how
+regular the twin is, against a bare rclpy node and a loop that only sleeps; what closed loops lose.
+
 Examples:
   featherstone-ros bench
   featherstone-ros bench --quick                          a few rounds: does everything run?
   featherstone-ros bench --robot ur5e --robot my_arm.urdf
   featherstone-ros bench --only single --only growth
+  featherstone-ros bench --only nodes --minutes 10        and one loop at 1 kHz for ten minutes
   featherstone-ros bench --callgrind                      count instructions, with valgrind
 """
+
+from __future__ import annotations
 
 import argparse
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from featherstone_ros.bench.report import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--quick", action="store_true", help="a few rounds on one robot")
     parser.add_argument(
+        "--minutes",
+        type=_positive,
+        default=0.5,
+        metavar="M",
+        help="how long a closed loop of both nodes runs at 1 kHz (default: 0.5; --quick: 2 s)",
+    )
+    parser.add_argument(
         "--callgrind",
         action="store_true",
         help="count the instructions of each call under valgrind instead of timing it",
@@ -50,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("bench"),
         metavar="FOLDER",
-        help="where report.png and report.json go (default: bench)",
+        help="where report.png, nodes.png and report.json go (default: bench)",
     )
 
 
@@ -60,7 +77,6 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; 1 if something was not raced because the results differ.
     """
-    from featherstone_ros.bench.picture import draw
     from featherstone_ros.bench.sections import SECTIONS
     from featherstone_ros.bench.session import Session
 
@@ -68,17 +84,32 @@ def run(args: argparse.Namespace) -> int:
     args.output.mkdir(parents=True, exist_ok=True)
     if args.callgrind:
         return _count(args.robot, args.output, console)
-    report = Session(args.only or list(SECTIONS), args.robot, args.quick).run(console)
+    wanted = args.only or list(SECTIONS)
+    report = Session(wanted, args.robot, args.quick, args.minutes).run(console)
     console.print(report.tables())
     if args.quick:
         console.print("[yellow]A quick run has too few rounds for its figures to mean anything.")
     report.write_json(args.output / "report.json")
-    if find_spec("matplotlib"):
-        draw(report, args.output / "report.png")
-        console.print(f"[dim]in {args.output}/: report.json, report.png")
-    else:
-        console.print(f"[dim]in {args.output}/: report.json; for a picture: pip install matplotlib")
+    pictures = _draw(report, args.output) if find_spec("matplotlib") else []
+    console.print(f"[dim]in {args.output}/: {', '.join(['report.json', *pictures])}")
+    if not find_spec("matplotlib"):
+        console.print("[dim]for pictures: pip install matplotlib")
     return 1 if report.disagreements else 0
+
+
+def _draw(report: Report, output: Path) -> list[str]:
+    """Draw what was measured; return the pictures' names."""
+    from featherstone_ros.bench import picture
+    from featherstone_ros.bench.nodes import picture as picture_of_nodes
+
+    drawn = []
+    if report.has_races:
+        picture.draw(report, output / "report.png")
+        drawn.append("report.png")
+    if report.distributions:
+        picture_of_nodes.draw(report, output / "nodes.png")
+        drawn.append("nodes.png")
+    return drawn
 
 
 def _count(robots: list[str] | None, output: Path, console: Console) -> int:
@@ -90,3 +121,10 @@ def _count(robots: list[str] | None, output: Path, console: Console) -> int:
     (output / "callgrind.json").write_text(json.dumps(callgrind.as_dict(counts), indent=1) + "\n")
     console.print(f"[dim]in {output}/: callgrind.json")
     return 0
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
