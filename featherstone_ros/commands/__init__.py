@@ -6,4 +6,4 @@ name to ``COMMANDS``. Imports that are slow or optional (rclpy, matplotlib) belo
 every module of ``COMMANDS`` is imported for ``featherstone-ros --help``.
 """
 
-COMMANDS = ("demo", "inspect", "evaluate", "preflight", "bench")
+COMMANDS = ("demo", "inspect", "evaluate", "preflight", "monitor", "bench")

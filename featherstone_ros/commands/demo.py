@@ -26,7 +26,6 @@ _NEEDED = {
     "rclpy": "source a ROS 2 workspace, or pip install 'featherstone_ros[jazzy]'",
     "matplotlib": "pip install 'featherstone_ros[demo]'",
 }
-_HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other programs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,10 +91,8 @@ def run(args: argparse.Namespace) -> int:
         _require(module, remedy)
 
     from featherstone_ros.demo.play import Options, play
+    from featherstone_ros.demo.processes import own_domain
 
-    domain = args.domain
-    if domain is None:
-        domain = int(os.environ.get("ROS_DOMAIN_ID") or os.getpid() % _HIGHEST_DOMAIN + 1)
     play(
         Options(
             robot=args.robot,
@@ -103,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
             rate=args.rate,
             duration=args.duration,
             model_error=args.model_error / 100,
-            domain=domain,
+            domain=own_domain() if args.domain is None else args.domain,
             discovery_range=args.discovery_range,
         )
     )

@@ -1,0 +1,75 @@
+"""The figures of a node's loop, from the details of its diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from featherstone_ros.realtime.histogram import LatencyHistogram
+from featherstone_ros.text import plain
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+WIDTH = 24  # characters of a histogram
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One column.
+
+    Attributes:
+        key: In the diagnostics.
+        short: Name in a line of text.
+        heading: Of the column.
+        is_fault: Whether any other value than 0 deserves a look.
+    """
+
+    key: str
+    short: str
+    heading: str
+    is_fault: bool = False
+
+
+FIGURES = (
+    Figure("latency p50 [us]", "latency p50", "latency\np50, µs"),
+    Figure("latency p99 [us]", "p99", "\np99"),
+    Figure("latency max [us]", "max", "\nmax"),
+    Figure("period jitter p99 [us]", "jitter p99", "jitter\np99, µs"),
+    Figure("period jitter max [us]", "max", "\nmax"),
+    Figure("overruns", "overruns", "over-\nruns", is_fault=True),
+    Figure("states lost", "states lost", "states\nlost", is_fault=True),
+    Figure("commands saturated", "saturated", "satu-\nrated", is_fault=True),
+    Figure("governor interventions", "governor", "gov-\nernor", is_fault=True),
+)
+
+
+def histogram(values: Mapping[str, str]) -> LatencyHistogram | None:
+    """Return the latency histogram, None if there is none or it makes no sense."""
+    try:
+        found = LatencyHistogram.from_text(values["latency histogram [us]"])
+    except (KeyError, ValueError, OverflowError):
+        return None
+    return found if found.count else None
+
+
+def scheduling(values: Mapping[str, str]) -> str:
+    """Return how the node is scheduled, empty if it does not say."""
+    return plain(values.get("scheduling", ""))
+
+
+def sketch(latencies: LatencyHistogram, width: int = WIDTH) -> str:
+    """Draw a histogram in a line, between the ends of the axis.
+
+    Latency grows from left to right, logarithmically; the height of a bar is that of the count's
+    logarithm, so that one late cycle among a million is still seen.
+    """
+    ends, counts = latencies.used()
+    low, high = max(ends[0] - 1.0, 1.0), ends[-1]
+    edges = np.geomspace(low, max(high, 1.1 * low), width + 1)
+    place = np.clip(np.searchsorted(edges, ends) - 1, 0, width - 1)
+    bars = np.bincount(place, counts, width)
+    share = np.log1p(bars) / np.log1p(bars.max())
+    heights = np.ceil((len(BLOCKS) - 1) * share - 1e-9).astype(int)
+    line = "".join(BLOCKS[height] for height in heights)
+    return f"{low:.0f} {line} {high:.0f} µs"

@@ -1,0 +1,36 @@
+"""Single keys from the terminal, without Return."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def single_keys() -> Iterator[Callable[[], str]]:
+    """Let keys arrive at once and unseen while the context lasts; Ctrl-C works as ever.
+
+    Yields:
+        A function that returns what has been typed since the last call: often nothing, and never
+        anything where standard input is no terminal.
+    """
+    if sys.stdin is None or not sys.stdin.isatty():
+        yield lambda: ""
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    def typed() -> str:
+        is_ready = select.select([terminal], [], [], 0.0)[0]
+        return os.read(terminal, 64).decode(errors="replace") if is_ready else ""
+
+    tty.setcbreak(terminal)
+    try:
+        yield typed
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)

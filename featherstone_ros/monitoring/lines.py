@@ -1,0 +1,26 @@
+"""The condition of a node in a line of plain text, for logs and pipes."""
+
+from __future__ import annotations
+
+from featherstone_ros.monitoring.figures import FIGURES, scheduling
+from featherstone_ros.monitoring.roster import Condition
+from featherstone_ros.text import plain
+
+
+def line(condition: Condition, now: float) -> str:
+    """Return one line.
+
+    Args:
+        condition: Of the node.
+        now: Steady time [s].
+    """
+    level = "SILENT" if condition.is_silent(now) else condition.level.name
+    notes = [f"{part}: {message}" for part, message in condition.notes.items()]
+    said = "; ".join([condition.message, *notes])
+    figures = [
+        f"{figure.short} {plain(condition.values[figure.key])[:10]}"
+        for figure in FIGURES
+        if figure.key in condition.values
+    ]
+    details = ", ".join(filter(None, [*figures, scheduling(condition.values)]))
+    return " | ".join(filter(None, [f"{level:6} {condition.name}", condition.state, said, details]))

@@ -1,0 +1,132 @@
+"""featherstone-ros monitor beside the real nodes, with and without a terminal."""
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+from support import DEADLINE, NodeProcess, Ros  # skips this module where ROS is missing
+
+# isort: split
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from featherstone_ros.robots import robot_file
+
+COMMAND = [sys.executable, "-m", "featherstone_ros.commands.cli", "monitor"]
+TWIN = {"robot_description": robot_file("ur5e").read_text(), "rate": 100.0}
+
+
+def monitor(ros: Ros, *options: str) -> NodeProcess:
+    ros.environment["COLUMNS"] = "140"
+    return ros.run([*COMMAND, *options])
+
+
+def start_twins(ros: Ros) -> None:
+    for namespace in ("left", "right"):
+        ros.start("featherstone_ros.digital_twin", TWIN, "-r", f"__ns:=/{namespace}")
+
+
+def test_once_shows_every_namespace(ros):
+    start_twins(ros)
+    for side in ("left", "right"):
+        ros.wait_for_state(f"/{side}/digital_twin", "active")
+    process = monitor(ros, "--once", "--timeout", "15")
+    assert process.wait() == 0, process.output
+    for name in ("left/digital_twin", "right/digital_twin"):
+        assert re.search(rf"{name}\s+active", process.output), process.output
+
+
+def test_once_fails_if_nobody_is_heard(ros):
+    process = monitor(ros, "--once", "--timeout", "0.5")
+    assert process.wait() == 1
+    assert "no node of ours" in process.output and "Traceback" not in process.output
+
+
+def test_once_fails_if_a_node_has_an_error(ros):
+    publisher = ros.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+    status = DiagnosticStatus(name="arm/feedforward_controller", level=DiagnosticStatus.ERROR)
+    status.message = "no usable joint states"
+    status.values = [KeyValue(key="state", value="active")]
+    process = monitor(ros, "--once", "--timeout", "15")
+    ros.wait_for(
+        lambda: publisher.publish(DiagnosticArray(status=[status])) or not process.is_running,
+        "end of the monitor",
+        2 * DEADLINE,
+    )
+    assert process.wait() == 1
+    assert "no usable joint states" in process.output
+
+
+def test_lines_without_a_terminal(ros):
+    start_twins(ros)
+    process = monitor(ros)
+    process.wait_for_output("OK     left/digital_twin | active | ")
+    process.wait_for_output("OK     right/digital_twin | active | ")
+    process.stop(signal.SIGINT)
+    assert "\x1b" not in process.output
+
+
+@pytest.mark.parametrize("end", [b"q", b"\x03"], ids=["q", "Ctrl-C"])
+def test_terminal_view_ends_on_a_key_and_leaves_the_terminal_as_it_was(ros, end):
+    start_twins(ros)
+    master, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    process = subprocess.Popen(
+        COMMAND,
+        cwd=ros.folder,
+        env={**ros.environment, "COLUMNS": "120", "LINES": "40", "TERM": "xterm"},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        preexec_fn=lambda: take(terminal),
+    )
+    try:
+        seen = read_until(master, b"right/digital_twin", b"active")
+        os.write(master, end)
+        seen += read_until_end(master, process)
+        assert process.wait(DEADLINE) == 0, seen.decode(errors="replace")
+        assert b"Traceback" not in seen
+        assert termios.tcgetattr(terminal) == before
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
+        os.close(terminal)
+
+
+def take(terminal: int) -> None:
+    """Make the terminal that of this session, so that Ctrl-C becomes a signal."""
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+
+def read_until(master: int, *words: bytes) -> bytes:
+    """Read what is shown until all the words have been."""
+    os.set_blocking(master, False)
+    seen, deadline = b"", time.monotonic() + 2 * DEADLINE
+    while not all(word in seen for word in words):
+        assert time.monotonic() < deadline, seen.decode(errors="replace")
+        seen += read(master)
+    return seen
+
+
+def read_until_end(master: int, process: subprocess.Popen) -> bytes:
+    """Read what is shown until the process has ended, so that it never waits to write."""
+    seen, deadline = b"", time.monotonic() + DEADLINE
+    while process.poll() is None and time.monotonic() < deadline:
+        seen += read(master)
+    return seen
+
+
+def read(master: int) -> bytes:
+    try:
+        return os.read(master, 65536)
+    except BlockingIOError:
+        time.sleep(0.05)
+        return b""

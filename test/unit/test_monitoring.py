@@ -1,0 +1,156 @@
+"""featherstone-ros monitor without ROS: who is ours, what is shown, what a hostile text may do."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from featherstone_ros.monitoring import figures
+from featherstone_ros.monitoring.figures import FIGURES, sketch
+from featherstone_ros.monitoring.lines import line
+from featherstone_ros.monitoring.roster import MOST_NODES, SILENCE, Level, Roster
+from featherstone_ros.monitoring.view import NOBODY, view
+from featherstone_ros.realtime.histogram import LatencyHistogram
+from featherstone_ros.text import LONGEST, plain
+
+NODE = "left/feedforward_controller"
+ALL = {
+    "state": "active",
+    "latency p50 [us]": "41",
+    "latency p99 [us]": "96",
+    "latency max [us]": "214",
+    "period jitter p99 [us]": "30",
+    "period jitter max [us]": "87",
+    "overruns": "0",
+    "states lost": "3",
+    "commands saturated": "12",
+    "governor interventions": "5",
+    "scheduling": "SCHED_FIFO 60, cpu 1",
+    "latency histogram [us]": "40:500 41:400 96:9 215:1",
+}
+
+
+def status(name=NODE, level=b"\0", message="running: trajectory", values=ALL):
+    items = [SimpleNamespace(key=key, value=value) for key, value in values.items()]
+    return SimpleNamespace(name=name, level=level, message=message, values=items)
+
+
+def heard(*statuses, now=100.0):
+    roster = Roster()
+    roster.hear(statuses, now)
+    return roster
+
+
+def shown(roster, now=100.0, width=120):
+    console = Console(width=width, force_terminal=True, color_system="truecolor", record=True)
+    with console.capture() as capture:
+        console.print(view(roster.conditions, now))
+    return re.sub(r"\x1b\[[0-9;]*m", "", capture.get())
+
+
+def test_every_figure_of_a_node_is_shown():
+    text = shown(heard(status()))
+    words = text.split()
+    for figure in FIGURES:
+        assert ALL[figure.key] in words
+    for piece in (NODE, "active", "running: trajectory", "SCHED_FIFO 60, cpu 1"):
+        assert piece in text
+
+
+def test_figures_that_a_node_does_not_tell_are_dashes():
+    text = shown(heard(status(values={"state": "active", "overruns": "7"})))
+    assert text.count("–") == len(FIGURES) - 1 and " 7" in text
+
+
+def test_only_our_nodes_are_listed_each_in_its_namespace():
+    foreign = status(name="joint_state_broadcaster", values={"publish rate": "500"})
+    other = status(name="controller_manager", values={"state": "very good"})
+    roster = heard(foreign, status("right/digital_twin"), other, status())
+    assert [node.name for node in roster.conditions] == [NODE, "right/digital_twin"]
+
+
+def test_last_report_counts():
+    roster = heard(status(level=b"\2"))
+    assert roster.has_error
+    roster.hear([status(message="later")], 101.0)
+    (node,) = roster.conditions
+    assert node.message == "later" and not roster.has_error
+
+
+def test_further_status_of_a_node_raises_its_level():
+    description = status(f"{NODE}: robot description", b"\1", "2 warnings")
+    roster = heard(status(), description)
+    (node,) = roster.conditions
+    assert node.level is Level.WARN and "robot description: 2 warnings" in shown(roster)
+    assert "robot description: 2 warnings" in line(node, 100.0)
+
+
+@pytest.mark.parametrize("level", [b"\2", 2, b"\3", b"\x7f", b"", 99])
+def test_level_above_warning_is_an_error(level):
+    assert heard(status(level=level)).has_error is (level != b"")
+
+
+def test_node_that_falls_silent_says_so():
+    roster = heard(status())
+    (node,) = roster.conditions
+    assert "silent" not in shown(roster, 100.0 + SILENCE)
+    assert "silent for 9 s" in shown(roster, 109.0)
+    assert line(node, 109.0).startswith("SILENT left/")
+
+
+def test_line_has_everything():
+    (node,) = heard(status(level=b"\1")).conditions
+    assert line(node, 100.0) == (
+        f"WARN   {NODE} | active | running: trajectory | latency p50 41, p99 96, max 214, "
+        "jitter p99 30, max 87, overruns 0, states lost 3, saturated 12, governor 5, "
+        "SCHED_FIFO 60, cpu 1"
+    )
+
+
+def test_nobody_heard_is_said():
+    assert NOBODY in shown(heard())
+
+
+def test_sketch_has_the_counts_where_they_belong():
+    latencies = LatencyHistogram()
+    for microseconds in [20.5] * 1000 + [200.5] * 10 + [1999.5]:
+        latencies.add(microseconds * 1e-6)
+    low, bars, high = re.fullmatch(r"(\d+) (.{24}) (\d+) µs", sketch(latencies)).groups()
+    assert (low, high) == ("20", "2000")
+    heights = np.array([" ▁▂▃▄▅▆▇█".index(bar) for bar in bars])
+    assert np.flatnonzero(heights).tolist() == [0, 12, 23]  # a decade is half of the axis
+    assert heights[0] > heights[12] > heights[23] > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "40", "40:", ":3", "-1:3", "40:x", "41.5:3", f"40:{10**30}", f"{10**400}:1", "x" * 99],
+)
+def test_odd_histogram_is_left_out(text):
+    values = {**ALL, "latency histogram [us]": text}
+    assert figures.histogram(values) is None
+    assert NODE in shown(heard(status(values=values)))
+
+
+def test_what_comes_from_the_net_cannot_command_the_terminal():
+    evil = "\x1b]0;owned\x07\x1b[2J[red]\n\r" + "x" * 1_000_000
+    values = {key: evil for key in ALL} | {"state": "active", evil: evil}
+    roster = heard(status(name=evil, message=evil, values=values))
+    (node,) = roster.conditions
+    console = Console(width=120, color_system=None)
+    with console.capture() as capture:
+        console.print(view([node], 100.0))
+    for text in (capture.get(), line(node, 100.0)):
+        assert len(text) < 10_000 and "[red]" in text
+        assert all(c.isprintable() or c == "\n" for c in text)
+    assert plain("\x9b31m\u202e") == "31m"
+    assert len(plain(evil)) <= LONGEST
+
+
+def test_number_of_nodes_is_bounded():
+    roster = heard(*(status(name=f"node_{i}") for i in range(10 * MOST_NODES)))
+    assert len(roster.conditions) == MOST_NODES
+    roster.hear([status(name="node_0", message="still heard")], 101.0)
+    assert roster.conditions[0].message == "still heard"
