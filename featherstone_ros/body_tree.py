@@ -6,14 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros._core import CompiledModel
-from featherstone_ros.coordinates import Coordinates
+from featherstone_ros.coordinates import HUGE, Coordinates
 from featherstone_ros.errors import ModelError
 from featherstone_ros.urdf import Inertial, Joint, Robot
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 BASE = -1
-HUGE = 1e100  # no robot's figure, and its square is still finite
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -9,6 +9,8 @@ from numbers import Real
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.urdf import Joint, Mimic, Robot, name_list
 
+HUGE = 1e100  # no robot's figure, and its square is still finite
+
 
 class UnknownJointError(ModelError, UnknownNameError):
     """A name in ``joints`` or ``locked`` that is not a free joint of the robot."""
@@ -80,7 +82,7 @@ def resolve_mimics(robot: Robot) -> dict[str, Mimic]:
     humanoid with Psyonic hands) are like that, and their joints have drives of their own.
 
     Raises:
-        ModelError: Followers follow each other in a circle.
+        ModelError: Followers follow each other in a circle, or multiplied out are out of bounds.
     """
     joints = {joint.name: joint for joint in robot.joints}
     resolved: dict[str, Mimic] = {}
@@ -93,7 +95,12 @@ def resolve_mimics(robot: Robot) -> dict[str, Mimic]:
             chain[name] = mimic
             name = mimic.leader
         for follower, mimic in reversed(chain.items()):
-            resolved[follower] = _compose(mimic, resolved.get(mimic.leader))
+            whole = resolved[follower] = _compose(mimic, resolved.get(mimic.leader))
+            if not max(abs(whole.multiplier), abs(whole.offset)) < HUGE:
+                raise ModelError(
+                    f"joint {follower!r}: <mimic> comes to {whole.multiplier:g} * {whole.leader!r} "
+                    f"+ {whole.offset:g}, expected figures below {HUGE:g}"
+                )
     return resolved
 
 

@@ -1,6 +1,7 @@
 """Model: a robot with what moves chosen, its limits, and what the compiled core needs of it."""
 
 import logging
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -301,6 +302,13 @@ def _joint_figures(robot: Robot, chosen: Coordinates) -> dict[str, Any]:
     for name, (leader, multiplier, _) in chosen.mimics.items():
         damping[leader] += multiplier**2 * joints[name].damping
         friction[leader] += abs(multiplier) * joints[name].friction
+    for what, figures in (("damping", damping), ("friction", friction)):
+        for name, value in figures.items():
+            if not math.isfinite(value):
+                raise ModelError(
+                    f"joint {name!r}: <dynamics> {what!r} of it and its followers adds up to "
+                    f"{value:g}, expected a finite number"
+                )
     free = [joints[name] for name in chosen.joint_names]
     return {
         "joint_types": tuple(joint.type for joint in free),

@@ -9,6 +9,7 @@ from featherstone_ros.inspection.joints import weightless_joints
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.urdf import Robot
 
+MOST_JOINTS = 300  # that are checked: the time goes with the cube of them
 POSTURES = 5  # the middle of all ranges, and random ones
 HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
 BAD, HOPELESS = 1e8, 1e12  # condition numbers; 8 and 4 digits of the 16 are left
@@ -25,6 +26,11 @@ INDEFINITE = Rule(
     "in some posture the joint accelerates against the torque: nothing can be simulated or "
     "controlled by this model",
 )
+UNCHECKED = Rule(
+    "mass-matrix-unchecked",
+    "has too many joints for a check of its mass matrix",
+    "whether all motions are resisted by inertia is not known",
+)
 
 
 def degenerate_joints(robot: Robot) -> list[Finding]:
@@ -40,6 +46,8 @@ def degenerate_joints(robot: Robot) -> list[Finding]:
         chosen = coordinates.choose(robot, None, dict.fromkeys(idle, 0.0))
         tree = body_tree.grow(robot, chosen)
     model = Model.from_bodies(robot, chosen, tree, EARTH)
+    if model.n > MOST_JOINTS:
+        return [*weightless_joints(idle), Finding(Severity.NOTE, UNCHECKED, "robot", robot.name)]
     return weightless_joints(idle) + (_nearly_singular(model) if model.n else [])
 
 

@@ -42,9 +42,12 @@ def find(uri: str, folder: Path | None) -> Path:
         candidates = [(folder or Path("/")) / rest] if folder or rest.startswith("/") else []
     else:
         raise MeshError(f"{scheme}:// is not read")
-    for path in candidates:
-        if path.is_file():  # a regular one: nothing that blocks
-            return path
+    try:
+        for path in candidates:
+            if path.is_file():  # a regular one: nothing that blocks
+                return path
+    except OSError as error:  # e.g. too long a name
+        raise MeshError(f"cannot be looked for: {error.strerror}") from error
     raise MeshError("not found")
 
 

@@ -239,7 +239,7 @@ def _fill(inertia: Floats, mass: float, size: Size) -> float:
     """Return the greatest mean square by what the size allows at most, see above."""
     mean_squares = (np.trace(inertia) / 2 * np.eye(3) - inertia).diagonal() / mass
     if size.box is None:
-        return float(mean_squares.max() / size.radius**2)
+        return float((mean_squares / size.radius / size.radius).max())  # ** may raise OverflowError
     allowed = (size.box.half + MARGIN * size.radius) ** 2
     return float((mean_squares / allowed).max())
 
@@ -251,8 +251,8 @@ def _parallel_axis(inertial: Inertial) -> Floats:
 
 def _likely_unit(k: float, size: Size) -> str:
     """Return in which unit the inertia would be that of a body of this size."""
-    excess = (k / (0.5 * size.radius)) ** 2
-    unit = min(_INERTIA_UNITS, key=lambda unit: abs(np.log(_INERTIA_UNITS[unit] / excess)))
+    log_excess = 2 * np.log(k / (0.5 * size.radius))  # of any size, unlike the excess
+    unit = min(_INERTIA_UNITS, key=lambda unit: abs(np.log(_INERTIA_UNITS[unit]) - log_excess))
     return f"inertia in {unit}?"
 
 

@@ -207,3 +207,40 @@ def spoil(root, random):
         parent.set(key, random.choice(["", "nan", "-1", "0", "1e300", "0 0 0", "x", "1 2"]))
     elif len(parent):
         parent.remove(parent[random.integers(len(parent))])
+
+
+# Absurd figures and names -------------------------------------------------------------------------
+
+
+def seen_link(name, solid, **figures):
+    """Return a link with a solid to see."""
+    seen = f"<visual><geometry>{solid}</geometry></visual></link>"
+    return link(name, **figures).replace("</link>", seen)
+
+
+def test_inertia_beyond_all_units_is_found():
+    tiny = seen_link("arm", '<sphere radius="0.002"/>', inertia=(1e300, 1e300, 1e300), mass=1e-300)
+    found = rules_of(robot(link("base"), tiny, joint("j", "base", "arm")))
+    assert "units" in found
+
+
+def test_size_beyond_all_bounds_is_no_exception():
+    far = joint("j", "base", "arm", xyz="1e200 0 0")
+    assert rules_of(robot(link("base"), link("arm"), far))
+
+
+def test_mesh_with_too_long_a_name_is_a_note():
+    arm = seen_link("arm", f'<mesh filename="/{"x" * 5000}.stl"/>')
+    found = examine(robot(link("base"), arm, joint("j", "base", "arm"))).findings
+    assert "too long" in next(f.found for f in found if f.rule.name == "size-unknown")
+
+
+def test_mass_matrix_of_very_many_joints_is_not_checked():
+    names = [f"j{k}" for k in range(301)]
+    assert "mass-matrix-unchecked" in rules_of(chain(*names))
+    assert "mass-matrix-unchecked" not in rules_of(chain(*names[:30]))
+
+
+def rules_of(text):
+    """Return the names of the rules that find something."""
+    return {finding.rule.name for finding in examine(text).findings}

@@ -49,7 +49,7 @@ angles = st.floats(-3, 3)
 
 
 @pytest.mark.parametrize("kind", ["box", "cylinder", "sphere", "capsule"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(roll=angles, pitch=angles, yaw=angles)
 def test_box_around_a_solid_is_exact_in_every_attitude(kind, roll, pitch, yaw):
     points, solid = surface(kind)

@@ -5,7 +5,7 @@ import re
 import pytest
 from urdf_text import chain, joint, link, robot
 
-from featherstone_ros import urdf
+from featherstone_ros import Model, urdf
 from featherstone_ros.errors import FeatherstoneError, ModelError
 
 BILLION_LAUGHS = """<!DOCTYPE lolz [
@@ -200,3 +200,32 @@ def test_parse_raises_if_mimic_has_no_leader():
 def test_refusals_can_be_caught_as_the_base_of_all_errors_and_as_value_error():
     assert issubclass(ModelError, FeatherstoneError)
     assert issubclass(ModelError, ValueError)
+
+
+# Absurd figures and names -------------------------------------------------------------------------
+
+
+def follower(inside):
+    """Return a URDF in which joint b follows joint a; ``inside`` stands in b."""
+    links = map(link, ["base", "left", "right"])
+    return robot(*links, joint("a", "base", "left"), joint("b", "base", "right", inside=inside))
+
+
+@pytest.mark.parametrize("figure", ["multiplier", "offset"])
+def test_model_raises_if_a_mimic_has_a_figure_out_of_bounds(figure):
+    with pytest.raises(ModelError, match=r"joint 'b': <mimic> comes to .*below 1e\+100"):
+        Model.from_urdf(follower(f'<mimic joint="a" {figure}="-1e308"/>'))
+
+
+@pytest.mark.parametrize("figure", ["damping", "friction"])
+def test_model_raises_if_friction_adds_up_to_infinity(figure):
+    inside = f'<mimic joint="a" multiplier="1e99"/><dynamics {figure}="1e300"/>'
+    with pytest.raises(ModelError, match=f"joint 'a': <dynamics> '{figure}' .* inf"):
+        Model.from_urdf(follower(inside))
+
+
+def test_model_of_a_deeply_nested_text_is_read_or_refused():
+    inner = "<a>" * 20_000 + "</a>" * 20_000
+    assert Model.from_urdf(f"<robot>{link('base')}{inner}</robot>").n == 0
+    with pytest.raises(ModelError, match="not well-formed"):
+        Model.from_urdf("<a>" * 20_000)

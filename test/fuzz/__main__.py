@@ -1,0 +1,83 @@
+"""Command line of the fuzzer: `make fuzz ARGS="--executions 10000000 --seed 1"`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+from random import Random
+
+from fuzzer import LastInput, Outcome, fuzz
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from targets import TARGETS
+
+from featherstone_ros import _cdr
+
+FOLDER = Path("build/fuzz")
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
+    parser.add_argument("--executions", type=int, default=200_000, help="in all (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the random changes (%(default)s)")
+    parser.add_argument("--only", choices=[t.name for t in TARGETS], help="one target only")
+    return parser.parse_args()
+
+
+def save(name: str, seed: int, outcome: Outcome, console: Console) -> None:
+    """Show the findings and keep their inputs."""
+    for number, (kind, (trace, data)) in enumerate(outcome.findings.items()):
+        path = FOLDER / f"{name}-{seed}-finding-{number}"
+        path.write_bytes(data)
+        console.print(f"[red]{name}: {kind}[/]; the input is in {path}")
+        console.print(trace, markup=False, highlight=False)
+
+
+def main() -> int:
+    """Fuzz the targets in turn; the status is 1 if there are findings."""
+    options = arguments()
+    logging.disable(logging.WARNING)  # oddities of URDFs
+    console = Console()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    sanitized = b"__asan_init" in Path(_cdr.__file__).read_bytes()
+    console.print(f"sanitizers: {'on' if sanitized else 'off'}; seed {options.seed}")
+    table = Table("target", "executions", "refused", "answers", "slowest", "time", "findings")
+    found = 0
+    for target in TARGETS:
+        if options.only not in (None, target.name):
+            continue
+        count = round(options.executions * (1 if options.only else target.share))
+        path = FOLDER / f"{target.name}-{options.seed}-last"
+        console.print(f"{target.name}: should the process end here, the input is in {path}")
+        with Progress(console=console, transient=True) as progress:
+            task = progress.add_task(target.name, total=count)
+            outcome = fuzz(
+                target,
+                count,
+                Random(options.seed),
+                LastInput(path, target.longest),
+                lambda done, task=task: progress.update(task, completed=done),
+            )
+        save(target.name, options.seed, outcome, console)
+        found += len(outcome.findings)
+        table.add_row(
+            target.name,
+            f"{outcome.executions:,}",
+            f"{outcome.refused:,}",
+            str(len(outcome.answers)),
+            f"{1e3 * outcome.slowest:.1f} ms",
+            f"{outcome.seconds:.0f} s",
+            str(len(outcome.findings)),
+        )
+        if outcome.executions < count:  # interrupted
+            break
+    console.print(table)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
