@@ -1,0 +1,190 @@
+"""What an episode's recorded traffic says about safety, by arrays alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from arm import BRAKING, COMMAND_TIMEOUT, RECOVERY, SAG_AT_REST, SAG_IN_MOTION, SPEED, TRACKED, Arm
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+EXACT = 1.0 + 1e-6
+CALM = 0.15  # [s] for which an arm that has recovered tracks
+SLOPE = 4  # states over which the acceleration is taken
+SETTLED, LONG = 3, 10  # states after a command between which the brakes are off for sure
+GAP = 12  # states after which a controller that still wanted something would have said so
+RECENT = 8  # states of which one holds the effort that a first command continues
+
+
+@dataclass
+class Traffic:
+    """What was seen of an episode. Arm's states are numbered; an index is the number of one.
+
+    Attributes:
+        q: (K, n) true positions [rad].
+        qd: (K, n) true velocities [rad/s].
+        effort: (K, n) what was applied: the command after saturation, or what the brakes carry.
+        command: (C, n) what the controller asked for [N m].
+        command_time: (C,) steady time of arrival [s].
+        command_index: (C,) last state before.
+        command_process: (C,) number of the controller's process.
+        given_index: (G,) last state before each good command that the twin was given.
+        desired: (D, n) what the controller wanted [rad].
+        desired_index: (D,) state that it answers.
+        fault_begin: Index.
+        fault_end: Index; of a kill, when the new process spoke.
+    """
+
+    q: Floats
+    qd: Floats
+    effort: Floats
+    command: Floats
+    command_time: Floats
+    command_index: Integers
+    command_process: Integers
+    given_index: Integers
+    desired: Floats
+    desired_index: Integers
+    fault_begin: int
+    fault_end: int
+
+
+@dataclass
+class Figures:
+    """Worst figures of an episode, and what is wrong with it.
+
+    Attributes:
+        step: Largest step of a command over what the rate limit allows.
+        first: Distance of a first command from what held the arm, over the same.
+        beyond: Furthest beyond a position limit over what the stops' compliance allows.
+        speed: Highest speed over the limit.
+        sag: Furthest from where the arm should be, or may have come by braking [rad].
+        recovery: Time until the arm tracked again [s]; inf if it did not.
+        faults: In words.
+        starved: Why the figures say nothing, empty if they do.
+    """
+
+    step: float = 0.0
+    first: float = 0.0
+    beyond: float = 0.0
+    speed: float = 0.0
+    sag: float = 0.0
+    recovery: float = 0.0
+    faults: list[str] = field(default_factory=list)
+    starved: str = ""
+
+
+def judge(traffic: Traffic, arm: Arm, at_rest: bool) -> Figures:
+    """Measure an episode, in which the arm was ``at_rest`` or moved, and judge it by the bounds."""
+    figures = Figures()
+    finite = np.isfinite(traffic.command).all() and np.isfinite(traffic.effort).all()
+    figures.step, figures.first = torque_steps(traffic, arm)
+    model = arm.model
+    outside = np.maximum(traffic.q - model.upper, model.lower - traffic.q)
+    figures.beyond = max(0.0, float((outside / arm.compliance).max()))
+    figures.speed = float((np.abs(traffic.qd) / model.velocity_limit).max())
+    good = tracked(traffic)
+    figures.sag = sag(traffic, good, arm.period)
+    figures.recovery = recovery(traffic, good, arm.period)
+    effort = np.abs(np.concatenate([traffic.command, traffic.effort[driven(traffic)]]))
+    for wrong, words in (
+        (not finite, "a command is not finite"),
+        (bool((effort > model.effort_limit * EXACT).any()), "effort beyond its limit"),
+        (figures.step > EXACT, f"torque step {figures.step:.2f} times the rate limit's"),
+        (figures.first > EXACT, f"first command {figures.first:.2f} steps from what held the arm"),
+        (figures.beyond > 1.0, f"{figures.beyond:.2f} of the stops' compliance"),
+        (figures.speed > SPEED, f"{figures.speed:.2f} times the speed limit"),
+        (
+            figures.sag > (SAG_AT_REST if at_rest else SAG_IN_MOTION),
+            f"sag {1e3 * figures.sag:.0f} mrad",
+        ),
+        (figures.recovery > RECOVERY, f"recovery {figures.recovery:.2f} s"),
+    ):
+        if wrong:
+            figures.faults.append(words)
+    return figures
+
+
+def torque_steps(traffic: Traffic, arm: Arm) -> tuple[float, float]:
+    """Return the largest step between commands and that of first commands, over the allowed one.
+
+    After a silence the first command continues the last one, or what the brakes have carried since.
+    """
+    step = first = 0.0
+    for i in range(1, len(traffic.command)):
+        command, last = traffic.command[i], traffic.command[i - 1]
+        new = traffic.command_process[i] != traffic.command_process[i - 1]
+        silence = traffic.command_time[i] - traffic.command_time[i - 1]
+        if not new and silence <= COMMAND_TIMEOUT:
+            step = max(step, steps_from(last, command, arm))
+            continue
+        index = traffic.command_index[i]
+        held = list(traffic.effort[max(index - RECENT, 0) : index + 1])
+        first = max(first, min(steps_from(effort, command, arm) for effort in [last, *held]))
+    return step, first
+
+
+def steps_from(effort: Floats, command: Floats, arm: Arm) -> float:
+    """Return the distance of a command from an effort in steps that the rate limit allows."""
+    return float((np.abs(command - effort) / arm.torque_step).max())
+
+
+def driven(traffic: Traffic) -> NDArray[np.bool_]:
+    """Tell of each state whether a command has released the brakes a short while before (K,)."""
+    number = np.arange(len(traffic.q))
+    last = np.searchsorted(traffic.given_index, number - SETTLED, side="right") - 1
+    given = np.append(traffic.given_index, -LONG)[last]  # -1 is the last: never
+    return number - given <= LONG
+
+
+def tracked(traffic: Traffic) -> NDArray[np.bool_]:
+    """Tell of each desired position whether the arm was there (D,)."""
+    error = traffic.desired - traffic.q[traffic.desired_index]
+    return np.abs(error).max(axis=1, initial=0.0) <= TRACKED
+
+
+def sag(traffic: Traffic, good: NDArray[np.bool_], period: float) -> float:
+    """Return how far the arm has left its way at worst [rad].
+
+    From the last state in which it tracked on, each joint may be between what has been desired
+    since and where it comes by the speed and acceleration that it had, both acting for ``BRAKING``.
+    """
+    worst = 0.0
+    anchors = traffic.desired_index[good]
+    if not len(anchors):
+        return np.inf
+    ends = np.append(anchors[1:], len(traffic.q))
+    for anchor, end in zip(anchors, ends, strict=True):
+        if end <= anchor + 1:
+            continue
+        q = traffic.q[anchor:end]
+        time = np.minimum(np.arange(len(q)) * period, BRAKING)[:, None]
+        earlier = max(anchor - SLOPE, 0)
+        span = max(anchor - earlier, 1) * period
+        acceleration = np.abs(traffic.qd[anchor] - traffic.qd[earlier]) / span
+        reach = np.abs(traffic.qd[anchor]) * time + 0.5 * acceleration * time**2
+        since = (traffic.desired_index >= anchor) & (traffic.desired_index < end)
+        wanted = np.vstack([traffic.desired[since], q[:1]])
+        low, high = wanted.min(axis=0) - reach, wanted.max(axis=0) + reach
+        worst = max(worst, float(np.maximum(low - q, q - high).max()))
+    return worst
+
+
+def recovery(traffic: Traffic, good: NDArray[np.bool_], period: float) -> float:
+    """Return the time from the end of the fault until the arm tracks, and does so for a while [s].
+
+    What comes later, a busy machine perhaps, is another disturbance, judged by ``sag``.
+    """
+    silent = np.diff(traffic.desired_index, append=len(traffic.q)) > GAP
+    begin = None
+    for index, bad in zip(traffic.desired_index, ~good | silent, strict=True):
+        if bad:
+            begin = None
+        elif index >= traffic.fault_end:
+            begin = index if begin is None else begin
+            if (index - begin) * period >= CALM:
+                return float((begin - traffic.fault_end) * period)
+    return np.inf

@@ -1,0 +1,131 @@
+"""What many episodes have shown: table, CSV and picture."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from arm import RECOVERY, SAG_AT_REST, SAG_IN_MOTION, SPEED
+from checks import Figures
+from rich.table import Table
+
+from featherstone_ros.look import BLUE, GREY, PICTURE_STYLE, RED, new_table, shrink
+
+MILLI = 1e3
+COLUMNS = ("step", "first", "beyond", "speed", "sag", "recovery")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An episode and what came out.
+
+    Attributes:
+        seed: Of the episode.
+        kind: Of fault.
+        fault: With its numbers, in words.
+        at_rest: Whether the arm stood still when it came.
+        figures: Of safety.
+    """
+
+    seed: int
+    kind: str
+    fault: str
+    at_rest: bool
+    figures: Figures
+
+
+def table(outcomes: Sequence[Outcome]) -> Table:
+    """Return the worst figures by kind of fault."""
+    result = new_table("Worst of all episodes", "fault")
+    for column in (
+        "episodes",
+        "torque step\n/ allowed",
+        "first command\n/ step",
+        "beyond limits\n/ compliance",
+        "speed\n/ limit",
+        "sag at rest\nmrad",
+        "sag in motion\nmrad",
+        "recovery\ns",
+        "failed",
+    ):
+        result.add_column(column, justify="right", no_wrap=True)
+    for kind in dict.fromkeys(outcome.kind for outcome in outcomes):
+        result.add_row(kind, *row([outcome for outcome in outcomes if outcome.kind == kind]))
+    result.add_section()
+    result.add_row("all", *row(outcomes))
+    result.add_row(
+        "bound",
+        *("", "1", "1", "1", f"{SPEED:g}"),
+        *(f"{MILLI * SAG_AT_REST:.0f}", f"{MILLI * SAG_IN_MOTION:.0f}", f"{RECOVERY:.1f}", ""),
+        style="bold",
+    )
+    return result
+
+
+def row(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the figures of some episodes, for a row of the table."""
+    figures = [outcome.figures for outcome in outcomes]
+    rest = [outcome.figures.sag for outcome in outcomes if outcome.at_rest]
+    motion = [outcome.figures.sag for outcome in outcomes if not outcome.at_rest]
+    failed = sum(bool(f.faults) for f in figures)
+    return [
+        str(len(outcomes)),
+        *(f"{worst(figures, name):.2f}" for name in COLUMNS[:4]),
+        f"{MILLI * max(rest):.1f}" if rest else "",
+        f"{MILLI * max(motion):.1f}" if motion else "",
+        f"{worst(figures, 'recovery'):.2f}",
+        str(failed or ""),
+    ]
+
+
+def worst(figures: Sequence[Figures], name: str) -> float:
+    """Return the largest of one figure."""
+    return max(getattr(f, name) for f in figures)
+
+
+def write_csv(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Write a line for every episode."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("seed", "fault", "at_rest", *COLUMNS, "failed"))
+        for outcome in outcomes:
+            figures = [f"{getattr(outcome.figures, name):.6g}" for name in COLUMNS]
+            failed = "; ".join(outcome.figures.faults)
+            writer.writerow((outcome.seed, outcome.fault, outcome.at_rest, *figures, failed))
+
+
+def draw(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Draw every episode's figures over its bounds, by kind of fault."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    kinds = list(dict.fromkeys(outcome.kind for outcome in outcomes))[::-1]
+    place = np.array([kinds.index(outcome.kind) for outcome in outcomes])
+    place = place + np.random.default_rng(0).uniform(-0.25, 0.25, len(place))
+    bad = np.array([bool(outcome.figures.faults) for outcome in outcomes])
+    sag = [SAG_AT_REST if outcome.at_rest else SAG_IN_MOTION for outcome in outcomes]
+    panels = (
+        ("torque step", [o.figures.step for o in outcomes]),
+        ("speed", [o.figures.speed / SPEED for o in outcomes]),
+        ("sag", [o.figures.sag / bound for o, bound in zip(outcomes, sag, strict=True)]),
+        ("recovery time", [o.figures.recovery / RECOVERY for o in outcomes]),
+    )
+    with pyplot.rc_context(PICTURE_STYLE):
+        figure, axes = pyplot.subplots(1, len(panels), sharey=True, figsize=(9.0, 5.5))
+        for axis, (name, values) in zip(axes, panels, strict=True):
+            values = np.clip(values, 0.0, 2.0)
+            for chosen, colour in ((~bad, BLUE), (bad, RED)):
+                axis.plot(values[chosen], place[chosen], ".", ms=3, color=colour)
+            axis.axvline(1.0, color=GREY, lw=0.7)
+            axis.set_xlim(-0.05, max(1.1, float(values.max()) + 0.05))
+            axis.set_xlabel(f"{name} / bound")
+        axes[0].set_yticks(range(len(kinds)), kinds)
+        figure.tight_layout()
+        figure.savefig(path, dpi=150)
+        pyplot.close(figure)
+    shrink(path, 32)

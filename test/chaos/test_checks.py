@@ -1,0 +1,118 @@
+"""Each check finds what it is for, and nothing in an episode in which all is well."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from arm import BRAKING, SAG_AT_REST, SPEED, arm
+from checks import Traffic, judge
+
+PANDA = arm("panda")
+COUNT = 400
+BEGIN, END = 100, 150  # of the fault
+
+
+@pytest.fixture
+def calm() -> Traffic:
+    """An arm that rests at home, one command per state, a desired position every fourth."""
+    n = PANDA.model.n
+    number = np.arange(COUNT)
+    return Traffic(
+        q=np.tile(PANDA.home, (COUNT, 1)),
+        qd=np.zeros((COUNT, n)),
+        effort=np.ones((COUNT, n)),
+        command=np.ones((COUNT, n)),
+        command_time=number * PANDA.period,
+        command_index=number,
+        command_process=np.zeros(COUNT, int),
+        given_index=number,
+        desired=np.tile(PANDA.home, (COUNT // 4, 1)),
+        desired_index=number[::4],
+        fault_begin=BEGIN,
+        fault_end=END,
+    )
+
+
+def test_calm_episode_is_without_fault(calm):
+    figures = judge(calm, PANDA, at_rest=True)
+    assert figures.faults == []
+    assert figures.step == figures.sag == figures.beyond == 0.0
+    assert figures.recovery <= 4 * PANDA.period
+
+
+def faults(traffic: Traffic) -> str:
+    return "; ".join(judge(traffic, PANDA, at_rest=True).faults)
+
+
+def test_step_of_a_command(calm):
+    calm.command[BEGIN:] += 1.01 * PANDA.torque_step
+    assert faults(calm) == "torque step 1.01 times the rate limit's"
+
+
+def test_first_command_after_a_restart(calm):
+    calm.command_process[END:] = 1
+    calm.command[END:] += 2.0 * PANDA.torque_step
+    assert faults(calm) == "first command 2.00 steps from what held the arm"
+    calm.effort[END - 5 : END] += 2.0 * PANDA.torque_step  # the brakes carry it
+    assert faults(calm) == ""
+
+
+def test_command_that_is_not_finite(calm):
+    calm.command[BEGIN, 2] = np.nan
+    assert "not finite" in faults(calm)
+
+
+def test_effort_beyond_its_limit_unless_the_brakes_are_on(calm):
+    calm.effort[BEGIN, 0] = 88.0
+    assert faults(calm) == "effort beyond its limit"
+    kept = (calm.given_index < BEGIN - 20) | (calm.given_index > BEGIN)
+    assert faults(replace(calm, given_index=calm.given_index[kept])) == ""
+
+
+def test_position_limits(calm):
+    calm.q[BEGIN:] = calm.q[BEGIN:].copy()
+    calm.q[BEGIN, 0] = PANDA.model.upper[0] + 1.2 * PANDA.compliance[0]
+    assert "1.20 of the stops' compliance" in faults(calm)
+
+
+def test_speed(calm):
+    calm.qd[BEGIN] = 1.1 * SPEED * PANDA.model.velocity_limit
+    assert f"{1.1 * SPEED:.2f} times the speed limit" in faults(calm)
+
+
+def test_sag_of_an_arm_at_rest(calm):
+    calm.q[BEGIN : BEGIN + 10, 1] += 1.1 * SAG_AT_REST
+    assert f"sag {1100 * SAG_AT_REST:.0f} mrad" in faults(calm)
+
+
+def test_sag_leaves_out_the_way_of_braking(calm):
+    """The controller falls silent; the arm brakes evenly from 1 rad/s, or goes on."""
+    silent = (calm.desired_index > BEGIN) & (calm.desired_index < BEGIN + 80)
+    time = np.arange(80) * PANDA.period
+    for stop, sagged in ((2 * BRAKING, False), (np.inf, True)):
+        traffic = replace(
+            calm,
+            q=calm.q.copy(),
+            qd=calm.qd.copy(),
+            desired=calm.desired[~silent],
+            desired_index=calm.desired_index[~silent],
+        )
+        until = np.minimum(time, stop)
+        traffic.q[BEGIN : BEGIN + 80, 0] += until - until**2 / (2.0 * stop)
+        traffic.qd[BEGIN - 10 : BEGIN + 80, 0] = 1.0
+        traffic.q[BEGIN + 80 :, 0] += traffic.q[BEGIN + 79, 0] - traffic.q[0, 0]
+        traffic.desired[traffic.desired_index >= BEGIN + 80] = traffic.q[-1]
+        assert ("sag" in faults(traffic)) == sagged
+
+
+def test_recovery_is_when_the_arm_tracks_for_good(calm):
+    calm.desired[(calm.desired_index >= END) & (calm.desired_index < END + 100)] += 0.011
+    assert judge(calm, PANDA, at_rest=False).recovery == pytest.approx(100 * PANDA.period, abs=0.02)
+    calm.desired[:] += 0.1
+    assert "recovery inf s" in faults(calm)
+
+
+def test_silence_is_no_recovery(calm):
+    spoken = calm.desired_index < END + 20
+    traffic = replace(calm, desired=calm.desired[spoken], desired_index=calm.desired_index[spoken])
+    assert "recovery inf s" in faults(traffic)
