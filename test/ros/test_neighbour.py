@@ -1,0 +1,73 @@
+"""What a hostile neighbour sends makes nothing unsafe; `make hostile` also measures the delay."""
+
+from collections.abc import Iterator
+
+import pytest
+from support import Ros, free_domain, status_values  # skips this module where ROS is missing
+
+# isort: split
+from neighbour import CONTROLLER, KINDS, TWIN
+from witness import SWAY, Pair, Witness, start_neighbour
+
+pytestmark = pytest.mark.timeout(240)  # whole seconds of patience add up on a busy machine
+
+RATE = 200.0  # [Hz]: the arm is to be held on a busy machine, too
+FLOOD = 1000.0  # [Hz] at most, on each topic
+SECONDS = 2.0
+DEVIATION = SWAY + 0.05  # [rad] that the arm may be from the middle of its motion
+MEMORY = 100.0  # [MB] that messages of a megabyte may take while they wait
+LINES = 60  # that both nodes may log meanwhile
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory) -> Iterator[Pair]:
+    with free_domain() as domain:
+        ros = Ros(domain, tmp_path_factory.mktemp("pair"))
+        try:
+            yield Pair(ros, RATE)
+        finally:
+            ros.close()
+
+
+def attack(pair: Pair, kind: str, seconds: float = SECONDS) -> Witness:
+    """Let a neighbour flood for a while; return what was witnessed."""
+    witness = Witness(pair.ros)
+    pair.sway()
+    pair.ros.wait_for(lambda: witness.commands > 10, "commands")
+    neighbour = start_neighbour(pair.ros, kind, min(KINDS[kind][0], FLOOD))
+    try:
+        pair.ros.run_for(seconds)
+    finally:
+        neighbour.kill()
+    seen = witness.commands
+    pair.ros.wait_for(lambda: witness.commands > seen + 10, "commands after the attack")
+    witness.stop()
+    return witness
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "commander"])
+def test_nothing_unsafe_happens_beside(kind, pair):
+    memory, lines = pair.memory(), pair.lines()
+    witness = attack(pair, kind)
+    for name, node in pair.nodes.items():
+        assert node.is_running, f"{name} ended:\n{node.output[-3000:]}"
+    assert witness.not_finite == 0
+    assert 0.0 < witness.worst_step <= 1.0
+    assert 0.0 < witness.deviation < DEVIATION
+    assert pair.memory() - memory < MEMORY
+    logged = pair.lines() - lines
+    assert logged < LINES, "\n".join(node.output[-3000:] for node in pair.nodes.values())
+    pair.wait_until_well()
+
+
+def test_second_commander_is_reported_and_forgotten(pair):
+    neighbour = start_neighbour(pair.ros, "commander", 100.0)
+    try:
+        status = pair.ros.wait_for_diagnostics(
+            lambda status: status.name == TWIN[1:] and "2 publishers command" in status.message
+        )
+        assert status.level == b"\1" and status_values(status)["command publishers"] == "2"
+    finally:
+        neighbour.kill()
+    pair.wait_until_well()
+    assert pair.ros.get_parameter(CONTROLLER, "mode") == "feedforward"

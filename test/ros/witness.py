@@ -1,0 +1,181 @@
+"""A Panda that the controller moves, and a witness of what reaches its drives meanwhile."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from support import NodeProcess, Ros, status_values
+
+# isort: split
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticStatus
+from neighbour import CONTROLLER, JOINTS, TWIN
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from featherstone_ros._cdr import Float64MultiArrayEncoder
+from featherstone_ros.control.governor import LONGEST_STEP, default_torque_rate
+from featherstone_ros.model import Model
+from featherstone_ros.robots import robot_file, robot_parameters
+
+PANDA = robot_file("panda").read_text()
+# One command may use up so much; a little more for rounding.
+LARGEST_STEP = (
+    default_torque_rate(Model.from_urdf(PANDA, joints=JOINTS).effort_limit) * LONGEST_STEP + 1e-9
+)
+HOME = np.pi / 4 * np.array([0.0, -1.0, 0.0, -3.0, 0.0, 2.0, 1.0])  # [rad], as panda.yaml says
+SWAY = 0.1  # [rad] about it
+PERIOD = 4.0  # [s]
+DEEP = QoSProfile(depth=5000)
+COMMAND = Float64MultiArrayEncoder(len(JOINTS)).encode()  # rclpy leaves the padding undefined
+VALUES = len(COMMAND) - 8 * len(JOINTS)  # where a command's values begin
+NO_FRAME = b"\1\0\0\0\0"  # an empty frame_id, as the twin sends it, behind the stamp
+
+
+class Witness:
+    """Listens to the controller's commands and the twin's states, not to their imitations.
+
+    Attributes:
+        commands: Number of commands.
+        not_finite: Number of those with NaN or infinity.
+        worst_step: Largest change from a command to the next, as a share of what is allowed.
+        deviation: Largest distance of a joint from ``HOME`` [rad].
+    """
+
+    def __init__(self, ros: Ros) -> None:
+        """Listen from now on."""
+        self.commands = self.not_finite = 0
+        self.worst_step = self.deviation = 0.0
+        self._last: tuple[int, np.ndarray] | None = None
+        self._subscriptions = [
+            ros.node.create_subscription(kind, topic, take, DEEP, raw=True)
+            for kind, topic, take in (
+                (Float64MultiArray, f"{CONTROLLER}/commands", self._on_command),
+                (JointState, "/joint_states", self._on_state),
+            )
+        ]
+        self._node = ros.node
+
+    def stop(self) -> None:
+        """Listen no longer."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+
+    def _on_command(self, raw: bytes, info: dict[str, Any]) -> None:
+        if len(raw) != len(COMMAND) or raw[:VALUES] != COMMAND[:VALUES]:
+            return
+        command, number = np.frombuffer(raw, float, offset=VALUES), info[NUMBER]
+        self.commands += 1
+        if not np.isfinite(command).all():
+            self.not_finite += 1
+        elif self._last is not None and number > self._last[0]:
+            # A command that got lost on the way here had its own share.
+            allowed = LARGEST_STEP * (number - self._last[0])
+            step = float((np.abs(command - self._last[1]) / allowed).max())
+            self.worst_step = max(self.worst_step, step)
+        self._last = number, command
+
+    def _on_state(self, raw: bytes, _: dict[str, Any]) -> None:
+        if raw[12:17] != NO_FRAME:
+            return
+        try:
+            position = np.array(deserialize_message(raw, JointState).position)
+        except RuntimeError:  # random bytes
+            return
+        if len(position) != len(HOME):
+            return
+        self.deviation = max(self.deviation, float(np.abs(position - HOME).max()))
+
+
+NUMBER = "publication_sequence_number"
+
+
+class Pair:
+    """Twin and controller as processes, the arm at ``HOME``."""
+
+    def __init__(self, ros: Ros, rate: float, **parameters: Any) -> None:
+        """Start both and wait until commands flow.
+
+        Args:
+            ros: Where.
+            rate: Of the joint states [Hz].
+            parameters: Of both nodes.
+        """
+        self.ros = ros
+        arguments = ("--params-file", str(robot_parameters("panda")))
+        shared = {"robot_description": PANDA, **parameters}
+        remap = ("-r", f"~/commands:={CONTROLLER}/commands")
+        self.twin = ros.start(
+            "featherstone_ros.digital_twin",
+            {**shared, "rate": rate},
+            *(*arguments, *remap),
+        )
+        self.controller = ros.start("featherstone_ros.feedforward_controller", shared, *arguments)
+        self.nodes = {"controller": self.controller, "twin": self.twin}
+        self._trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
+        self.wait_until_well()
+
+    def sway(self, seconds: float = 60.0) -> None:
+        """Let the arm move to and fro about ``HOME``, until it falls back to a hold."""
+        points = []
+        for time in np.arange(PERIOD / 4, seconds, PERIOD / 8):
+            phase = 2.0 * np.pi * time / PERIOD
+            whole, part = divmod(time, 1.0)
+            points.append(
+                JointTrajectoryPoint(
+                    positions=HOME + SWAY * np.sin(phase),
+                    velocities=np.full(len(HOME), SWAY * 2.0 * np.pi / PERIOD * np.cos(phase)),
+                    time_from_start=Duration(sec=int(whole), nanosec=int(part * 1e9)),
+                )
+            )
+        points[-1].velocities = [0.0] * len(HOME)
+        self._trajectories.publish(JointTrajectory(joint_names=JOINTS, points=points))
+
+    def wait_until_well(self) -> None:
+        """Wait until the controller follows its motion again and nothing is refused any more.
+
+        The twin may still say that it falls behind real time: on a busy machine it does.
+        """
+        for name, phase in ((CONTROLLER, "running"), (TWIN, None)):
+            self.ros.wait_for_diagnostics(
+                lambda status, name=name, phase=phase: (
+                    status.name == name[1:]
+                    and status.level < DiagnosticStatus.ERROR
+                    and status_values(status).get("phase") == phase
+                    and "refused" not in status.message
+                ),
+                f"good diagnostics of {name}",
+                30.0,
+            )
+
+    def memory(self) -> float:
+        """Return what both keep in memory [MB]."""
+        return sum(resident(node.pid) for node in self.nodes.values())
+
+    def lines(self) -> int:
+        """Return how many lines both have logged.
+
+        One is not ours: the generated C of Fast DDS's type support prints it to standard error.
+        """
+        lines = [line for node in self.nodes.values() for line in node.output.splitlines()]
+        return len(lines) - lines.count("sequence size exceeds remaining buffer")
+
+
+def resident(pid: int) -> float:
+    """Return the resident memory of a process [MB]."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+def start_neighbour(ros: Ros, kind: str, rate: float) -> NodeProcess:
+    """Start a hostile neighbour and wait until it floods."""
+    path = Path(__file__).with_name("neighbour.py")
+    neighbour = ros.run([sys.executable, str(path), kind, str(rate)])
+    neighbour.wait_for_output("sent ", 30.0)
+    return neighbour
