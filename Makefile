@@ -19,14 +19,20 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint environment clean
+.PHONY: help demo test bench chaos fuzz sanitize hostile lint environment clean
 
 help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
 	@echo "make test   the whole test suite"
 	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; picture in bench/"
 	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"
+	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? table, picture in chaos/"
+	@echo "            (ARGS=\"--episodes 25 --seed 100\"; about 2 s each)"
 	@echo "make lint   ruff"
+	@echo "make fuzz   mutated messages and URDFs, read under AddressSanitizer and UBSan; 200,000 in all"
+	@echo "            (ARGS=\"--executions 10000000 --seed 1\": so many, from another beginning)"
+	@echo "make sanitize  test/unit and test/fuzz under the same sanitizers; built aside, takes long"
+	@echo "make hostile  what hostile neighbours do to the nodes, and to their latency"
 	@echo "make clean  removes all that make and the builds have made"
 	@echo "ARGS=... is handed on; ROS_DISTRO_WHEELS=kilted takes ROS 2 Kilted's wheels, not Jazzy's."
 
@@ -39,6 +45,19 @@ test: environment
 bench: environment
 	@$(VENV)/bin/featherstone-ros bench $(ARGS)
 
+fuzz: environment
+	@$(VENV)/bin/python .ci/sanitized.py test/fuzz $(ARGS)
+
+# Under sanitizers a test takes many times as long.
+sanitize: environment
+	@$(VENV)/bin/python .ci/sanitized.py -m pytest --timeout 3600 test/unit test/fuzz $(ARGS)
+
+hostile: environment
+	@$(VENV)/bin/python test/ros/hostile.py $(ARGS)
+
+chaos: environment
+	@$(VENV)/bin/python test/chaos $(ARGS)
+
 lint: environment
 	@$(VENV)/bin/ruff check .
 
@@ -47,5 +66,5 @@ environment:
 	@$(PYTHON) .ci/environment.py $(VENV) $(EXTRAS)
 
 clean:
-	rm -rf .venv .venv-* build dist install log bench demo monte_carlo shadow featherstone_ros.egg-info featherstone_ros/_core*.so
+	rm -rf .venv .venv-* build dist install log bench chaos demo monte_carlo shadow featherstone_ros.egg-info featherstone_ros/_*.so
 	rm -f cython_core/*.c cython_core/*.html
