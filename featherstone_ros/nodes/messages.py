@@ -27,7 +27,7 @@ def decode(kind: type, message: bytes) -> Any:
     """
     try:
         return deserialize_message(message, kind)
-    except RuntimeError:  # rclpy's RMWError
+    except Exception:  # what it is depends on the middleware
         raise MalformedMessageError(f"{len(message)} bytes that are no {kind.__name__}") from None
 
 

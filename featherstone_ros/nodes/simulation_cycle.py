@@ -9,13 +9,12 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from rclpy.clock import Clock as NodeClock
 from rclpy.publisher import Publisher
-from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from featherstone_ros._cdr import Float64MultiArrayDecoder, JointStateEncoder
-from featherstone_ros.errors import FeatherstoneError, MalformedMessageError
-from featherstone_ros.nodes.messages import JointMap, field_values
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.nodes.messages import JointMap, decode, field_values
 from featherstone_ros.realtime.timing import Timing
 from featherstone_ros.simulation.run import Run
 from featherstone_ros.simulation.twin import NANOSECONDS
@@ -114,7 +113,7 @@ class SimulationCycle:
         """Take a serialised JointState, its efforts for the joints that it names."""
         self._unanswered = self._unanswered or info["received_timestamp"]
         try:
-            command = deserialized(message)
+            command = decode(JointState, message)
             source, joints = self._joints.partial(command.name)
             effort = field_values(command.effort, len(command.name), "effort")[source]
             self._command(effort, joints)
@@ -153,15 +152,3 @@ class SimulationCycle:
         if self._unanswered:
             self.timing.answered((time_ns() - self._unanswered) * 1e-9)
             self._unanswered = 0
-
-
-def deserialized(message: bytes) -> JointState:
-    """Return a JointState from its bytes.
-
-    Raises:
-        MalformedMessageError: They are none.
-    """
-    try:
-        return deserialize_message(message, JointState)
-    except Exception as error:  # what it is depends on the middleware
-        raise MalformedMessageError(f"message of {len(message)} bytes: {error}") from None
