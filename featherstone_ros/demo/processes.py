@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -43,17 +44,21 @@ class NodeProcess:
         """
         self.name = module
         self._log = folder / f"{module}.log"
-        with self._log.open("w") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", f"featherstone_ros.{module}", "--ros-args", *arguments],
-                cwd=folder,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        _raise_priority(self._process.pid)
+        command = [sys.executable, "-m", f"featherstone_ros.{module}", "--ros-args", *arguments]
+        with contextlib.ExitStack() as unless_started:
+            with _signals_wait(), self._log.open("w") as log:
+                self._process = subprocess.Popen(
+                    command,
+                    cwd=folder,
+                    env=dict(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+                unless_started.callback(self.stop)
+                _raise_priority(self._process.pid)
+            unless_started.pop_all()
 
     @property
     def pid(self) -> int:
@@ -76,15 +81,15 @@ class NodeProcess:
 
     def stop(self) -> int:
         """End the process: SIGINT, SIGTERM, SIGKILL, as far as needed; return its exit status."""
-        for signum in (signal.SIGINT, signal.SIGTERM):
+        try:
+            for signum in (signal.SIGINT, signal.SIGTERM):
+                if self._process.poll() is None:
+                    self._process.send_signal(signum)
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        self._process.wait(_PATIENCE)
+        finally:  # also when a second Ctrl-C ends the waiting
             if self._process.poll() is None:
-                self._process.send_signal(signum)
-                try:
-                    self._process.wait(_PATIENCE)
-                except subprocess.TimeoutExpired:
-                    continue
-        if self._process.poll() is None:
-            self._process.kill()
+                self._process.kill()
         return self._process.wait()
 
     def __enter__(self) -> "NodeProcess":
@@ -99,6 +104,26 @@ class NodeProcess:
     ) -> None:
         """Stop the process."""
         self.stop()
+
+
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Let SIGINT and SIGTERM wait: raised within Popen, they would leave a process behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers run in the main thread only
+        return
+    came: list[int] = []
+    handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
+    handled = {signum: handler for signum, handler in handlers.items() if callable(handler)}
+    for signum in handled:
+        signal.signal(signum, lambda signum, _: came.append(signum))
+    try:
+        yield
+    finally:
+        for signum, handler in handled.items():
+            signal.signal(signum, handler)
+    for signum in came:
+        signal.raise_signal(signum)
 
 
 def _raise_priority(pid: int) -> None:

@@ -105,8 +105,9 @@ def test_policy_grants_all_that_a_node_opens(ros, node):
         ("topic", "subscribe"): ros.node.get_subscriber_names_and_types_by_node,
         ("service", "reply"): ros.node.get_service_names_and_types_by_node,
     }
-    ros.wait_for(lambda: len(asked["topic", "publish"](node, "/")) > 4, "discovery")
+    ros.wait_for(lambda: node in ros.node.get_node_names(), "discovery of the node")
     for what, ask in asked.items():
+        ros.wait_for(lambda ask=ask: len(ask(node, "/")) > 2, f"discovery: {what}")
         opened = {name for name, _ in ask(node, "/")}
         names = granted(node)[what]
         if "service" in what:

@@ -1,5 +1,6 @@
 import os
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -97,6 +98,31 @@ def test_a_node_is_stopped_by_an_error_in_the_demo(tmp_path):
         os.kill(process.pid, signal.SIG_DFL)
 
 
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_node_is_being_started_leaves_no_node_behind(
+    tmp_path, monkeypatch, signum
+):
+    """What a handler raises must not come between the process and its owner."""
+
+    def end(*_):
+        raise SystemExit
+
+    def popen(*arguments, **options):
+        started.append(real(*arguments, **options))
+        signal.raise_signal(signum)
+        return started[0]
+
+    started, real = [], subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    previous = signal.signal(signum, end)
+    try:
+        with pytest.raises(SystemExit):
+            NodeProcess("commands.cli", [], node_environment(1, "LOCALHOST", tmp_path), tmp_path)
+    finally:
+        signal.signal(signum, previous)
+    assert started[0].returncode is not None
+
+
 def test_heavier_links_are_heavier():
     robot = load("ur5e")
     heavier = Model.from_urdf(with_heavier_links(robot.text, 0.1))
@@ -116,8 +142,6 @@ def test_robot_from_a_path_has_gains_that_bear_its_weight(tmp_path):
 
 
 def test_console_command_is_the_module(tmp_path):
-    import subprocess
-
     environment = node_environment(1, "LOCALHOST", tmp_path)
     result = subprocess.run(
         [sys.executable, "-m", "featherstone_ros.commands.cli", "demo", "--help"],
