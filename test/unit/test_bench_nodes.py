@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from featherstone_ros.bench.nodes.distribution import EDGES, Distribution
-from featherstone_ros.bench.nodes.judgement import Block, judge_jitter, judge_reaction
+from featherstone_ros.bench.nodes.judgement import FLOOR, Block, judge_jitter, judge_reaction
 from featherstone_ros.bench.nodes.loop import MOST_GROWTH, Loop
 from featherstone_ros.bench.nodes.scheduling import (
     DEFAULT,
@@ -163,6 +163,12 @@ def test_reaction_is_compared_round_by_round():
     assert by_name["reaction, longest"].is_met is None
 
 
+def test_the_floor_has_no_target():
+    block = Block(np.full(9, 1e-4), 1e-5, 0)
+    for result in judge_reaction(FLOOR, load("panda"), FIFO, [block], [block]):
+        assert result.target is None and result.is_met is None
+
+
 def test_what_disturbed_the_measurement_is_told():
     good, bad = Block(np.full(9, 1e-4), 1e-5, 2), Block(np.full(9, 1e-4), 1e-5, 3, follows=False)
     for result in judge_reaction("controller", load("panda"), FIFO, [good, bad], [good, good]):
@@ -244,14 +250,15 @@ def a_report():
 
 def test_tables_say_what_holds_and_what_does_not():
     report = a_report()
-    console = Console(width=150, record=True, file=open(os.devnull, "w"))
+    console = Console(width=80, record=True, file=open(os.devnull, "w"))
     for part in tables_of_nodes(report.results, report.loops):
         console.print(part)
     text = console.export_text()
     assert "reaction, p99" in text and "≤ 0.50" in text
     assert "4 arms, arm 1: 3 states unanswered" in text
-    (row,) = [line for line in text.splitlines() if line.startswith(" one arm")]
-    assert row.rstrip().endswith("yes")
+    holds, times = [line for line in text.splitlines() if line.startswith(" one arm")]
+    assert holds.rstrip().endswith("yes") and times.rstrip().endswith("%")
+    assert "…" not in text  # nothing is cut off in a narrow terminal
 
 
 def test_nothing_measured_shows_nothing():

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros.bench.nodes.distribution import Distribution
+from featherstone_ros.bench.nodes.judgement import FLOOR
 from featherstone_ros.bench.nodes.loop import Loop, slowest_reaction
 from featherstone_ros.bench.report import Report, machine
 from featherstone_ros.bench.results import Result
@@ -14,7 +15,7 @@ from featherstone_ros.bench.words import duration, figure
 from featherstone_ros.look import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, YELLOW
 
 _OURS = (BLUE, YELLOW, "#7a9a3a", RED)
-_FLOORS = ("echo", "sleeping loop")
+_FLOORS = {"echo": GREY, "sleeping loop": GREY, FLOOR: INK}
 _SHORTEST = -6  # power of ten of the shortest time shown [s]
 _HEADINGS = {
     "reaction": "From a joint state's publication to the command in another process's hand",
@@ -69,7 +70,7 @@ def _histograms(axes, distributions: Sequence[Distribution], what: str, scheduli
         return _nothing(axes)
     colours = iter(_OURS)
     for it in found:
-        colour = GREY if it.who in _FLOORS else next(colours)
+        colour = _FLOORS.get(it.who) or next(colours)
         _histogram(axes, it, colour, f"{it.who}: {_figures(it)}")
     return _time_axis(axes)
 

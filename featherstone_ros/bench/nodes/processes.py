@@ -20,6 +20,7 @@ from featherstone_ros.demo.processes import NodeProcess, node_environment, write
 from featherstone_ros.demo.robot import Robot
 
 ECHO = "bench.nodes.echo"
+RAW_ECHO = "bench.nodes.raw_echo"
 CONTROLLER = "feedforward_controller"
 TWIN = "digital_twin"
 

@@ -1,7 +1,8 @@
 """How quickly the controller answers a joint state, and at what cost, against a bare echo node.
 
-Blocks of both alternate, in every second round in the opposite order; the one whose turn it is not
-is held still. The controller follows a trajectory meanwhile.
+Blocks of all alternate, in every second round in the opposite order; those whose turn it is not are
+held still. The controller follows a trajectory meanwhile. An echo node without an executor takes
+part as well: what the controller takes beyond it is the control itself, the rest is middleware.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,11 +16,12 @@ from rclpy.time import Time
 from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.bench.nodes.distribution import Distribution
-from featherstone_ros.bench.nodes.judgement import Block, Pace, judge_reaction
+from featherstone_ros.bench.nodes.judgement import FLOOR, Block, Pace, judge_reaction
 from featherstone_ros.bench.nodes.meter import Answers, Meter
 from featherstone_ros.bench.nodes.processes import (
     CONTROLLER,
     ECHO,
+    RAW_ECHO,
     Bench,
     MeasuredProcess,
     controller_parameters,
@@ -87,7 +89,7 @@ class Contestant:
 
 def steps(pace: Pace) -> int:
     """Return how many turns ``race`` has."""
-    return pace.rounds * (1 + len(PATHS))
+    return pace.rounds * (2 + len(PATHS))
 
 
 def race(
@@ -137,7 +139,10 @@ def _contestants(
     bench: Bench, node: Node, robot: Robot, scheduling: str, stack: ExitStack
 ) -> list[Contestant]:
     """Start the echo node and a controller for each path; all are held still once they answer."""
-    started = [("echo", bench.new_namespace(), ECHO, {})]
+    started = [
+        ("echo", bench.new_namespace(), ECHO, {}),
+        (FLOOR, bench.new_namespace(), RAW_ECHO, {}),
+    ]
     for path in PATHS:
         parameters = controller_parameters(robot) | ({"realtime.path": path} if path else {})
         name = f"controller, {path}" if path else "controller"
@@ -151,7 +156,7 @@ def _contestants(
     for (name, namespace, module, _), process in zip(started, processes, strict=True):
         topics = f"{namespace}/{module.rpartition('.')[2]}"
         meter = Meter(node, namespace, topics, robot)
-        start = None if module == ECHO else driver(node, topics, robot, motion)
+        start = driver(node, topics, robot, motion) if module == CONTROLLER else None
         contestants.append(Contestant(name, process, meter, start))
     for contestant in contestants:
         contestant.meter.wait_until_answered(contestant.process)

@@ -14,7 +14,9 @@ from featherstone_ros.look import new_table
 
 _NOTES = (
     "reaction: a process publishes a joint state and waits for the command, 500 times a second; "
-    "controller and bare echo node take turns of seconds, the other is held still.",
+    "controllers and bare echo nodes take turns of seconds, the others are held still.",
+    "raw echo: takes bytes on a wait set of its own, answers the same bytes always: what is left "
+    "of the echo node's time without its executor; the controller computes on top of it.",
     "processor time: of the whole node, all threads, per joint state answered.",
     "jitter: |time between two publications - period| at 1 kHz, against a loop that only sleeps, "
     "by turns too.",
@@ -29,48 +31,34 @@ _NOTE_ON_LOOPS = (
 def tables_of_nodes(results: Sequence[Result], loops: Sequence[Loop]) -> Iterator[RenderableType]:
     """Yield the tables, with what has to be said about them; nothing if nothing was measured."""
     if results:
-        yield _ratios(results)
+        yield from _ratios(results)
         yield from (Text(note, style="dim") for note in _NOTES)
         yield Text()
     if loops:
-        yield _loops(loops)
+        yield _what_holds(loops)
+        yield _times(loops)
         yield Text(_NOTE_ON_LOOPS, style="dim")
         yield from _remarks(loops)
         yield Text()
 
 
-def _ratios(results: Sequence[Result]) -> Table:
-    table = new_table("Nodes over DDS, 7 joints", "what", "whose, how scheduled")
-    for heading in ("ours", "floor", "ratio", "target", "met"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for remark, rows in groupby(results, lambda r: r.remark):
+def _ratios(results: Sequence[Result]) -> Iterator[Table]:
+    for (remark, rival), rows in groupby(results, lambda r: (r.remark, r.rival)):
+        table = new_table(f"{remark}, against {rival}", "over DDS, 7 joints")
+        for heading in ("ours", "floor", "ratio", "target", "met"):
+            table.add_column(heading, justify="right", no_wrap=True)
         for r in rows:
             target = str(r.target) if r.target else ""
             figures = duration(r.ours), duration(r.theirs), figure(r.ratio), target, mark(r)
-            table.add_row(r.algorithm, f"{remark} / {r.rival}", *figures)
-        table.add_section()
-    return table
+            table.add_row(r.algorithm, *figures)
+        yield table
 
 
-def _loops(loops: Sequence[Loop]) -> Table:
+def _what_holds(loops: Sequence[Loop]) -> Table:
     table = new_table("Closed loops of twin and controller", "loop", "scheduling")
-    headings = (
-        "joints",
-        "rate",
-        "states",
-        "unanswered",
-        "late",
-        "p50",
-        "p99",
-        "longest",
-        "silence",
-    )
-    for heading in (*headings, "controller", "twin", "holds"):
+    for heading in ("joints", "rate", "states", "unanswered", "late", "holds"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for title, group in groupby(loops, lambda loop: loop.title):
-        arms = list(group)
-        slowest = slowest_reaction(arms)
-        load = [max(shares) for shares in zip(*(loop.load for loop in arms), strict=True)]
+    for title, arms in _plans(loops):
         table.add_row(
             title,
             arms[0].scheduling,
@@ -79,12 +67,31 @@ def _loops(loops: Sequence[Loop]) -> Table:
             f"{sum(loop.states for loop in arms):,}",
             str(sum(loop.unanswered for loop in arms)),
             str(sum(loop.gaps for loop in arms)),
-            *(map(duration, (slowest.p50, slowest.p99, slowest.longest)) if slowest else "–––"),
-            duration(max(loop.silence for loop in arms)),
-            *(f"{100 * share:.0f} %" for share in load),
             "[red]no[/red]" if any(loop.faults for loop in arms) else "[green]yes[/green]",
         )
     return table
+
+
+def _times(loops: Sequence[Loop]) -> Table:
+    table = new_table("From state to command, and processor of each node", "loop")
+    for heading in ("p50", "p99", "longest", "silence", "controller", "twin"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for title, arms in _plans(loops):
+        slowest = slowest_reaction(arms)
+        load = [max(shares) for shares in zip(*(loop.load for loop in arms), strict=True)]
+        table.add_row(
+            title,
+            *(map(duration, (slowest.p50, slowest.p99, slowest.longest)) if slowest else "–––"),
+            duration(max(loop.silence for loop in arms)),
+            *(f"{100 * share:.0f} %" for share in load),
+        )
+    return table
+
+
+def _plans(loops: Sequence[Loop]) -> Iterator[tuple[str, list[Loop]]]:
+    """Yield the arms that ran side by side, with their title."""
+    for title, arms in groupby(loops, lambda loop: loop.title):
+        yield title, list(arms)
 
 
 def _remarks(loops: Sequence[Loop]) -> Iterator[Text]:
