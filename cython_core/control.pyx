@@ -135,6 +135,27 @@ def add_damping(cnp.ndarray damping not None, double share, cnp.ndarray velocity
         total[i] -= share * d[i] * v[i]
 
 
+def clip(cnp.ndarray asked not None, cnp.ndarray effort_limit not None, cnp.ndarray out not None):
+    """Cut an effort at its limits.
+
+    Args:
+        asked, effort_limit: (n,) [N m, N].
+        out: (n,) result.
+
+    Returns:
+        Whether a limit changed the effort of a joint.
+    """
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(out), i
+    cdef const double* asked_for = numbers(asked, n, "asked")
+    cdef const double* most = numbers(effort_limit, n, "effort_limit")
+    cdef double* applied = result(out, n, "out")
+    cdef bint changed = False
+    for i in range(n):
+        applied[i] = max(min(asked_for[i], most[i]), -most[i])
+        changed |= applied[i] != asked_for[i]
+    return changed
+
+
 def limit(cnp.ndarray asked not None, double weight, cnp.ndarray offset not None, cnp.ndarray carried,
           cnp.ndarray effort_limit not None, cnp.ndarray rate not None, double duration, cnp.ndarray command not None):
     """Move a command towards asked + weight * offset, as far as effort limits and rate limit let it.

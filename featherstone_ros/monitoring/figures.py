@@ -11,6 +11,7 @@ from featherstone_ros.realtime.histogram import LatencyHistogram
 from featherstone_ros.text import plain
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
+LONGEST = 10  # characters of a value
 WIDTH = 24  # characters of a histogram
 
 
@@ -19,28 +20,32 @@ class Figure:
     """One column.
 
     Attributes:
-        key: In the diagnostics.
+        keys: In the diagnostics, of one kind of node or another.
         short: Name in a line of text.
         heading: Of the column.
         is_fault: Whether any other value than 0 deserves a look.
     """
 
-    key: str
+    keys: tuple[str, ...]
     short: str
     heading: str
     is_fault: bool = False
 
+    def of(self, values: Mapping[str, str]) -> str | None:
+        """Return the value of a node, None if it has none."""
+        return next((plain(values[key])[:LONGEST] for key in self.keys if key in values), None)
+
 
 FIGURES = (
-    Figure("latency p50 [us]", "latency p50", "latency\np50, µs"),
-    Figure("latency p99 [us]", "p99", "\np99"),
-    Figure("latency max [us]", "max", "\nmax"),
-    Figure("period jitter p99 [us]", "jitter p99", "jitter\np99, µs"),
-    Figure("period jitter max [us]", "max", "\nmax"),
-    Figure("overruns", "overruns", "over-\nruns", is_fault=True),
-    Figure("states lost", "states lost", "states\nlost", is_fault=True),
-    Figure("commands saturated", "saturated", "satu-\nrated", is_fault=True),
-    Figure("governor interventions", "governor", "gov-\nernor", is_fault=True),
+    Figure(("latency p50 [us]",), "latency p50", "latency\np50, µs"),
+    Figure(("latency p99 [us]",), "p99", "\np99"),
+    Figure(("latency max [us]",), "max", "\nmax"),
+    Figure(("period jitter p99 [us]",), "jitter p99", "jitter\np99, µs"),
+    Figure(("period jitter max [us]",), "max", "\nmax"),
+    Figure(("overruns",), "overruns", "over-\nruns", is_fault=True),
+    Figure(("states lost", "commands lost"), "lost", "lost", is_fault=True),
+    Figure(("commands saturated",), "saturated", "satu-\nrated", is_fault=True),
+    Figure(("governor interventions",), "governor", "gov-\nernor", is_fault=True),
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from featherstone_ros.monitoring.figures import FIGURES, scheduling
 from featherstone_ros.monitoring.roster import Condition
-from featherstone_ros.text import plain
 
 
 def line(condition: Condition, now: float) -> str:
@@ -18,9 +17,9 @@ def line(condition: Condition, now: float) -> str:
     notes = [f"{part}: {message}" for part, message in condition.notes.items()]
     said = "; ".join([condition.message, *notes])
     figures = [
-        f"{figure.short} {plain(condition.values[figure.key])[:10]}"
+        f"{figure.short} {value}"
         for figure in FIGURES
-        if figure.key in condition.values
+        if (value := figure.of(condition.values)) is not None
     ]
     details = ", ".join(filter(None, [*figures, scheduling(condition.values)]))
     return " | ".join(filter(None, [f"{level:6} {condition.name}", condition.state, said, details]))

@@ -11,7 +11,6 @@ from rich.text import Text
 from featherstone_ros.look import new_table
 from featherstone_ros.monitoring.figures import FIGURES, Figure, histogram, scheduling, sketch
 from featherstone_ros.monitoring.roster import Condition, Level
-from featherstone_ros.text import plain
 
 STYLES = {
     Level.OK: "green",
@@ -50,11 +49,11 @@ def _bullet(condition: Condition) -> Text:
 
 
 def _cell(figure: Figure, condition: Condition) -> Text:
-    value = condition.values.get(figure.key)
+    value = figure.of(condition.values)
     if value is None:
         return Text("–", style="dim")
     is_bad = figure.is_fault and value != "0"
-    return Text(plain(value)[:10], style="bold yellow" if is_bad else "")
+    return Text(value, style="bold yellow" if is_bad else "")
 
 
 def _description(condition: Condition, now: float) -> Text:

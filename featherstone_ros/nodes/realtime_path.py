@@ -129,7 +129,32 @@ def make_loop(
         else:
             group.taken_over = True
             return ThreadLoop(node, work, inputs, at_once)
-    return ExecutorLoop(node, work)
+    return ExecutorLoop(node, work, subscriptions)
+
+
+class Failure:
+    """What becomes of a loop after unexpected exceptions.
+
+    Attributes:
+        met: Whether there was one.
+    """
+
+    def __init__(self, node: ModelNode, work: Work) -> None:
+        """Begin without one."""
+        self.met = False
+        self._node = node
+        self._work = work
+
+    def meet(self, error: Exception) -> bool:
+        """After a first error lead to what is safe; return whether to go on: not after a second."""
+        if not self._node.context.ok():
+            return False  # nothing can be waited for or published any more
+        text = "".join(traceback.format_exception(error))
+        self._node.defer(lambda: self._node.give_up(f"unexpected exception in the loop:\n{text}"))
+        first, self.met = not self.met, True
+        if first:
+            self._work.rescue()
+        return first
 
 
 class ThreadLoop:
@@ -141,9 +166,9 @@ class ThreadLoop:
         self._work = work
         self._inputs = inputs
         self._wait = inputs.wait if at_once else time.sleep
-        self.failed = False
+        self._failure = Failure(node, work)
         self._thread = LoopThread(
-            self._turn, scheduling(node.parameters), self._warn, self._on_error
+            self._turn, scheduling(node.parameters), self._warn, self._failure.meet
         )
         self.call, self.apply = self._thread.call, self._thread.apply
 
@@ -151,6 +176,11 @@ class ThreadLoop:
     def scheduling(self) -> str:
         """The thread's scheduling in words."""
         return self._thread.scheduling
+
+    @property
+    def failed(self) -> bool:
+        """Whether there was an unexpected exception."""
+        return self._failure.met
 
     def start(self) -> None:
         """Start the thread."""
@@ -173,29 +203,26 @@ class ThreadLoop:
     def _warn(self, problem: str) -> None:
         self._node.defer(lambda: self._node.get_logger().warning(problem))
 
-    def _on_error(self, error: Exception) -> bool:
-        """After a first error lead to what is safe, after a second one fall silent."""
-        if not self._node.context.ok():
-            return False  # nothing can be waited for or published any more
-        text = "".join(traceback.format_exception(error))
-        self._node.defer(lambda: self._node.give_up(f"unexpected exception in the loop:\n{text}"))
-        first, self.failed = not self.failed, True
-        if first:
-            self._work.rescue()
-        return first
-
 
 class ExecutorLoop:
     """A loop that the node's executor runs, along with all else."""
 
-    def __init__(self, node: ModelNode, work: Work) -> None:
-        """Prepare the loop."""
-        self.failed = False
+    def __init__(self, node: ModelNode, work: Work, subscriptions: Sequence[Subscription]) -> None:
+        """Prepare the loop; the subscriptions' callbacks become part of it."""
         self.scheduling = scheduling_in_force()
+        self._failure = Failure(node, work)
+        self._silent = False
+        for subscription in subscriptions:
+            subscription.callback = self._answering(subscription.callback)
         self._node = node
         self._work = work
         self._timer: Any = None
         self._period = 0.0
+
+    @property
+    def failed(self) -> bool:
+        """Whether there was an unexpected exception."""
+        return self._failure.met
 
     def start(self) -> None:
         """Start to tick."""
@@ -221,7 +248,19 @@ class ExecutorLoop:
         self.call(action)
 
     def _tick(self) -> None:
-        self._work.tick(time.monotonic())
+        self._run(self._work.tick, time.monotonic())
+
+    def _answering(self, take: Callable[[bytes, Any], None]) -> Callable[[bytes, Any], None]:
+        return lambda message, info: self._run(take, message, info)
+
+    def _run(self, action: Callable[..., None], *arguments: Any) -> None:
+        """Do something; an exception must not end the node while it holds an arm."""
+        if self._silent:
+            return
+        try:
+            action(*arguments)
+        except Exception as error:
+            self._silent = not self._failure.meet(error)
 
 
 def scheduling(values: Mapping[str, Value]) -> Scheduling:

@@ -279,6 +279,7 @@ class SimulateMode:
             "command publishers": publishers,
             **self._cycle.timing.report("commands lost"),
             "overruns": self._run.pace.overruns,
+            "commands saturated": twin.saturated,
             "scheduling": self._loop.scheduling,
             **self._refusals.values,
         }

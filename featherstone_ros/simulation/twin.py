@@ -8,7 +8,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from featherstone_ros import Dynamics, Model, Simulator, SingularInertiaError, UnknownNameError
+from featherstone_ros import (
+    Dynamics,
+    Model,
+    Simulator,
+    SingularInertiaError,
+    UnknownNameError,
+    _control,
+)
 
 from .brakes import Brakes
 from .sensors import Sensors
@@ -34,6 +41,7 @@ class Twin:
         model: The arm.
         settings: As last applied.
         fault: Why the simulation has stopped, empty if it has not. ``reset`` clears it.
+        saturated: Number of commands that the effort limits cut.
         position: Measured [rad or m]; this and the next two are not to be modified.
         velocity: Measured [rad/s or m/s].
         effort: Measured [N m or N].
@@ -47,6 +55,7 @@ class Twin:
         """
         self.model = model
         self.settings = settings
+        self.saturated = 0
         self._dynamics = Dynamics(model)
         self._simulator = Simulator(model)
         self._sensors = Sensors(model.n, settings.noise)
@@ -85,7 +94,7 @@ class Twin:
             simulator.set_state(self._simulator.q, self._simulator.qd)
             self._elapsed_before, self._steps = self.time, 0
             self.settings, self._simulator, self._sensors = settings, simulator, sensors
-            self._home, self._limit = home, np.broadcast_to(limit, (self.model.n,))
+            self._home, self._limit = home, np.zeros(self.model.n) + limit
             self._saturate()
 
         return apply
@@ -178,13 +187,14 @@ class Twin:
             names = self.model.joint_names
             require(np.isfinite(command), command, names, "command", "a finite number")
         self._command = command
-        self._saturate()
+        self.saturated += self._saturate()
         self._command_time = now
         self._brakes.release()
 
-    def _saturate(self) -> None:
-        """Work out what the drives apply of the command (n,), an array of its own."""
-        self._applied = np.maximum(np.minimum(self._command, self._limit), -self._limit)
+    def _saturate(self) -> bool:
+        """Work out what the drives apply of the command; return whether that is less."""
+        self._applied = np.empty(self.model.n)
+        return _control.clip(self._command, self._limit, self._applied)
 
     def restart_timeout(self, now: float) -> None:
         """Count the command time-out from now, e.g. after a pause."""

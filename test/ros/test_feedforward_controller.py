@@ -65,10 +65,10 @@ PATIENT = {"state_timeout": 10.0, "reference_timeout": 10.0, "give_up_after": 10
 class Arm:
     """A controller process, and an arm that only says where it is when the test wants it."""
 
-    def __init__(self, ros: Ros, **parameters: Any) -> None:
+    def __init__(self, ros: Ros, module: str = MODULE, **parameters: Any) -> None:
         self.ros = ros
         self.trajectories: Publisher | None = None
-        self.process = ros.start(MODULE, {**PARAMETERS, **parameters})
+        self.process = ros.start(module, {**PARAMETERS, **parameters})
         self.states = ros.publisher(JointState, "joint_states")
         self.commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
         self.time = 100.0

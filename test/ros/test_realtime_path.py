@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from failing_nodes import FIRST
 from numpy.testing import assert_allclose
 from support import NodeProcess, Ros, status_values  # skips this module where ROS is missing
 from test_feedforward_controller import GRAVITY, NAMES, NODE, PATIENT, URDF, Arm, gravity_at, point
@@ -147,6 +149,75 @@ def test_missed_deadlines_are_told_and_hold_the_arm_if_wanted(ros, action):
 
     ros.wait_for(runs_again, "end of the hold")
     arm.process.stop()
+
+
+def let_fail(ros: Ros, node: str, failures: int) -> str:
+    """Prepare the environment for a node whose loop fails; return the module to start."""
+    here = os.path.dirname(__file__)
+    ros.environment["PYTHONPATH"] += f"{os.pathsep}{here}"
+    ros.environment |= {"FAILING_NODE": node, "FAILURES": str(failures)}
+    return "failing_nodes"
+
+
+def end_of(process: NodeProcess) -> None:
+    """End a process that has written a traceback."""
+    process.send(signal.SIGINT)
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_unexpected_exception_in_the_controllers_loop_ends_in_the_gravity_hold(ros, path):
+    module = let_fail(ros, "feedforward_controller", 1)
+    arm = Arm(ros, module, **PATIENT, **{"realtime.path": path})
+    for _ in range(FIRST - 1):
+        last = arm.answer()
+    arm.states.publish(arm.message())
+    arm.process.wait_for_output("ZeroDivisionError: built in by the test")
+    ros.wait_for_state(NODE, "inactive")
+    status_of(ros, NODE, "unexpected exception in the loop, see the log")
+    commands = np.array([last, *(arm.answer() for _ in range(60))])
+    assert np.isfinite(commands).all()
+    assert np.abs(np.diff(commands, axis=0)).max() < 1.0  # no step: it was holding the arm before
+    assert_allclose(commands[-1], GRAVITY, atol=1e-6)
+    end_of(arm.process)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_controller_whose_loop_fails_again_falls_silent_and_lives(ros, path):
+    module = let_fail(ros, "feedforward_controller", 1000)
+    arm = Arm(ros, module, **PATIENT, **{"realtime.path": path})
+    for _ in range(FIRST - 1):
+        arm.answer()
+    for _ in range(2):
+        arm.states.publish(arm.message())
+        ros.run_for(0.3)
+    ros.wait_for(lambda: arm.process.output.count("exception in the loop") == 2, "second exception")
+    ros.wait_for_state(NODE, "inactive")
+    ros.run_for(0.5)
+    count = len(arm.commands)
+    ros.run_for(1.0)
+    assert len(arm.commands) == count
+    assert arm.process.is_running
+    end_of(arm.process)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_unexpected_exception_in_the_twins_loop_stops_the_simulation(ros, path):
+    module = let_fail(ros, "digital_twin", 1)
+    parameters = {"robot_description": URDF, "realtime.path": path, "rate": 100.0}
+    process = ros.start(module, parameters)
+    states = ros.collect(JointState, "joint_states")
+    commands = ros.publisher(Float64MultiArray, f"{TWIN}/commands")
+    ros.wait_for(lambda: states, "first state")
+    for _ in range(FIRST):
+        commands.publish(Float64MultiArray(data=list(GRAVITY)))
+        ros.run_for(0.02)
+    process.wait_for_output("ZeroDivisionError: built in by the test")
+    status_of(ros, TWIN, "unexpected exception in the loop, see the log")
+    ros.wait_for_state(TWIN, "inactive")
+    assert np.isfinite([state.position for state in states]).all()
+    assert process.is_running
+    end_of(process)
 
 
 def test_missing_processor_is_refused_at_the_start(ros):

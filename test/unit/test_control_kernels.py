@@ -76,6 +76,20 @@ def test_damping():
     assert_allclose(torque, expected)
 
 
+@given(numbers, positive)
+def test_clip(asked, effort_limit):
+    applied = row()
+    expected = np.clip(asked, -effort_limit, effort_limit)
+    assert _control.clip(asked, effort_limit, applied) == (expected != asked).any()
+    assert_allclose(applied, expected)
+
+
+def test_clip_without_limits():
+    asked, applied = row(), row()
+    assert not _control.clip(asked, np.full(N, np.inf), applied)
+    assert_allclose(applied, asked)
+
+
 @given(numbers, numbers, numbers, positive, positive, numbers, st.floats(0.0, 1.0))
 def test_limit_clamps_the_sum_and_then_limits_the_rate(
     asked, offset, carried, effort_limit, rate, command, weight

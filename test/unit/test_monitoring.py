@@ -54,7 +54,7 @@ def test_every_figure_of_a_node_is_shown():
     text = shown(heard(status()))
     words = text.split()
     for figure in FIGURES:
-        assert ALL[figure.key] in words
+        assert ALL[figure.keys[0]] in words
     for piece in (NODE, "active", "running: trajectory", "SCHED_FIFO 60, cpu 1"):
         assert piece in text
 
@@ -62,6 +62,12 @@ def test_every_figure_of_a_node_is_shown():
 def test_figures_that_a_node_does_not_tell_are_dashes():
     text = shown(heard(status(values={"state": "active", "overruns": "7"})))
     assert text.count("–") == len(FIGURES) - 1 and " 7" in text
+
+
+def test_lost_commands_of_a_twin_stand_where_the_lost_states_of_a_controller_do():
+    roster = heard(status("digital_twin", values={"state": "active", "commands lost": "8765"}))
+    assert "8765" in shown(roster)
+    assert "lost 8765" in line(roster.conditions[0], 100.0)
 
 
 def test_only_our_nodes_are_listed_each_in_its_namespace():
@@ -104,7 +110,7 @@ def test_line_has_everything():
     (node,) = heard(status(level=b"\1")).conditions
     assert line(node, 100.0) == (
         f"WARN   {NODE} | active | running: trajectory | latency p50 41, p99 96, max 214, "
-        "jitter p99 30, max 87, overruns 0, states lost 3, saturated 12, governor 5, "
+        "jitter p99 30, max 87, overruns 0, lost 3, saturated 12, governor 5, "
         "SCHED_FIFO 60, cpu 1"
     )
 

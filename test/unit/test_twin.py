@@ -144,10 +144,13 @@ def test_effort_is_saturated_at_the_urdf_limits_unless_switched_off(model):
     twin.command([100.0, -100.0], now=0.0)
     run(twin, 1)
     np.testing.assert_array_equal(twin.effort, [40.0, -10.0])
+    twin.command([40.0, 0.0], now=0.0)
+    assert twin.saturated == 1  # at the limit is not beyond it
     free = make(model, saturate_effort=False)
     free.command([100.0, -100.0], now=0.0)
     run(free, 1)
     np.testing.assert_array_equal(free.effort, [100.0, -100.0])
+    assert free.saturated == 0
 
 
 @pytest.mark.parametrize(
