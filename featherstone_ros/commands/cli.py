@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -29,7 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; those of the process by default.
 
     Returns:
-        The exit status: 0 if all went well, 1 on an error that was reported, 130 on Ctrl-C.
+        The exit status: 0 if all went well, 1 on an error that was reported or if nobody reads the
+        output any more, 130 on Ctrl-C.
     """
     args = _parser().parse_args(argv)
     try:
@@ -40,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # whoever read the output, e.g. head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's own flush
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

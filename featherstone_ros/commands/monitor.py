@@ -1,9 +1,12 @@
 """Watch the nodes: state, latency, jitter, overruns, what is lost, what the governor cuts.
 
 Shows every feedforward_controller and digital_twin that is heard on /diagnostics, in whatever
-namespace. Latency is from the arrival of a joint state to the publication of the answer, its
-histogram is logarithmic in both directions, jitter is the deviation of the period. Counts are since
-the node's activation; yellow ones are worth a look.
+namespace. A controller's latency is from the arrival of a joint state to the publication of its
+command, a twin's from a command to the next state: up to a period. Its histogram is logarithmic in
+both directions; jitter is the deviation of the period. Both are of the last second. Overruns are
+commands later than deadline.cycle_time (without one: later than the next state), and periods of a
+twin that began more than one too late. Counts are since the node was configured; yellow ones are
+worth a look.
 
 q or Ctrl-C ends it. Without a terminal it writes a line per node and second instead.
 
@@ -75,7 +78,9 @@ def _once(listener, console, timeout: float) -> int:
 
 
 def _live(listener, console) -> None:
+    from rich.console import Group
     from rich.live import Live
+    from rich.text import Text
 
     from featherstone_ros.monitoring.keys import single_keys
     from featherstone_ros.monitoring.view import view
@@ -90,7 +95,7 @@ def _live(listener, console) -> None:
         ):
             while "q" not in typed():
                 listener.hear(REFRESH)
-                live.update(seen(), refresh=True)
+                live.update(Group(seen(), Text("q: quit", style="dim")), refresh=True)
     finally:
         console.print(seen())  # what was seen last stays on the terminal
 

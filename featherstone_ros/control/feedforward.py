@@ -213,12 +213,13 @@ class TorqueController:
         stale = now - self.gate.received > settings.state_timeout
         # After a stall of this process the states that arrived meanwhile are still to be read.
         if self.phase is Phase.RUNNING and stale and not stalled:
+            objection = self.gate.objection and f" (refused: {self.gate.objection})"
             self._notify(
                 f"no usable joint state for {now - self.gate.received:.3f} s (state_timeout "
-                f"{settings.state_timeout:g} s): gravity hold of the last good one; the motion is "
-                "abandoned"
+                f"{settings.state_timeout:g} s){objection}: gravity hold of the last good one; the "
+                "motion is abandoned"
             )
-            self._begin_hold(now, "no usable joint states")
+            self._begin_hold(now, f"no usable joint states{objection}")
             self.gate.forget()
         if self.phase is Phase.HOLDING and now - self._held_since >= settings.give_up_after:
             self._give_up()
@@ -578,6 +579,11 @@ class TorqueController:
     def saturated(self) -> int:
         """Number of commands that the effort limits cut, see ``TorqueGovernor``."""
         return self._governor.saturated
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether a gravity hold has ended in silence, and no good state has come since."""
+        return self.phase is Phase.WAITING and self._has_commanded
 
     @property
     def interventions(self) -> int:

@@ -56,6 +56,7 @@ class StateGate:
         received: Steady time at which the last good state arrived [s], -inf before the first.
         accepted: Number of good states.
         refused: Number of refused states by reason.
+        objection: Why the last state was refused, empty if it was good.
         plausible_speed: Believed at any rate (n,) [rad/s] or [m/s]: twice the limits.
     """
 
@@ -77,6 +78,7 @@ class StateGate:
         self.received = -inf
         self.accepted = 0
         self.refused: Counter[str] = Counter()
+        self.objection = ""
         self._fresh = True  # the next state follows on nothing
         self._stamp = 0.0
         limited = np.isfinite(velocity_limit) & (velocity_limit > 0.0)
@@ -121,7 +123,9 @@ class StateGate:
         reason = self._fault(now, dt, q, qd, jump_tolerance)
         if reason is not None:
             self.refused[reason] += 1
+            self.objection = reason
             return False
+        self.objection = ""
         if qd is not None:
             self.qd[:] = qd
         elif self._fresh:

@@ -23,29 +23,43 @@ class Figure:
         keys: In the diagnostics, of one kind of node or another.
         short: Name in a line of text.
         heading: Of the column.
+        group: Above the heading.
         is_fault: Whether any other value than 0 deserves a look.
     """
 
     keys: tuple[str, ...]
     short: str
     heading: str
+    group: str = ""
     is_fault: bool = False
 
     def of(self, values: Mapping[str, str]) -> str | None:
-        """Return the value of a node, None if it has none."""
+        """Return the value of a node, None if it has none or has not measured anything lately."""
+        if self.is_time and not values.get("latency histogram [us]", "unknown"):
+            return None
         return next((plain(values[key])[:LONGEST] for key in self.keys if key in values), None)
+
+    @property
+    def width(self) -> int:
+        """Width of the column, its gap included [characters]."""
+        return max(len(self.heading), len(self.group), 6) + 2
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is about the last second, not a count."""
+        return self.keys[0].endswith("[us]")
 
 
 FIGURES = (
-    Figure(("latency p50 [us]",), "latency p50", "latency\np50, µs"),
-    Figure(("latency p99 [us]",), "p99", "\np99"),
-    Figure(("latency max [us]",), "max", "\nmax"),
-    Figure(("period jitter p99 [us]",), "jitter p99", "jitter\np99, µs"),
-    Figure(("period jitter max [us]",), "max", "\nmax"),
-    Figure(("overruns",), "overruns", "over-\nruns", is_fault=True),
+    Figure(("latency p50 [us]",), "latency p50", "p50", "latency"),
+    Figure(("latency p99 [us]",), "p99", "p99", "[µs]"),
+    Figure(("latency max [us]",), "max", "max"),
+    Figure(("period jitter p99 [us]",), "jitter p99", "p99", "jitter"),
+    Figure(("period jitter max [us]",), "max", "max", "[µs]"),
+    Figure(("overruns",), "overruns", "overruns", is_fault=True),
     Figure(("states lost", "commands lost"), "lost", "lost", is_fault=True),
-    Figure(("commands saturated",), "saturated", "satu-\nrated", is_fault=True),
-    Figure(("governor interventions",), "governor", "gov-\nernor", is_fault=True),
+    Figure(("commands saturated",), "saturated", "saturated", is_fault=True),
+    Figure(("governor interventions",), "governor", "governor", is_fault=True),
 )
 
 

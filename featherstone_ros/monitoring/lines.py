@@ -14,7 +14,7 @@ def line(condition: Condition, now: float) -> str:
         now: Steady time [s].
     """
     level = "SILENT" if condition.is_silent(now) else condition.level.name
-    notes = [f"{part}: {message}" for part, message in condition.notes.items()]
+    notes = [f"{part}: {note.message}" for part, note in condition.notes.items()]
     said = "; ".join([condition.message, *notes])
     figures = [
         f"{figure.short} {value}"

@@ -24,6 +24,14 @@ class Level(IntEnum):
     STALE = 3
 
 
+@dataclass(frozen=True)
+class Note:
+    """What a node says of something besides its work, e.g. of the robot description."""
+
+    level: Level
+    message: str
+
+
 @dataclass
 class Condition:
     """What one node said last.
@@ -31,10 +39,10 @@ class Condition:
     Attributes:
         name: Full name without the leading slash, e.g. ``left/feedforward_controller``.
         state: Of its lifecycle.
-        level: The worst of its statuses.
+        level: Of its own status.
         message: Its status in a line.
         values: Details by name.
-        notes: Name and message of its further statuses that are not OK.
+        notes: Its further statuses that are not OK, by name.
         heard: Steady time [s].
     """
 
@@ -44,7 +52,7 @@ class Condition:
     message: str
     values: Mapping[str, str]
     heard: float
-    notes: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, Note] = field(default_factory=dict)
 
     def is_silent(self, now: float) -> bool:
         """Tell whether it has not been heard for longer than it may be."""
@@ -66,7 +74,11 @@ class Roster:
     @property
     def has_error(self) -> bool:
         """Whether a node is at ERROR."""
-        return any(condition.level >= Level.ERROR for condition in self._nodes.values())
+        return any(
+            said.level >= Level.ERROR
+            for condition in self._nodes.values()
+            for said in (condition, *condition.notes.values())
+        )
 
     def hear(self, statuses: Iterable[Any], now: float) -> bool:
         """Take one message.
@@ -90,8 +102,7 @@ class Roster:
                 heard[name] = Condition(name, state, level, message, values, now)
                 self._nodes[name] = heard[name]
             elif level and name in heard:
-                heard[name].notes[part] = message
-                heard[name].level = max(heard[name].level, level)
+                heard[name].notes[part] = Note(level, message)
         return bool(heard)
 
 

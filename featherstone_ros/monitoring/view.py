@@ -1,14 +1,12 @@
-"""What the monitor shows on a terminal: a table of figures, then what each node says."""
+"""What the monitor shows on a terminal: what each node says, with its figures below."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
-from featherstone_ros.look import new_table
 from featherstone_ros.monitoring.figures import FIGURES, Figure, histogram, scheduling, sketch
 from featherstone_ros.monitoring.roster import Condition, Level
 
@@ -19,10 +17,11 @@ STYLES = {
     Level.STALE: "bold red",
 }
 NOBODY = "No node of ours has been heard on /diagnostics yet."
+FEW = 4  # nodes whose histograms are shown; more would not fit on a screen
 
 
 def view(conditions: Sequence[Condition], now: float) -> Group:
-    """Return what there is to be seen of the nodes.
+    """Return what there is to be seen of the nodes; 80 columns are wide enough.
 
     Args:
         conditions: Of the nodes, in the order in which they are shown.
@@ -30,44 +29,46 @@ def view(conditions: Sequence[Condition], now: float) -> Group:
     """
     if not conditions:
         return Group(Text(NOBODY, style="dim"))
-    return Group(_table(conditions), *(_description(condition, now) for condition in conditions))
+    return Group(
+        _row([(figure.group, "dim") for figure in FIGURES]),
+        _row([(figure.heading, "bold") for figure in FIGURES]),
+        *(
+            part
+            for condition in conditions
+            for part in _node(condition, now, with_histogram=len(conditions) <= FEW)
+        ),
+    )
 
 
-def _table(conditions: Sequence[Condition]) -> Table:
-    table = new_table("Nodes on /diagnostics")
-    table.add_column("node", overflow="fold")
-    for figure in FIGURES:
-        table.add_column(figure.heading, justify="right", no_wrap=True)
-    for condition in conditions:
-        name = _bullet(condition).append(condition.name)
-        table.add_row(name, *(_cell(figure, condition) for figure in FIGURES))
-    return table
-
-
-def _bullet(condition: Condition) -> Text:
-    return Text().append("● ", style=STYLES[condition.level])
-
-
-def _cell(figure: Figure, condition: Condition) -> Text:
-    value = figure.of(condition.values)
-    if value is None:
-        return Text("–", style="dim")
-    is_bad = figure.is_fault and value != "0"
-    return Text(value, style="bold yellow" if is_bad else "")
-
-
-def _description(condition: Condition, now: float) -> Text:
+def _node(condition: Condition, now: float, with_histogram: bool) -> Iterator[Text]:
     style = STYLES[condition.level]
-    text = _bullet(condition).append(condition.name, style="bold")
-    text.append(f"  {condition.state}  ")
+    text = Text().append("● ", style=style).append(condition.name, style="bold")
+    if condition.state != condition.message:
+        text.append(f"  {condition.state}")
+    text.append("  ")
     if condition.is_silent(now):
         text.append(f"silent for {now - condition.heard:.0f} s; last: ", style="bold red")
-    text.append(condition.message, style=style)
-    for part, message in condition.notes.items():
-        text.append(f"\n  {part}: {message}", style=style)
+    yield text.append(condition.message, style=style)
+    yield _row([_cell(figure, condition) for figure in FIGURES])
+    for part, note in condition.notes.items():
+        yield Text(f"  {part}: {note.message}", style=STYLES[note.level])
     latencies, scheduled = histogram(condition.values), scheduling(condition.values)
-    if latencies is not None:
-        text.append("\n  latency  ").append(sketch(latencies), style="cyan")
-    if scheduled:
-        text.append(f"\n  scheduling  {scheduled}", style="dim")
-    return text.append("\n")
+    if latencies is not None and with_histogram:
+        yield Text("  latency  ").append(sketch(latencies), style="cyan")
+    if scheduled and scheduled != "default":
+        yield Text(f"  scheduling  {scheduled}", style="dim")
+
+
+def _row(cells: Sequence[tuple[str, str]]) -> Text:
+    """Return texts with their styles, each flush right in its figure's column."""
+    row = Text()
+    for figure, (text, style) in zip(FIGURES, cells, strict=True):
+        row.append(text.rjust(figure.width), style=style)
+    return row
+
+
+def _cell(figure: Figure, condition: Condition) -> tuple[str, str]:
+    value = figure.of(condition.values)
+    if value is None:
+        return "–", "dim"
+    return value, "bold yellow" if figure.is_fault and value != "0" else ""

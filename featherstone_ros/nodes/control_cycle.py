@@ -39,7 +39,7 @@ class Deadline:
     """How long a command may take after the joint state that it answers, and what happens else.
 
     Attributes:
-        overruns: Number of commands that took longer.
+        cycle_time: That time [s]; 0 for none.
         is_missed: Whether within the last second more did than are tolerated.
     """
 
@@ -58,15 +58,11 @@ class Deadline:
             hold: Lead the arm into the gravity hold while more happen.
             notify: Called with one line when that begins.
         """
+        self.cycle_time = cycle_time
         self._budget = OverrunBudget(cycle_time, allowed) if cycle_time else None
         self._hold = hold
         self._notify = notify
         self.is_missed = False
-
-    @property
-    def overruns(self) -> int:
-        """Number of commands that took longer."""
-        return self._budget.total if self._budget else 0
 
     def check(self, controller: TorqueController, now: float, taken: float) -> None:
         """Count a command.
@@ -138,7 +134,8 @@ class ControlCycle:
         self._values = self._command.values
         self._outputs = outputs
         self._refuse = refuse
-        self._due = self._show_due = monotonic()
+        self._due = 0.0  # before the first call of ``tick``
+        self._show_due = monotonic()
         self._show_period = show_period
         self._clock = clock
         self._desired = JointStateEncoder(joint_names)
@@ -169,7 +166,7 @@ class ControlCycle:
             self.stamp = Stamp(state.sec, state.nanosec)
         if command is None:
             return
-        self._send(command, now, info["received_timestamp"])
+        self._send(command, now, info["received_timestamp"], gate.dt)
         self.timing.woke(now, gate.dt)
         self._show(now)
 
@@ -179,13 +176,14 @@ class ControlCycle:
 
     def tick(self, now: float) -> None:
         """Let the controller look at the age of the state, or command by the timer."""
-        begun = time_ns()
+        due = self._due or now
+        begun = time_ns() - round(max(now - due, 0.0) * 1e9)  # a late one has taken that long
         command = self._controller.update(now)
         if command is not None:
-            self._send(command, now, begun)
+            self._send(command, now, begun, self.period)
             self.timing.woke(now, self.period)
         self._show(now)
-        self._due += self.period
+        self._due = due + self.period
         if self._due <= now:
             self._due = now + self.period
 
@@ -193,18 +191,20 @@ class ControlCycle:
         """Lead the arm into the gravity hold, as far as that still works."""
         self._controller.deactivate(monotonic())
 
-    def _send(self, command: NDArray[Any], now: float, begun: int) -> None:
+    def _send(self, command: NDArray[Any], now: float, begun: int, period: float) -> None:
         """Publish a command.
 
         Args:
             command: (n,) [N m] or [N].
             now: Steady time at which work on it began [s].
-            begun: When what it answers arrived, by the system's clock [ns]; 0 if unknown.
+            begun: When it was due, or what it answers arrived, by the system's clock [ns]; 0 if
+                unknown.
+            period: What it may take unless there is a deadline [s]; 0: any time.
         """
         self._values[:] = command
         self._outputs.command(self._command.encode())
         taken = (time_ns() - begun) * 1e-9 if begun else monotonic() - now
-        self.timing.answered(taken)
+        self.timing.answered(taken, self.deadline.cycle_time or period)
         self.deadline.check(self._controller, now, taken)
 
     def _show(self, now: float) -> None:

@@ -11,7 +11,7 @@ from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.settings import Choice, Mode, Settings, Terms, UpdateOn
 from featherstone_ros.control.trajectory import JointSpace
 from featherstone_ros.model import Model
-from featherstone_ros.nodes.parameters import Setting, Value
+from featherstone_ros.nodes.parameters import Setting, Value, of_length
 from featherstone_ros.preflight.arrival import Preflight
 
 Floats = NDArray[np.float64]
@@ -153,14 +153,27 @@ SETTINGS = (
         "what happens while there are more",
         choices=tuple(map(str, DeadlineAction)),
     ),
-    Setting("gravity", [0.0, 0.0, -9.81], "in the base link's frame [m/s^2]", -100.0, 100.0),
+    Setting(
+        "gravity",
+        [0.0, 0.0, -9.81],
+        "in the base link's frame [m/s^2]",
+        -100.0,
+        100.0,
+        check=of_length(3),
+    ),
     Setting("payload.link", "", "link that carries the payload"),
     Setting("payload.mass", 0.0, "0 is no payload [kg]", 0.0, 1e4),
-    Setting("payload.com", [0.0, 0.0, 0.0], "its centre of mass in the link's frame [m]"),
+    Setting(
+        "payload.com",
+        [0.0, 0.0, 0.0],
+        "its centre of mass in the link's frame [m]",
+        check=of_length(3),
+    ),
     Setting(
         "payload.inertia",
         [0.0] * 6,
         "about the centre of mass, link axes: ixx ixy ixz iyy iyz izz, or 9 values [kg m^2]",
+        check=of_length(6, 9),
     ),
     Setting(
         "payload.transition_time",

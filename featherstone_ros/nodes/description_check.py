@@ -34,8 +34,11 @@ def check_description(description: str, logger: RcutilsLogger) -> Report:
 
 
 def _report(inspection: Inspection) -> Report:
+    numbers = {severity: inspection.count(severity) for severity in reversed(Severity)}
     counts = ", ".join(
-        f"{inspection.count(severity)} {severity}s" for severity in reversed(Severity)
+        f"{number} {severity}{'s' * (number != 1)}"
+        for severity, number in numbers.items()
+        if number
     )
     values = {
         f"{finding.severity} {number}: {finding.element}": f"{finding.rule.name}: "

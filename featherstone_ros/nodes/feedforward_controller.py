@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -34,7 +34,7 @@ from featherstone_ros.nodes.controller_settings import (
     joint_settings,
     joint_space,
 )
-from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report
+from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report, Rivals
 from featherstone_ros.nodes.lifecycle import LOG_INTERVAL, ModelNode
 from featherstone_ros.nodes.messages import decode
 from featherstone_ros.nodes.own_wait_set import HotGroup
@@ -80,6 +80,7 @@ class FeedforwardController(ModelNode):
         self._preflight = ""  # of the last trajectory accepted, if it asks for too much
         self._refused: Counter[str] = Counter()
         self._refusal, self._refused_at = "", -SHOW_REFUSAL
+        self._rivals = Rivals(self)
         self._complained_at = -LOG_INTERVAL
         self._make_publishers()
         self._cycle = ControlCycle(
@@ -326,7 +327,10 @@ class FeedforwardController(ModelNode):
         publishers = self.get_publishers_info_by_topic(self._states.topic_name)
         commanders = self.count_publishers(self._commands.topic_name)
         lost = self._lost()
-        level, text = self._condition(len(publishers), commanders, bool(lost))
+        rivals = self._rivals.among(
+            {"on joint_states": len(publishers), f"on {self._commands.topic_name}": commanders}
+        )
+        level, text = self._condition(rivals, bool(lost))
         values = {
             "mode": self.parameters["mode"],
             "phase": controller.phase,
@@ -341,7 +345,6 @@ class FeedforwardController(ModelNode):
             ),
             **{f"effort limit of {joint}": what for joint, what in lost.items()},
             **self._cycle.timing.report(),
-            "overruns": self._cycle.deadline.overruns + self._cycle.timing.overruns,
             "commands saturated": controller.saturated,
             "governor interventions": controller.interventions,
             "scheduling": self._loop.scheduling,
@@ -355,16 +358,16 @@ class FeedforwardController(ModelNode):
         except TimeoutError:
             return {}
 
-    def _condition(self, publishers: int, commanders: int, saturated: bool) -> tuple[bytes, str]:
+    def _condition(self, rivals: Sequence[str], saturated: bool) -> tuple[bytes, str]:
         phase = self._controller.phase
         if phase is Phase.HOLDING:
             return ERROR, f"{self._controller.hold_reason}: gravity hold"
+        if self._controller.gave_up:
+            return ERROR, f"{self._controller.hold_reason}: no commands, waiting for joint states"
         if phase is Phase.WAITING:
             return WARN, "waiting for joint states"
-        if publishers > 1:
-            return WARN, f"{publishers} publishers on joint_states, expected one"
-        if commanders > 1:
-            return WARN, f"{commanders} publishers on {self._commands.topic_name}, expected one"
+        if rivals:
+            return WARN, "; ".join(rivals)
         if monotonic() - self._refused_at < SHOW_REFUSAL:
             return WARN, f"refused {self._refusal}"
         if self._cycle.deadline.is_missed:

@@ -127,6 +127,16 @@ class Setting:
         return descriptor
 
 
+def of_length(*lengths: int) -> Callable[[Any], str | None]:
+    """Return a check of a list's length."""
+
+    def check(values: list[Any]) -> str | None:
+        expected = " or ".join(map(str, lengths))
+        return None if len(values) in lengths else f"has {len(values)} values, expected {expected}"
+
+    return check
+
+
 NAMES = {bool: "bool", int: "integer", float: "double", str: "string"}
 
 

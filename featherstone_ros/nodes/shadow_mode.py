@@ -26,6 +26,7 @@ from featherstone_ros.shadow.verdict import Finding, Verdict
 
 QUEUE = QoSProfile(depth=10)  # reliable
 BEST_EFFORT = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+NO_LOOP = ("realtime.priority", "realtime.cpu_affinity", "realtime.lock_memory")
 LOG_INTERVAL = 5.0  # [s] between two equal complaints in the log
 RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a lost thread
 
@@ -128,6 +129,9 @@ class ShadowMode:
         self._node = node
         model = node.model
         self._shadow = Shadow(model, shadow_settings(node.parameters, model))
+        ignored = [name for name in NO_LOOP if node.parameters[name]]
+        if ignored:
+            node.get_logger().warning(f"{', '.join(ignored)}: no effect in mode shadow")
         self._joints = JointMap(model.joint_names)
         self._names = frozenset(model.joint_names)
         self._refusals = Refusals(node)

@@ -18,7 +18,7 @@ from std_srvs.srv import SetBool, Trigger
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import realtime_path
-from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
+from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report, Rivals
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import JointMap, field_values, optional_values
 from featherstone_ros.nodes.own_wait_set import HotGroup
@@ -125,6 +125,7 @@ class SimulateMode:
             self._note_fault,
         )
         self._loop: realtime_path.Loop | None = None  # while active
+        self._rivals = Rivals(node)
         self._warn_of_odd_limits()
 
     def _warn_of_odd_limits(self) -> None:
@@ -271,6 +272,7 @@ class SimulateMode:
         """Return fault, refused messages, overruns and too many commanders."""
         twin = self._twin
         publishers = sum(self._node.count_publishers(s.topic_name) for s in self._commanders)
+        rivals = self._rivals.among({"command the arm": publishers})
         values = {
             "simulation time [s]": f"{twin.time / NANOSECONDS:.3f}",
             "paused": self._run.paused,
@@ -278,16 +280,13 @@ class SimulateMode:
             "wrenches on": ", ".join(twin.wrenches) or "none",
             "command publishers": publishers,
             **self._cycle.timing.report("commands lost"),
-            "overruns": self._run.pace.overruns,
             "commands saturated": twin.saturated,
             "scheduling": self._loop.scheduling,
             **self._refusals.values,
         }
         if twin.fault:
             return Report(ERROR, twin.fault, values)
-        problems = []
-        if publishers > 1:
-            problems.append(f"{publishers} publishers command the arm, expected 1")
+        problems = rivals
         problems += self._refusals.recent
         if self._run.pace.overruns > self._known_overruns:
             self._known_overruns = self._run.pace.overruns

@@ -90,7 +90,10 @@ class SimulationCycle:
         clock = self._clock
         ros_now = clock.now().nanoseconds
         on_time = clock.ros_time_is_active  # somebody else's time: take it as it is
-        self.timing.woke(now, self._run.interval)
+        interval = self._run.interval
+        self.timing.woke(now, interval)
+        if now - self._run.due > interval > 0.0:
+            self.timing.overruns += 1
         for lag in self._run.tick(now):
             self.publish(ros_now if on_time else ros_now - int(lag * NANOSECONDS))
         if self._twin.fault:

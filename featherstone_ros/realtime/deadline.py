@@ -14,10 +14,9 @@ class OverrunBudget:
     Attributes:
         cycle_time: What a cycle may take [s].
         allowed: Number of longer ones (overruns) that any second may have.
-        total: Overruns so far.
     """
 
-    __slots__ = ("_times", "allowed", "cycle_time", "total")
+    __slots__ = ("_times", "allowed", "cycle_time")
 
     def __init__(self, cycle_time: float, allowed: int) -> None:
         """Begin without overruns.
@@ -35,7 +34,6 @@ class OverrunBudget:
             raise ValueError(f"allowed is {allowed}, expected >= 0")
         self.cycle_time = cycle_time
         self.allowed = allowed
-        self.total = 0
         # Of the last allowed + 1 overruns; -inf for those that there have not been.
         self._times = deque([-inf] * (allowed + 1), maxlen=allowed + 1)
 
@@ -50,7 +48,6 @@ class OverrunBudget:
             Whether the budget is exceeded, as ``exceeded``.
         """
         if duration > self.cycle_time:
-            self.total += 1
             self._times.append(now)
         return now - self._times[0] < WINDOW
 

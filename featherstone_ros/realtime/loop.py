@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from featherstone_ros.realtime.mailbox import Mailbox
-from featherstone_ros.realtime.scheduling import Scheduling, scheduling_in_force
+from featherstone_ros.realtime.scheduling import Scheduling
 
 Result = TypeVar("Result")
 
@@ -90,7 +90,7 @@ class LoopThread:
     def _run(self) -> None:
         for problem in self._wanted.enter():
             self._warn(problem)
-        self.scheduling = scheduling_in_force()
+        self.scheduling = self._wanted.in_force()
         while not self._stopping:
             try:
                 self._turn()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pwd
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 MCL_CURRENT, MCL_FUTURE = 1, 2  # <sys/mman.h>
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # <malloc.h>
@@ -57,8 +59,18 @@ class Scheduling:
                 )
         if self.lock_memory and not lock_memory():
             problems.append("no privilege to lock memory: the loop may have to wait for pages")
-        user = f"uid {os.getuid()}" if not os.environ.get("USER") else os.environ["USER"]
-        return [problem + LIMITS.format(user=user) for problem in problems]
+        return [problem + LIMITS.format(user=user_name()) for problem in problems]
+
+    def in_force(self) -> str:
+        """Return in words what the calling thread has of it, e.g. ``FIFO 60, cpu 1``."""
+        words = [scheduling_in_force()]
+        if self.priority and words[0] != f"FIFO {self.priority}":
+            words[0] += f" (FIFO {self.priority} was not allowed)"
+        if self.cpus:
+            words.append(f"cpu {' '.join(map(str, sorted(os.sched_getaffinity(0))))}")
+        if self.lock_memory:
+            words.append("memory locked" if memory_is_locked() else "memory not locked")
+        return ", ".join(words)
 
 
 def hurry_others(priority: int) -> None:
@@ -93,6 +105,19 @@ def scheduling_in_force() -> str:
     if policy in names:
         return f"{names[policy]} {os.sched_getparam(0).sched_priority}"
     return "default" if policy == os.SCHED_OTHER else f"policy {policy}"
+
+
+def user_name() -> str:
+    """Return the user's name as /etc/security/limits.conf needs it; a number has no name there."""
+    with suppress(KeyError):
+        return pwd.getpwuid(os.getuid()).pw_name
+    return f":{os.getuid()}"  # a range of user ids, see limits.conf(5)
+
+
+def memory_is_locked() -> bool:
+    """Tell whether the process has memory that stays in RAM."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmLck:")[2].split()[0]) > 0
 
 
 def lock_memory() -> bool:

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import Any
 
 from featherstone_ros.realtime.histogram import LatencyHistogram
 from featherstone_ros.realtime.jitter import PeriodJitter
+
+REPORTED = 0.9  # [s] that a report is about, at least
 
 
 class Timing:
     """Latency, jitter and lost messages of one loop.
 
     Attributes:
-        overruns: Periods, or cycles, that took too long, in all.
+        overruns: Cycles that took too long, or began too late, in all.
         lost: Messages that a publisher sent and that never came, in all.
     """
 
-    def __init__(self) -> None:
-        """Begin."""
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        """Begin.
+
+        Args:
+            clock: Steady time [s].
+        """
         self.overruns = 0
+        self._clock = clock
+        self._begun = clock()
+        self._reported: dict[str, object] = {}
         self.lost = 0
         self._latency = LatencyHistogram()
         self._jitter = PeriodJitter(0.0)
@@ -45,9 +55,16 @@ class Timing:
             self._gap = number - self._newest - 1
         self._newest = number
 
-    def answered(self, taken: float) -> None:
-        """Count what it took to answer a message, or to do what was due [s]."""
+    def answered(self, taken: float, allowed: float = 0.0) -> None:
+        """Count what it took to answer a message, or to do what was due [s].
+
+        Args:
+            taken: [s].
+            allowed: More is an overrun [s]; 0: nothing is.
+        """
         self._latency.add(taken)
+        if taken > allowed > 0.0:
+            self.overruns += 1
 
     def woke(self, now: float, period: float) -> None:
         """Count a wake-up.
@@ -62,23 +79,28 @@ class Timing:
         self._jitter.add(now)
 
     def report(self, lost: str = "states lost") -> dict[str, object]:
-        """Return in words what there was since the last report, and begin anew.
+        """Return in words what there was in the last second, the counts from the beginning.
+
+        Asked more often than once a second it returns the same latencies: a percentile of a few
+        cycles would say nothing.
 
         Args:
             lost: What to call the messages that never came.
         """
-        latency, self._latency = self._latency, LatencyHistogram()
-        jitter, self._jitter = self._jitter, PeriodJitter(0.0)
-        return {
-            "latency p50 [us]": microseconds(latency.percentile(50.0)),
-            "latency p99 [us]": microseconds(latency.percentile(99.0)),
-            "latency max [us]": microseconds(latency.max),
-            "latency histogram [us]": latency.text(),
-            "period jitter p99 [us]": microseconds(jitter.deviations.percentile(99.0)),
-            "period jitter max [us]": microseconds(jitter.deviations.max),
-            "overruns": self.overruns,
-            lost: self.lost,
-        }
+        now = self._clock()
+        if not self._reported or now - self._begun >= REPORTED:
+            self._begun = now
+            latency, self._latency = self._latency, LatencyHistogram()
+            jitter, self._jitter = self._jitter, PeriodJitter(0.0)
+            self._reported = {
+                "latency p50 [us]": microseconds(latency.percentile(50.0)),
+                "latency p99 [us]": microseconds(latency.percentile(99.0)),
+                "latency max [us]": microseconds(latency.max),
+                "latency histogram [us]": latency.text(),
+                "period jitter p99 [us]": microseconds(jitter.deviations.percentile(99.0)),
+                "period jitter max [us]": microseconds(jitter.deviations.max),
+            }
+        return {**self._reported, "overruns": self.overruns, lost: self.lost}
 
 
 def microseconds(seconds: float) -> str:

@@ -183,7 +183,7 @@ class Twin:
         else:
             command = self._command.copy()
             command[joints] = effort
-        if not math.isfinite(command.dot(command)):  # if it is, every number is
+        if not _control.is_finite(command):
             names = self.model.joint_names
             require(np.isfinite(command), command, names, "command", "a finite number")
         self._command = command

@@ -245,7 +245,7 @@ def test_gap_longer_than_the_timeout_ends_in_gravity_hold_and_silence(arm):
     arm.answer()
     count = len(arm.commands)
     status = arm.status("waiting for joint states")
-    assert status.level == DiagnosticStatus.WARN
+    assert status.level == DiagnosticStatus.ERROR
     held = np.array([command.data for command in arm.commands[count:]])
     assert 5 < len(held) < 60
     assert_allclose(held, np.tile(GRAVITY, (len(held), 1)), atol=1e-6)

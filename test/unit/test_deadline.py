@@ -8,10 +8,9 @@ from featherstone_ros.realtime.deadline import OverrunBudget
 LATE, GOOD = 0.0011, 0.0009
 
 
-def test_overruns_within_the_budget_are_counted_and_allowed():
+def test_overruns_within_the_budget_are_allowed():
     budget = OverrunBudget(0.001, 2)
     assert [budget.add(LATE, now) for now in (0.0, 0.1)] == [False, False]
-    assert budget.total == 2
 
 
 def test_budget_is_exceeded_until_the_second_is_over():
@@ -40,7 +39,6 @@ def test_window_slides_as_a_count_over_all_overruns_says():
             overruns.append(now)
         expected = sum(now - overrun < 1.0 for overrun in overruns) > 5
         assert budget.add(duration, now) == expected == budget.exceeded(now)
-    assert budget.total == len(overruns)
 
 
 @pytest.mark.parametrize(("cycle_time", "allowed"), [(0.0, 1), (float("nan"), 1), (0.001, -1)])

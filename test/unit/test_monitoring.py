@@ -27,7 +27,7 @@ ALL = {
     "states lost": "3",
     "commands saturated": "12",
     "governor interventions": "5",
-    "scheduling": "SCHED_FIFO 60, cpu 1",
+    "scheduling": "FIFO 60, cpu 1",
     "latency histogram [us]": "40:500 41:400 96:9 215:1",
 }
 
@@ -55,7 +55,7 @@ def test_every_figure_of_a_node_is_shown():
     words = text.split()
     for figure in FIGURES:
         assert ALL[figure.keys[0]] in words
-    for piece in (NODE, "active", "running: trajectory", "SCHED_FIFO 60, cpu 1"):
+    for piece in (NODE, "active", "running: trajectory", "FIFO 60, cpu 1"):
         assert piece in text
 
 
@@ -68,6 +68,21 @@ def test_lost_commands_of_a_twin_stand_where_the_lost_states_of_a_controller_do(
     roster = heard(status("digital_twin", values={"state": "active", "commands lost": "8765"}))
     assert "8765" in shown(roster)
     assert "lost 8765" in line(roster.conditions[0], 100.0)
+
+
+def test_nothing_measured_is_not_zero():
+    nothing = {**ALL, "latency histogram [us]": "", "latency p50 [us]": "0"}
+    assert shown(heard(status(values=nothing))).count("–") == 5
+
+
+def test_four_arms_fit_eighty_columns():
+    arms = [
+        f"arm_{k}/{node}" for k in range(4) for node in ("feedforward_controller", "digital_twin")
+    ]
+    lines = shown(heard(*(status(name) for name in arms)), width=80).splitlines()
+    assert len(lines) <= 2 + 3 * len(arms) and max(map(len, lines)) <= 80
+    for name in arms:
+        assert any(line.startswith(f"● {name}  active  running: trajectory") for line in lines)
 
 
 def test_only_our_nodes_are_listed_each_in_its_namespace():
@@ -85,11 +100,13 @@ def test_last_report_counts():
     assert node.message == "later" and not roster.has_error
 
 
-def test_further_status_of_a_node_raises_its_level():
+def test_further_status_of_a_node_is_shown_beside_its_own():
     description = status(f"{NODE}: robot description", b"\1", "2 warnings")
     roster = heard(status(), description)
     (node,) = roster.conditions
-    assert node.level is Level.WARN and "robot description: 2 warnings" in shown(roster)
+    assert node.level is Level.OK and "robot description: 2 warnings" in shown(roster)
+    roster = heard(status(), status(f"{NODE}: robot description", b"\2", "no inertia"))
+    assert roster.has_error
     assert "robot description: 2 warnings" in line(node, 100.0)
 
 
@@ -111,7 +128,7 @@ def test_line_has_everything():
     assert line(node, 100.0) == (
         f"WARN   {NODE} | active | running: trajectory | latency p50 41, p99 96, max 214, "
         "jitter p99 30, max 87, overruns 0, lost 3, saturated 12, governor 5, "
-        "SCHED_FIFO 60, cpu 1"
+        "FIFO 60, cpu 1"
     )
 
 

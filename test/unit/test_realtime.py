@@ -232,13 +232,27 @@ def test_middleware_without_sequence_numbers_counts_no_losses():
 
 
 def test_report_has_the_latencies_since_the_last_one():
-    timing = Timing()
+    now = 100.0
+    timing = Timing(lambda: now)
     for duration in (100e-6, 200e-6, 300e-6):
         timing.answered(duration)
     report = timing.report()
     assert float(report["latency max [us]"]) == pytest.approx(300.0, abs=1.0)
     assert float(report["latency p50 [us]"]) == pytest.approx(200.0, abs=1.5)
+    timing.answered(400e-6)
+    now += 0.1  # somebody could not wait
+    assert timing.report() == report
+    now += 0.9
+    assert float(timing.report()["latency max [us]"]) == pytest.approx(400.0, abs=1.0)
+    now += 1.0
     assert timing.report()["latency max [us]"] == "0"
+
+
+def test_overruns_are_what_took_longer_than_allowed():
+    timing = Timing()
+    for taken, allowed in ((1e-3, 2e-3), (3e-3, 2e-3), (9.0, 0.0), (2e-3, 2e-3)):
+        timing.answered(taken, allowed)
+    assert timing.report()["overruns"] == timing.overruns == 1
 
 
 def test_jitter_is_the_deviation_from_the_period():
