@@ -1,11 +1,13 @@
 """The arithmetic of one control cycle, on arrays of one number per joint.
 
 The classes of featherstone_ros.control own the arrays, know the settings and decide. What would be a dozen small calls of
-NumPy there, each of them dearer than a recursion over the whole arm, is one call here.
+NumPy there, each of them dearer than a recursion over the whole arm, is one call here. A loop that has slept for two
+milliseconds finds its code in no cache: then a call here takes a microsecond, one of NumPy ten.
 """
 
 cimport numpy as cnp
 from libc.math cimport fabs, isfinite, tanh
+from libc.string cimport memcpy
 
 cnp.import_array()
 
@@ -27,6 +29,12 @@ cdef inline double* result(cnp.ndarray x, Py_ssize_t count, str name) except NUL
     if cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY(x) or cnp.PyArray_SIZE(x) != count:
         refuse(x, count, name, "writeable C-contiguous")
     return <double*> cnp.PyArray_DATA(x)
+
+
+def copy(cnp.ndarray values not None, cnp.ndarray out not None):
+    """Copy the numbers of one array into another of the same size."""
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(out)
+    memcpy(result(out, n, "out"), numbers(values, n, "values"), n * sizeof(double))
 
 
 def is_finite(cnp.ndarray x not None):
@@ -82,25 +90,27 @@ def evaluate(cnp.ndarray coefficients not None, double t, cnp.ndarray out not No
         y[2 * n + i] += 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5)))
 
 
-def feedback(cnp.ndarray desired not None, cnp.ndarray q not None, cnp.ndarray qd not None, cnp.ndarray p not None,
-             cnp.ndarray d not None, cnp.ndarray out not None):
-    """Kp e + Kd ed.
+def add_feedback(cnp.ndarray start not None, cnp.ndarray desired not None, cnp.ndarray q not None,
+                 cnp.ndarray qd not None, cnp.ndarray p not None, cnp.ndarray d not None, cnp.ndarray out not None):
+    """start + Kp e + Kd ed.
 
     Args:
+        start: (n,); may be ``out``.
         desired: (3, n) position, velocity and acceleration.
         q, qd: (n,) position and velocity.
         p, d: (n,) gains.
         out: (n,) result.
     """
     cdef Py_ssize_t n = cnp.PyArray_SIZE(out), i
+    cdef const double* before = numbers(start, n, "start")
     cdef const double* wanted = numbers(desired, 3 * n, "desired")
     cdef const double* position = numbers(q, n, "q")
     cdef const double* velocity = numbers(qd, n, "qd")
     cdef const double* stiffness = numbers(p, n, "p")
     cdef const double* damping = numbers(d, n, "d")
-    cdef double* correction = result(out, n, "out")
+    cdef double* total = result(out, n, "out")
     for i in range(n):
-        correction[i] = stiffness[i] * (wanted[i] - position[i]) + damping[i] * (wanted[n + i] - velocity[i])
+        total[i] = before[i] + (stiffness[i] * (wanted[i] - position[i]) + damping[i] * (wanted[n + i] - velocity[i]))
 
 
 def add_drives(cnp.ndarray velocity not None, cnp.ndarray acceleration not None, cnp.ndarray armature not None,

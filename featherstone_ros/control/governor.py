@@ -112,7 +112,7 @@ class TorqueGovernor:
         """
         if not _control.is_finite(asked):
             return None
-        np.copyto(self.asked, asked)
+        _control.copy(asked, self.asked)
         weight = 0.0
         if self._begin_fade:
             np.subtract(self.command, asked, out=self._offset)

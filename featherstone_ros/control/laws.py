@@ -31,7 +31,7 @@ class ControlLaws:
             settings: Gains, friction, mode.
         """
         n = settings.n
-        self._feedback = np.zeros(n)
+        self._acceleration = np.zeros(n)
         self._dynamics = dynamics
         self._torque = np.zeros(n)
         self.configure(settings)
@@ -55,15 +55,12 @@ class ControlLaws:
 
     def feedforward(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
         """Return RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d) + Kp e + Kd ed."""
-        feedback = self._correction(q, qd, desired)
         torque = self.model_torque(desired)
-        torque += feedback
-        return torque
+        return self._add_feedback(torque, q, qd, desired, torque)
 
     def computed_torque(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
         """Return RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed."""
-        acceleration = self._correction(q, qd, desired)
-        acceleration += desired[2]
+        acceleration = self._add_feedback(desired[2], q, qd, desired, self._acceleration)
         torque = self._dynamics.rnea(q, qd, acceleration, self._torque)
         self._add_drives(desired[1], acceleration, torque)
         return torque
@@ -80,8 +77,9 @@ class ControlLaws:
 
     def motion_torque(self, desired: Floats) -> Floats:
         """Return RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): all that a motion takes."""
-        torque = self._dynamics.rnea(desired[0], desired[1], desired[2], self._torque)
-        self._add_drives(desired[1], desired[2], torque)
+        position, velocity, acceleration = desired
+        torque = self._dynamics.rnea(position, velocity, acceleration, self._torque)
+        self._add_drives(velocity, acceleration, torque)
         return torque
 
     def gravity_hold(self, q: Floats, qd: Floats, damping: float) -> Floats:
@@ -90,11 +88,13 @@ class ControlLaws:
         _control.add_damping(self._settings.damping, damping, qd, torque)
         return torque
 
-    def _correction(self, q: Floats, qd: Floats, desired: Floats) -> Floats:
-        """Return Kp e + Kd ed."""
+    def _add_feedback(
+        self, start: Floats, q: Floats, qd: Floats, desired: Floats, out: Floats
+    ) -> Floats:
+        """Return start + Kp e + Kd ed, in ``out``."""
         settings = self._settings
-        _control.feedback(desired, q, qd, settings.p, settings.d, self._feedback)
-        return self._feedback
+        _control.add_feedback(start, desired, q, qd, settings.p, settings.d, out)
+        return out
 
     def _add_drives(self, velocity: Floats, acceleration: Floats, torque: Floats) -> None:
         """Add what the drives need for themselves: rotor inertia, viscous and Coulomb friction.

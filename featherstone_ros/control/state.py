@@ -127,13 +127,13 @@ class StateGate:
             return False
         self.objection = ""
         if qd is not None:
-            self.qd[:] = qd
+            _control.copy(qd, self.qd)
         elif self._fresh:
             self.qd[:] = 0.0
         else:
             weight = 1.0 - exp(-2.0 * pi * velocity_cutoff * dt)
             self.qd += weight * ((q - self.q) / dt - self.qd)
-        self.q[:] = q
+        _control.copy(q, self.q)
         self.dt = 0.0 if self._fresh else dt
         self.time += self.dt
         self.received = now

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 from rclpy.clock import Clock
 
+from featherstone_ros import _control
 from featherstone_ros._cdr import (
     Float64MultiArrayEncoder,
     JointStateDecoder,
@@ -33,6 +34,7 @@ class Outputs(NamedTuple):
     command: Callable[[bytes], None]
     desired: Callable[[bytes], None]
     error: Callable[[bytes], None]
+    is_watched: Callable[[], bool]  # whether anybody listens to the last two
 
 
 class Deadline:
@@ -201,7 +203,7 @@ class ControlCycle:
                 unknown.
             period: What it may take unless there is a deadline [s]; 0: any time.
         """
-        self._values[:] = command
+        _control.copy(command, self._values)
         self._outputs.command(self._command.encode())
         taken = (time_ns() - begun) * 1e-9 if begun else monotonic() - now
         self.timing.answered(taken, self.deadline.cycle_time or period)
@@ -216,7 +218,7 @@ class ControlCycle:
         if now < self._show_due:
             return
         self._show_due = max(self._show_due + self._show_period, now)
-        desired = self._controller.desired()
+        desired = self._controller.desired() if self._outputs.is_watched() else None
         if desired is None:
             return
         stamp = self.stamp

@@ -73,23 +73,21 @@ class Diagnostics:
         self._name = node.get_fully_qualified_name().lstrip("/")
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._published = monotonic()
-        self._is_due = False
-        self._timer = node.create_timer(
-            SOONEST, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(PERIOD, self._publish, clock=steady)
+        self._soon = node.create_timer(SOONEST, self._publish, clock=steady)
+        self._soon.cancel()  # waits for ``publish``: every wake-up of rclpy's executor is dear
 
     def publish(self) -> None:
         """Publish the report as soon as may be, e.g. because its level has changed."""
-        self._is_due = True
         if monotonic() - self._published >= SOONEST:
             self._publish()
-
-    def _on_timer(self) -> None:
-        if self._is_due or monotonic() - self._published >= PERIOD - SOONEST / 2:
-            self._publish()
+        elif self._soon.is_canceled():
+            self._soon.reset()
 
     def _publish(self) -> None:
-        self._published, self._is_due = monotonic(), False
+        self._soon.cancel()
+        self._published = monotonic()
         array = DiagnosticArray(
             status=[self._status(name, report) for name, report in self._reports().items()]
         )

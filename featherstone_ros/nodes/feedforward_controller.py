@@ -86,7 +86,12 @@ class FeedforwardController(ModelNode):
         self._cycle = ControlCycle(
             self._controller,
             model.joint_names,
-            Outputs(self._commands.publish, self._desired.publish, self._error.publish),
+            Outputs(
+                self._commands.publish,
+                self._desired.publish,
+                self._error.publish,
+                self._is_watched,
+            ),
             settings.period,
             1.0 / float(self.parameters["state_publish_rate"]),
             self.get_clock(),
@@ -101,6 +106,11 @@ class FeedforwardController(ModelNode):
         self._commands = self.create_publisher(Float64MultiArray, "~/commands", RELIABLE)
         self._desired = self.create_publisher(JointState, "~/desired", RELIABLE)
         self._error = self.create_publisher(JointState, "~/error", RELIABLE)
+
+    def _is_watched(self) -> bool:
+        """Tell whether anybody listens to what the controller says about its motion."""
+        publishers = (self._desired, self._error)
+        return any(publisher.get_subscription_count() for publisher in publishers)
 
     def _make_inputs(self) -> None:
         group = HotGroup()

@@ -18,7 +18,6 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.subscription import Subscription
 
 NANOSECONDS = 1_000_000_000
-MOST_AT_ONCE = 16  # messages taken of one topic before others have their turn
 
 
 class HotGroup(MutuallyExclusiveCallbackGroup):
@@ -70,10 +69,14 @@ class OwnWaitSet:
             wait_set.add_subscription(handle)
         wait_set.wait(int(timeout * NANOSECONDS))
 
-    def take(self) -> None:
-        """Give the messages that are there to the subscriptions' callbacks."""
+    def take(self, most: int) -> None:
+        """Give ``most`` messages of each topic, as far as they are there, to the callbacks.
+
+        With 1 nothing is lost: the next ``wait`` returns at once. To find out that there is no
+        second one would cost as much as to take it.
+        """
         for take, kind, callback in self._takes:
-            for _ in range(MOST_AT_ONCE):
+            for _ in range(most):
                 taken = take(kind, True)
                 if taken is None:
                     break

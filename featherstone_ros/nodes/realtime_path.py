@@ -22,6 +22,7 @@ from featherstone_ros.realtime.scheduling import (
 Result = TypeVar("Result")
 
 OWN_WAIT_SET, EXECUTOR = "own_wait_set", "executor"
+MOST_AT_ONCE = 16  # messages of one topic that wait for a tick
 LONGEST_WAIT = 0.01  # [s] after which the thread looks at what others ask for
 
 SETTINGS = (
@@ -165,7 +166,7 @@ class ThreadLoop:
         self._node = node
         self._work = work
         self._inputs = inputs
-        self._wait = inputs.wait if at_once else time.sleep
+        self._wait, self._most = (inputs.wait, 1) if at_once else (time.sleep, MOST_AT_ONCE)
         self._failure = Failure(node, work)
         self._thread = LoopThread(
             self._turn, scheduling(node.parameters), self._warn, self._failure.meet
@@ -195,7 +196,7 @@ class ThreadLoop:
         left = self._work.due() - time.monotonic()
         if left > 0.0:
             self._wait(min(left, LONGEST_WAIT))
-        self._inputs.take()
+        self._inputs.take(self._most)
         now = time.monotonic()
         if now >= self._work.due():
             self._work.tick(now)

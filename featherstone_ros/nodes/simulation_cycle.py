@@ -12,6 +12,7 @@ from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+from featherstone_ros import _control
 from featherstone_ros._cdr import Float64MultiArrayDecoder, JointStateEncoder
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.nodes.messages import JointMap, decode, field_values
@@ -148,9 +149,9 @@ class SimulationCycle:
         sec, nanosec = divmod(time, NANOSECONDS)
         if self._clock_messages is not None:
             self._clock_messages.publish(Clock(clock=Time(sec=sec, nanosec=nanosec)))
-        state.position[:] = twin.position
-        state.velocity[:] = twin.velocity
-        state.effort[:] = twin.effort
+        _control.copy(twin.position, state.position)
+        _control.copy(twin.velocity, state.velocity)
+        _control.copy(twin.effort, state.effort)
         self._states.publish(state.encode(sec, nanosec))
         if self._unanswered:
             self.timing.answered((time_ns() - self._unanswered) * 1e-9)

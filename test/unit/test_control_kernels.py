@@ -56,9 +56,21 @@ def test_evaluate_is_a_polynomial_with_its_derivatives(t):
 
 
 def test_feedback():
-    desired, q, qd, p, d, out = RANDOM.normal(size=(3, N)), row(), row(), row(), row(), row()
-    _control.feedback(desired, q, qd, p, d, out)
-    assert_allclose(out, p * (desired[0] - q) + d * (desired[1] - qd))
+    start, desired = row(), RANDOM.normal(size=(3, N))
+    q, qd, p, d, out = row(), row(), row(), row(), row()
+    expected = start + p * (desired[0] - q) + d * (desired[1] - qd)
+    _control.add_feedback(start, desired, q, qd, p, d, out)
+    assert_allclose(out, expected)
+    _control.add_feedback(start, desired, q, qd, p, d, start)
+    assert_allclose(start, expected)
+
+
+def test_copy():
+    values, out = row(), row()
+    _control.copy(values, out)
+    np.testing.assert_array_equal(out, values)
+    with pytest.raises(ValueError, match=r"^values: expected .* of 3 numbers, got .*\(4,\)"):
+        _control.copy(np.zeros(N + 1), out)
 
 
 def test_drives():

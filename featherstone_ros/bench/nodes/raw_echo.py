@@ -31,7 +31,7 @@ def main() -> None:
     try:
         while rclpy.ok():
             inputs.wait(0.1)
-            inputs.take()
+            inputs.take(1)
     except KeyboardInterrupt:
         pass
 
