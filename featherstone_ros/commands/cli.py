@@ -1,10 +1,13 @@
 """The console command ``featherstone-ros``."""
 
 import argparse
+import contextlib
 import inspect
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
 
@@ -31,11 +34,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit status: 0 if all went well, 1 on an error that was reported or if nobody reads the
-        output any more, 130 on Ctrl-C.
+        output any more, 130 on Ctrl-C; SIGTERM exits with 143.
     """
     args = _parser().parse_args(argv)
     try:
-        return args.run(args)
+        with _ended_by_sigterm():
+            return args.run(args)
     except FeatherstoneError as error:
         print(f"featherstone-ros {args.command}: {error}", file=sys.stderr)
         return 1
@@ -45,6 +49,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output, e.g. head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's own flush
         return 1
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """On SIGTERM unwind as on Ctrl-C: whoever has started nodes stops them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are handled in the main thread only
+        return
+    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -98,15 +98,17 @@ def test_short_demo_ends_well_and_reports_what_it_measured(tmp_path):
     assert max(full["rms"]) < 0.02
 
 
-def test_interrupted_demo_leaves_no_process_behind(tmp_path):
+@pytest.mark.parametrize(("signum", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_demo_leaves_no_process_behind(tmp_path, signum, status):
     with demo(tmp_path, "--rate", "100") as process:
         wait_until_driving(process)
         nodes = children(process)
         assert len(nodes) == 2
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signum)
         output, _ = process.communicate(timeout=30)
-    assert process.returncode == 130, output
-    assert "interrupted" in output and "Traceback" not in output
+    assert process.returncode == status, output
+    assert ("interrupted" in output) == (signum == signal.SIGINT)
+    assert "Traceback" not in output
     assert not any(is_alive(pid) for pid in nodes)
 
 

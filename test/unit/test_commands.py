@@ -10,6 +10,7 @@ from featherstone_ros.commands.demo import add_arguments
 from featherstone_ros.demo.processes import DemoError, NodeProcess, node_environment
 from featherstone_ros.demo.robot import load, with_heavier_links
 from featherstone_ros.model import Model
+from featherstone_ros.robots import robot_file
 
 
 def output_of(capsys, *arguments):
@@ -139,6 +140,20 @@ def test_robot_from_a_path_has_gains_that_bear_its_weight(tmp_path):
     p = robot.by_joint("feedforward_controller", "gains.{}.p")
     assert robot.start == pytest.approx((robot.model.lower + robot.model.upper) / 2)
     assert p == pytest.approx(robot.model.effort_limit / 0.15)
+
+
+def test_a_reader_who_has_seen_enough_ends_a_command_without_a_traceback(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "featherstone_ros.commands.cli", "inspect", robot_file("panda")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=node_environment(1, "LOCALHOST", tmp_path) | {"PYTHONUNBUFFERED": "1"},
+    )
+    process.stdout.close()  # as head does
+    complaint = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait() == 1
+    assert "Traceback" not in complaint and "Broken pipe" not in complaint
 
 
 def test_console_command_is_the_module(tmp_path):
