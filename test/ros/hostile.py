@@ -46,7 +46,9 @@ class Latency:
         for status in message.status:
             if f"/{status.name}" == CONTROLLER:
                 self.values = status_values(status)
-                self._spell.append(self.values.get("latency histogram [us]", ""))
+                second = self.values.get("latency histogram [us]", "")
+                if second not in self._spell[-1:]:  # a report between seconds repeats it
+                    self._spell.append(second)
 
     def measure(self, seconds: float) -> LatencyHistogram:
         """Return the latencies of the next seconds."""
