@@ -17,6 +17,7 @@ from featherstone_ros._cdr import (
 )
 from featherstone_ros.control.feedforward import TorqueController
 from featherstone_ros.errors import MalformedMessageError, MessageError
+from featherstone_ros.nodes.messages import whole
 from featherstone_ros.realtime.deadline import OverrunBudget
 from featherstone_ros.realtime.timing import Timing
 
@@ -204,6 +205,7 @@ class ControlCycle:
             period: What it may take unless there is a deadline [s]; 0: any time.
         """
         _control.copy(command, self._values)
+        whole(self._values)
         self._outputs.command(self._command.encode())
         taken = (time_ns() - begun) * 1e-9 if begun else monotonic() - now
         self.timing.answered(taken, self.deadline.cycle_time or period)

@@ -13,7 +13,21 @@ from sensor_msgs.msg import JointState
 from featherstone_ros.errors import MalformedMessageError, MessageError
 from featherstone_ros.joint_map import Floats, JointMap, field_values, optional_values
 
-__all__ = ["JointMap", "MessageError", "decode", "field_values", "joint_state", "optional_values"]
+__all__ = [
+    "JointMap",
+    "MessageError",
+    "decode",
+    "field_values",
+    "joint_state",
+    "optional_values",
+    "require_whole",
+    "whole",
+]
+
+# A message that is cut off by one to three bytes arrives as long as before: RTPS fills submessages
+# up to multiples of four bytes (DDSI-RTPS 9.4.1), with zeros. Sign and highest exponent bits of its
+# last number are zero then: it is between 0 and this, which no effort is.
+CUT_OFF = 2.0**-1007
 
 
 def decode(kind: type, message: bytes) -> Any:
@@ -29,6 +43,28 @@ def decode(kind: type, message: bytes) -> Any:
         return deserialize_message(message, kind)
     except Exception:  # what it is depends on the middleware
         raise MalformedMessageError(f"{len(message)} bytes that are no {kind.__name__}") from None
+
+
+def require_whole(values: Floats, what: str) -> None:
+    """Check the array (n,) at the end of a message.
+
+    Raises:
+        MalformedMessageError: Its last number is what is left of one that was cut off.
+    """
+    if is_cut_off(values):
+        raise MalformedMessageError(f"{what} ends in {values[-1]:g}: a number that was cut off")
+
+
+def whole(values: Floats) -> Floats:
+    """Make an array (n,) one that ``require_whole`` takes, in place; return it."""
+    if is_cut_off(values):
+        values[-1] = 0.0
+    return values
+
+
+def is_cut_off(values: Floats) -> bool:
+    """Tell whether the last number of an array (n,) is what is left of one that was cut off."""
+    return len(values) > 0 and 0.0 < values[-1] < CUT_OFF
 
 
 def joint_state(joint_names: Sequence[str]) -> tuple[JointState, Floats, Floats, Floats]:

@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from featherstone_ros import _control
 from featherstone_ros._cdr import Float64MultiArrayDecoder, JointStateEncoder
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.nodes.messages import JointMap, decode, field_values
+from featherstone_ros.nodes.messages import JointMap, decode, field_values, require_whole
 from featherstone_ros.realtime.timing import Timing
 from featherstone_ros.simulation.run import Run
 from featherstone_ros.simulation.twin import NANOSECONDS
@@ -109,6 +109,7 @@ class SimulationCycle:
         self._note(info)
         try:
             self._commands.decode(message)
+            require_whole(self._commands.values, "data")
             self._command(self._commands.values, None)
         except (FeatherstoneError, ValueError) as error:
             self._refuse(COMMANDS, error)
@@ -119,8 +120,9 @@ class SimulationCycle:
         try:
             command = decode(JointState, message)
             source, joints = self._joints.partial(command.name)
-            effort = field_values(command.effort, len(command.name), "effort")[source]
-            self._command(effort, joints)
+            effort = field_values(command.effort, len(command.name), "effort")
+            require_whole(effort, "effort")
+            self._command(effort[source], joints)
         except (FeatherstoneError, ValueError) as error:
             self._refuse(JOINT_COMMANDS, error)
 

@@ -7,7 +7,13 @@ from support import Ros  # noqa: F401  (skips this module where ROS is missing)
 # isort: split
 from sensor_msgs.msg import JointState
 
-from featherstone_ros.nodes.messages import JointMap, MessageError, joint_state
+from featherstone_ros.nodes.messages import (
+    JointMap,
+    MessageError,
+    joint_state,
+    require_whole,
+    whole,
+)
 from featherstone_ros.nodes.parameters import Setting
 
 NAMES = ["a", "b", "c"]
@@ -48,6 +54,23 @@ def test_a_bad_message_does_not_spoil_the_next_one():
     with pytest.raises(MessageError):
         joints.state(JointState(name=["a"], position=[1.0]))
     np.testing.assert_array_equal(joints.state(message())[0], [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+@pytest.mark.parametrize("number", [0.1, -87.3, 1e-9, 1e300])
+def test_a_number_that_was_cut_off_is_refused(number, cut):
+    """What arrives of a message that is 1 to 3 bytes short: the transport fills up with zeros."""
+    sent = np.array([3.0, number]).tobytes()
+    values = np.frombuffer(sent[:-cut] + bytes(cut)).copy()
+    with pytest.raises(MessageError, match=r"data ends in \S+: a number that was cut off"):
+        require_whole(values, "data")
+    require_whole(whole(values), "data")
+    np.testing.assert_array_equal(values, [3.0, 0.0])
+
+
+@pytest.mark.parametrize("values", [[], [1e-310, 0.0], [1.0, -1e-310], [-0.0], [1e-300]])
+def test_numbers_that_are_whole_are_taken(values):
+    require_whole(np.array(values), "data")
 
 
 def test_names_changed_in_place_are_noticed():
