@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.model import Model
+
 Floats = NDArray[np.float64]
 
 MOST_MODELS = 4  # changes that come faster than the blend are joined: the governor takes the step
@@ -14,6 +16,8 @@ MOST_MODELS = 4  # changes that come faster than the blend are joined: the gover
 
 class InverseDynamics(Protocol):
     """What the control laws need of ``featherstone_ros.Dynamics``."""
+
+    model: Model
 
     def rnea(self, q: Floats, qd: Floats, qdd: Floats, *, out: Floats) -> Floats:
         """Return the joint efforts (n,) of a motion."""
@@ -46,6 +50,11 @@ class DynamicsBlend:
     def blending(self) -> bool:
         """Tell whether an earlier model still has weight."""
         return bool(self._old)
+
+    @property
+    def model(self) -> Model:
+        """The newest model, whatever weight it has by now."""
+        return self._new.model
 
     def change(self, dynamics: InverseDynamics, duration: float) -> None:
         """Go over to another model, linearly in time, from whatever is in effect now.

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import _control
+from featherstone_ros.control.dead_reckoning import dead_reckoning
 from featherstone_ros.control.dynamics_blend import DynamicsBlend, InverseDynamics
 from featherstone_ros.control.governor import TorqueGovernor, cut
 from featherstone_ros.control.laws import ControlLaws
@@ -270,22 +271,17 @@ class TorqueController:
     def _blind_stop(self, now: float) -> Motion:
         """Return how the arm is to come to rest from where it must be by now, in steady time.
 
-        Since the last good state it has had the last command, and so its acceleration: that which
-        was desired then.
+        Since the last good state it has had the last command.
         """
-        space, gate = self._space, self.gate
-        longest = self._settings.state_timeout + self._settings.period
-        age = min(now - gate.received, longest)
-        acceleration = np.zeros(self._settings.n)
-        if not self._hold_has_states:
-            most = gate.plausible_speed / longest
-            acceleration += np.clip(self._desired[2], -most, most)
-        velocity = gate.qd + age * acceleration
-        position = gate.q + age * 0.5 * (gate.qd + velocity)
-        position = np.clip(
-            position, np.minimum(space.lower, gate.q), np.maximum(space.upper, gate.q)
-        )
-        return self._stopping(now, Knot(position, velocity, acceleration, self._no_effort))
+        space, settings, gate = self._space, self._settings, self.gate
+        age = min(now - gate.received, settings.state_timeout + settings.period)
+        q, qd = gate.surest()
+        effort = self._governor.command.copy()
+        if settings.hardware_adds_gravity:
+            effort += self._dynamics.gravity(q, self._gravity)
+        knot = dead_reckoning(self._dynamics.model, settings, q, qd, effort, age)
+        position = np.clip(knot.position, np.minimum(space.lower, q), np.maximum(space.upper, q))
+        return self._stopping(now, replace(knot, position=position))
 
     def _govern(self, now: float, torque: Floats, q: Floats, dt: float) -> Floats | None:
         """Return the command for an effort that includes gravity."""

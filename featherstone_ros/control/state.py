@@ -21,6 +21,16 @@ NOT_NEWER = "stamp not newer than the last"
 JUMP = "position jumped"
 ABSURD = "position far beyond the limits"
 TOO_FAST = "velocity not plausible"
+DOUBTFUL = "too many before were not plausible"
+
+# A source of states that is often wrong is not believed even when it may be right: each state that
+# cannot be true takes one that can to make up for it, of the last ones as many as this.
+MOST_DOUBT = 10
+
+# What a joint may gain at once and per second, in speed limits, and how long it may have gone on
+# with that [s]: a state that says more, and is the last one, is rather wrong. In a hard stop it may
+# be right, though, and is believed as long as others follow.
+AT_ONCE, PER_SECOND, GONE_ON = 0.05, 5.0, 0.1
 
 # What no arm reports, but noise on the line or a mischievous neighbour.
 ABSURDLY_FAR = 2.0 * pi  # [rad] or [m] beyond a position limit: more than a wrong zero
@@ -84,7 +94,9 @@ class StateGate:
         limited = np.isfinite(velocity_limit) & (velocity_limit > 0.0)
         self.plausible_speed = 2.0 * np.where(limited, velocity_limit, FALLBACK_SPEED)
         self._rest = np.zeros(n)
-        self._seen, self._seen_at = np.zeros(n), -inf  # last position with too high a velocity
+        self._last_q, self._last_qd = np.zeros(n), np.zeros(n)  # of the good state before
+        self._seen, self._seen_at = np.zeros(n), -inf  # last position that was not believed
+        self._doubt = 0  # states that were not plausible and have not been made up for
         self._jumped = inf  # time from the last good state to the first one that jumped
         self._middle, self._half_range = np.zeros(n), np.full(n, inf)
         if lower is not None and upper is not None:
@@ -93,7 +105,10 @@ class StateGate:
             self._half_range[bounded] = (upper - lower)[bounded] / 2.0
 
     def forget(self) -> None:
-        """Take the next state wherever the arm is: too much time has passed since the last."""
+        """Take the next state wherever the arm is: too much time has passed since the last.
+
+        After states that were not plausible it has to fit the ones before it all the same.
+        """
         self._fresh = True
         self._jumped = inf
 
@@ -121,18 +136,27 @@ class StateGate:
         """
         dt = self._elapsed(now, stamp)
         reason = self._fault(now, dt, q, qd, jump_tolerance)
+        if reason in (JUMP, TOO_FAST):
+            self._doubt = min(self._doubt + 1, MOST_DOUBT)
+        elif reason is None and self._doubt:
+            self._doubt -= 1
+            reason = DOUBTFUL if self._doubt else None
         if reason is not None:
             self.refused[reason] += 1
             self.objection = reason
+            if reason in (JUMP, TOO_FAST, DOUBTFUL):
+                self._seen[:], self._seen_at = q, now
             return False
         self.objection = ""
+        self.q, self._last_q = self._last_q, self.q
+        self.qd, self._last_qd = self._last_qd, self.qd
         if qd is not None:
             _control.copy(qd, self.qd)
         elif self._fresh:
             self.qd[:] = 0.0
         else:
             weight = 1.0 - exp(-2.0 * pi * velocity_cutoff * dt)
-            self.qd += weight * ((q - self.q) / dt - self.qd)
+            self.qd[:] = self._last_qd + weight * ((q - self._last_q) / dt - self._last_qd)
         _control.copy(q, self.q)
         self.dt = 0.0 if self._fresh else dt
         self.time += self.dt
@@ -142,6 +166,24 @@ class StateGate:
         self._jumped = inf
         self.accepted += 1
         return True
+
+    def surest(self) -> tuple[Floats, Floats]:
+        """Return position and velocity when the last good state came, as far as one may rely on it.
+
+        If it contradicts the one before, nothing having confirmed it since, they are that one's,
+        moved on evenly. The caller must not modify them.
+        """
+        if self.dt == 0.0:  # it follows on nothing
+            return self.q, self.qd
+        gain = AT_ONCE + PER_SECOND * self.dt
+        way = 0.5 * self.dt * (self._last_qd + self.qd)
+        limit = 0.5 * self.plausible_speed
+        smooth = _control.is_within_reach(self.qd, self._last_qd, limit, gain, 0.0)
+        if smooth and _control.is_within_reach(
+            self.q, self._last_q + way, limit, gain * GONE_ON, 0.0
+        ):
+            return self.q, self.qd
+        return self._last_q + self.dt * self._last_qd, self._last_qd
 
     def _elapsed(self, now: float, stamp: float) -> float:
         """Return the time since the last good state [s]; not positive if this one is older."""
@@ -160,10 +202,10 @@ class StateGate:
         if not _control.is_within_reach(q, self._middle, self._half_range, 1.0, ABSURDLY_FAR):
             return ABSURD
         if qd is not None and not self._is_plausible(now, q, qd):
-            self._seen[:], self._seen_at = q, now
             return TOO_FAST
         if self._fresh:
-            return None
+            fits = not self._doubt or self._follows(now, q, jump_tolerance)
+            return None if fits else JUMP
         if dt <= 0.0:
             return NOT_NEWER
         # What jumped and stays there is not reached by waiting: only ``forget`` believes it.
@@ -172,6 +214,12 @@ class StateGate:
             return None
         self._jumped = duration
         return JUMP
+
+    def _follows(self, now: float, q: Floats, jump_tolerance: float) -> bool:
+        """Tell whether the arm can have come here from the last position that was not believed."""
+        return _control.is_within_reach(
+            q, self._seen, self.plausible_speed, now - self._seen_at, jump_tolerance
+        )
 
     def _is_plausible(self, now: float, q: Floats, qd: Floats) -> bool:
         """Tell whether a velocity is one that the arm may have, or that its positions show."""

@@ -536,8 +536,45 @@ def test_blind_stop_brakes_an_arm_whose_states_stop():
         assert bench.controller.phase is Phase.HOLDING
         assert bench.largest_rate() <= 1.0
         left[blind_stop] = (np.abs(bench.arm.qd) / before).max()
-    assert left[True] < 0.4
+    assert left[True] < 0.05
     assert left[False] > 1.0
+
+
+@pytest.mark.parametrize("velocity", [[0.0, 0.0], [1.5, -2.0]])
+def test_blind_stop_does_not_rely_on_a_last_state_that_lied(velocity):
+    bench = Bench(blind_stop=True).start()
+    follow(bench)
+    bench.run(0.3)
+    before = np.abs(bench.arm.qd).max()
+    bench.now += PERIOD
+    bench.stamp += PERIOD
+    command = bench.controller.accept_state(
+        bench.now, bench.arm.q, bench.arm.qd + velocity, None, bench.stamp
+    )
+    bench.commands.append((bench.now, command.copy()))
+    bench.run(0.4, states=False)
+    assert np.abs(bench.arm.qd).max() < 0.1 * before
+
+
+def test_states_that_lie_all_the_time_end_in_a_hold_at_once():
+    bench = Bench(blind_stop=True, give_up_after=3.0).start()
+    random = np.random.default_rng(0)
+    accepted = bench.controller.gate.accepted
+    for _ in range(1000):
+        bench.run(PERIOD, states=False)
+        lie = random.choice([-1.0, 1.0], 2) * 10.0 ** random.uniform(-2.0, 0.5, 2)
+        command = bench.controller.accept_state(
+            bench.now, bench.arm.q + lie, bench.arm.qd, None, bench.stamp
+        )
+        if command is not None:
+            bench.commands.append((bench.now, command.copy()))
+        bench.update()
+    assert bench.controller.phase is Phase.HOLDING
+    assert bench.controller.gate.accepted - accepted < 5
+    assert bench.largest_rate() <= 1.0
+    bench.run(0.5)
+    assert bench.controller.phase is Phase.RUNNING
+    assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
 
 
 @pytest.mark.parametrize("effort", [[25.0, 0.0], [31.0, 1.0], [1e9, 1.0]])

@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose
 
 from featherstone_ros.control.state import (
     ABSURD,
+    DOUBTFUL,
     JUMP,
+    MOST_DOUBT,
     NOT_FINITE,
     NOT_NEWER,
     TOO_FAST,
@@ -117,7 +119,34 @@ def test_a_jump_that_stays_is_not_believed_by_waiting(source):
     for _ in range(100):
         assert not source.give(q=there)
     assert source.gate.refused[JUMP] == 100
-    assert source.give()
+    assert any(source.give() for _ in range(MOST_DOUBT))
+
+
+def test_a_source_that_is_often_wrong_has_to_make_up_for_it(source):
+    for _ in range(3):
+        assert not source.give(q=Q + 0.3)
+    assert [source.give() for _ in range(4)] == [False, False, True, True]
+    assert source.gate.refused[DOUBTFUL] == 2
+    for _ in range(100):
+        assert not source.give(qd=np.array([1e3, 0.0]))
+    assert [source.give() for _ in range(MOST_DOUBT)] == [False] * (MOST_DOUBT - 1) + [True]
+
+
+def test_a_single_mistake_among_good_states_costs_no_other(source):
+    for _ in range(50):
+        assert not source.give(q=Q + 0.3)
+        assert source.give()
+
+
+def test_what_is_said_after_lies_must_fit_together_even_if_it_follows_on_nothing(source):
+    random = np.random.default_rng(0)
+    for forgotten in range(200):
+        if forgotten % 20 == 10:
+            source.gate.forget()
+        assert not source.give(q=Q + random.choice([-1.0, 1.0], 2) * random.uniform(0.5, 3.0, 2))
+    there = Q + 0.7
+    assert any(source.give(q=there) for _ in range(MOST_DOUBT + 1))
+    assert_allclose(source.gate.q, there)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
@@ -134,6 +163,30 @@ def test_a_high_velocity_is_believed_if_the_positions_show_it(source):
     source.gate.forget()
     assert not source.give(q=Q, qd=qd)
     assert source.give(q=Q + 0.001 * qd, qd=qd)
+
+
+@pytest.mark.parametrize(
+    ("q", "qd"), [(Q, [1.0, 0.0]), (Q + 0.05, [0.0, 0.0])], ids=["velocity", "position"]
+)
+def test_the_surest_state_is_the_one_before_if_the_last_contradicts_it(source, q, qd):
+    moving = np.array([0.1, -0.2])
+    assert source.give(qd=moving, after=0.005)
+    assert source.give(q, np.asarray(qd), after=0.005)
+    surest_q, surest_qd = source.gate.surest()
+    assert_allclose(surest_q, Q + 0.005 * moving)
+    assert_allclose(surest_qd, moving)
+    assert source.give(q, np.asarray(qd), after=0.005)  # it was right after all
+    assert_allclose(source.gate.surest(), (q, qd))
+
+
+def test_the_surest_state_of_a_hard_acceleration_is_the_last(source):
+    qd = np.array([20.0 * 0.005, 0.0])  # 10 times the speed limit per second
+    q = Q + 0.5 * 0.005 * qd
+    assert source.give(q, qd, after=0.005)
+    assert_allclose(source.gate.surest(), (q, qd))
+    source.gate.forget()
+    assert source.give(q + 1.0, qd + 3.0)
+    assert_allclose(source.gate.surest(), (q + 1.0, qd + 3.0))
 
 
 def test_a_velocity_limit_of_zero_is_none():
