@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from episodes import PEAK, PEAK_ACCELERATION, REACH, SHARE_OF_SPEED, SHORTEST_MOTION
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
@@ -16,21 +17,25 @@ Floats = NDArray[np.float64]
 RATE = 200.0  # [Hz] of the joint states
 COMMAND_TIMEOUT = 0.2  # [s] of the twin, after which its brakes are on, as a drive's would be
 
-# Bounds.
+GIVE_UP_AFTER = 0.4  # [s] the controller's
+
+# Bounds; those of the sag depend on the arm, see ``Arm``.
 # An arm that gets no news, or sends none, brakes as if it kept its acceleration for this time: for
-# the controller's state_timeout (0.1) it does, then it stops within stop_time (0.25); or for the
-# drives' time-out (0.2), then its brakes stop it within 0.1.
+# the controller's state_timeout (0.1) it does, then it stops within stop_time (0.25) on half the
+# way; or for the drives' time-out (0.2), then its brakes stop it within 0.1.
 BRAKING = 0.25  # [s]
-# Further than that. At rest: by two wrong commands in a row, as large as the drives go. A Panda
-# that is let go of falls 30 mrad in some 60 ms, 400 mrad in some 250 ms.
-SAG_AT_REST = 0.03  # [rad]
-# In motion also by what the controller does not know of where the arm is while it holds it blindly,
-# at a pose from which it falls by itself. That lasts GIVE_UP_AFTER, then the drives' brakes are on.
-SAG_IN_MOTION = 0.4  # [rad]
-GIVE_UP_AFTER = 0.4  # [s]
 SPEED = 2.0  # times the limits: faster, and the controller would not believe the joint states
 TRACKED = 0.01  # [rad] from the desired position: the arm tracks, or holds
-RECOVERY = 1.0  # [s] from the end of the fault until it does so again
+# The controller believes again (0.05), stops what moves (0.25), fades (0.2), and its feedback (of
+# 15 rad/s in the slowest joint) takes an error of path_tolerance (0.1) below TRACKED (0.3).
+RECOVERY = 1.0  # [s] from the end of the fault until the arm tracks or holds again
+
+# What the bounds assume.
+WRONG_COMMANDS = 2  # in a row, as large as the drives go, that reach them
+OVERSHOOT = 0.46  # v / w that a joint knocked to the speed v goes, damped by 0.7 at w rad/s
+BLIND = 0.1 + GIVE_UP_AFTER + COMMAND_TIMEOUT  # [s] after the last state the drives' brakes are on
+WORKSPACE = 2.0 * REACH  # [rad] about home
+POSES = 500  # in it at which the arm is looked at
 
 
 @dataclass(frozen=True)
@@ -42,12 +47,18 @@ class Arm:
         period: Of the joint states [s].
         torque_step: Largest step of a command [N m].
         compliance: How far the stops may give way [rad].
+        knock: How far wrong commands to the drives may move the arm [rad].
+        drift: How far it may come by itself while nobody knows where it is [rad].
+        jolt: Acceleration that one step of a command may cause [rad/s^2].
     """
 
     robot: Robot
     period: float
     torque_step: Floats
     compliance: Floats
+    knock: float
+    drift: float
+    jolt: Floats
 
     @property
     def model(self) -> Model:
@@ -76,4 +87,38 @@ def arm(name: str) -> Arm:
     give = (model.effort_limit + weight) / robot.parameters["digital_twin"]["stops.stiffness"]
     spring = inertia * model.velocity_limit**2 / robot.parameters["digital_twin"]["stops.stiffness"]
     torque_step = default_torque_rate(model.effort_limit) * LONGEST_STEP
-    return Arm(robot, 1.0 / RATE, torque_step, give + np.sqrt(give**2 + spring))
+    compliance = give + np.sqrt(give**2 + spring)
+    stiffness = robot.by_joint("feedforward_controller", "gains.{}.p")
+    knock = drift = 0.0
+    jolt = np.zeros(model.n)
+    for pose in workspace(model, robot.start):
+        mobility = np.linalg.inv(dynamics.crba(pose) + np.diag(rotors))
+        most = model.effort_limit + np.abs(dynamics.gravity(pose))
+        jolt = np.maximum(jolt, np.abs(mobility * torque_step).max(axis=1))
+        speed = WRONG_COMMANDS / RATE * np.abs(mobility * most).max(axis=1)
+        bandwidth = np.sqrt(stiffness * np.diag(mobility))
+        knock = max(knock, float((speed * (OVERSHOOT / bandwidth + 1.0 / RATE)).max()))
+        drift = max(drift, drifted(model, dynamics, mobility, pose))
+    return Arm(robot, 1.0 / RATE, torque_step, compliance, knock, drift, jolt)
+
+
+def workspace(model: Model, home: Floats) -> Floats:
+    """Return poses between which the episodes' arm moves (POSES, n) [rad]."""
+    offset = np.random.default_rng(0).uniform(-WORKSPACE, WORKSPACE, (POSES, model.n))
+    return np.clip(home + offset, model.lower, model.upper)
+
+
+def drifted(model: Model, dynamics: Dynamics, mobility: Floats, pose: Floats) -> float:
+    """Return how far an arm drifts about a pose that is held by its torque alone [rad].
+
+    About it M dq'' = -dg/dq dq: an error of position grows with cosh(rt), one of velocity with
+    sinh(rt) / r, r^2 the largest eigenvalue of -M^-1 dg/dq. Both are what passes unseen within one
+    period between joint states in the fastest motion, and in the one that speeds up the most.
+    """
+    still = np.zeros(model.n)
+    slope = dynamics.rnea_derivatives(pose, still, still)[0]
+    rate = float(np.sqrt(max(np.linalg.eigvals(-mobility @ slope).real.max(), 1e-6)))
+    speed = SHARE_OF_SPEED * model.velocity_limit.max()
+    acceleration = PEAK_ACCELERATION / PEAK * speed / SHORTEST_MOTION
+    growth = speed * np.cosh(rate * BLIND) + acceleration * np.sinh(rate * BLIND) / rate
+    return float(growth / RATE)

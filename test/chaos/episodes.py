@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 
 STATES, COMMANDS = "states", "commands"
 BOTH = (STATES, COMMANDS)
+KILL_INTO_DAMAGE = "kill controller, corrupt states"
 
 STATE_DAMAGE = (
     "nan",
@@ -33,7 +34,9 @@ COMMAND_DAMAGE = ("nan", "inf", "huge", "wrong length", "empty")
 REACH = 0.5  # [rad] of a start around the arm's home, and of a motion around its start
 SHARE_OF_SPEED = 0.5  # of the velocity limits that a motion uses
 LIMIT_DISTANCE = 0.02  # [rad] from a position limit at which every third motion ends
-PEAK = 1.875  # peak velocity of a quintic from rest to rest over its mean
+SHORTEST_MOTION = 0.5  # [s]
+# Of a quintic from rest to rest over mean velocity, and over mean velocity by duration.
+PEAK, PEAK_ACCELERATION = 1.875, 5.774
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,12 @@ class Fault:
     delay: float = 0.0
     damage: str = ""
     offset: float = 0.0
+
+    @property
+    def is_lie(self) -> bool:
+        """Tell whether joint states say what is not so."""
+        spoils = self.kind.endswith("states") and self.kind.split()[0] in ("corrupt", "garbage")
+        return spoils or self.kind in ("all at once", "spike, then freeze", KILL_INTO_DAMAGE)
 
 
 @dataclass(frozen=True)
@@ -129,7 +138,7 @@ def _process(kind: str, random: np.random.Generator) -> Fault:
 
 def _kill_into_damage(random: np.random.Generator) -> Fault:
     damage = str(random.choice(STATE_DAMAGE))
-    return Fault("kill controller, corrupt states", (STATES,), 0.1, 0.5, damage=damage)
+    return Fault(KILL_INTO_DAMAGE, (STATES,), 0.1, 0.5, damage=damage)
 
 
 def _everything(random: np.random.Generator) -> Fault:
@@ -161,7 +170,7 @@ KINDS = {
     "stop twin": lambda random: _process("stop twin", random),
     "kill controller": lambda random: _process("kill controller", random),
     "kill twin": lambda random: _process("kill twin", random),
-    "kill controller, corrupt states": _kill_into_damage,
+    KILL_INTO_DAMAGE: _kill_into_damage,
     "all at once": _everything,
 }
 
@@ -189,6 +198,6 @@ def draw(seed: int, model: Model, home: Floats) -> Episode:
         target[joint] = end
         start[joint] = np.clip(start[joint], end - 2.0 * REACH, end + 2.0 * REACH)
     speed = SHARE_OF_SPEED * model.velocity_limit
-    motion_time = max(0.5, float((PEAK * np.abs(target - start) / speed).max()))
+    motion_time = max(SHORTEST_MOTION, float((PEAK * np.abs(target - start) / speed).max()))
     onset = random.uniform(0.2, 0.8) * min(motion_time, 1.0)
     return Episode(seed, start, target, motion_time, fault, onset)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from arm import RECOVERY, SAG_AT_REST, SAG_IN_MOTION, SPEED
+from arm import RECOVERY, SPEED
 from checks import Figures
 from rich.table import Table
 
 from featherstone_ros.look import BLUE, GREY, PICTURE_STYLE, RED, new_table, shrink
 
 MILLI = 1e3
-COLUMNS = ("step", "first", "beyond", "speed", "sag", "recovery")
+COLUMNS = ("step", "first", "beyond", "speed", "sag", "sag_share", "recovery")
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ def table(outcomes: Sequence[Outcome]) -> Table:
         "speed\n/ limit",
         "sag at rest\nmrad",
         "sag in motion\nmrad",
+        "sag\n/ allowed",
         "recovery\ns",
         "failed",
     ):
@@ -59,7 +60,7 @@ def table(outcomes: Sequence[Outcome]) -> Table:
     result.add_row(
         "bound",
         *("", "1", "1", "1", f"{SPEED:g}"),
-        *(f"{MILLI * SAG_AT_REST:.0f}", f"{MILLI * SAG_IN_MOTION:.0f}", f"{RECOVERY:.1f}", ""),
+        *("", "", "1", f"{RECOVERY:.1f}", ""),
         style="bold",
     )
     return result
@@ -76,6 +77,7 @@ def row(outcomes: Sequence[Outcome]) -> list[str]:
         *(f"{worst(figures, name):.2f}" for name in COLUMNS[:4]),
         f"{MILLI * max(rest):.1f}" if rest else "",
         f"{MILLI * max(motion):.1f}" if motion else "",
+        f"{worst(figures, 'sag_share'):.2f}",
         f"{worst(figures, 'recovery'):.2f}",
         str(failed or ""),
     ]
@@ -108,11 +110,10 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     place = np.array([kinds.index(outcome.kind) for outcome in outcomes])
     place = place + np.random.default_rng(0).uniform(-0.25, 0.25, len(place))
     bad = np.array([bool(outcome.figures.faults) for outcome in outcomes])
-    sag = [SAG_AT_REST if outcome.at_rest else SAG_IN_MOTION for outcome in outcomes]
     panels = (
         ("torque step", [o.figures.step for o in outcomes]),
         ("speed", [o.figures.speed / SPEED for o in outcomes]),
-        ("sag", [o.figures.sag / bound for o, bound in zip(outcomes, sag, strict=True)]),
+        ("sag", [o.figures.sag_share for o in outcomes]),
         ("recovery time", [o.figures.recovery / RECOVERY for o in outcomes]),
     )
     with pyplot.rc_context(PICTURE_STYLE):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arm import BRAKING, SAG_AT_REST, SPEED, arm
+from arm import BRAKING, SPEED, arm
 from checks import Traffic, judge
 
 PANDA = arm("panda")
@@ -81,8 +81,20 @@ def test_speed(calm):
 
 
 def test_sag_of_an_arm_at_rest(calm):
-    calm.q[BEGIN : BEGIN + 10, 1] += 1.1 * SAG_AT_REST
-    assert f"sag {1100 * SAG_AT_REST:.0f} mrad" in faults(calm)
+    calm.q[BEGIN : BEGIN + 10, 1] += 1.1 * PANDA.knock
+    assert f"sag {1100 * PANDA.knock:.0f} mrad" in faults(calm)
+
+
+def test_sag_leaves_out_what_a_last_state_that_lied_may_do(calm):
+    """The controller falls silent; a step of the last command speeds joint 2 up, or twice of it."""
+    silent = (calm.desired_index > BEGIN) & (calm.desired_index < BEGIN + 80)
+    kept = {"desired": calm.desired[~silent], "desired_index": calm.desired_index[~silent]}
+    time = np.minimum(np.arange(80) * PANDA.period, BRAKING)
+    for steps, sagged in ((1.0, False), (2.0, True)):
+        traffic = replace(calm, q=calm.q.copy(), **kept)
+        traffic.q[BEGIN : BEGIN + 80, 1] += 0.5 * steps * PANDA.jolt[1] * time**2
+        assert any("sag" in fault for fault in judge(traffic, PANDA, True, True).faults) == sagged
+        assert any("sag" in fault for fault in judge(traffic, PANDA, True, False).faults)
 
 
 def test_sag_leaves_out_the_way_of_braking(calm):
