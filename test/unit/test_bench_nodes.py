@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from featherstone_ros.bench.nodes.distribution import EDGES, Distribution
-from featherstone_ros.bench.nodes.judgement import FLOOR, Block, judge_jitter, judge_reaction
+from featherstone_ros.bench.nodes.judgement import Block, judge_jitter, judge_reaction
 from featherstone_ros.bench.nodes.loop import MOST_GROWTH, Loop
 from featherstone_ros.bench.nodes.scheduling import (
     DEFAULT,
@@ -163,16 +163,18 @@ def test_reaction_is_compared_round_by_round():
     assert by_name["reaction, longest"].is_met is None
 
 
-def test_the_floor_has_no_target():
+def test_what_is_there_to_compare_with_has_no_target():
     block = Block(np.full(9, 1e-4), 1e-5, 0)
-    for result in judge_reaction(FLOOR, load("panda"), FIFO, [block], [block]):
+    for result in judge_reaction("raw echo", load("panda"), FIFO, [block], [block], None):
         assert result.target is None and result.is_met is None
 
 
 def test_what_disturbed_the_measurement_is_told():
     good, bad = Block(np.full(9, 1e-4), 1e-5, 2), Block(np.full(9, 1e-4), 1e-5, 3, follows=False)
     for result in judge_reaction("controller", load("panda"), FIFO, [good, bad], [good, good]):
-        expected = f"controller, {FIFO}, 5 unanswered, trajectory given up in 1 of 2 turns"
+        expected = (
+            f"controller, {FIFO}, 5 unanswered (4 of echo's), trajectory given up in 1 of 2 turns"
+        )
         assert result.remark == expected
 
 

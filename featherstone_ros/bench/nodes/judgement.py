@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from featherstone_ros.bench.results import Result, Target, median_and_quartiles
 from featherstone_ros.demo.robot import Robot
 
-FLOOR = "raw echo"  # the node that shows what the middleware takes; it has no target
 REACTION = Target(0.5)
 JITTER = Target(2.0)
 
@@ -48,23 +47,29 @@ class Block:
 
 
 def judge_reaction(
-    name: str, robot: Robot, scheduling: str, ours: Sequence[Block], echo: Sequence[Block]
+    name: str,
+    robot: Robot,
+    scheduling: str,
+    ours: Sequence[Block],
+    echo: Sequence[Block],
+    bound: Target | None = REACTION,
 ) -> list[Result]:
     """Compare the blocks of a node with those of the echo node in the same rounds.
 
     Percentiles are taken in each block; the ratio is the median of the rounds' ratios. Of the
     longest, there is one in all.
     """
-    bound = None if name == FLOOR else REACTION
     figures: tuple[tuple[str, Callable[[Block], float], Target | None], ...] = (
         ("reaction, median", lambda block: float(np.median(block.latency)), bound),
         ("reaction, p99", lambda block: float(np.percentile(block.latency, 99)), bound),
         ("reaction, longest", lambda block: float(block.latency.max()), None),
         ("processor time", lambda block: block.cost, bound),
     )
-    unanswered = sum(block.unanswered for block in ours)
+    unanswered, too = (sum(block.unanswered for block in blocks) for blocks in (ours, echo))
     idle = sum(not block.follows for block in ours)
-    remark = f"{name}, {scheduling}" + (f", {unanswered} unanswered" if unanswered else "")
+    remark = f"{name}, {scheduling}" + (
+        f", {unanswered} unanswered ({too} of echo's)" if unanswered else ""
+    )
     remark += f", trajectory given up in {idle} of {len(ours)} turns" if idle else ""
     results = []
     for what, figure, target in figures:

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros.bench.nodes.distribution import Distribution
-from featherstone_ros.bench.nodes.judgement import FLOOR
 from featherstone_ros.bench.nodes.loop import Loop, slowest_reaction
 from featherstone_ros.bench.report import Report, machine
 from featherstone_ros.bench.results import Result
@@ -15,11 +14,11 @@ from featherstone_ros.bench.words import duration, figure
 from featherstone_ros.look import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, YELLOW
 
 _OURS = (BLUE, YELLOW, "#7a9a3a", RED)
-_FLOORS = {"echo": GREY, "sleeping loop": GREY, FLOOR: INK}
+_FLOORS = {"echo": GREY, "sleeping loop": GREY, "raw echo": INK}
 _SHORTEST = -6  # power of ten of the shortest time shown [s]
 _HEADINGS = {
-    "reaction": "From a joint state's publication to the command in another process's hand",
-    "jitter": "|Time between publications - period| at 1 kHz",
+    "reaction": "From joint state to command, there and back",
+    "jitter": "|Time between publications - period|, 1 kHz",
 }
 
 
@@ -42,7 +41,7 @@ def draw(report: Report, path: Path) -> None:
                 axes = canvas.add_subplot(grid[row, column])
                 axes.set_title(f"{_HEADINGS[what]}, {scheduling}")
                 _histograms(axes, report.distributions, what, scheduling)
-        last = grid[2, :].subgridspec(1, 2, width_ratios=(1, 0.55), wspace=0.52)
+        last = grid[2, :].subgridspec(1, 2, width_ratios=(1, 0.55), wspace=0.72)
         _loops(canvas.add_subplot(last[0]), report.loops)
         _ratios(canvas.add_subplot(last[1]), report.of(NODES))
         canvas.savefig(path)
@@ -128,13 +127,18 @@ def _ratios(axes, results: Sequence[Result]) -> None:
             figure(r.ratio), (max(r.ratio, r.target.bound), -k),
             (4, 0), textcoords="offset points", va="center", fontsize=7.5, color=GREY,
         )  # fmt: skip
-    labels = [f"{r.remark}: {r.algorithm}" for r in judged]
+    labels = [f"{_short(r.remark)}: {r.algorithm}" for r in judged]
     axes.set_yticks([-k for k in range(len(judged))], labels, fontsize=7.5)
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, None)
     axes.grid(axis="x", color=FAINT, lw=0.6)
     axes.set_axisbelow(True)
     return None
+
+
+def _short(remark: str) -> str:
+    """Return whose and how scheduled; the table has what disturbed."""
+    return ", ".join(part for part in remark.split(", ") if "unanswered" not in part)
 
 
 def _figures(it: Distribution) -> str:

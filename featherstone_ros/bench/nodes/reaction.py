@@ -16,7 +16,7 @@ from rclpy.time import Time
 from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.bench.nodes.distribution import Distribution
-from featherstone_ros.bench.nodes.judgement import FLOOR, Block, Pace, judge_reaction
+from featherstone_ros.bench.nodes.judgement import REACTION, Block, Pace, judge_reaction
 from featherstone_ros.bench.nodes.meter import Answers, Meter
 from featherstone_ros.bench.nodes.processes import (
     CONTROLLER,
@@ -27,7 +27,7 @@ from featherstone_ros.bench.nodes.processes import (
     controller_parameters,
 )
 from featherstone_ros.bench.nodes.scheduling import taking_part
-from featherstone_ros.bench.results import Result
+from featherstone_ros.bench.results import Result, Target
 from featherstone_ros.demo.motion import Motion, plan
 from featherstone_ros.demo.robot import Robot
 from featherstone_ros.demo.session import trajectory_message
@@ -35,6 +35,7 @@ from featherstone_ros.errors import FeatherstoneError
 
 # The ways in which a controller can take its states, None where it has no such parameter.
 _realtime = find_spec("featherstone_ros.nodes.realtime_path")
+FLOOR = "raw echo"
 PATHS = ("own_wait_set", "executor") if _realtime else (None,)
 RATE = 500.0  # [Hz]
 RUN_UP = 0.3  # [s] twice: for states to be believed, and for the trajectory to begin
@@ -51,12 +52,14 @@ class Contestant:
         process: Held still between its turns.
         meter: Measures it.
         start: Called once it answers again; gives it something to follow.
+        bound: What is asked of it; None for those that are there to compare with.
     """
 
     name: str
     process: MeasuredProcess
     meter: Meter
     start: Callable[[], None] | None = None
+    bound: Target | None = None
 
     def turn(self, duration: float) -> Block:
         """Measure for a while; again if the machine was too busy to let the node work.
@@ -119,7 +122,9 @@ def race(
     results = [
         result
         for contestant, mine in zip(contestants[1:], ours, strict=True)
-        for result in judge_reaction(contestant.name, robot, scheduling, mine, echo)
+        for result in judge_reaction(
+            contestant.name, robot, scheduling, mine, echo, contestant.bound
+        )
     ]
     distributions = [
         Distribution.of(
@@ -157,7 +162,9 @@ def _contestants(
         topics = f"{namespace}/{module.rpartition('.')[2]}"
         meter = Meter(node, namespace, topics, robot)
         start = driver(node, topics, robot, motion) if module == CONTROLLER else None
-        contestants.append(Contestant(name, process, meter, start))
+        is_fallback = name.endswith("executor")
+        bound = REACTION if start and not is_fallback else None
+        contestants.append(Contestant(name, process, meter, start, bound))
     for contestant in contestants:
         contestant.meter.wait_until_answered(contestant.process)
         contestant.process.settle()
