@@ -6,6 +6,7 @@ import gc
 import logging
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import ChangeState
@@ -13,6 +14,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.service import Service
 from std_msgs.msg import String
 
 from featherstone_ros.errors import FeatherstoneError, ModelError
@@ -22,6 +24,7 @@ from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Rep
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.lanes import TURN, FastLane, SlowLane
 from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
+from featherstone_ros.nodes.replies import spare_absent_clients
 from featherstone_ros.realtime.loop import collect_garbage
 from featherstone_ros.realtime.mailbox import Mailbox
 from featherstone_ros.text import plain
@@ -82,6 +85,8 @@ class ModelNode(LifecycleNode):
         self._slow_lane = SlowLane()  # rclpy asks for the default group while it starts
         self.fast_lane = FastLane(self._slow_lane)
         super().__init__(name)
+        for service in self.services:  # those of the life cycle are made in another way
+            spare_absent_clients(self, service)
         forward_log_records(self)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._model: Model | None = None
@@ -187,6 +192,10 @@ class ModelNode(LifecycleNode):
             self.trigger_deactivate()
         self._problem = reason.partition("\n")[0].rstrip(":") + ", see the log"
         self.publish_diagnostics()
+
+    def create_service(self, *args: Any, **kwargs: Any) -> Service:
+        """Make a service, as any node does, that wastes no time on clients that have quit."""
+        return spare_absent_clients(self, super().create_service(*args, **kwargs))
 
     def publish_diagnostics(self) -> None:
         """Publish the diagnostics now instead of at the next second."""

@@ -39,8 +39,10 @@ class Scheduling:
     def enter(self) -> list[str]:
         """Put it into effect for the calling thread, memory for the whole process.
 
-        The middleware's threads, which hand messages to the calling one, get its priority. Python's
-        other threads, which hold the interpreter at times, get the best without real-time.
+        With a priority, the process's other threads get the best scheduling without real-time:
+        those of the middleware hand messages to the calling one, Python's hold the interpreter at
+        times. Real-time the middleware's could, in a flood, keep the one that holds the interpreter
+        from running, and the calling thread would wait for both.
 
         Returns:
             What was not allowed, a line for each that says how to allow it.
@@ -51,7 +53,7 @@ class Scheduling:
         if self.priority:
             try:
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(self.priority))
-                hurry_others(self.priority)
+                hurry_others()
             except PermissionError:
                 problems.append(
                     f"no privilege for real-time priority {self.priority}: the loop runs with "
@@ -73,20 +75,17 @@ class Scheduling:
         return ", ".join(words)
 
 
-def hurry_others(priority: int) -> None:
-    """Hurry the threads that a loop of SCHED_FIFO priority ``priority`` waits for.
+def hurry_others() -> None:
+    """Give the process's other threads the best scheduling without real-time, if allowed.
 
-    Raises:
-        PermissionError: Real-time priority is not allowed.
+    Where Linux schedules by session (autogroup), the niceness that counts is the session's.
     """
-    python = {thread.native_id for thread in threading.enumerate()}
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(f"{BEST_NICE}")
     for task in map(int, os.listdir("/proc/self/task")):
-        with suppress(ProcessLookupError):  # a thread that has just ended
-            if task not in python:
-                os.sched_setscheduler(task, os.SCHED_FIFO, os.sched_param(priority))
-            elif task != threading.get_native_id():
-                with suppress(PermissionError):
-                    os.setpriority(os.PRIO_PROCESS, task, BEST_NICE)
+        if task != threading.get_native_id():
+            with suppress(OSError):  # not allowed, or a thread that has just ended
+                os.setpriority(os.PRIO_PROCESS, task, BEST_NICE)
 
 
 def refuse_missing_cpus(cpus: Iterable[int]) -> str | None:

@@ -22,7 +22,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from neighbour import CONTROLLER, KINDS
 from rich.console import Console
 from test_neighbour import DEVIATION, LINES, MEMORY
-from witness import Pair, Witness, start_neighbour
+from witness import Pair, Witness, end_neighbour, start_neighbour
 
 from featherstone_ros.look import new_table
 from featherstone_ros.realtime.histogram import LatencyHistogram
@@ -72,7 +72,7 @@ def compare(pair: Pair, latency: Latency, kind: str, rounds: int, seconds: float
             beside.append(latency.measure(seconds))
             rates += [float(line.split()[1]) for line in neighbour.output.splitlines()[2:]]
         finally:
-            neighbour.kill()
+            end_neighbour(neighbour)
     figures = {
         "rate": median(rates) if rates else 0.0,
         "alone": median(1e6 * spell.percentile(99.0) for spell in alone),

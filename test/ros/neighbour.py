@@ -273,12 +273,12 @@ KINDS: dict[str, tuple[float, Callable[[Node], list[Send]]]] = {  # with the rat
 
 
 def flood(senders: list[Send], rate: float) -> None:
-    """Let every sender send ``rate`` times a second, for ever; print how many left."""
+    """Let every sender send ``rate`` times a second, until SIGTERM; print how many left."""
     period = max(1.0 / rate, 0.001)
     burst = max(round(rate * period), 1)
     due = second = time.monotonic()
     sent = 0
-    while True:
+    while rclpy.ok():
         for send in senders:
             for _ in range(burst):
                 send()

@@ -7,7 +7,7 @@ from support import Ros, free_domain, status_values  # skips this module where R
 
 # isort: split
 from neighbour import CONTROLLER, KINDS, TWIN
-from witness import SWAY, Pair, Witness, start_neighbour
+from witness import SWAY, Pair, Witness, end_neighbour, start_neighbour
 
 pytestmark = pytest.mark.timeout(240)  # whole seconds of patience add up on a busy machine
 
@@ -38,7 +38,7 @@ def attack(pair: Pair, kind: str, seconds: float = SECONDS) -> Witness:
     try:
         pair.ros.run_for(seconds)
     finally:
-        neighbour.kill()
+        end_neighbour(neighbour)
     seen = witness.commands
     pair.ros.wait_for(lambda: witness.commands > seen + 10, "commands after the attack")
     witness.stop()
@@ -68,6 +68,6 @@ def test_second_commander_is_reported_and_forgotten(pair):
         )
         assert status.level == b"\1" and status_values(status)["command publishers"] == "2"
     finally:
-        neighbour.kill()
+        end_neighbour(neighbour)
     pair.wait_until_well()
     assert pair.ros.get_parameter(CONTROLLER, "mode") == "feedforward"

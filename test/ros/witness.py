@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -179,3 +180,15 @@ def start_neighbour(ros: Ros, kind: str, rate: float) -> NodeProcess:
     neighbour = ros.run([sys.executable, str(path), kind, str(rate)])
     neighbour.wait_for_output("sent ", 30.0)
     return neighbour
+
+
+def end_neighbour(neighbour: NodeProcess) -> None:
+    """End it in order: who writes into the shared memory of a killed reader waits for a second.
+
+    That is Fast DDS's ``healthy_check_timeout``, and nothing a node could do about.
+    """
+    neighbour.send(signal.SIGTERM)
+    try:
+        neighbour.wait()
+    finally:
+        neighbour.kill()
