@@ -16,9 +16,9 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # <malloc.h>
 BEST_NICE = -20
 
 LIMITS = (
-    "; to allow it, add to /etc/security/limits.conf '{user} - rtprio 98' and '{user} - memlock "
-    "unlimited' and log in again, or set LimitRTPRIO=98 and LimitMEMLOCK=infinity in the systemd "
-    "unit"
+    "; to allow it, add to /etc/security/limits.conf '{user} - rtprio 98', '{user} - nice -20' "
+    "(for the other threads) and '{user} - memlock unlimited' and log in again, or set "
+    "LimitRTPRIO=98, LimitNICE=-20 and LimitMEMLOCK=infinity in the systemd unit"
 )
 
 

@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=Path("chaos"), help="default: chaos/")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    console = Console()
+    console = Console(width=max(Console().width, 120))
     console.print(f"package: {Path(featherstone_ros.__file__).parent}", style="dim")
     seeds = list(range(arguments.seed, arguments.seed + arguments.episodes))
     episodes = campaign.run(arguments.robot, seeds, arguments.workers, arguments.output)
