@@ -376,16 +376,17 @@ class FeedforwardController(ModelNode):
             return ERROR, f"{self._controller.hold_reason}: no commands, waiting for joint states"
         if phase is Phase.WAITING:
             return WARN, "waiting for joint states"
-        if rivals:
-            return WARN, "; ".join(rivals)
-        if monotonic() - self._refused_at < SHOW_REFUSAL:
-            return WARN, f"refused {self._refusal}"
+        problems = [*rivals]
         if self._cycle.deadline.is_missed:
-            return WARN, "commands come too late, see deadline.cycle_time"
+            problems.append("commands come too late, see deadline.cycle_time")
         if saturated:
-            return WARN, "effort limits reached"
+            problems.append("effort limits reached")
         if self._preflight and self._controller.following is Following.TRAJECTORY:
-            return WARN, f"the arm cannot follow the trajectory: {self._preflight}"
+            problems.append(f"the arm cannot follow the trajectory: {self._preflight}")
+        if monotonic() - self._refused_at < SHOW_REFUSAL:
+            problems.append(f"refused {self._refusal}")
+        if problems:
+            return WARN, "; ".join(problems)
         return OK, f"{phase}: {self._controller.following}"
 
 
