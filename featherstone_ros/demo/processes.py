@@ -14,6 +14,7 @@ from types import TracebackType
 
 import featherstone_ros
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.realtime.scheduling import set_session_niceness
 
 _PATIENCE = 5.0  # [s] for a clean stop after SIGINT, and again after SIGTERM
 _LINES_SHOWN = 15
@@ -127,13 +128,10 @@ def _signals_wait() -> Iterator[None]:
 
 
 def _raise_priority(pid: int) -> None:
-    """Let a process go before others; its threads, still to be made, inherit that.
-
-    Where Linux schedules by session (autogroup), the niceness that counts is the session's.
-    """
+    """Let a process go before others; its threads, still to be made, inherit that."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
-        Path(f"/proc/{pid}/autogroup").write_text(f"{_NICENESS}")
+    set_session_niceness(pid, _NICENESS)
 
 
 def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dict[str, str]:

@@ -49,7 +49,7 @@ class OverrunBudget:
         """
         if duration > self.cycle_time:
             self._times.append(now)
-        return now - self._times[0] < WINDOW
+        return self.exceeded(now)
 
     def exceeded(self, now: float) -> bool:
         """Tell whether there were more overruns than allowed within the second before ``now``."""

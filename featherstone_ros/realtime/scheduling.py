@@ -76,16 +76,21 @@ class Scheduling:
 
 
 def hurry_others() -> None:
-    """Give the process's other threads the best scheduling without real-time, if allowed.
-
-    Where Linux schedules by session (autogroup), the niceness that counts is the session's.
-    """
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(f"{BEST_NICE}")
+    """Give the process's other threads the best scheduling without real-time, if allowed."""
+    set_session_niceness(os.getpid(), BEST_NICE)
     for task in map(int, os.listdir("/proc/self/task")):
         if task != threading.get_native_id():
             with suppress(OSError):  # not allowed, or a thread that has just ended
                 os.setpriority(os.PRIO_PROCESS, task, BEST_NICE)
+
+
+def set_session_niceness(pid: int, niceness: int) -> None:
+    """Set the niceness of a process's session, if allowed.
+
+    Where Linux schedules by session (autogroup), that is the one that counts.
+    """
+    with suppress(OSError):
+        Path(f"/proc/{pid}/autogroup").write_text(f"{niceness}")
 
 
 def refuse_missing_cpus(cpus: Iterable[int]) -> str | None:

@@ -8,6 +8,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from memory import growth
 from methods import (
     METHODS,
     MODELS,
@@ -360,15 +361,7 @@ def test_calls_leave_no_memory_behind(tree, batch):
                 function(tree, *given)
 
     call_all(10)
-    tracemalloc.start()
-    try:
-        call_all(1)
-        before, _ = tracemalloc.get_traced_memory()
-        call_all(200)
-        after, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert after - before < 200 * 8, "less than one number per round of calls"
+    assert growth(call_all, 1, 200) < 200 * 8, "less than one number per round of calls"
 
 
 @method_with_out

@@ -1,10 +1,9 @@
 """The torque controller as a whole, on a simulated arm: every path, without a step in torque."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from control_arm import NAMES, PERIOD, Bench, Q, model
+from memory import growth
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
@@ -227,15 +226,7 @@ def test_cycles_keep_no_memory(mode):
             bench.stamp += PERIOD
             bench.controller.accept_state(bench.now, q, qd, None, bench.stamp)
 
-    tracemalloc.start()
-    try:
-        cycles(100)
-        before, _ = tracemalloc.get_traced_memory()
-        cycles(500)
-        after, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert after - before < 500  # less than a byte per cycle
+    assert growth(cycles, 100, 500) < 500  # less than a byte per cycle
 
 
 # Streamed set-points

@@ -11,6 +11,8 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+STATES = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
+
 
 class Echo(Node):
     """Publishes the effort in every joint state as a command."""
@@ -18,9 +20,8 @@ class Echo(Node):
     def __init__(self) -> None:
         """Make both topics."""
         super().__init__("echo")
-        qos = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
         self._commands = self.create_publisher(Float64MultiArray, "~/commands", 10)
-        self.create_subscription(JointState, "joint_states", self._answer, qos)
+        self.create_subscription(JointState, "joint_states", self._answer, STATES)
 
     def _answer(self, state: JointState) -> None:
         self._commands.publish(Float64MultiArray(data=state.effort))

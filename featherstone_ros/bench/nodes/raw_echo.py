@@ -7,11 +7,11 @@ qualities are the controller's.
 
 import rclpy
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from featherstone_ros.bench.nodes.echo import STATES
 from featherstone_ros.nodes.own_wait_set import OwnWaitSet
 
 JOINTS = 7
@@ -23,9 +23,8 @@ def main() -> None:
     node = Node("raw_echo")
     commands = node.create_publisher(Float64MultiArray, "~/commands", 10)
     command = serialize_message(Float64MultiArray(data=[0.0] * JOINTS))
-    qos = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
     states = node.create_subscription(
-        JointState, "joint_states", lambda *_: commands.publish(command), qos, raw=True
+        JointState, "joint_states", lambda *_: commands.publish(command), STATES, raw=True
     )
     inputs = OwnWaitSet(node.context, [states])
     try:

@@ -8,7 +8,6 @@ part as well: what the controller takes beyond it is the control itself, the res
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import numpy as np
 from rclpy.node import Node
@@ -32,11 +31,13 @@ from featherstone_ros.demo.motion import Motion, plan
 from featherstone_ros.demo.robot import Robot
 from featherstone_ros.demo.session import trajectory_message
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.nodes.realtime_path import EXECUTOR, OWN_WAIT_SET
 
-# The ways in which a controller can take its states, None where it has no such parameter.
-_realtime = find_spec("featherstone_ros.nodes.realtime_path")
 FLOOR = "raw echo"
-PATHS = ("own_wait_set", "executor") if _realtime else (None,)
+BOUNDS = {
+    OWN_WAIT_SET: REACTION,
+    EXECUTOR: None,
+}  # of each realtime.path; the second is a fall-back
 RATE = 500.0  # [Hz]
 RUN_UP = 0.3  # [s] twice: for states to be believed, and for the trajectory to begin
 _ATTEMPTS = 3
@@ -92,7 +93,7 @@ class Contestant:
 
 def steps(pace: Pace) -> int:
     """Return how many turns ``race`` has."""
-    return pace.rounds * (2 + len(PATHS))
+    return pace.rounds * (2 + len(BOUNDS))
 
 
 def race(
@@ -145,25 +146,23 @@ def _contestants(
 ) -> list[Contestant]:
     """Start the echo node and a controller for each path; all are held still once they answer."""
     started = [
-        ("echo", bench.new_namespace(), ECHO, {}),
-        (FLOOR, bench.new_namespace(), RAW_ECHO, {}),
+        ("echo", bench.new_namespace(), ECHO, {}, None),
+        (FLOOR, bench.new_namespace(), RAW_ECHO, {}, None),
     ]
-    for path in PATHS:
-        parameters = controller_parameters(robot) | ({"realtime.path": path} if path else {})
-        name = f"controller, {path}" if path else "controller"
-        started.append((name, bench.new_namespace(), CONTROLLER, parameters))
+    for path, bound in BOUNDS.items():
+        parameters = controller_parameters(robot) | {"realtime.path": path}
+        name = f"controller, {path}"
+        started.append((name, bench.new_namespace(), CONTROLLER, parameters, bound))
     processes = [
         stack.enter_context(bench.start(module, namespace, scheduling, parameters))
-        for _, namespace, module, parameters in started
+        for _, namespace, module, parameters, _ in started
     ]
     motion = slow_motion(robot)
     contestants = []
-    for (name, namespace, module, _), process in zip(started, processes, strict=True):
+    for (name, namespace, module, _, bound), process in zip(started, processes, strict=True):
         topics = f"{namespace}/{module.rpartition('.')[2]}"
         meter = Meter(node, namespace, topics, robot)
         start = driver(node, topics, robot, motion) if module == CONTROLLER else None
-        is_fallback = name.endswith("executor")
-        bound = REACTION if start and not is_fallback else None
         contestants.append(Contestant(name, process, meter, start, bound))
     for contestant in contestants:
         contestant.meter.wait_until_answered(contestant.process)
