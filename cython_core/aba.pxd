@@ -14,12 +14,14 @@
 # 5. A D of the size of the rounding error of IA stands for zero: nothing resists the joint's acceleration.
 # 6. A joint may be held, a' = iXp a'_p whatever torque that takes: 1 / D = 0 says so, and leaves Ia = IA and pa = pA.
 # 7. What a body hands to the next slot stays in local variables; the workspace holds the sums of a body that forks.
+# 8. A floating base has S = 1: in place of u and D it has the 6 x 6 system  IA a' = tau - pA  (RBDA section 9.4).
 
 from libc.float cimport DBL_EPSILON
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport (at_most, force_to_parent, general_to_parent, magnitude, motion_to_child, put, real, reciprocal,
-                      turn_pair, turn_plane, twist_general, twist_symmetric)
+from spatial cimport (apart, at_most, force_to_parent, general_to_parent, magnitude, motion_to_child, put, rarely, real,
+                      reciprocal, turn_pair, turn_plane, twist_general, twist_symmetric)
+from cholesky cimport ltl_solve
 
 
 cdef inline void shift_along_z(real d, real* IA) noexcept nogil:
@@ -92,28 +94,147 @@ cdef inline void shift(const double* p, real* IA) noexcept nogil:
     IA[5] -= 2.0 * (G[6] * p[1] - G[7] * p[0])
 
 
+cdef inline void add_body(const Body* b, real* IA) noexcept nogil:
+    """IA += I of the body itself: rotational inertia, H = [h]x, M = mass 1."""
+    cdef Py_ssize_t k
+    for k in range(6):
+        IA[k] += b.inertia[k]
+    IA[7] -= b.h[2]
+    IA[8] += b.h[1]
+    IA[9] += b.h[2]
+    IA[11] -= b.h[0]
+    IA[12] -= b.h[1]
+    IA[13] += b.h[0]
+    IA[15] += b.mass
+    IA[18] += b.mass
+    IA[20] += b.mass
+
+
+cdef inline void axis_inertia(const Body* b, const real* IA, real* U, real* D, real* rounding) noexcept nogil:
+    """U = IA S, D = S^T U, and what D's rounding error is measured by (note 5)."""
+    if b.revolute:
+        U[0] = IA[2]
+        U[1] = IA[4]
+        U[2] = IA[5]
+        U[3] = IA[12]
+        U[4] = IA[13]
+        U[5] = IA[14]
+        D[0] = U[2]
+        rounding[0] = magnitude(IA[0]) + magnitude(IA[3]) + magnitude(IA[5])
+    else:
+        U[0] = b.angular * IA[2] + b.linear * IA[8]
+        U[1] = b.angular * IA[4] + b.linear * IA[11]
+        U[2] = b.angular * IA[5] + b.linear * IA[14]
+        U[3] = b.angular * IA[12] + b.linear * IA[17]
+        U[4] = b.angular * IA[13] + b.linear * IA[19]
+        U[5] = b.angular * IA[14] + b.linear * IA[20]
+        D[0] = b.angular * U[2] + b.linear * U[5]
+        rounding[0] = (b.angular * b.angular * (magnitude(IA[0]) + magnitude(IA[3]) + magnitude(IA[5]))
+                       + b.linear * b.linear * (magnitude(IA[15]) + magnitude(IA[18]) + magnitude(IA[20])))
+
+
+cdef inline void inertia_to_parent(const Body* b, real c, real s, real d, const real* U, const real* K, bint bare,
+                                   real* IA) noexcept nogil:
+    """IA <- pXi* (IA - U K^T) iXp, what the body is to its parent; K = U / D. bare: D = S^T U and no more (note 4)."""
+    cdef real* H = IA + 6
+    cdef real* M = IA + 15
+    cdef real ss = s * s, cs = c * s
+    cdef Py_ssize_t k
+    M[0] -= U[3] * K[3]
+    M[1] -= U[3] * K[4]
+    M[2] -= U[3] * K[5]
+    M[3] -= U[4] * K[4]
+    M[4] -= U[4] * K[5]
+    M[5] -= U[5] * K[5]
+    turn_plane(ss, cs, M, 0, 1, 1, 3)
+    turn_pair(c, s, M, 2, 4)
+    for k in range(3):
+        H[k] -= K[0] * U[3 + k]
+        H[3 + k] -= K[1] * U[3 + k]
+    turn_plane(ss, cs, H, 0, 1, 3, 4)
+    turn_pair(c, s, H, 2, 5)
+    IA[0] -= U[0] * K[0]
+    IA[1] -= U[0] * K[1]
+    IA[3] -= U[1] * K[1]
+    turn_plane(ss, cs, IA, 0, 1, 1, 3)
+    if b.revolute and bare:                                     # note 4
+        for k in range(3):
+            put(0.0, &H[6 + k])
+        put(0.0, &IA[2])
+        put(0.0, &IA[4])
+        put(0.0, &IA[5])
+    else:
+        for k in range(3):
+            H[6 + k] -= K[2] * U[3 + k]
+        turn_pair(c, s, H, 6, 7)
+        IA[2] -= U[0] * K[2]
+        IA[4] -= U[1] * K[2]
+        IA[5] -= U[2] * K[2]
+        turn_pair(c, s, IA, 2, 4)
+    if b.offset:
+        shift_along_z(d, IA)
+    twist_symmetric(b, M)
+    twist_general(b, H)
+    twist_symmetric(b, IA)
+    if b.shift == SHIFT_GENERAL:
+        shift(b.s, IA)
+    elif b.shift == SHIFT_ALONG_X:
+        shift_along_x(b.s[0], IA)
+
+
+cdef inline void unpack(const real* IA, real* A) noexcept nogil:
+    """A, (6, 6) row by row, of the 21 numbers of IA (note 3)."""
+    cdef Py_ssize_t i, j, k = 0
+    for i in range(3):
+        for j in range(i, 3):
+            A[6 * i + j] = A[6 * j + i] = IA[k]
+            A[6 * (3 + i) + 3 + j] = A[6 * (3 + j) + 3 + i] = IA[15 + k]
+            k += 1
+        for j in range(3):
+            A[6 * i + 3 + j] = A[6 * (3 + j) + i] = IA[6 + 3 * i + j]
+
+
+cdef inline apart base_acceleration(const System* system, Workspace* work, const real* tau, const real* held,
+                                    real* qdd) noexcept nogil:
+    """a' of a floating base (note 8) and its qdd; work.failure: 1 + the index of a singular freedom, or 0."""
+    cdef real* a = <real*> work.a
+    cdef real[36] A
+    cdef Py_ssize_t i, k
+    add_body(&system.body[0], <real*> work.inertia)
+    unpack(<real*> work.inertia, A)
+    for k in range(6):
+        a[k] = tau[(3 + k) % 6] - (<real*> work.f)[k]
+    if held != NULL:                                            # note 6: rows and columns become those of 1
+        for k in range(6):
+            a[k] *= 1.0 - held[(3 + k) % 6]
+            for i in range(6):
+                A[6 * k + i] *= (1.0 - held[(3 + k) % 6]) * (1.0 - held[(3 + i) % 6])
+            A[7 * k] += held[(3 + k) % 6]
+    work.failure = ltl_solve(6, A, a)
+    if not work.failure:
+        for k in range(6):
+            qdd[(3 + k) % 6] = a[k]
+
+
 cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* tau, const real* armature,
                            const real* held, real* qdd) noexcept nogil:
     """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q and body_forces with qdd = 0; no mimic joints.
 
     armature: (n,) or NULL. held: (n,) 1 for a joint that is held (its qdd is 0), else 0; or NULL.
     tau and qdd may be the same memory.
-    Returns the slot of a joint whose D is zero (note 5), in any lane (qdd is then not written), else 0.
+    Returns 1 + the index of a freedom whose D is zero (note 5), in any lane (qdd is then not written), or 0.
     """
     cdef const Body* b
     cdef real[21] IA
     cdef real[6] pA, a
     cdef real* kept
-    cdef real* H
-    cdef real* M
     cdef const real* U_D
-    cdef real[6] U
-    cdef real c, s, ss, cs, D, u, rounding
-    cdef real[6] t
+    cdef real[6] U, K
+    cdef real c, s, D, u, rounding
     cdef bint carried = False
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t ground = system.ground, i, k
 
-    for i in range(1, system.N + 1):
+    for i in range(system.ground + 1, system.N + 1):
         if system.body[i].forks:
             for k in range(21):
                 put(0.0, <real*> work.inertia + 21 * i + k)
@@ -122,8 +243,6 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
         b = &system.body[i]
         c = (<real*> work.cosine)[i]
         s = (<real*> work.sine)[i]
-        ss = s * s
-        cs = c * s
         if not carried:                                         # IA and pA handed on by the child in slot i + 1
             for k in range(21):
                 put(0.0, &IA[k])
@@ -134,99 +253,31 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
         if b.forks:
             for k in range(21):
                 IA[k] += (<real*> work.inertia)[21 * i + k]
-        for k in range(6):                                      # I: rotational inertia, H = [h]x, M = mass 1
-            IA[k] += b.inertia[k]
-        IA[7] -= b.h[2]
-        IA[8] += b.h[1]
-        IA[9] += b.h[2]
-        IA[11] -= b.h[0]
-        IA[12] -= b.h[1]
-        IA[13] += b.h[0]
-        IA[15] += b.mass
-        IA[18] += b.mass
-        IA[20] += b.mass
-
-        if b.revolute:                                          # U = IA S, D = S^T U, u = tau - S^T pA
-            U[0] = IA[2]
-            U[1] = IA[4]
-            U[2] = IA[5]
-            U[3] = IA[12]
-            U[4] = IA[13]
-            U[5] = IA[14]
-            D = U[2]
+        add_body(b, IA)
+        axis_inertia(b, IA, U, &D, &rounding)
+        if b.revolute:
             u = tau[b.dof] - pA[2]
-            rounding = magnitude(IA[0]) + magnitude(IA[3]) + magnitude(IA[5])
         else:
-            U[0] = b.angular * IA[2] + b.linear * IA[8]
-            U[1] = b.angular * IA[4] + b.linear * IA[11]
-            U[2] = b.angular * IA[5] + b.linear * IA[14]
-            U[3] = b.angular * IA[12] + b.linear * IA[17]
-            U[4] = b.angular * IA[13] + b.linear * IA[19]
-            U[5] = b.angular * IA[14] + b.linear * IA[20]
-            D = b.angular * U[2] + b.linear * U[5]
             u = tau[b.dof] - b.angular * pA[2] - b.linear * pA[5]
-            rounding = (b.angular * b.angular * (magnitude(IA[0]) + magnitude(IA[3]) + magnitude(IA[5]))
-                        + b.linear * b.linear * (magnitude(IA[15]) + magnitude(IA[18]) + magnitude(IA[20])))
         if armature != NULL:
             D = D + armature[b.dof]                             # note 2
         if held != NULL:                                        # note 6
             D = D + held[b.dof] * (1.0 + rounding)
         if at_most(magnitude(D), 8 * DBL_EPSILON * rounding):
-            return i
+            return 1 + b.dof
         D = reciprocal(D)
         if held != NULL:
             D = D * (1.0 - held[b.dof])
         (<real*> work.u)[i] = u * D
         for k in range(6):
-            t[k] = U[k] * D
-            (<real*> work.force_set)[6 * i + k] = t[k]
-        carried = b.parent == i - 1
-        if b.parent == 0:
+            K[k] = U[k] * D
+            (<real*> work.force_set)[6 * i + k] = K[k]
+        carried = b.follows
+        if b.parent <= ground:
             continue
         for k in range(6):                                      # pa = pA + U u / D
-            pA[k] += t[k] * u
-        H = IA + 6
-        M = IA + 15
-        M[0] -= U[3] * t[3]                                     # Ia = IA - U U^T / D
-        M[1] -= U[3] * t[4]
-        M[2] -= U[3] * t[5]
-        M[3] -= U[4] * t[4]
-        M[4] -= U[4] * t[5]
-        M[5] -= U[5] * t[5]
-        turn_plane(ss, cs, M, 0, 1, 1, 3)                         # IA_p += pXi* Ia iXp
-        turn_pair(c, s, M, 2, 4)
-        for k in range(3):
-            H[k] -= t[0] * U[3 + k]
-            H[3 + k] -= t[1] * U[3 + k]
-        turn_plane(ss, cs, H, 0, 1, 3, 4)
-        turn_pair(c, s, H, 2, 5)
-        IA[0] -= U[0] * t[0]
-        IA[1] -= U[0] * t[1]
-        IA[3] -= U[1] * t[1]
-        turn_plane(ss, cs, IA, 0, 1, 1, 3)
-        if b.revolute and armature == NULL and held == NULL:    # note 4
-            for k in range(3):
-                put(0.0, &H[6 + k])
-            put(0.0, &IA[2])
-            put(0.0, &IA[4])
-            put(0.0, &IA[5])
-        else:
-            for k in range(3):
-                H[6 + k] -= t[2] * U[3 + k]
-            turn_pair(c, s, H, 6, 7)
-            IA[2] -= U[0] * t[2]
-            IA[4] -= U[1] * t[2]
-            IA[5] -= U[2] * t[2]
-            turn_pair(c, s, IA, 2, 4)
-        if b.offset:
-            shift_along_z((<real*> work.d)[i], IA)
-        twist_symmetric(b, M)
-        twist_general(b, H)
-        twist_symmetric(b, IA)
-        if b.shift == SHIFT_GENERAL:
-            shift(b.s, IA)
-        elif b.shift == SHIFT_ALONG_X:
-            shift_along_x(b.s[0], IA)
+            pA[k] += K[k] * u
+        inertia_to_parent(b, c, s, (<real*> work.d)[i], U, K, armature == NULL and held == NULL, IA)
         force_to_parent(b, c, s, (<real*> work.d)[i], pA)
         if not carried:
             kept = <real*> work.inertia + 21 * b.parent
@@ -238,14 +289,18 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
 
     for k in range(6):
         put(0.0, &a[k])
+    if rarely(system.floating):
+        base_acceleration(system, work, tau, held, qdd)
+        if work.failure:
+            return work.failure
     for i in range(1, system.N + 1):                            # from the base outward
         b = &system.body[i]
         u = (<real*> work.u)[i]
-        if b.parent == 0:
+        if b.parent <= ground:
             for k in range(6):                                  # a_0 = 0
                 put(0.0, &a[k])
         else:
-            if b.parent != i - 1:
+            if not b.follows:
                 for k in range(6):
                     a[k] = (<real*> work.a)[6 * b.parent + k]
             motion_to_child(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], a)

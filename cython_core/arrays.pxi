@@ -1,13 +1,20 @@
 # Arguments in, results out, through NumPy's C API: a right array costs nanoseconds, anything else is converted or refused.
 
+cdef double QUATERNION_TOLERANCE = 1e-3   # of its squared length: a smaller error is normalised away
+
 cdef object _shape_error(str name, object x, str expected):
     return ValueError(f"{name}: expected shape {expected}, got {np.shape(x)}")
 
 
 cdef object _floats(object x, str name):
+    """x as a float64 array; neither None nor text nor complex numbers are numbers."""
     try:
-        return np.asarray(x, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+        array = np.asarray(x)
+        if array.dtype.kind not in "biuf" and not (
+                array.dtype.kind == "O" and all(isinstance(entry, Real) for entry in array.flat)):
+            raise ValueError(f"got {'text' if array.dtype.kind in 'US' else array.dtype}: {x!r:.80}")
+        return np.asarray(array, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name}: expected an array of numbers: {error}") from error
 
 
@@ -31,9 +38,30 @@ cdef inline cnp.ndarray as_states(object x, Py_ssize_t n, str name):
 cdef inline cnp.ndarray like_states(object x, cnp.ndarray q, Py_ssize_t n, str name):
     """x as an array of the same shape as q."""
     cdef cnp.ndarray array = as_states(x, n, name)
-    if cnp.PyArray_NDIM(array) != cnp.PyArray_NDIM(q) or cnp.PyArray_DIM(array, 0) != cnp.PyArray_DIM(q, 0):
-        raise _shape_error(name, array, f"{np.shape(q)} as the other arguments")
+    if cnp.PyArray_NDIM(array) != cnp.PyArray_NDIM(q) or rows_of(array) != rows_of(q):
+        shape = f"({n},)" if cnp.PyArray_NDIM(q) == 1 else f"({rows_of(q)}, {n})"
+        raise _shape_error(name, array, f"{shape} as the other arguments")
     return array
+
+
+cdef inline int refuse_floating(CompiledModel model, str what) except -1:
+    if rarely(model.system.floating):
+        raise NotImplementedError(f"{what}: not for a model with a floating base, {model.body_names[0]!r}")
+    return 0
+
+
+cdef int check_quaternions(cnp.ndarray q) except -1:
+    """Raise ValueError for a floating base that is not turned by a unit quaternion; NaN is not looked at."""
+    cdef const double* x
+    cdef Py_ssize_t row
+    for row in range(rows_of(q)):
+        x = data(q) + row * cnp.PyArray_DIM(q, cnp.PyArray_NDIM(q) - 1) + 3
+        if not fabs(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3] - 1) <= QUATERNION_TOLERANCE:
+            if x[0] + x[1] + x[2] + x[3] == x[0] + x[1] + x[2] + x[3]:
+                which = f" (row {row})" if cnp.PyArray_NDIM(q) == 2 else ""
+                raise ValueError(f"q[3:7]{which}: expected the unit quaternion x y z w of the floating base, "
+                                 f"got {np.array([x[0], x[1], x[2], x[3]])}")
+    return 0
 
 
 cdef cnp.ndarray _booleans(object x, str name):
@@ -83,6 +111,10 @@ cdef inline bint is_plain(cnp.ndarray array, int ndim, cnp.npy_intp* shape) noex
         if cnp.PyArray_DIM(array, k) != shape[k]:
             return False
     return True
+
+
+cdef inline bint weakly_held(cnp.ndarray array) noexcept:
+    return (<PyArrayObject_fields*> array).weakreflist != NULL
 
 
 cdef cnp.ndarray _checked_out(object out, int ndim, cnp.npy_intp* shape):

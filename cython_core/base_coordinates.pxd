@@ -4,10 +4,14 @@
 # where every pair of joints meets (minv.pxd, derivatives.pxd); body coordinates are cheaper where only neighbours do.
 # They also lose fewer digits: about O an inertia grows with the square of the distance. So O is where the origin of a
 # body in the middle happens to be, and not the base's, from which a robot on rails may be far away.
+#
+# A floating base's axes serve as well, at the instant: its six S are unit vectors about its own origin (row r of slot 0),
+# and its Psi_dot = v_p x S is zero, but S_dot = v x S is not, as it is for a single freedom.
 
 from system cimport Body, System, Workspace
-from spatial cimport real, add_cross, put
-from kinematics cimport poses
+from spatial cimport real, add_cross, apart, put, rarely
+from joint cimport gravity_in_base, jcalc
+from kinematics cimport poses_in_base
 
 
 cdef inline void cross(const real* a, const real* b, real* out) noexcept nogil:
@@ -44,9 +48,12 @@ cdef inline void base_axes(const System* system, Workspace* work, const real* q)
     cdef real* S
     cdef real[3] O
     cdef Py_ssize_t i, k
-    poses(system, work, q)
+    jcalc(system, work, q)
+    poses_in_base(system, work, <real*> work.R, <real*> work.r)
     for k in range(3):
         O[k] = (<real*> work.r)[3 * ((system.N + 1) // 2) + k]
+        if rarely(system.floating):
+            (<real*> work.r)[k] -= O[k]
     for i in range(1, system.N + 1):
         b = &system.body[i]
         R = <real*> work.R + 9 * i
@@ -71,7 +78,7 @@ cdef inline void base_coordinates(const System* system, Workspace* work, const r
     cdef real[3] h, g
     cdef Py_ssize_t i, k
     base_axes(system, work, q)
-    for i in range(1, system.N + 1):
+    for i in range(system.ground + 1, system.N + 1):
         b = &system.body[i]
         R = <real*> work.R + 9 * i
         r = <real*> work.r + 3 * i
@@ -104,6 +111,54 @@ cdef inline void times_inertia(const real* I, const real* x, real* out) noexcept
     out[5] += I[9] * x[5]
 
 
+cdef inline void base_freedom(const Workspace* work, Py_ssize_t freedom, real* S) noexcept nogil:
+    """S of one of a floating base's freedoms."""
+    cdef Py_ssize_t k
+    for k in range(6):
+        put(1.0 if k == (freedom + 3) % 6 else 0.0, &S[k])
+    add_cross[real](<real*> work.r, S, S + 3)
+
+
+cdef inline void base_motion(const Workspace* work, const real* qd, real* v) noexcept nogil:
+    """v, the sum of S qd over a floating base's freedoms."""
+    cdef Py_ssize_t k
+    for k in range(3):
+        v[k] = qd[3 + k]
+        v[3 + k] = qd[k]
+    add_cross[real](<real*> work.r, v, v + 3)
+
+
+cdef inline void force_on_base(const Workspace* work, const real* f, real* out) noexcept nogil:
+    """out = S^T f for a floating base's freedoms: force, then moment about its origin."""
+    cdef real[3] moment
+    cdef Py_ssize_t k
+    cross[real](f + 3, <real*> work.r, moment)
+    for k in range(3):
+        out[k] = f[3 + k]
+        out[3 + k] = f[k] + moment[k]
+
+
+cdef inline void force_per_base_rate(const Workspace* work, const real* f, real* out) noexcept nogil:
+    """out = S_dot^T f = (v x S)^T f for a floating base's freedoms, after velocities."""
+    cdef real[6] t
+    cdef Py_ssize_t k
+    force_cross[real](<real*> work.velocity, f, t)
+    for k in range(6):
+        t[k] = -t[k]
+    force_on_base(work, t, out)
+
+
+cdef inline apart base_acceleration_of(const System* system, Workspace* work, const real* qdd) noexcept nogil:
+    """Row acceleration of a floating base: S qdd, and gravity."""
+    cdef real* a = <real*> work.acceleration
+    cdef real[3] g
+    cdef Py_ssize_t k
+    base_motion(work, qdd, a)
+    gravity_in_base(system, work, g)
+    for k in range(3):
+        a[3 + k] -= g[k]
+
+
 cdef inline void velocities(const System* system, Workspace* work, const real* qd) noexcept nogil:
     """Velocity of every body, and Psi_dot = v x S, the rate of change of its S; after base_coordinates."""
     cdef const real* S
@@ -111,6 +166,8 @@ cdef inline void velocities(const System* system, Workspace* work, const real* q
     cdef real* v
     cdef real rate
     cdef Py_ssize_t i, k
+    if rarely(system.floating):
+        base_motion(work, qd, <real*> work.velocity)
     for i in range(1, system.N + 1):
         S = <real*> work.S + 6 * i
         parent = <real*> work.velocity + 6 * system.body[i].parent

@@ -8,7 +8,8 @@ from cython.parallel cimport prange
 
 cdef struct Call
 
-# x, y: the inputs and outputs, NULL where there is none. Returns 1 + the index of a singular joint, or 0.
+# x, y: the inputs and outputs, NULL where there is none. Returns 0, 1 + the index of a singular joint, or n + 1; what is
+# negative only the caller understands.
 ctypedef Py_ssize_t (*Kernel)(Call* call, Workspace* work, const double** x, const double* f_ext,
                               double** y) noexcept nogil
 
@@ -24,27 +25,42 @@ cdef struct Call:
     const Wrenches* wrenches
     Py_ssize_t slot                    # the link that the call is about, and its pose there
     const double* pose
+    Workspace* alone                   # of a single state
     const void* settings               # what else the kernel needs
+    Py_ssize_t repeats                 # how many times the outputs become the inputs that stand before the others
+    Py_ssize_t count, done             # of these, how many the kernel is to do now, and how many came before
 
 cdef Py_ssize_t SHARE = 16             # tiles that make another thread worth its start
 cdef Py_ssize_t _num_threads = 1
+cdef Py_ssize_t _generation = 1         # of forked processes
 cdef enum:
     KEPT = 8
     LARGEST_KEPT = 1 << 19             # numbers in a result: 4 MiB
+    MOST_THREADS = 1024
+    FEW = 4                            # repeats to begin with, which no signal waits long for
+
+cdef double SHORT = 2e-3               # [s] what takes less may be done twice as much of at once
+cdef double OFTEN = 5e-3               # [s] how often to look for signals (Ctrl-C)
+
+
+cdef inline double seconds() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec + 1e-9 * now.tv_nsec
 
 
 def set_num_threads(Py_ssize_t k):
     """Let batches (B, n) be computed by k threads, in every Dynamics and Simulator; 1 to begin with.
 
     Args:
-        k: At least 1. A forked child process begins with 1 again.
+        k: From 1 to 1024. A forked child process begins with 1 again.
 
     Raises:
-        ValueError: k is smaller than 1.
+        ValueError: k is out of range.
     """
     global _num_threads
-    if k < 1:
-        raise ValueError(f"k: expected a number of threads >= 1, got {k}")
+    if not 1 <= k <= MOST_THREADS:
+        raise ValueError(f"k: expected a number of threads from 1 to {<int> MOST_THREADS}, got {k}")
     _num_threads = k
 
 
@@ -57,15 +73,23 @@ def _end_threads():
     omp_pause_resource_all(omp_pause_soft)
 
 
+def _begin_in_child():
+    """Whoever was at work in another thread of the parent is not in this process."""
+    global _generation
+    _generation += 1
+    set_num_threads(1)
+
+
 # OpenMP would wait in the child for threads that did not come along: it starts new ones after the fork, on either side.
-os.register_at_fork(before=_end_threads, after_in_child=lambda: set_num_threads(1))
+os.register_at_fork(before=_end_threads, after_in_child=_begin_in_child)
 
 
 cdef inline void begin(Call* call, Kernel one, Kernel many) noexcept:
     cdef Py_ssize_t k
     call.one = one
     call.many = many
-    call.inputs = call.outputs = 0
+    call.inputs = call.outputs = call.done = 0
+    call.repeats = call.count = 1
     call.wrenches = NULL
     for k in range(4):
         call.x[k] = NULL
@@ -118,37 +142,117 @@ cdef Py_ssize_t run_tile(Call* call, Workspace* work, Py_ssize_t row, Py_ssize_t
 
 
 cdef Py_ssize_t run_tiles(Call* call, Workspace* work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    cdef Py_ssize_t row = first, failure = 0
-    while row < last and not failure:
-        failure = run_tile(call, work, row, min(LANES, last - row))
+    cdef Py_ssize_t row = first
+    work.failure = 0
+    while row < last and not work.failure:
+        work.row = row
+        work.failure = run_tile(call, work, row, min(LANES, last - row))
         row += LANES
+    return work.failure
+
+
+cdef Py_ssize_t run_rows(Call* call, Workspace* team, int threads, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    """The kernel on rows first .. last - 1, on so many threads; a failure is left in the workspace of its thread."""
+    cdef Py_ssize_t tiles = (last - first + LANES - 1) // LANES, failure = 0, low, high
+    cdef int part
+    if threads == 1:
+        return run_tiles(call, team, first, last)
+    for part in prange(threads, num_threads=threads, schedule="static"):
+        low = first + LANES * (tiles * part // threads)
+        high = min(last, first + LANES * (tiles * (part + 1) // threads))
+        run_tiles(call, &team[part], low, high)
+    for part in range(threads):
+        failure = failure or team[part].failure
     return failure
+
+
+cdef Py_ssize_t run_watched(Call* call, Workspace* team, int threads, Py_ssize_t rows) except? -1 nogil:
+    """All rows (of a batch, else 1), as often as wanted, and a look at the signals every few milliseconds between.
+
+    Raises:
+        KeyboardInterrupt, or what else the handler of a signal raises.
+    """
+    cdef Py_ssize_t block = SHARE * threads * LANES, first, last, k, failure
+    cdef double checked = seconds(), began_repeats, began, now
+    call.count = min(call.repeats, FEW)
+    while True:
+        now = began_repeats = seconds()
+        call.count = min(call.count, call.repeats - call.done)
+        first = 0
+        while first < rows:
+            began = now
+            last = min(rows, first + block)
+            failure = run_rows(call, team, threads, first, last) if team != NULL else run_one(call, call.alone)
+            if failure:
+                return failure
+            now = seconds()
+            if now - began < SHORT:
+                block *= 2
+            if now - checked > OFTEN:
+                with gil:
+                    PyErr_CheckSignals()
+                checked = now
+            first = last
+        for k in range(call.outputs if call.done == 0 else 0):
+            call.x[k] = call.y[k]
+        call.done += call.count
+        if call.done >= call.repeats:
+            return 0
+        if now - began_repeats < SHORT:
+            call.count *= 2
 
 
 cdef class Worker:
     """The workspaces of a caller: one for single states, one per thread for batches."""
 
+    cdef object __weakref__
     cdef CompiledModel compiled
     cdef Workspace work
     cdef Workspace* team               # (members,)
     cdef int members
-    cdef bint busy
+    cdef Py_ssize_t busy                # the generation of the process in which it is at work, else 0
     cdef PyObject* kept[KEPT]           # results handed out, see result
     cdef int oldest
 
-    def __cinit__(self, model, *settings, **named_settings):
-        self.compiled = compiled_of(model)
-        allocate(&self.work, &self.compiled.system, 1)
+    def __cinit__(self, *arguments, **named_arguments):
+        """Subclasses may take what arguments they like: their __init__ calls ours."""
+        self.compiled = NO_MODEL
+
+    cdef int adopt(self, model) except -1:
+        """Work for that model from now on."""
+        cdef CompiledModel compiled = compiled_of(model)
+        self.require_idle()
+        self.forget()
+        self.compiled = compiled
+        allocate(&self.work, &compiled.system, 1)
+        return 0
+
+    cdef inline int require_idle(self) except -1:
+        if self.busy == _generation:
+            raise RuntimeError(f"this {type(self).__name__} is at work in another thread; make one per thread")
+        return 0
+
+    cdef int require_model(self) except -1:
+        if self.work.memory == NULL:
+            raise RuntimeError(f"{type(self).__name__} has no model: its __init__ has not called that of its base")
+        return 0
+
+    cdef void forget(self) noexcept:
+        cdef int k
+        free(self.work.memory)
+        self.work.memory = NULL
+        for k in range(self.members):
+            free(self.team[k].memory)
+            free(self.team[k].packed)
+        free(self.team)
+        self.team = NULL
+        self.members = 0
 
     def __dealloc__(self):
         cdef int k
         for k in range(KEPT):
             Py_XDECREF(self.kept[k])
-        free(self.work.memory)
-        for k in range(self.members):
-            free(self.team[k].memory)
-            free(self.team[k].packed)
-        free(self.team)
+        self.forget()
 
     cdef int hire(self, int members, Py_ssize_t numbers) except -1:
         """Have that many workspaces of LANES states, with room for the packed arrays of a call."""
@@ -197,7 +301,7 @@ cdef class Worker:
         for k in range(KEPT):
             if self.kept[k] != NULL and Py_REFCNT(self.kept[k]) == 1:
                 array = <cnp.ndarray> self.kept[k]
-                if is_plain(array, batch + ndim, shape):
+                if is_plain(array, batch + ndim, shape) and not weakly_held(array):
                     return array
         array = cnp.PyArray_SimpleNew(batch + ndim, shape, cnp.NPY_DOUBLE)
         self.keep(array)
@@ -211,50 +315,48 @@ cdef class Worker:
         self.oldest = (self.oldest + 1) % KEPT
         return 0
 
-    cdef inline int run(self, Call* call, cnp.ndarray q, ExternalForces forces, bint takes_long=False) except -1:
+    cdef inline Py_ssize_t run(self, Call* call, cnp.ndarray q, ExternalForces forces) except? -1:
         """Call the kernel for q, (n,) or (B, n), without the GIL where it takes long.
+
+        Returns:
+            0, or a failure that is not that of a joint: n + 1, or what is negative.
 
         Raises:
             SingularInertiaError: Some state has a joint that moves no inertia.
+            ValueError: The quaternion of a floating base is none.
         """
         cdef Py_ssize_t failure
-        if self.busy:
-            raise RuntimeError("this object is at work in another thread; make one per thread")
+        self.require_idle()
         call.system = &self.compiled.system
+        if rarely(call.system.floating):
+            check_quaternions(q)
         if forces is not None:
             call.wrenches = &forces.wrenches
-        if cnp.PyArray_NDIM(q) == 1:
-            if takes_long:
-                self.busy = True
-                with nogil:
-                    failure = run_one(call, &self.work)
-                self.busy = False
-            else:
-                failure = run_one(call, &self.work)
+        if cnp.PyArray_NDIM(q) == 1 and call.repeats <= 1:
+            if self.work.memory == NULL:
+                self.require_model()
+            failure = run_one(call, &self.work)
         else:
-            failure = self.run_batch(call, cnp.PyArray_DIM(q, 0))
-        if failure:
-            raise SingularInertiaError(self.compiled.joint_names[failure - 1])
-        return 0
-
-    cdef Py_ssize_t run_batch(self, Call* call, Py_ssize_t rows) except -1:
-        cdef Py_ssize_t tiles = (rows + LANES - 1) // LANES, numbers = 0, failure = 0, first, last
-        cdef int threads = <int> max(1, min(_num_threads, tiles // SHARE)), part
-        for first in range(call.inputs):
-            numbers += call.x_width[first]
-        for first in range(call.outputs):
-            numbers += call.y_width[first]
-        self.hire(threads, numbers)
-        self.busy = True
-        with nogil:
-            if threads == 1:
-                failure = run_tiles(call, &self.team[0], 0, rows)
-            else:
-                for part in prange(threads, num_threads=threads, schedule="static"):
-                    first = LANES * (tiles * part // threads)
-                    last = min(rows, LANES * (tiles * (part + 1) // threads))
-                    self.team[part].failure = run_tiles(call, &self.team[part], first, last)
-                for part in range(threads):
-                    failure = failure or self.team[part].failure
-        self.busy = False
+            failure = self.run_long(call, cnp.PyArray_NDIM(q) > 1, cnp.PyArray_DIM(q, 0))
+        if 0 < failure <= self.compiled.system.n:
+            raise self.compiled.singular(failure - 1)
         return failure
+
+    cdef Py_ssize_t run_long(self, Call* call, bint batch, Py_ssize_t rows) except? -1:
+        """A batch of rows, or one state through many repeats."""
+        cdef Py_ssize_t tiles = (rows + LANES - 1) // LANES, numbers = 0, k
+        cdef int threads = <int> max(1, min(_num_threads, tiles // SHARE)) if batch else 1
+        self.require_model()
+        for k in range(call.inputs):
+            numbers += call.x_width[k]
+        for k in range(call.outputs):
+            numbers += call.y_width[k]
+        if batch:
+            self.hire(threads, numbers)
+        call.alone = &self.work
+        self.busy = _generation
+        try:
+            with nogil:
+                return run_watched(call, self.team if batch else NULL, threads, rows if batch else 1)
+        finally:
+            self.busy = 0

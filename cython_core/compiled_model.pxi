@@ -2,16 +2,17 @@ cdef class CompiledModel:
     """A kinematic tree in the form that the recursions read: constant after construction, shared by all workspaces.
 
     Args (keywords):
-        n: Degrees of freedom, the length of q.
+        n: Degrees of freedom of the joints.
         parent: (N,) index of the parent body of each body, -1 for the base; parents come first.
         rotation, translation: (N, 3, 3), (N, 3) [m] pose of joint i's frame, at position 0, in the parent body's frame.
         axis: (N, 3) unit vector in the joint's frame, which is the body's frame.
         motion: (N, 2) rotation about and translation along the axis per unit of joint position.
-        dof: (N,) index into q of the joint that drives body i; multiplier, offset: (N,), joint position =
+        dof: (N,) index of the joint, of these n, that drives body i; multiplier, offset: (N,), joint position =
             multiplier * q[dof] + offset.
         mass: (N + 1,) [kg], first_moment: (N + 1, 3) [kg m], inertia: (N + 1, 3, 3) [kg m^2] about the body frame's
             origin; entry 0 is the base.
-        gravity: (3,) [m/s^2] in the base frame.
+        gravity: (3,) [m/s^2] in the base frame, or the world's where the base floats.
+        floating: Whether the base is a free body, with six more degrees of freedom.
         joint_names, body_names: n and N + 1 names, for messages.
         link_names, link_body, link_rotation, link_translation: (L) named frames, the body that carries each (-1 for
             the base) and their pose in that body's frame.
@@ -24,39 +25,44 @@ cdef class CompiledModel:
     cdef readonly tuple body_names
 
     def __cinit__(self, *, Py_ssize_t n, parent, rotation, translation, axis, motion, dof, multiplier, offset, mass,
-                  first_moment, inertia, gravity, joint_names, body_names, link_names, link_body, link_rotation,
+                  first_moment, inertia, gravity, bint floating, joint_names, body_names, link_names, link_body, link_rotation,
                   link_translation, joint_body):
-        cdef Py_ssize_t N = len(parent), i, k
+        cdef Py_ssize_t N = len(parent), free = 6 if floating else 0, i, k
         cdef Body* b
         parent = np.asarray(parent, dtype=np.intp) + 1
         if not all(0 <= parent[i] <= i for i in range(N)):
             raise ValueError("parent: a body must come after its parent")
-        rotation, translation, axis = (np.asarray(x, dtype=float) for x in (rotation, translation, axis))
-        first_moment, inertia = np.asarray(first_moment, dtype=float), np.asarray(inertia, dtype=float)
+        rotation, translation, axis = (np.asarray(x, dtype=EXTENDED) for x in (rotation, translation, axis))
+        first_moment, inertia = np.asarray(first_moment, dtype=EXTENDED), np.asarray(inertia, dtype=EXTENDED)
         link_body = np.asarray(link_body, dtype=np.intp)
-        link_rotation, link_translation = np.asarray(link_rotation, dtype=float), np.asarray(link_translation, dtype=float)
+        link_rotation, link_translation = (np.asarray(x, dtype=EXTENDED) for x in (link_rotation, link_translation))
         self.joint_names, self.body_names = tuple(joint_names), tuple(body_names)
         self.link_index = {name: i for i, name in enumerate(link_names)}
-        self.system.N, self.system.n, self.system.links = N, n, len(link_body)
+        self.system.N, self.system.links = N, len(link_body)
+        self.system.n, self.system.nq = n + free, n + free + floating
+        self.system.floating, self.system.ground = floating, -1 if floating else 0
         self.system.body = <Body*> calloc(N + 1, sizeof(Body))
         self.system.link_slot = <Py_ssize_t*> calloc(self.system.links + 1, sizeof(Py_ssize_t))
         self.system.link_pose = <double*> calloc(12 * self.system.links + 1, sizeof(double))
         self.system.joint_link = <Py_ssize_t*> calloc(n + 1, sizeof(Py_ssize_t))
         self.system.dof = <Py_ssize_t*> calloc(N + 1 + LANES, sizeof(Py_ssize_t))
-        self.system.angular = <double*> calloc(2 * (N + 1 + LANES), sizeof(double))
-        self.system.reach = <Py_ssize_t*> calloc(2 * n + 1, sizeof(Py_ssize_t))
+        self.system.angular = <double*> calloc(3 * (N + 1 + LANES), sizeof(double))
+        self.system.reach = <Py_ssize_t*> calloc(2 * self.system.n + 1, sizeof(Py_ssize_t))
         if (self.system.body == NULL or self.system.link_slot == NULL or self.system.link_pose == NULL
                 or self.system.joint_link == NULL or self.system.dof == NULL or self.system.angular == NULL
                 or self.system.reach == NULL):
             raise MemoryError
-        self.system.theta0 = self.system.angular + N + 1 + LANES
+        self.system.cos_theta0 = self.system.angular + N + 1 + LANES
+        self.system.sin_theta0 = self.system.cos_theta0 + N + 1 + LANES
         for k in range(3):
             self.system.gravity[k] = gravity[k]
 
+        self.system.body[0].forks = floating
         orientation, origin = _choose_frames(parent, rotation, translation, axis)
         for i in range(N + 1):
             b = &self.system.body[i]
-            h, about = _shifted_inertia(mass[i], first_moment[i], inertia[i], orientation[i], origin[i])
+            along = origin[i] @ orientation[i][:, 2]
+            h, about = _inertia_about(mass[i], first_moment[i], inertia[i], orientation[i], along)
             sigma = np.trace(about) / 2 * np.eye(3) - about
             b.mass = mass[i]
             for k in range(3):
@@ -66,8 +72,9 @@ cdef class CompiledModel:
                 b.Sigma[k] = sigma[row, column]
         for i in range(1, N + 1):
             b = &self.system.body[i]
-            b.parent, b.dof = parent[i - 1], dof[i - 1]
-            b.root = self.system.body[b.parent].root if b.parent else i
+            b.parent, b.dof = parent[i - 1], free + dof[i - 1]
+            b.root = 1 if floating else self.system.body[b.parent].root if b.parent else i
+            b.follows = b.parent == i - 1 > 0
             b.angular, b.linear = multiplier[i - 1] * np.asarray(motion[i - 1])
             b.revolute = b.angular == 1 and b.linear == 0
             Q = orientation[b.parent]
@@ -82,21 +89,21 @@ cdef class CompiledModel:
             for k in range(3):
                 b.p[k] = p[k] if abs(p[k]) > ROUNDING else 0.0
                 b.slide[k] = b.linear * E[k, 2]
-            if b.parent:
+            if b.parent or floating:
                 b.d, s = _offset_and_shift(p, E)
                 b.offset = b.d != 0 or b.linear != 0
                 b.shift = SHIFT_NONE if not s.any() else SHIFT_ALONG_X if not s[1:].any() else SHIFT_GENERAL
                 for k in range(3):
                     b.s[k] = s[k]
             self.system.dof[i], self.system.angular[i] = b.dof, b.angular
-            self.system.theta0[i] = theta0 + at_zero[0]
+            self.system.cos_theta0[i], self.system.sin_theta0[i] = _cosine_and_sine(theta0 + at_zero[0])
             self.system.slides = self.system.slides or b.linear != 0
             if b.parent != i - 1:
                 self.system.body[b.parent].forks = True
         self.system.coupled = N != n or sorted(dof) != list(range(n)) or any(m != 1 for m in multiplier)
-        for i in range(n):
-            self.system.reach[2 * i], self.system.reach[2 * i + 1] = 0, n
-        if not self.system.coupled:
+        for i in range(self.system.n):
+            self.system.reach[2 * i], self.system.reach[2 * i + 1] = 0, self.system.n
+        if not (self.system.coupled or floating):
             for root in {self.system.body[i].root for i in range(1, N + 1)}:
                 joints = [self.system.body[i].dof for i in range(1, N + 1) if self.system.body[i].root == root]
                 for i in joints:
@@ -123,10 +130,18 @@ cdef class CompiledModel:
         free(self.system.link_pose)
         free(self.system.joint_link)
 
-    @property
-    def n(self) -> int:
-        """Degrees of freedom."""
-        return self.system.n
+    cdef object owner(self, Py_ssize_t freedom):
+        """The joint, or the link that is a floating base, with this degree of freedom."""
+        cdef Py_ssize_t joint = freedom - 6 if self.system.floating else freedom
+        return self.joint_names[joint] if joint >= 0 else self.body_names[0]
+
+    cdef object kind(self, Py_ssize_t freedom):
+        """What its owner is."""
+        return "floating base" if self.system.floating and freedom < 6 else "joint"
+
+    cdef object singular(self, Py_ssize_t freedom):
+        """The error that names this degree of freedom."""
+        return SingularInertiaError(self.owner(freedom), self.kind(freedom))
 
     cdef Py_ssize_t link(self, name) except -1:
         """Index of a link; raises UnknownNameError."""
@@ -134,6 +149,18 @@ cdef class CompiledModel:
         if index is None:
             raise UnknownNameError("link", name, self.link_index)
         return index
+
+
+cdef CompiledModel _no_model():
+    none, vectors, matrices = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, 3))
+    return CompiledModel(
+        n=0, parent=none, rotation=matrices, translation=vectors, axis=vectors, motion=np.zeros((0, 2)), dof=none,
+        multiplier=none, offset=none, mass=np.zeros(1), first_moment=np.zeros((1, 3)), inertia=np.zeros((1, 3, 3)),
+        gravity=np.zeros(3), floating=False, joint_names=(), body_names=("",), link_names=(), link_body=none, link_rotation=matrices,
+        link_translation=vectors, joint_body=none)
+
+
+cdef CompiledModel NO_MODEL = _no_model()   # of who has not been given one yet
 
 
 cdef CompiledModel compiled_of(model):
@@ -150,8 +177,8 @@ cdef int allocate(Workspace* work, const System* system, Py_ssize_t width) excep
     """
     cdef Py_ssize_t slots = system.N + 1, H = system.n * system.n if system.coupled else 0, size, i, k
     cdef double* at
-    size = slots * (2 + 1 + 3 + 9 + 6 + 6 + 21 + 6 + 1 + 6 + 3 + 3 + 9 + 3 + 5 * 6 + 12 + 2 * 10 + 6 + 1)
-    size = (size + 10 * system.n + H + 2 * LANES) * width + 14 * LANES * slots
+    size = slots * (2 + 1 + 3 + 9 + 6 + 6 + 21 + 6 + 1 + 6 + 3 + 3 + 9 + 3 + 5 * 6 + 12 + 2 * 10 + 1)
+    size = (size + 12 + 13 * system.nq + H + 2 * LANES) * width + 14 * LANES * slots
     work.memory = malloc(size * sizeof(double) + 64)
     if work.memory == NULL:
         raise MemoryError
@@ -163,6 +190,7 @@ cdef int allocate(Workspace* work, const System* system, Py_ssize_t width) excep
     work.sine = at; at += (slots + LANES) * width
     work.d = at; at += slots * width
     work.p = at; at += 3 * slots * width
+    work.pose = at; at += 12 * width
     work.motion = at; at += 9 * slots * width
     work.f = at; at += 6 * slots * width
     work.f_ext = at; at += 6 * slots * width
@@ -182,11 +210,10 @@ cdef int allocate(Workspace* work, const System* system, Py_ssize_t width) excep
     work.base_inertia = at; at += 10 * slots * width
     work.Psi_ddot = at; at += 6 * slots * width
     work.composite = at; at += 10 * slots * width
-    work.U = at; at += 6 * slots * width
     work.D = at; at += slots * width
     work.tau = at; at += system.n * width
     work.qdd = at; at += system.n * width
-    work.step = at; at += 8 * system.n * width
+    work.step = at; at += 11 * system.nq * width
     work.H = at if H else NULL
     for k in range(3):
         for i in range(width):

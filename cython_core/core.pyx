@@ -6,13 +6,21 @@ system.pxd, and touches no Python object. The classes below own memory, check ar
 
 cimport numpy as cnp
 from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.math cimport NAN, isfinite
+from libc.math cimport NAN, fabs, isfinite
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
+from cpython.exc cimport PyErr_CheckSignals
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
+
+cdef extern from "numpy/arrayobject.h":
+    ctypedef struct PyArrayObject_fields:
+        PyObject* weakreflist
 
 cdef extern from "<omp.h>":
     int omp_pause_soft
@@ -22,11 +30,13 @@ cdef extern from "<stdlib.h>" nogil:
     void* aligned_alloc(size_t alignment, size_t size)
 
 from system cimport (SHIFT_ALONG_X, SHIFT_GENERAL, SHIFT_NONE, Body, System, Workspace, TWIST_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90)
-from spatial cimport LANES, add_cross, lanes, load_rows, real, store_rows
+from dynamics_interface cimport DynamicsInterface
+from spatial cimport LANES, any_nonzero, broadcast, less_lanes, load, add_cross, lanes, load_rows, rarely, real, store_rows
 from joint cimport jcalc
 from rnea cimport rnea
 from crba cimport crba
 from base_coordinates cimport base_axes, base_coordinates
+from centroidal cimport centroidal_momentum_matrix
 from coriolis cimport coriolis
 from derivatives cimport aba_derivatives, rnea_derivatives
 from forward_dynamics cimport forward_dynamics
@@ -34,16 +44,21 @@ from hybrid cimport hybrid
 from joint_wrenches cimport joint_wrenches
 from minv cimport minv
 from momentum cimport momentum
+from operational_space cimport operational_space_inertia
 from regressor cimport regressor
+from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
 from time_stepping cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives, advance
-from kinematics cimport first_moment, jacobian, kinetic_energy, link_origin, link_pose, point_velocity, poses
+from kinematics cimport (first_moment, jacobian, jacobian_derivative, kinetic_energy, link_origin, link_pose,
+                         point_acceleration, point_velocity, poses)
 
+import copyreg
 import os
 from collections.abc import Mapping
+from numbers import Real
 
 import numpy as np
 
-from featherstone_ros.errors import SingularInertiaError, UnknownNameError
+from featherstone_ros.errors import DivergenceError, SingularInertiaError, SingularJacobianError, UnknownNameError
 
 cnp.import_array()
 
@@ -53,5 +68,6 @@ include "arrays.pxi"
 include "calls.pxi"
 include "dynamics.pxi"
 include "simulator.pxi"
+include "interface.pxi"
 
 states_per_register = LANES

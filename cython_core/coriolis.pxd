@@ -14,10 +14,11 @@
 #        B [a; l] = [Bw a; a x p]        B^T [a; l] = [Bw^T a + p x l; 0]
 #        Bw = -integral [r]x [r_dot]x dm = (V_l . h) 1 - V_l h^T - [V_a]x Sigma,      Sigma = integral r r^T dm.
 # 4. For joint j, and joint i on its path to the base:  C_ij = S_i^T (I S_j_dot + B S_j),  C_ji = S_i_dot^T I S_j + S_i^T B^T S_j.
+#    For a floating base's freedoms as well, though its velocities are no derivatives of coordinates.
 
 from system cimport Body, System, Workspace
-from spatial cimport real, add_cross, put
-from base_coordinates cimport cross, dot, times_inertia, velocities
+from spatial cimport real, add_cross, apart, put, rarely
+from base_coordinates cimport base_freedom, cross, dot, force_on_base, force_per_base_rate, motion_cross, times_inertia, velocities
 
 
 cdef inline void body_coriolis(const real* I, const real* V, real* B) noexcept nogil:
@@ -47,6 +48,34 @@ cdef inline void add_coriolis(const real* B, const real* x, real* out) noexcept 
     add_cross(x, B + 9, out + 3)
 
 
+cdef inline void base_coupling(const System* system, const Workspace* work, const real* IS, const real* f, const real* BtS,
+                               Py_ssize_t j, real* C) noexcept nogil:
+    """Column and row j of C where they meet a floating base's freedoms (note 4)."""
+    cdef real[6] row, column
+    cdef Py_ssize_t n = system.n, k
+    force_on_base(work, f, column)
+    force_per_base_rate(work, IS, row)
+    for k in range(3):
+        row[3 + k] += BtS[k]
+    for k in range(6):
+        C[k * n + j] += column[k]
+        C[j * n + k] += row[k]
+
+
+cdef inline apart base_corner_of_coriolis(const System* system, const Workspace* work, real* C) noexcept nogil:
+    """The corner of C of a floating base, its row of the workspace holding the sums over all bodies."""
+    cdef real[6] S, S_dot, f, column
+    cdef Py_ssize_t n = system.n, j, k
+    for j in range(6):
+        base_freedom(work, j, S)
+        motion_cross[real](<real*> work.velocity, S, S_dot)
+        times_inertia[real](<real*> work.base_inertia, S_dot, f)
+        add_coriolis[real](<real*> work.B, S, f)
+        force_on_base(work, f, column)
+        for k in range(6):
+            C[k * n + j] = column[k]
+
+
 cdef inline void coriolis(const System* system, Workspace* work, const real* qd, real* C) noexcept nogil:
     """C(q, qd), (n, n) row by row, after base_coordinates. A coupled system's is G^T C G."""
     cdef const Body* b
@@ -61,7 +90,7 @@ cdef inline void coriolis(const System* system, Workspace* work, const real* qd,
     for k in range(n * n):
         put(0.0, &C[k])
     velocities(system, work, qd)
-    for i in range(1, system.N + 1):
+    for i in range(system.ground + 1, system.N + 1):
         body_coriolis[real](<real*> work.base_inertia + 10 * i, <real*> work.velocity + 6 * i, <real*> work.B + 12 * i)
     for j in range(system.N, 0, -1):
         b = &system.body[j]
@@ -83,8 +112,12 @@ cdef inline void coriolis(const System* system, Workspace* work, const real* qd,
             C[k * n + b.dof] += dot(S, f)
             C[b.dof * n + k] += dot(S_dot, IS) + (S[0] * BtS[0] + S[1] * BtS[1] + S[2] * BtS[2])
             i = system.body[i].parent
-        if b.parent > 0:
+        if rarely(system.floating):
+            base_coupling(system, work, IS, f, BtS, b.dof, C)
+        if b.parent > system.ground:
             for k in range(10):
                 (<real*> work.base_inertia)[10 * b.parent + k] += I[k]
             for k in range(12):
                 (<real*> work.B)[12 * b.parent + k] += B[k]
+    if rarely(system.floating):
+        base_corner_of_coriolis(system, work, C)

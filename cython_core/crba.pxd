@@ -1,10 +1,12 @@
-# The Composite-Rigid-Body Algorithm, RBDA Table 6.2.
+# The Composite-Rigid-Body Algorithm, RBDA Table 6.2; with a floating base Table 9.6: its rows hold the force that each Ic S
+# is on the base, and its corner the composite inertia of all bodies.
 #
 # A rigid-body inertia is ten numbers: rotational inertia (6), first moment h (3), mass. Seen from a point p away they are
 #     I + 2 (p.g) 1 - (p g^T + g p^T)  with  g = h + mass p / 2;     h + mass p;     mass.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport force_to_parent, put, real, symmetric_to_parent, turn_to_parent
+from spatial cimport add_cross, apart, force_to_parent, put, rarely, real, symmetric_to_parent, turn_to_parent
+from kinematics cimport poses_in_base, turn_by
 
 
 cdef inline void add_inertia_to_parent(const Body* b, real c, real s, real d, const real* child,
@@ -52,7 +54,7 @@ cdef inline void composite_inertias(const System* system, Workspace* work, real*
     """Ic of every body, ten numbers per slot, after jcalc."""
     cdef const Body* b
     cdef Py_ssize_t i, k
-    for i in range(1, system.N + 1):
+    for i in range(system.ground + 1, system.N + 1):
         b = &system.body[i]
         for k in range(6):
             put(b.inertia[k], &Ic[10 * i + k])
@@ -61,7 +63,7 @@ cdef inline void composite_inertias(const System* system, Workspace* work, real*
         put(b.mass, &Ic[10 * i + 9])
     for i in range(system.N, 0, -1):
         b = &system.body[i]
-        if b.parent > 0:
+        if b.parent > system.ground:
             add_inertia_to_parent[real](b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i],
                                         Ic + 10 * i, Ic + 10 * b.parent)
 
@@ -74,6 +76,38 @@ cdef inline void axis_force(const Body* b, const real* I, real* F) noexcept nogi
     F[3] = -b.angular * I[7]
     F[4] = b.angular * I[6]
     F[5] = b.linear * I[9]
+
+
+cdef inline apart base_rows(const System* system, Workspace* work, real* H) noexcept nogil:
+    """Rows and columns of H of a floating base, after composite_inertias; H is symmetric and zero there."""
+    cdef const real* Ic = <real*> work.inertia
+    cdef const real* h = Ic + 6
+    cdef real* R = <real*> work.B                               # row r is a caller's, who sees it from elsewhere
+    cdef real* r = R + 9 * (system.N + 1)
+    cdef real[6] F, force                                       # force: as the base feels it, linear part first
+    cdef Py_ssize_t n = system.n, i, j, k, row
+    poses_in_base(system, work, R, r)
+    for i in range(1, system.N + 1):
+        axis_force[real](&system.body[i], Ic + 10 * i, F)
+        turn_by[real](R + 9 * i, F, force + 3)
+        turn_by[real](R + 9 * i, F + 3, force)
+        add_cross[real](r + 3 * i, force, force + 3)
+        row = system.body[i].dof
+        for k in range(6):
+            H[row * n + k] += force[k]
+            H[k * n + row] += force[k]
+    k = 0
+    for i in range(3):
+        for j in range(i, 3):
+            H[(3 + i) * n + 3 + j] = H[(3 + j) * n + 3 + i] = Ic[k]
+            k += 1
+        H[i * n + i] = Ic[9]
+    H[1 * n + 5] = H[5 * n + 1] = h[0]                          # -[h]x
+    H[2 * n + 4] = H[4 * n + 2] = -h[0]
+    H[2 * n + 3] = H[3 * n + 2] = h[1]
+    H[0 * n + 5] = H[5 * n + 0] = -h[1]
+    H[0 * n + 4] = H[4 * n + 0] = h[2]
+    H[1 * n + 3] = H[3 * n + 1] = -h[2]
 
 
 cdef inline void crba(const System* system, Workspace* work, real* H) noexcept nogil:
@@ -99,3 +133,5 @@ cdef inline void crba(const System* system, Workspace* work, real* H) noexcept n
             value = b.angular * F[2] + b.linear * F[5]
             H[row * system.n + b.dof] += value
             H[b.dof * system.n + row] += value
+    if rarely(system.floating):
+        base_rows(system, work, H)

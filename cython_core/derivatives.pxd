@@ -13,13 +13,78 @@
 # 2. B keeps twelve numbers and S^T B three (coriolis.pxd, note 3), and v x* I v = B v.
 # 3. S is per unit of q[dof], and what a body contributes is summed by dof: G^T (.) G of a coupled system.
 # 4. tau = ID(q, qd, FD(q, qd, tau)) for all q, qd gives  dqdd/dx = -M^-1 dtau/dx  at qdd = FD(q, qd, tau).
+# 5. Of a floating base with its S about its own origin, Psi_dot = 0 and S_dot = v x S (base_coordinates.pxd): its columns
+#    have I S_dot in place of I Psi_dot once, so that  dtau_i/dqd_0 = S_i^T (I_i S_dot_0 + 2 B_i S_0), and Psi_ddot_0 = a_0 x S
+#    with a_0 = -gravity: dtau_i/dq_0 is zero along the base's axes and gravity x F about them, F the force of I_i S_i.
+#    q_0 is the base's displacement in its own axes, as its velocity is.
 
 from system cimport Body, System, Workspace
-from spatial cimport LANES, real, lanes, add_cross, broadcast, put
-from base_coordinates cimport cross, dot, force_cross, motion_cross, times_inertia, velocities
+from spatial cimport LANES, real, lanes, add_cross, apart, broadcast, put, rarely
+from base_coordinates cimport (base_acceleration_of, base_freedom, cross, dot, force_cross, force_on_base, force_per_base_rate,
+                               motion_cross, times_inertia, velocities)
+from joint cimport gravity_in_base
 from coriolis cimport add_coriolis, body_coriolis
 from rnea cimport rnea
 from minv cimport minv
+
+
+cdef inline apart begin_at_base(const System* system, Workspace* work, const real* qdd) noexcept nogil:
+    """What the outward pass leaves at a body, of a floating base."""
+    base_acceleration_of(system, work, qdd)
+    body_coriolis[real](<real*> work.base_inertia, <real*> work.velocity, <real*> work.B)
+    times_inertia[real](<real*> work.base_inertia, <real*> work.acceleration, <real*> work.f)
+    add_coriolis[real](<real*> work.B, <real*> work.velocity, <real*> work.f)
+
+
+cdef inline void base_coupling(const System* system, const Workspace* work, const real* F_q, const real* F_qd,
+                               const real* F_qdd, const real* w, Py_ssize_t i, real* dtau_dq, real* dtau_dqd,
+                               real* M) noexcept nogil:
+    """Columns and rows of freedom i where they meet a floating base's freedoms (note 5)."""
+    cdef real[6] by_q, by_qd, by_qdd, row
+    cdef real[3] g, turned
+    cdef Py_ssize_t n = system.n, k
+    gravity_in_base(system, work, g)
+    force_on_base(work, F_q, by_q)
+    force_on_base(work, F_qd, by_qd)
+    force_on_base(work, F_qdd, by_qdd)
+    force_per_base_rate(work, F_qdd, row)
+    cross(g, F_qdd + 3, turned)
+    for k in range(6):
+        dtau_dq[k * n + i] += by_q[k]
+        dtau_dqd[k * n + i] += by_qd[k]
+        dtau_dqd[i * n + k] += row[k]
+        if M != NULL:
+            M[k * n + i] += by_qdd[k]
+            M[i * n + k] += by_qdd[k]
+    for k in range(3):
+        dtau_dq[i * n + 3 + k] += turned[k]
+        dtau_dqd[i * n + 3 + k] += w[k]
+
+
+cdef inline apart base_corner(const System* system, const Workspace* work, real* dtau_dq, real* dtau_dqd,
+                              real* M) noexcept nogil:
+    """The corners of a floating base, its rows of the workspace holding the sums over all bodies (note 5)."""
+    cdef real[6] S, S_dot, f, by_qd, by_qdd
+    cdef real[3] g, turned
+    cdef Py_ssize_t n = system.n, i, k
+    gravity_in_base(system, work, g)
+    for i in range(6):
+        base_freedom(work, i, S)
+        times_inertia[real](<real*> work.base_inertia, S, f)
+        force_on_base(work, f, by_qdd)
+        cross(g, f + 3, turned)
+        motion_cross[real](<real*> work.velocity, S, S_dot)
+        times_inertia[real](<real*> work.base_inertia, S_dot, f)
+        for k in range(6):
+            S[k] *= 2.0
+        add_coriolis[real](<real*> work.B, S, f)
+        force_on_base(work, f, by_qd)
+        for k in range(6):
+            dtau_dqd[k * n + i] = by_qd[k]
+            if M != NULL:
+                M[k * n + i] = by_qdd[k]
+        for k in range(3):
+            dtau_dq[i * n + 3 + k] = turned[k]
 
 
 cdef inline void rnea_derivatives(const System* system, Workspace* work, const real* qd, const real* qdd,
@@ -49,6 +114,8 @@ cdef inline void rnea_derivatives(const System* system, Workspace* work, const r
             put(0.0, &M[k])
 
     velocities(system, work, qd)
+    if rarely(system.floating):
+        begin_at_base(system, work, qdd)
     for i in range(1, system.N + 1):                            # from the base outward
         b = &system.body[i]
         S = <real*> work.S + 6 * i
@@ -110,13 +177,17 @@ cdef inline void rnea_derivatives(const System* system, Workspace* work, const r
                     M[row] += dot(S, F_qdd)
             j = system.body[j].parent
 
-        if b.parent > 0:
+        if rarely(system.floating):
+            base_coupling(system, work, F_q, F_qd, F_qdd, w, b.dof, dtau_dq, dtau_dqd, M)
+        if b.parent > system.ground:
             for k in range(10):
                 (<real*> work.base_inertia)[10 * b.parent + k] += I[k]
             for k in range(12):
                 (<real*> work.B)[12 * b.parent + k] += B[k]
             for k in range(6):
                 (<real*> work.f)[6 * b.parent + k] += f[k]
+    if rarely(system.floating):
+        base_corner(system, work, dtau_dq, dtau_dqd, M)
 
 
 cdef inline void negative_product(const System* system, const real* A, real* X, lanes* columns) noexcept nogil:

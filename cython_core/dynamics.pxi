@@ -64,6 +64,51 @@ cdef inline Py_ssize_t call_link_velocity(Call* call, Workspace* work, const rea
     return 0
 
 
+cdef inline Py_ssize_t call_link_acceleration(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                              real** y) noexcept nogil:
+    cdef real[3] point
+    poses(call.system, work, x[0])
+    link_origin(work, call.slot, call.pose, point)
+    point_acceleration(call.system, work, call.slot, point, x[1], x[2], y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_jacobian_derivative(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                                real** y) noexcept nogil:
+    cdef real[3] point
+    poses(call.system, work, x[0])
+    link_origin(work, call.slot, call.pose, point)
+    jacobian_derivative(call.system, work, call.slot, point, x[1], y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_operational_space_inertia(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                                      real** y) noexcept nogil:
+    cdef real[3] point
+    base_axes(call.system, work, x[0])
+    link_origin(work, call.slot, call.pose, point)
+    return operational_space_inertia(call.system, work, call.slot, point, y[0])
+
+
+cdef inline Py_ssize_t call_centroidal_momentum_matrix(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                                       real** y) noexcept nogil:
+    poses(call.system, work, x[0])
+    centroidal_momentum_matrix(call.system, work, y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_centre_of_mass_jacobian(Call* call, Workspace* work, const real** x, const real* f_ext,
+                                                    real** y) noexcept nogil:
+    cdef real* A = <real*> work.step
+    cdef double mass
+    cdef Py_ssize_t k
+    poses(call.system, work, x[0])
+    mass = centroidal_momentum_matrix(call.system, work, A)
+    for k in range(3 * call.system.n):
+        y[0][k] = A[k] * (1.0 / mass)
+    return 0
+
+
 cdef inline Py_ssize_t call_centre_of_mass(Call* call, Workspace* work, const real** x, const real* f_ext,
                                            real** y) noexcept nogil:
     cdef double mass
@@ -142,11 +187,18 @@ cdef class Dynamics(Worker):
 
     cdef readonly object model         # as given
 
-    def __cinit__(self, model):
+    def __init__(self, model):
+        self.adopt(model)
         self.model = model
 
     def __reduce__(self):
-        return Dynamics, (self.model,)
+        return copyreg.__newobj__, (type(self),), (self.model, getattr(self, "__dict__", {}))
+
+    def __setstate__(self, state):
+        model, attributes = state
+        Dynamics.__init__(self, model)
+        for name, value in attributes.items():
+            setattr(self, name, value)
 
     # Dynamics --------------------------------------------------------------------------------------------------------
 
@@ -156,7 +208,7 @@ cdef class Dynamics(Worker):
         cdef cnp.ndarray tau = self.result(out, q, 1, n, 0)
         cdef Call call
         begin(&call, <Kernel> call_rnea[double], <Kernel> call_rnea[lanes])
-        add_input(&call, q, n)
+        add_input(&call, q, self.compiled.system.nq)
         if qd is not None:
             add_input(&call, qd, n)
         if qdd is not None:
@@ -179,7 +231,7 @@ cdef class Dynamics(Worker):
         Source: RBDA Table 5.1.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         return self.inverse_dynamics(q_, qd_, qdd_, f_ext, out)
 
@@ -197,7 +249,7 @@ cdef class Dynamics(Worker):
         Source: RBDA Table 5.1 with qdd = 0.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
         return self.inverse_dynamics(q_, like_states(qd, q_, n, "qd"), None, f_ext, out)
 
     def gravity(self, q, out=None):
@@ -212,7 +264,7 @@ cdef class Dynamics(Worker):
 
         Source: RBDA Table 5.1 with qd = qdd = 0.
         """
-        return self.inverse_dynamics(as_states(q, self.compiled.system.n, "q"), None, None, None, out)
+        return self.inverse_dynamics(as_states(q, self.compiled.system.nq, "q"), None, None, None, out)
 
     def aba(self, q, qd, tau, f_ext=None, out=None):
         """Forward dynamics: the acceleration under the torque tau.
@@ -231,12 +283,12 @@ cdef class Dynamics(Worker):
         Source: RBDA Table 7.1; with mimic joints, which couple coordinates, equation 3.20 by Tables 6.2 and 5.1.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), tau_ = like_states(tau, q_, n, "tau")
         cdef cnp.ndarray qdd = self.result(out, q_, 1, n, 0)
         cdef Call call
         begin(&call, <Kernel> call_aba[double], <Kernel> call_aba[lanes])
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_input(&call, tau_, n)
         add_output(&call, qdd, n)
@@ -256,10 +308,10 @@ cdef class Dynamics(Worker):
         Source: RBDA Table 6.2.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q"), H = self.result(out, q_, 2, n, n)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), H = self.result(out, q_, 2, n, n)
         cdef Call call
         begin(&call, <Kernel> call_crba[double], <Kernel> call_crba[lanes])
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_output(&call, H, n * n)
         self.run(&call, q_, None)
         return H
@@ -283,10 +335,10 @@ cdef class Dynamics(Worker):
         2018.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q"), Minv = self.result(out, q_, 2, n, n)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), Minv = self.result(out, q_, 2, n, n)
         cdef Call call
         begin(&call, <Kernel> call_minv[double], <Kernel> call_minv[lanes])
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_output(&call, Minv, n * n)
         self.run(&call, q_, None)
         return Minv
@@ -296,7 +348,7 @@ cdef class Dynamics(Worker):
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray by_q = self.result(None, q, 2, n, n), by_qd = self.result(None, q, 2, n, n)
         cdef cnp.ndarray by_x = self.result(None, q, 2, n, n)
-        add_input(call, q, n)
+        add_input(call, q, self.compiled.system.nq)
         add_input(call, qd, n)
         add_input(call, x, n)
         add_output(call, by_q, n * n)
@@ -319,7 +371,7 @@ cdef class Dynamics(Worker):
         algebra, 2022.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         cdef Call call
         begin(&call, <Kernel> call_rnea_derivatives[double], <Kernel> call_rnea_derivatives[lanes])
@@ -342,7 +394,7 @@ cdef class Dynamics(Worker):
         negative derivatives of inverse dynamics at qdd.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), tau_ = like_states(tau, q_, n, "tau")
         cdef Call call
         begin(&call, <Kernel> call_aba_derivatives[double], <Kernel> call_aba_derivatives[lanes])
@@ -355,6 +407,26 @@ cdef class Dynamics(Worker):
         cdef Py_ssize_t index = self.compiled.link(link)
         call.slot = self.compiled.system.link_slot[index]
         call.pose = self.compiled.system.link_pose + 12 * index
+        return 0
+
+    cdef int choose_point(self, Call* call, link, point, double* pose) except -1:
+        """Make the call about a point of a link, None for its origin. pose: (12) memory for as long as the call."""
+        cdef cnp.ndarray position
+        cdef const double* at
+        cdef Py_ssize_t row, k
+        self.choose_link(call, link)
+        if point is None:
+            return 0
+        at = call.pose
+        position = as_states(point, 3, "point")
+        if cnp.PyArray_NDIM(position) != 1:
+            raise _shape_error("point", position, "(3,)")
+        for k in range(12):
+            pose[k] = at[k]
+        for row in range(3):
+            for k in range(3):
+                pose[9 + row] += at[3 * row + k] * data(position)[k]
+        call.pose = pose
         return 0
 
     def link_pose(self, q, link):
@@ -370,36 +442,65 @@ cdef class Dynamics(Worker):
         Source: RBDA section 4.2, the transforms along the path to the link.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q"), T = self.result(None, q_, 2, 4, 4)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), T = self.result(None, q_, 2, 4, 4)
         cdef Call call
         begin(&call, <Kernel> call_link_pose[double], <Kernel> call_link_pose[lanes])
         self.choose_link(&call, link)
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_output(&call, T, 16)
         self.run(&call, q_, None)
         return T
 
-    def jacobian(self, q, link):
-        """Jacobian of a link: [v; w] = J qd, at the link's origin, in the axes of the base frame, linear rows first.
+    def jacobian(self, q, link, point=None):
+        """Jacobian of a point of a link: [v; w] = J qd, in the axes of the base frame, linear rows first.
 
         Args:
             q: (n,) position.
             link: Name of the link.
+            point: (3,) in the link's frame [m]; None is its origin.
 
         Returns:
             (6, n).
 
-        The columns are S of the joints that support the link, in base axes, seen from the link's origin.
+        The columns are S of the joints that support the link, in base axes, seen from the point.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q"), J = self.result(None, q_, 2, 6, n)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), J = self.result(None, q_, 2, 6, n)
         cdef Call call
+        cdef double[12] pose
         begin(&call, <Kernel> call_jacobian[double], <Kernel> call_jacobian[lanes])
-        self.choose_link(&call, link)
-        add_input(&call, q_, n)
+        self.choose_point(&call, link, point, pose)
+        add_input(&call, q_, self.compiled.system.nq)
         add_output(&call, J, 6 * n)
         self.run(&call, q_, None)
         return J
+
+    def jacobian_derivative(self, q, qd, link, point=None):
+        """Time derivative of ``jacobian``: the acceleration of the point is J qdd + Jdot qd.
+
+        Args:
+            q, qd: (n,) position and velocity.
+            link: Name of the link.
+            point: (3,) in the link's frame [m], moving with it; None is its origin.
+
+        Returns:
+            (6, n).
+
+        Source: RBDA equation 2.45, the derivative of S as a vector that moves with its body. ``link_acceleration`` gives
+        Jdot qd alone at less cost, with qdd = 0.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray Jdot = self.result(None, q_, 2, 6, n)
+        cdef Call call
+        cdef double[12] pose
+        begin(&call, <Kernel> call_jacobian_derivative[double], <Kernel> call_jacobian_derivative[lanes])
+        self.choose_point(&call, link, point, pose)
+        add_input(&call, q_, self.compiled.system.nq)
+        add_input(&call, qd_, n)
+        add_output(&call, Jdot, 6 * n)
+        self.run(&call, q_, None)
+        return Jdot
 
     def link_velocity(self, q, qd, link):
         """Velocity [vx vy vz wx wy wz] of a link's origin, in the axes of the base frame.
@@ -412,15 +513,42 @@ cdef class Dynamics(Worker):
             (6,) [m/s, rad/s].
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q"), qd_ = like_states(qd, q_, n, "qd"), v = self.result(None, q_, 1, 6, 0)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray v = self.result(None, q_, 1, 6, 0)
         cdef Call call
         begin(&call, <Kernel> call_link_velocity[double], <Kernel> call_link_velocity[lanes])
         self.choose_link(&call, link)
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_output(&call, v, 6)
         self.run(&call, q_, None)
         return v
+
+    def link_acceleration(self, q, qd, qdd, link):
+        """Classical acceleration of a link: of its origin as a moving point, and dw/dt, in the axes of the base frame.
+
+        Args:
+            q, qd, qdd: (n,) position, velocity and acceleration.
+            link: Name of the link.
+
+        Returns:
+            (6,) linear, then angular [m/s^2, rad/s^2], J qdd + Jdot qd. Gravity is not in it: an accelerometer there
+            would show this less ``model.gravity``, turned into its axes.
+
+        Source: RBDA section 2.11, classical acceleration.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), a = self.result(None, q_, 1, 6, 0)
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
+        cdef Call call
+        begin(&call, <Kernel> call_link_acceleration[double], <Kernel> call_link_acceleration[lanes])
+        self.choose_link(&call, link)
+        add_input(&call, q_, self.compiled.system.nq)
+        add_input(&call, qd_, n)
+        add_input(&call, qdd_, n)
+        add_output(&call, a, 6)
+        self.run(&call, q_, None)
+        return a
 
     def centre_of_mass(self, q):
         """Centre of mass of all links, the base link included, in the base frame.
@@ -432,13 +560,33 @@ cdef class Dynamics(Worker):
             (3,) [m]; NaN for a model without mass.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q"), centre = self.result(None, q_, 1, 3, 0)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), centre = self.result(None, q_, 1, 3, 0)
         cdef Call call
         begin(&call, <Kernel> call_centre_of_mass[double], <Kernel> call_centre_of_mass[lanes])
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_output(&call, centre, 3)
         self.run(&call, q_, None)
         return centre
+
+    def centre_of_mass_jacobian(self, q):
+        """Jacobian of ``centre_of_mass``: its velocity is J qd, in the axes of the base frame.
+
+        Args:
+            q: (n,) position.
+
+        Returns:
+            (3, n); NaN for a model without mass.
+
+        Source: the linear rows of ``centroidal_momentum_matrix`` over the total mass.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), J = self.result(None, q_, 2, 3, n)
+        cdef Call call
+        begin(&call, <Kernel> call_centre_of_mass_jacobian[double], <Kernel> call_centre_of_mass_jacobian[lanes])
+        add_input(&call, q_, self.compiled.system.nq)
+        add_output(&call, J, 3 * n)
+        self.run(&call, q_, None)
+        return J
 
     def energy(self, q, qd):
         """Kinetic and potential energy.
@@ -450,11 +598,11 @@ cdef class Dynamics(Worker):
             Two floats, or two (B,) arrays [J]. The potential is zero with the centre of mass at the base's origin.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray kinetic = np.empty(rows_of(q_)), potential = np.empty(rows_of(q_))
         cdef Call call
         begin(&call, <Kernel> call_energy[double], <Kernel> call_energy[lanes])
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_output(&call, kinetic, 1)
         add_output(&call, potential, 1)
@@ -481,10 +629,11 @@ cdef class Dynamics(Worker):
         rigid-body systems, 2021, Algorithm 1.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q"), qd_ = like_states(qd, q_, n, "qd"), C = self.result(None, q_, 2, n, n)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray C = self.result(None, q_, 2, n, n)
         cdef Call call
         begin(&call, <Kernel> call_coriolis[double], <Kernel> call_coriolis[lanes])
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_output(&call, C, n * n)
         self.run(&call, q_, None)
@@ -508,13 +657,13 @@ cdef class Dynamics(Worker):
         Source: RBDA section 9.2; with mimic joints by the joint-space inertia.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd"), tau_ = like_states(tau, q_, n, "tau")
         cdef cnp.ndarray held = as_choice(prescribed, q_, n, "prescribed"), given = either(held, qdd_, tau_)
         cdef cnp.ndarray all_qdd = self.result(None, q_, 1, n, 0), all_tau = self.result(None, q_, 1, n, 0)
         cdef Call call
         begin(&call, <Kernel> call_hybrid[double], <Kernel> call_hybrid[lanes])
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_input(&call, given, n)
         add_input(&call, held, n)
@@ -539,16 +688,16 @@ cdef class Dynamics(Worker):
 
         Source: f of RBDA Table 5.1.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef Py_ssize_t n = self.compiled.system.n, joints = len(self.compiled.joint_names)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
-        cdef cnp.ndarray wrenches = self.result(None, q_, 2, n, 6)
+        cdef cnp.ndarray wrenches = self.result(None, q_, 2, joints, 6)
         cdef Call call
         begin(&call, <Kernel> call_joint_wrenches[double], <Kernel> call_joint_wrenches[lanes])
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_input(&call, qdd_, n)
-        add_output(&call, wrenches, 6 * n)
+        add_output(&call, wrenches, 6 * joints)
         self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
         return wrenches
 
@@ -565,14 +714,70 @@ cdef class Dynamics(Worker):
         Source: RBDA section 2.9, summed over the bodies.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q"), qd_ = like_states(qd, q_, n, "qd"), h = self.result(None, q_, 1, 6, 0)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray h = self.result(None, q_, 1, 6, 0)
         cdef Call call
         begin(&call, <Kernel> call_momentum[double], <Kernel> call_momentum[lanes])
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_output(&call, h, 6)
         self.run(&call, q_, None)
         return h
+
+    def centroidal_momentum_matrix(self, q):
+        """The matrix of momentum as a linear function of velocity: momentum(q, qd) = A_G qd.
+
+        Args:
+            q: (n,) position.
+
+        Returns:
+            (6, n) linear rows, then angular about the centre of mass, in the axes of the base frame [kg m, kg m^2 per
+            their units].
+
+        Source: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, 2013: composite inertias of RBDA
+        Table 6.2 times S.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), A = self.result(None, q_, 2, 6, n)
+        cdef Call call
+        begin(&call, <Kernel> call_centroidal_momentum_matrix[double], <Kernel> call_centroidal_momentum_matrix[lanes])
+        add_input(&call, q_, self.compiled.system.nq)
+        add_output(&call, A, 6 * n)
+        self.run(&call, q_, None)
+        return A
+
+    def operational_space_inertia(self, q, link, point=None):
+        """The operational-space inertia Lambda = (J M^-1 J^T)^-1: the wrench that an acceleration of the link takes.
+
+        Args:
+            q: (n,) position.
+            link: Name of the link.
+            point: (3,) in the link's frame [m]; None is its origin.
+
+        Returns:
+            (6, 6), symmetric, rows as those of ``jacobian`` [kg, kg m, kg m^2].
+
+        Raises:
+            SingularJacobianError: J has not rank 6 (in some state of a batch): the rows before it leave less than a
+                millionth of a row.
+            SingularInertiaError: A joint moves no inertia.
+
+        Takes O(n) beside what ``minv`` needs before its columns.
+
+        Source: Khatib, A unified approach for motion and force control of robot manipulators, 1987; by articulated
+        bodies, RBDA Table 7.1 under unit wrenches.
+        """
+        cdef Py_ssize_t n = self.compiled.system.n
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), Lambda = self.result(None, q_, 2, 6, 6)
+        cdef Call call
+        cdef double[12] pose
+        begin(&call, <Kernel> call_operational_space_inertia[double], <Kernel> call_operational_space_inertia[lanes])
+        self.choose_point(&call, link, point, pose)
+        add_input(&call, q_, self.compiled.system.nq)
+        add_output(&call, Lambda, 36)
+        if self.run(&call, q_, None):
+            raise SingularJacobianError(link)
+        return Lambda
 
     def regressor(self, q, qd, qdd):
         """The matrix Y of the torque as a linear function of masses: rnea = Y @ model.inertial_parameters.
@@ -587,12 +792,12 @@ cdef class Dynamics(Worker):
         Source: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads and links, 1986.
         """
         cdef Py_ssize_t n = self.compiled.system.n, columns = 10 * self.compiled.system.links
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         cdef cnp.ndarray Y = self.result(None, q_, 2, n, columns)
         cdef Call call
         begin(&call, <Kernel> call_regressor[double], <Kernel> call_regressor[lanes])
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_input(&call, qdd_, n)
         add_output(&call, Y, n * columns)

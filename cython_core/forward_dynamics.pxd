@@ -21,8 +21,7 @@ cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work,
     cdef real* H = <real*> work.H
     if not system.coupled:
         body_forces(system, work, qd, qdd_0, f_ext)
-        i = aba(system, work, tau, armature, held, qdd)
-        return 1 + system.body[i].dof if i else 0
+        return aba(system, work, tau, armature, held, qdd)
     rnea(system, work, qd, qdd_0, f_ext, <real*> work.tau)
     for i in range(n):
         qdd[i] = tau[i] - (<real*> work.tau)[i]

@@ -4,6 +4,11 @@
 # perpendicular of the two axes and the origin at its foot: then gamma = 0 and p = (a, 0, 0) + d z_child, the modified
 # Denavit-Hartenberg convention. Nearly parallel axes have their common perpendicular far away, where a long lever would
 # cost digits: there only the exact transform is kept.
+#
+# All of it is computed with more digits than the core has, where the machine has such: a short distance may be what is
+# left of two long ones.
+
+EXTENDED = np.longdouble
 
 cdef double NEARLY_PARALLEL = 1e-2      # |sin alpha|
 cdef double ROUNDING = 1e-15            # below this a sine, cosine or length is a rounding error of zero
@@ -36,8 +41,8 @@ def _choose_frames(parent, rotation, translation, axis):
     parent holds slots here; entry 0 of the results is the base's own frame.
     """
     count = len(parent)
-    orientation = np.tile(np.eye(3), (count + 1, 1, 1))
-    origin = np.zeros((count + 1, 3))
+    orientation = np.tile(np.eye(3, dtype=EXTENDED), (count + 1, 1, 1))
+    origin = np.zeros((count + 1, 3), dtype=EXTENDED)
     first_child = np.zeros(count + 1, dtype=np.intp)
     for i in range(count, 0, -1):
         first_child[parent[i - 1]] = i
@@ -85,6 +90,12 @@ def _twist_angles(E):
     return cos_gamma, sin_gamma, cos_alpha, sin_alpha, np.arctan2(y @ E[:, 0], x @ E[:, 0])
 
 
+def _cosine_and_sine(angle):
+    """Exact for right angles, as nearly as numbers show them."""
+    values = [np.cos(angle), np.sin(angle)]
+    return [0.0 if abs(x) < ROUNDING else np.sign(x) if abs(x) > 1 - ROUNDING else x for x in values]
+
+
 def _offset_and_shift(p, E):
     """d and s of p = s + d E z: along x alone where the axes have a common perpendicular there."""
     z = E[:, 2]
@@ -97,8 +108,16 @@ def _offset_and_shift(p, E):
     return 0.0 if abs(d) <= ROUNDING else d, s
 
 
-def _shifted_inertia(mass, h, inertia, Q, o):
-    """First moment and rotational inertia about the point o, in the axes Q (columns)."""
-    moved = h - mass * o
-    about = inertia - 2 * (o @ h) * np.eye(3) + np.outer(h, o) + np.outer(o, h) + mass * (o @ o * np.eye(3) - np.outer(o, o))
-    return Q.T @ moved, Q.T @ about @ Q
+def _inertia_about(mass, h, inertia, Q, t):
+    """First moment and rotational inertia in the axes Q (columns), about the point t along the last of them.
+
+    Turned first: a shift along the axis leaves alone what is about it, which may be small beside the rest.
+    """
+    h, inertia = Q.T @ h, Q.T @ inertia @ Q
+    inertia[0, 0] += t * (mass * t - 2 * h[2])
+    inertia[1, 1] += t * (mass * t - 2 * h[2])
+    for k in range(2):
+        inertia[k, 2] += t * h[k]
+        inertia[2, k] += t * h[k]
+    h[2] -= mass * t
+    return h, inertia

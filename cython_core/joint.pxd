@@ -1,30 +1,61 @@
 # jcalc of RBDA section 4.4: the only place that knows how a joint's position becomes a transform.
 
 from system cimport Body, System, Workspace
-from spatial cimport LANES, real, lanes, gather, load, sine_cosine, store
+from spatial cimport LANES, apart, real, lanes, gather, load, rarely, reciprocal, sine_cosine, store
+
+
+cdef inline apart base_pose(const real* q, real* pose) noexcept nogil:
+    """Orientation and origin of a floating base at position q, RBDA equation 4.12; the quaternion may be of any length."""
+    cdef real x = q[3], y = q[4], z = q[5], w = q[6]
+    cdef real s = 2.0 * reciprocal(x * x + y * y + z * z + w * w)
+    cdef Py_ssize_t k
+    pose[0] = 1.0 - s * (y * y + z * z)
+    pose[1] = s * (x * y - z * w)
+    pose[2] = s * (x * z + y * w)
+    pose[3] = s * (x * y + z * w)
+    pose[4] = 1.0 - s * (x * x + z * z)
+    pose[5] = s * (y * z - x * w)
+    pose[6] = s * (x * z - y * w)
+    pose[7] = s * (y * z + x * w)
+    pose[8] = 1.0 - s * (x * x + y * y)
+    for k in range(3):
+        pose[9 + k] = q[k]
+
+
+cdef inline void gravity_in_base(const System* system, const Workspace* work, real* g) noexcept nogil:
+    """Gravity in the axes of a floating base, after jcalc."""
+    cdef const real* R = <real*> work.pose
+    cdef Py_ssize_t k
+    for k in range(3):
+        g[k] = system.gravity[0] * R[k] + system.gravity[1] * R[3 + k] + system.gravity[2] * R[6 + k]
 
 
 cdef inline void jcalc(const System* system, Workspace* work, const real* q) noexcept nogil:
-    """cosine and sine of theta of every joint at position q, and d and p of those that slide.
+    """cosine and sine of theta of every joint at position q, d and p of those that slide, pose of a floating base.
 
-    One state takes the joints LANES at a time, a register of states one after the other.
+    theta0 is not added to an angle, of which it would round off digits. One state takes the joints LANES at a time, a register of states one after the other.
     """
     cdef const Body* b
     cdef real* p
-    cdef lanes theta, sine, cosine
+    cdef lanes s, c, sine, cosine
     cdef Py_ssize_t i, k
+    if rarely(system.floating):
+        base_pose(q, <real*> work.pose)
+        q = q + 1                                               # see system.pxd
     if real is double:
         i = 1
         while i <= system.N:
-            theta = load(system.angular + i) * gather(q, system.dof + i) + load(system.theta0 + i)
-            sine_cosine(theta, &sine, &cosine)
-            store(work.sine + i, sine)
-            store(work.cosine + i, cosine)
+            sine_cosine(load(system.angular + i) * gather(q, system.dof + i), &s, &c)
+            sine = load(system.sin_theta0 + i)
+            cosine = load(system.cos_theta0 + i)
+            store(work.sine + i, s * cosine + c * sine)
+            store(work.cosine + i, c * cosine - s * sine)
             i += LANES
     else:
         for i in range(1, system.N + 1):
-            theta = system.angular[i] * q[system.dof[i]] + system.theta0[i]
-            sine_cosine(theta, <lanes*> work.sine + i, <lanes*> work.cosine + i)
+            sine_cosine(system.angular[i] * q[system.dof[i]], &s, &c)
+            (<lanes*> work.sine)[i] = s * system.cos_theta0[i] + c * system.sin_theta0[i]
+            (<lanes*> work.cosine)[i] = c * system.cos_theta0[i] - s * system.sin_theta0[i]
     if system.slides:
         for i in range(1, system.N + 1):
             b = &system.body[i]

@@ -6,13 +6,13 @@ from spatial cimport real, add_cross, put
 
 
 cdef inline void joint_wrenches(const System* system, const Workspace* work, real* wrenches) noexcept nogil:
-    """[fx fy fz tx ty tz] across every joint of q, (n, 6), after rnea."""
+    """[fx fy fz tx ty tz] across every joint of q, (joints, 6), after rnea."""
     cdef const double* E
     cdef const real* f
     cdef real* out
     cdef real[3] o, n
     cdef Py_ssize_t i, k, link
-    for i in range(system.n):
+    for i in range(system.n - 6 if system.floating else system.n):
         link = system.joint_link[i]
         E = system.link_pose + 12 * link
         f = <real*> work.f + 6 * system.link_slot[link]

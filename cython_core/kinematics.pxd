@@ -2,36 +2,61 @@
 
 from system cimport Body, System, Workspace
 from joint cimport jcalc
-from spatial cimport real, add_cross, put, to_child
+from spatial cimport add_cross, apart, put, rarely, real, to_child
 
 
-cdef inline void poses(const System* system, Workspace* work, const real* q) noexcept nogil:
-    """R (orientation, columns are the body's axes) and r (origin) of every body in the base frame."""
+cdef inline void poses_on_base(const System* system, const Workspace* work, real* R, real* r) noexcept nogil:
+    """R (orientation, columns are the body's axes) and r (origin) of every body, given those of the base; after jcalc."""
     cdef const Body* b
     cdef const real* cosine = <real*> work.cosine
     cdef const real* sine = <real*> work.sine
     cdef const real* p = <real*> work.p
-    cdef real* R
-    cdef real* r
+    cdef const real* E
     cdef Py_ssize_t i, j, k
-    jcalc(system, work, q)
     for i in range(1, system.N + 1):
         b = &system.body[i]
         j = b.parent
-        R = <real*> work.R + 9 * j
-        r = <real*> work.r + 3 * j
+        E = R + 9 * j
         for k in range(3):                                      # row k of R is base axis k in the body's frame
-            (<real*> work.r)[3 * i + k] = r[k] + R[3 * k] * p[3 * i] + R[3 * k + 1] * p[3 * i + 1] + R[3 * k + 2] * p[3 * i + 2]
-            to_child[real](b, cosine[i], sine[i], R[3 * k], R[3 * k + 1], R[3 * k + 2],
-                           <real*> work.R + 9 * i + 3 * k)
+            r[3 * i + k] = r[3 * j + k] + E[3 * k] * p[3 * i] + E[3 * k + 1] * p[3 * i + 1] + E[3 * k + 2] * p[3 * i + 2]
+            to_child[real](b, cosine[i], sine[i], E[3 * k], E[3 * k + 1], E[3 * k + 2], R + 9 * i + 3 * k)
+
+
+cdef inline void poses(const System* system, Workspace* work, const real* q) noexcept nogil:
+    """Rows R and r of every body in the base frame, in the world's where the base floats."""
+    cdef real* R = <real*> work.R
+    cdef real* r = <real*> work.r
+    cdef Py_ssize_t k
+    jcalc(system, work, q)
+    if rarely(system.floating):
+        for k in range(9):
+            R[k] = (<real*> work.pose)[k]
+        for k in range(3):
+            r[k] = (<real*> work.pose)[9 + k]
+    poses_on_base(system, work, R, r)
+
+
+cdef inline void poses_in_base(const System* system, const Workspace* work, real* R, real* r) noexcept nogil:
+    """R and r of every body in the base frame, also where the base floats; after jcalc."""
+    cdef Py_ssize_t k
+    if rarely(system.floating):
+        for k in range(9):
+            put(1.0 if k % 4 == 0 else 0.0, &R[k])
+        for k in range(3):
+            put(0.0, &r[k])
+    poses_on_base(system, work, R, r)
+
+
+cdef inline void turn_by(const real* R, const real* x, real* out) noexcept nogil:
+    """out = R x."""
+    cdef Py_ssize_t k
+    for k in range(3):
+        out[k] = R[3 * k] * x[0] + R[3 * k + 1] * x[1] + R[3 * k + 2] * x[2]
 
 
 cdef inline void rotate_to_base(const Workspace* work, Py_ssize_t i, const real* x, real* out) noexcept nogil:
     """out = R_i x."""
-    cdef const real* R = <real*> work.R + 9 * i
-    cdef Py_ssize_t k
-    for k in range(3):
-        out[k] = R[3 * k] * x[0] + R[3 * k + 1] * x[1] + R[3 * k + 2] * x[2]
+    turn_by[real](<real*> work.R + 9 * i, x, out)
 
 
 cdef inline void link_origin(const Workspace* work, Py_ssize_t slot, const double* pose, real* point) noexcept nogil:
@@ -77,6 +102,33 @@ cdef inline void joint_column(const Body* b, const Workspace* work, Py_ssize_t i
     add_cross[real](z, d, column)
 
 
+cdef inline void base_column(const Workspace* work, Py_ssize_t freedom, const real* point, real* column) noexcept nogil:
+    """The velocity of a point (base frame) of a floating base per unit of one of its freedoms, linear part first."""
+    cdef const real* R = <real*> work.R
+    cdef real[3] d
+    cdef Py_ssize_t axis = freedom % 3, k
+    for k in range(3):
+        d[k] = point[k] - (<real*> work.r)[k]
+        put(0.0, &column[k])
+        put(0.0, &column[3 + k])
+    for k in range(3):
+        column[freedom - axis + k] = R[3 * k + axis]
+    if freedom >= 3:
+        add_cross[real](column + 3, d, column)
+
+
+cdef inline apart base_velocity(const Workspace* work, const real* point, const real* qd, real* v) noexcept nogil:
+    """v of a point (base frame) of a floating base, (6), linear part first."""
+    cdef real[6] column
+    cdef Py_ssize_t i, k
+    for k in range(6):
+        put(0.0, &v[k])
+    for i in range(6):
+        base_column(work, i, point, column)
+        for k in range(6):
+            v[k] += column[k] * qd[i]
+
+
 cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
                           real* J) noexcept nogil:
     """J, (6, n), linear rows first: velocity of a point (base frame) of a body per joint rate, base axes; after poses."""
@@ -89,6 +141,11 @@ cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_
         for k in range(6):
             J[k * n + system.body[i].dof] += column[k]
         i = system.body[i].parent
+    if rarely(system.floating):
+        for i in range(6):
+            base_column(work, i, point, column)
+            for k in range(6):
+                J[k * n + i] = column[k]
 
 
 cdef inline void point_velocity(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
@@ -98,11 +155,97 @@ cdef inline void point_velocity(const System* system, const Workspace* work, Py_
     cdef Py_ssize_t i = body, k
     for k in range(6):
         put(0.0, &v[k])
+    if rarely(system.floating):
+        base_velocity(work, point, qd, v)
     while i > 0:
         joint_column[real](&system.body[i], work, i, point, column)
         for k in range(6):
             v[k] += column[k] * qd[system.body[i].dof]
         i = system.body[i].parent
+
+
+cdef inline void joint_velocity(const System* system, const Workspace* work, Py_ssize_t i, const real* point,
+                                const real* qd, real* column, real* v) noexcept nogil:
+    """joint_column, and v: the velocity that joint i gives the point."""
+    cdef Py_ssize_t k
+    joint_column[real](&system.body[i], work, i, point, column)
+    for k in range(6):
+        v[k] = column[k] * qd[system.body[i].dof]
+
+
+cdef inline void point_acceleration(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
+                                    const real* qd, const real* qdd, real* a) noexcept nogil:
+    """a = J qdd + Jdot qd, (6): classical acceleration of a point (base frame) of a body, base axes, linear part first.
+
+    After poses; gravity is not in it. From the body to the base: u, w is the point's velocity relative to body i.
+    """
+    cdef real[6] column, joint, u
+    cdef real[3] t
+    cdef Py_ssize_t i = body, k
+    for k in range(6):
+        put(0.0, &a[k])
+        put(0.0, &u[k])
+    while i > system.ground:
+        if i == 0:
+            base_velocity(work, point, qd, joint)
+            base_velocity(work, point, qdd, column)
+        else:
+            joint_velocity[real](system, work, i, point, qd, column, joint)
+            for k in range(6):
+                column[k] *= qdd[system.body[i].dof]
+        for k in range(3):
+            t[k] = joint[k] + 2.0 * u[k]                        # centripetal, and Coriolis
+        for k in range(6):
+            a[k] += column[k]
+        add_cross[real](joint + 3, t, a)
+        add_cross[real](joint + 3, u + 3, a + 3)
+        for k in range(6):
+            u[k] += joint[k]
+        i = system.body[i].parent if i > 0 else -1
+
+
+cdef inline void column_derivative(const real* w, const real* u, const real* column, real* derivative) noexcept nogil:
+    """Of a column of J, linear part first: see jacobian_derivative."""
+    cdef Py_ssize_t k
+    for k in range(6):
+        put(0.0, &derivative[k])
+    add_cross[real](w, column, derivative)
+    add_cross[real](w, column + 3, derivative + 3)
+    add_cross[real](column + 3, u, derivative)
+
+
+cdef inline void jacobian_derivative(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
+                                     const real* qd, real* Jdot) noexcept nogil:
+    """dJ/dt, (6, n), of jacobian at a point that moves with the body; after poses.
+
+    Column i is v_i x S_i, RBDA equation 2.45, seen from the moving point: with w_i of body i and u, the point's velocity
+    relative to body i, its angular part is w_i x S_w and its linear part w_i x S_v + S_w x u.
+    """
+    cdef real[6] column, joint, u, derivative
+    cdef real[3] w
+    cdef Py_ssize_t i = body, k, n = system.n
+    point_velocity[real](system, work, body, point, qd, u)
+    for k in range(3):
+        w[k] = u[3 + k]
+    for k in range(6):
+        put(0.0, &u[k])
+    for k in range(6 * n):
+        put(0.0, &Jdot[k])
+    while i > 0:
+        joint_velocity[real](system, work, i, point, qd, column, joint)
+        column_derivative(w, u, column, derivative)
+        for k in range(6):
+            Jdot[k * n + system.body[i].dof] += derivative[k]
+            u[k] += joint[k]
+        for k in range(3):
+            w[k] -= joint[3 + k]
+        i = system.body[i].parent
+    if rarely(system.floating):
+        for i in range(6):
+            base_column(work, i, point, column)
+            column_derivative(w, u, column, derivative)
+            for k in range(6):
+                Jdot[k * n + i] = derivative[k]
 
 
 cdef inline double first_moment(const System* system, const Workspace* work, real* moment) noexcept nogil:
@@ -125,7 +268,7 @@ cdef inline double first_moment(const System* system, const Workspace* work, rea
 
 
 cdef inline void velocities(const System* system, Workspace* work, const real* qd) noexcept nogil:
-    """w and v of every body, in its own axes, after jcalc."""
+    """w and v of every body, in its own axes, after jcalc, a floating base's too."""
     cdef const Body* b
     cdef const real* p
     cdef real* w
@@ -133,6 +276,10 @@ cdef inline void velocities(const System* system, Workspace* work, const real* q
     cdef real[3] t
     cdef real c, s, rate
     cdef Py_ssize_t i, k
+    if rarely(system.floating):
+        for k in range(3):
+            (<real*> work.v)[k] = qd[k]
+            (<real*> work.w)[k] = qd[3 + k]
     for i in range(1, system.N + 1):
         b = &system.body[i]
         c = (<real*> work.cosine)[i]
@@ -161,7 +308,7 @@ cdef inline real kinetic_energy(const System* system, Workspace* work, const rea
     cdef Py_ssize_t i, k
     put(0.0, &energy)
     velocities(system, work, qd)
-    for i in range(1, system.N + 1):
+    for i in range(system.ground + 1, system.N + 1):
         b = &system.body[i]
         w = <real*> work.w + 3 * i
         v = <real*> work.v + 3 * i

@@ -102,10 +102,24 @@ static inline int any_lane(lane_mask mask)
     return any != 0;
 #endif
 }
+/* What returns this is not compiled into its callers, so that they are no worse for it where they do not call it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define apart __attribute__((noipa)) void
+#else
+#define apart void
+#endif
+static inline int rarely(int condition) { return __builtin_expect(condition != 0, 0); }
 static inline int any_nonzero(lanes x) { return any_lane(x != 0.0); }
 static inline int any_at_most(lanes a, lanes b) { return any_lane((a <= b) & (b < broadcast(INFINITY))); }
 static inline lanes reciprocal_lanes(lanes x) { return 1.0 / x; }
+static inline lanes root_lanes(lanes x)
+{
+    for (int k = 0; k < LANES; k++)
+        x[k] = sqrt(x[k]);
+    return x;
+}
 static inline lanes less_lanes(lanes a, lanes b) { return select_lanes(a < b, broadcast(1.0), broadcast(0.0)); }
+static inline lanes choose_lanes(lanes choice, lanes a, lanes b) { return select_lanes(choice != 0.0, a, b); }
 static inline lanes larger_lanes(lanes a, lanes b) { return select_lanes(a > b, a, b); }
 static inline lanes smaller_lanes(lanes a, lanes b) { return select_lanes(a < b, a, b); }
 static inline lanes abs_lanes(lanes x) { return (lanes)((lane_mask)x & 0x7fffffffffffffffLL); }

@@ -7,74 +7,128 @@
 #    where no X is left (base_coordinates.pxd), column j is
 #        u_i = e_ij - S_i^T pA_i      pA_p += pA_i + K_i u_i         towards the base: zero but for ancestors i of j
 #        qdd_i = u_i / D_i - K_i^T a_p      a_i = a_p + S_i qdd_i    away from it: by symmetry as far as j suffices
-# 2. IA itself is not needed, only U = IA S. The recursion IA_p += IA - U K^T, written out for all bodies k beyond i,
-#    says IA_i = Ic_i - sum U_k K_k^T, where Ic is the composite inertia of Table 6.2. So
-#        U_i = Ic_i S_i - sum U_k (K_k^T S_i)      D_i = S_i^T U_i = S_i^T Ic_i S_i - sum (U_k^T S_i)^2 / D_k.
+# 2. IA and U come from the recursion of Table 7.1 in body coordinates (aba.pxd): about a point far away they would lose
+#    digits, and so they would as Ic S less what the bodies beyond take away. Only K is then turned to base coordinates.
 # 3. A pass takes two registers of columns at a time (real is double), or two columns of a register of states: where
 #    each operation waits for the one before, two take no longer than one.
 # 4. Bodies with different roots do not move each other.
-# 5. A D of the size of the rounding error of Ic, as seen from O, stands for zero, as in aba.pxd.
+# 5. A floating base has IA^-1 in place of 1 / D, which is its own corner of M^-1, and a = -IA^-1 pA.
 
 from libc.float cimport DBL_EPSILON
 
 from system cimport Body, System, Workspace
-from spatial cimport LANES, real, lanes, add_cross, at_most, broadcast, magnitude, put, reciprocal, unit_lanes
-from base_coordinates cimport dot
-from crba cimport axis_force, composite_inertias, crba
+from spatial cimport LANES, real, lanes, add_cross, apart, at_most, broadcast, magnitude, put, rarely, reciprocal, unit_lanes
+from aba cimport add_body, axis_inertia, inertia_to_parent, unpack
+from crba cimport crba
 from kinematics cimport rotate_to_base
 from cholesky cimport ltl_inverse
 
 
-cdef inline void composite_forces(const System* system, Workspace* work, real* U, real* D, real* size) noexcept nogil:
-    """U = Ic S in base coordinates, D = S^T U, and the size of the terms that D is the sum of; after base_axes."""
-    cdef const Body* b
-    cdef const real* r
-    cdef const real* Ic
-    cdef real[6] F
-    cdef Py_ssize_t i
-    composite_inertias[real](system, work, <real*> work.inertia)
-    for i in range(1, system.N + 1):
-        b = &system.body[i]
-        r = <real*> work.r + 3 * i
-        Ic = <real*> work.inertia + 10 * i
-        axis_force(b, Ic, F)
-        rotate_to_base[real](work, i, F, U + 6 * i)
-        rotate_to_base[real](work, i, F + 3, U + 6 * i + 3)
-        add_cross[real](r, U + 6 * i + 3, U + 6 * i)
-        D[i] = b.angular * F[2] + b.linear * F[5]
-        size[i] = b.linear * b.linear * Ic[9] \
-            + b.angular * b.angular * (Ic[0] + Ic[3] + Ic[5] + Ic[9] * (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]))
+cdef inline void in_base_coordinates(const Workspace* work, Py_ssize_t i, const real* f, real* out) noexcept nogil:
+    """out = f, a force vector of body i, seen from O in the base's axes; after base_axes."""
+    rotate_to_base[real](work, i, f, out)
+    rotate_to_base[real](work, i, f + 3, out + 3)
+    add_cross[real](<real*> work.r + 3 * i, out + 3, out)
 
 
 cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K, real* D) noexcept nogil:
-    """K = U / D and 1 / D of every joint, after base_axes (note 2).
+    """K = U / D in base coordinates and 1 / D of every joint, after base_axes (note 2).
 
-    Returns the slot of a joint whose D is zero (note 5), in any lane, else 0.
+    Leaves IA of a floating base in its row. Returns 1 + the index of a joint whose D is zero (note 5 of aba.pxd), in any
+    lane, or 0.
     """
-    cdef const real* S = <real*> work.S
-    cdef real* U = <real*> work.U
-    cdef real[6] u
-    cdef real* size = <real*> work.u
-    cdef real d, h, t
-    cdef Py_ssize_t i, j, k
-    composite_forces(system, work, U, D, size)
+    cdef const Body* b
+    cdef real[21] IA
+    cdef real[6] U, U_D
+    cdef real rounding
+    cdef real* kept
+    cdef bint carried = False
+    cdef Py_ssize_t i, k
+    for i in range(system.ground + 1, system.N + 1):
+        if system.body[i].forks:
+            for k in range(21):
+                put(0.0, <real*> work.inertia + 21 * i + k)
     for i in range(system.N, 0, -1):                            # from the tips inward
-        if at_most(magnitude(D[i]), 16 * DBL_EPSILON * size[i]):
-            return i
-        d = reciprocal(D[i])
-        D[i] = d
+        b = &system.body[i]
+        if not carried:
+            for k in range(21):
+                put(0.0, &IA[k])
+        if b.forks:
+            for k in range(21):
+                IA[k] += (<real*> work.inertia)[21 * i + k]
+        add_body(b, IA)
+        axis_inertia(b, IA, U, &D[i], &rounding)
+        if at_most(magnitude(D[i]), 8 * DBL_EPSILON * rounding):
+            return 1 + b.dof
+        D[i] = reciprocal(D[i])
         for k in range(6):
-            u[k] = U[6 * i + k]
-            K[6 * i + k] = u[k] * d
-        j = system.body[i].parent
-        while j > 0:
-            h = dot(S + 6 * j, u)
-            t = h * d
-            D[j] -= h * t
-            for k in range(6):
-                U[6 * j + k] -= u[k] * t
-            j = system.body[j].parent
+            U_D[k] = U[k] * D[i]
+        in_base_coordinates(work, i, U_D, K + 6 * i)
+        carried = b.follows
+        if b.parent > system.ground:
+            inertia_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], U, U_D, True, IA)
+            if not carried:
+                kept = <real*> work.inertia + 21 * b.parent
+                for k in range(21):
+                    kept[k] += IA[k]
+    if rarely(system.floating):
+        add_body(&system.body[0], <real*> work.inertia)
     return 0
+
+
+cdef inline Py_ssize_t invert_base_inertia(const Workspace* work, real* X) noexcept nogil:
+    """X = IA^-1 of a floating base, (6, 6) in the order of its freedoms. Returns 1 + the index of a singular one, or 0."""
+    cdef real[36] A, B
+    cdef Py_ssize_t i, k
+    unpack(<real*> work.inertia, A)
+    for i in range(6):
+        for k in range(6):
+            B[6 * i + k] = A[6 * ((i + 3) % 6) + (k + 3) % 6]
+    return ltl_inverse(6, B, X)
+
+
+cdef inline apart base_columns(const System* system, Workspace* work, Py_ssize_t first, Py_ssize_t last,
+                               real* Minv) noexcept nogil:
+    """a of a floating base under the unit torques of the bodies first .. last - 1, in place of pA in slot 0 (note 5)."""
+    cdef lanes* p = <lanes*> work.columns + 2
+    cdef lanes[12] f, a                                         # (6, 2) in the order of the base's freedoms
+    cdef real[3] r
+    cdef Py_ssize_t n = system.n, i, j, k, c
+    for k in range(3):
+        r[k] = (<real*> work.r)[k]
+    for c in range(2):
+        for k in range(3):
+            f[2 * k + c] = p[6 + 2 * k + c]
+        f[6 + c] = p[c] - (r[1] * p[10 + c] - r[2] * p[8 + c])
+        f[8 + c] = p[2 + c] - (r[2] * p[6 + c] - r[0] * p[10 + c])
+        f[10 + c] = p[4 + c] - (r[0] * p[8 + c] - r[1] * p[6 + c])
+    for i in range(6):
+        for c in range(2):
+            a[2 * i + c] = broadcast(0.0)
+            for k in range(6):
+                a[2 * i + c] -= Minv[i * n + k] * f[2 * k + c]
+        for j in range(first, last):
+            k = system.dof[j]
+            if real is double:
+                Minv[i * n + k] = Minv[k * n + i] = (<double*> (a + 2 * i))[j - first]
+            else:
+                Minv[i * n + k] = Minv[k * n + i] = a[2 * i + j - first]
+    for c in range(2):
+        for k in range(3):
+            p[2 * k + c] = a[6 + 2 * k + c]
+        p[6 + c] = a[c] + (r[1] * a[10 + c] - r[2] * a[8 + c])
+        p[8 + c] = a[2 + c] + (r[2] * a[6 + c] - r[0] * a[10 + c])
+        p[10 + c] = a[4 + c] + (r[0] * a[8 + c] - r[1] * a[6 + c])
+
+
+cdef inline apart base_corner(const System* system, Workspace* work, real* Minv) noexcept nogil:
+    """The corner of M^-1 of a floating base (note 5); work.failure: 1 + the index of a singular freedom, or 0."""
+    cdef real[36] X
+    cdef Py_ssize_t i, k
+    work.failure = invert_base_inertia(work, X)
+    for i in range(6):
+        for k in range(6):
+            Minv[i * system.n + k] = X[6 * i + k]
 
 
 cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) noexcept nogil:
@@ -96,9 +150,13 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
         return ltl_inverse(n, <real*> work.H, Minv)
     i = gains(system, work, <real*> work.force_set, <real*> work.D)
     if i:
-        return 1 + system.dof[i]
+        return i
     for k in range(n * n):
         put(0.0, &Minv[k])
+    if rarely(system.floating):
+        base_corner(system, work, Minv)
+        if work.failure:
+            return work.failure
 
     while last <= system.N:                                     # columns of the bodies first .. last - 1 (note 3)
         first = last
@@ -112,6 +170,9 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
                 x = <lanes*> work.columns + 14 * i
                 for k in range(12):
                     x[2 + k] = broadcast(0.0)
+        if rarely(system.floating):
+            for k in range(12):
+                (<lanes*> work.columns)[2 + k] = broadcast(0.0)
 
         for k in range(12):                                     # so that the compiler sees it set
             p[k] = broadcast(0.0)
@@ -144,12 +205,14 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
             for k in range(6):
                 for c in range(2):
                     p[2 * k + c] += K[k] * u[c]
-            carried = b.parent == i - 1
-            if not carried and b.parent > 0:
+            carried = b.follows
+            if not carried and b.parent > system.ground:
                 x = <lanes*> work.columns + 14 * b.parent
                 for k in range(12):
                     x[2 + k] += p[k]
 
+        if rarely(system.floating):
+            base_columns(system, work, first, last, Minv)
         for i in range(low, last):                              # away from it
             b = &system.body[i]
             if b.root < low or b.root > high:
@@ -158,10 +221,10 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
             S = <real*> work.S + 6 * i
             K = <real*> work.force_set + 6 * i
             d = (<real*> work.D)[i]
-            if b.parent == 0:
+            if b.parent <= system.ground:
                 for k in range(12):
                     p[k] = broadcast(0.0)
-            elif b.parent != i - 1:
+            elif not b.follows:
                 for k in range(12):
                     p[k] = (<lanes*> work.columns)[14 * b.parent + 2 + k]
             for c in range(2):

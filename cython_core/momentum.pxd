@@ -2,8 +2,8 @@
 # of mass. Per body the ten numbers  L (angular momentum about the origin), p (linear momentum), h, mass  add up.
 
 from system cimport Body, System, Workspace
-from spatial cimport real, add_cross, put, turn_to_parent
-from kinematics cimport velocities
+from spatial cimport real, add_cross, put, rarely, turn_to_parent
+from kinematics cimport turn_by, velocities
 
 
 cdef inline void body_momentum(const Body* b, const real* w, const real* v, real* X) noexcept nogil:
@@ -21,7 +21,7 @@ cdef inline void body_momentum(const Body* b, const real* w, const real* v, real
 
 
 cdef inline void momentum(const System* system, Workspace* work, const real* qd, real* out) noexcept nogil:
-    """Linear momentum, then angular momentum about the centre of mass, base axes, (6); after jcalc."""
+    """Linear momentum, then angular momentum about the centre of mass, base axes (the world's where it floats), (6); after jcalc."""
     cdef const Body* b
     cdef const real* p
     cdef real* X
@@ -51,3 +51,6 @@ cdef inline void momentum(const System* system, Workspace* work, const real* qd,
     for k in range(3):
         out[k] = X[3 + k]
         out[3 + k] = X[k]
+    if rarely(system.floating):                                 # to the world's axes
+        turn_by[real](<real*> work.pose, X + 3, out)
+        turn_by[real](<real*> work.pose, X, out + 3)

@@ -13,8 +13,8 @@
 from libc.string cimport memset
 
 from system cimport Body, System, Workspace
-from spatial cimport real, add_cross
-from base_coordinates cimport cross, velocities
+from spatial cimport real, add_cross, rarely
+from base_coordinates cimport base_acceleration_of, base_freedom, cross, velocities
 from rnea cimport acceleration_matrix
 
 
@@ -46,18 +46,40 @@ cdef inline void point_motion(const real* M, const real* o, real* x) noexcept no
     add_cross(M, o, x)
 
 
+cdef inline void add_row(const real* S, const real* E, const real* o, const real* w, const real* w_dot, const real* a,
+                         const real* U, real* y) noexcept nogil:
+    """Add what a link's ten parameters give to the torque along S to y, (10,) (notes 2 and 3)."""
+    cdef real[3] t, z, l, zw
+    cdef Py_ssize_t k
+    point_motion[real](S, o, t)
+    to_link[real](E, S, z)
+    to_link[real](E, t, l)
+    cross[real](z, w, zw)
+    y[0] += l[0] * a[0] + l[1] * a[1] + l[2] * a[2]
+    for k in range(3):
+        y[1 + k] += U[k] * l[0] + U[3 + k] * l[1] + U[6 + k] * l[2]
+    add_cross[real](a, z, y + 1)
+    y[4] += z[0] * w_dot[0] + zw[0] * w[0]
+    y[5] += z[0] * w_dot[1] + z[1] * w_dot[0] + zw[0] * w[1] + zw[1] * w[0]
+    y[6] += z[0] * w_dot[2] + z[2] * w_dot[0] + zw[0] * w[2] + zw[2] * w[0]
+    y[7] += z[1] * w_dot[1] + zw[1] * w[1]
+    y[8] += z[1] * w_dot[2] + z[2] * w_dot[1] + zw[1] * w[2] + zw[2] * w[1]
+    y[9] += z[2] * w_dot[2] + zw[2] * w[2]
+
+
 cdef inline void regressor(const System* system, Workspace* work, const real* qd, const real* qdd,
                            real* Y) noexcept nogil:
     """Y, (n, 10 links) row by row, per link in the order m, m c (3), I: xx xy xz yy yz zz; after base_coordinates."""
     cdef const Body* b
-    cdef const real* S
     cdef real* A
-    cdef real* y
     cdef real[9] E, U
-    cdef real[3] o, t, w, w_dot, a, z, l, zw
+    cdef real[6] S
+    cdef real[3] o, t, w, w_dot, a, l
     cdef Py_ssize_t columns = 10 * system.links, i, j, k, link
 
     velocities(system, work, qd)
+    if rarely(system.floating):
+        base_acceleration_of(system, work, qdd)
     for i in range(1, system.N + 1):
         b = &system.body[i]
         A = <real*> work.acceleration + 6 * i
@@ -67,7 +89,7 @@ cdef inline void regressor(const System* system, Workspace* work, const real* qd
     memset(Y, 0, system.n * columns * sizeof(real))
     for link in range(system.links):
         i = system.link_slot[link]
-        if i == 0:
+        if i == system.ground:
             continue
         link_frame[real](system, work, link, E, o)
         point_motion[real](<real*> work.velocity + 6 * i, o, t)
@@ -79,20 +101,9 @@ cdef inline void regressor(const System* system, Workspace* work, const real* qd
         acceleration_matrix[real](w, w_dot, U)
         while i > 0:                                            # the joints that move the link
             b = &system.body[i]
-            S = <real*> work.S + 6 * i
-            point_motion[real](S, o, t)
-            to_link[real](E, S, z)
-            to_link[real](E, t, l)
-            cross[real](z, w, zw)
-            y = Y + b.dof * columns + 10 * link
-            y[0] += l[0] * a[0] + l[1] * a[1] + l[2] * a[2]
-            for k in range(3):
-                y[1 + k] += U[k] * l[0] + U[3 + k] * l[1] + U[6 + k] * l[2]
-            add_cross[real](a, z, y + 1)
-            y[4] += z[0] * w_dot[0] + zw[0] * w[0]              # note 3
-            y[5] += z[0] * w_dot[1] + z[1] * w_dot[0] + zw[0] * w[1] + zw[1] * w[0]
-            y[6] += z[0] * w_dot[2] + z[2] * w_dot[0] + zw[0] * w[2] + zw[2] * w[0]
-            y[7] += z[1] * w_dot[1] + zw[1] * w[1]
-            y[8] += z[1] * w_dot[2] + z[2] * w_dot[1] + zw[1] * w[2] + zw[2] * w[1]
-            y[9] += z[2] * w_dot[2] + zw[2] * w[2]
+            add_row[real](<real*> work.S + 6 * i, E, o, w, w_dot, a, U, Y + b.dof * columns + 10 * link)
             i = b.parent
+        if rarely(system.floating):
+            for i in range(6):
+                base_freedom(work, i, S)
+                add_row[real](S, E, o, w, w_dot, a, U, Y + i * columns + 10 * link)

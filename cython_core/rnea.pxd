@@ -15,10 +15,12 @@
 # 6. f_ext acts on body i and is what joint i need not transmit.
 # 7. The motion of the body at hand, and the force on it, are handed from slot to slot in local variables; the workspace
 #    holds what a body with several children needs again.
+# 8. A floating base has v_0 = qd and a_0 = qdd - gravity, of its six numbers, and moves under a force f_0 like any body's.
 # U thus serves the acceleration of every child, the force and the moment, and is formed once per body.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport force_to_parent, put, real, turn_to_child
+from spatial cimport add_cross, apart, force_to_parent, put, rarely, real, turn_to_child
+from joint cimport gravity_in_base
 
 
 cdef inline void acceleration_matrix(const real* w, const real* w_dot, real* U) noexcept nogil:
@@ -53,6 +55,36 @@ cdef inline void net_force(double mass, const double* h, const double* Sigma, co
     f[5] = mass * a[2] + z[0] * h[0] + z[1] * h[1] + z[2] * h[2]
 
 
+cdef inline apart base_force(const System* system, Workspace* work, const real* qd, const real* qdd,
+                             const real* f_ext) noexcept nogil:
+    """Motion of a floating base and f_0 (note 8); arguments as for body_forces."""
+    cdef const Body* b = &system.body[0]
+    cdef real* w = <real*> work.motion
+    cdef real* w_dot = w + 3
+    cdef real* a = w + 6
+    cdef real* f = <real*> work.f
+    cdef real[9] U
+    cdef Py_ssize_t k
+    gravity_in_base(system, work, a)
+    for k in range(3):
+        put(0.0, &w[k])
+        put(0.0, &w_dot[k])
+        a[k] = -a[k]
+    if qdd != NULL:
+        for k in range(3):
+            a[k] += qdd[k]
+            w_dot[k] = qdd[3 + k]
+    if qd != NULL:
+        for k in range(3):
+            w[k] = qd[3 + k]
+        add_cross(w, qd, a)                                     # note 2
+    acceleration_matrix(w, w_dot, U)
+    net_force(b.mass, b.h, b.Sigma, U, a, f)
+    if f_ext != NULL:
+        for k in range(6):
+            f[k] -= f_ext[k]
+
+
 cdef inline void body_forces(const System* system, Workspace* work, const real* qd, const real* qdd,
                              const real* f_ext) noexcept nogil:
     """f of every body: what moves it as qd and qdd say, less f_ext; after jcalc for q. The first loop of Table 5.1.
@@ -70,6 +102,8 @@ cdef inline void body_forces(const System* system, Workspace* work, const real* 
     cdef Py_ssize_t i, k
     put(0.0, &rate)
     put(0.0, &acceleration)
+    if rarely(system.floating):
+        base_force(system, work, qd, qdd, f_ext)
     for k in range(9):                                          # v_0 and a_0
         motion[k] = (<real*> work.motion)[k]
 
@@ -141,10 +175,14 @@ cdef inline void rnea(const System* system, Workspace* work, const real* qd, con
             tau[b.dof] = f[2]
         else:
             tau[b.dof] = b.angular * f[2] + b.linear * f[5]
-        carried = b.parent == i - 1
-        if b.parent > 0:
+        carried = b.follows
+        if b.parent > system.ground:
             force_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], f)
             if not carried:
                 kept = <real*> work.f + 6 * b.parent
                 for k in range(6):
                     kept[k] += f[k]
+    if rarely(system.floating):
+        for k in range(3):
+            tau[k] = (<real*> work.f)[3 + k]
+            tau[3 + k] = (<real*> work.f)[k]

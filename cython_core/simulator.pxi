@@ -1,18 +1,53 @@
 # Simulator: the state of a simulated robot, and time_stepping.pxd called on it.
 
+cdef tuple PARAMETERS = ("damping", "friction", "armature", "stop_stiffness", "stop_damping")
 cdef dict INTEGRATORS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "implicit": IMPLICIT, "rk4": RK4}
-
-
-cdef double STICKING_SPEED = 1e-3
 
 
 cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x, const real* f_ext,
                                     real** y) noexcept nogil:
     cdef Py_ssize_t i, k
     for k in range(3):                 # q, qd and the last qdd
-        for i in range(call.system.n):
+        for i in range(call.system.n if k else call.system.nq):
             y[k][i] = x[k][i]
-    return advance(call.system, work, <const Drives*> call.settings, x[3], f_ext, y[0], y[1], y[2])
+    return advance(call.system, work, <const Drives*> call.settings, call.count, x[3], f_ext, y[0], y[1], y[2])
+
+
+cdef struct LoopSimulator:             # what the functions of a SimulatorInterface work on
+    const System* system
+    Workspace* work
+    const Drives* drives
+
+
+cdef const double* loaded(const LoopSimulator* simulator, const Load* loads, Py_ssize_t count) noexcept nogil:
+    """External forces on the bodies, NULL for none."""
+    cdef Workspace* work = simulator.work
+    cdef Py_ssize_t i, link
+    if count == 0:
+        return NULL
+    for i in range(6 * (simulator.system.N + 1)):
+        work.f_ext[i] = 0.0
+    for i in range(count):
+        link = loads[i].link
+        link_wrench(simulator.system.link_pose + 12 * link, loads[i].wrench,
+                    work.f_ext + 6 * simulator.system.link_slot[link])
+    return work.f_ext
+
+
+cdef Py_ssize_t loop_advance(void* self, Py_ssize_t steps, const double* tau, const double* armature, const Load* loads,
+                             Py_ssize_t count, double* q, double* qd, double* qdd) noexcept nogil:
+    cdef const LoopSimulator* simulator = <const LoopSimulator*> self
+    cdef Drives drives = simulator.drives[0]
+    if armature != NULL:
+        drives.armature, drives.rigid = armature, False
+    return advance(simulator.system, simulator.work, &drives, steps, tau, loaded(simulator, loads, count), q, qd, qdd)
+
+
+cdef void loop_rnea(void* self, const double* q, const double* qd, const double* qdd, const Load* loads,
+                    Py_ssize_t count, double* tau) noexcept nogil:
+    cdef const LoopSimulator* simulator = <const LoopSimulator*> self
+    jcalc(simulator.system, simulator.work, q)
+    rnea(simulator.system, simulator.work, qd, qdd, loaded(simulator, loads, count), tau)
 
 
 cdef class Simulator(Worker):
@@ -20,9 +55,17 @@ cdef class Simulator(Worker):
 
     The equation of motion is (H + armature) qdd = tau - C - damping qd - friction sign(qd) + stops + J^T f_ext. Coulomb
     friction and joint stops are taken at the end of each step (they would be infinitely stiff at its beginning), so
-    that neither ever feeds energy in; friction is viscous below 1 mrad/s or 1 mm/s. Damping is explicit in
-    ``semi_implicit_euler`` and ``rk4``, taken at the end of the step in ``implicit``, which is therefore stable under
-    any damping. States may be batches (B, n): call ``reset`` with such.
+    that neither ever feeds energy in. A joint that slips feels its Coulomb friction, not more; one that sticks what keeps
+    it exactly at rest, up to that. Damping is explicit in ``semi_implicit_euler`` and ``rk4``, taken at the end of the
+    step in ``implicit``, which is therefore stable under any damping. States may be batches (B, n): call ``reset`` with
+    such.
+
+    The Euler integrators are of order 1, ``rk4`` of order 4 while no joint comes to rest or turns round under friction and
+    no stop is met; the step in which that happens has an error of the order of time_step^2.
+
+    A ``time_step`` too long for the robot lets its state grow without bound: a bare arm that falls without friction and
+    spins its wrist at 200 rad/s does so at 1 ms in both Euler integrators, not in ``rk4``. Armature or damping as of real
+    drives, ``rk4``, or a shorter step helps.
 
     Args:
         model: A ``Model``.
@@ -47,46 +90,69 @@ cdef class Simulator(Worker):
     cdef cnp.ndarray state_q, state_qd, state_qdd
     cdef readonly cnp.ndarray damping, friction, armature, stop_stiffness, stop_damping
     cdef cnp.ndarray lower, upper
+    cdef LoopSimulator loop
+    cdef SimulatorInterface interface
 
-    def __cinit__(self, model, double time_step=0.001, integrator="semi_implicit_euler", damping=None, friction=None,
-                  armature=None, stop_stiffness=None, stop_damping=None):
+    def __init__(self, model, double time_step=0.001, integrator="semi_implicit_euler", damping=None, friction=None,
+                 armature=None, stop_stiffness=None, stop_damping=None):
+        self.adopt(model)
         self.model = model
-        n = self.compiled.system.n
+        cdef Py_ssize_t base = self.compiled.system.n - model.n      # zeros before those of the joints
         if not (time_step > 0 and isfinite(time_step)):
             raise ValueError(f"time_step: expected a positive number of seconds, got {time_step}")
         if integrator not in INTEGRATORS:
             raise ValueError(f"integrator: expected one of {', '.join(INTEGRATORS)}, got {integrator!r}")
         self.time_step, self.integrator = time_step, integrator
-        self.damping = _joint_parameter("damping", model.damping if damping is None else damping, n)
-        self.friction = _joint_parameter("friction", model.friction if friction is None else friction, n)
-        self.armature = _joint_parameter("armature", 0.0 if armature is None else armature, n)
-        self.stop_stiffness = _joint_parameter("stop_stiffness", 0.0 if stop_stiffness is None else stop_stiffness, n)
-        self.stop_damping = _joint_parameter("stop_damping", 0.0 if stop_damping is None else stop_damping, n)
-        self.lower = np.array(model.lower, dtype=float)
-        self.upper = np.array(model.upper, dtype=float)
+        self.damping = _joint_parameter("damping", model.damping if damping is None else damping, model.n, base)
+        self.friction = _joint_parameter("friction", model.friction if friction is None else friction, model.n, base)
+        self.armature = _joint_parameter("armature", 0.0 if armature is None else armature, model.n, base)
+        self.stop_stiffness = _joint_parameter("stop_stiffness", 0.0 if stop_stiffness is None else stop_stiffness, model.n, base)
+        self.stop_damping = _joint_parameter("stop_damping", 0.0 if stop_damping is None else stop_damping, model.n, base)
+        self.lower = np.concatenate([np.full(base, -np.inf), model.lower])
+        self.upper = np.concatenate([np.full(base, np.inf), model.upper])
         self.drives.integrator, self.drives.time_step = INTEGRATORS[integrator], time_step
-        self.drives.sticking_speed = STICKING_SPEED
-        self.drives.damping, self.drives.friction = data(self.damping), data(self.friction)
-        self.drives.armature = data(self.armature)
+        self.drives.damping, self.drives.friction = data(self.damping) - base, data(self.friction) - base
+        self.drives.armature = data(self.armature) - base
         self.drives.lower, self.drives.upper = data(self.lower), data(self.upper)
-        self.drives.stop_stiffness, self.drives.stop_damping = data(self.stop_stiffness), data(self.stop_damping)
+        self.drives.stop_stiffness, self.drives.stop_damping = data(self.stop_stiffness) - base, data(self.stop_damping) - base
         self.drives.stops = self.stop_stiffness.any() or self.stop_damping.any()
+        self.drives.frictional = self.friction.any()
         self.drives.rigid = not (self.drives.stops or self.damping.any() or self.friction.any() or self.armature.any())
+        self.loop = LoopSimulator(&self.compiled.system, &self.work, &self.drives)
+        self.interface = SimulatorInterface(&self.loop, self.compiled.system.n, time_step, loop_advance, loop_rnea)
         self.reset()
+
+    def __reduce__(self):
+        settings = {name: getattr(self, name) for name in ("model", "time_step", "integrator", *PARAMETERS)}
+        state = self.q, self.qd, self.qdd, self.count
+        return copyreg.__newobj__, (type(self),), (settings, state, getattr(self, "__dict__", {}))
+
+    def __setstate__(self, state):
+        settings, (q, qd, qdd, count), attributes = state
+        Simulator.__init__(self, **settings)
+        self.state_q, self.state_qd, self.state_qdd, self.count = q, qd, qdd, count
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    @property
+    def _interface(self):
+        self.require_model()
+        refuse_floating(self.compiled, "a compiled twin")
+        return PyCapsule_New(&self.interface, SIMULATOR_INTERFACE, NULL)
 
     @property
     def q(self):
-        """(n,) or (B, n) joint positions, a copy [rad, m]."""
+        """(nq,) or (B, nq) positions, a copy [rad, m]; before those of the joints a floating base's, see ``Model``."""
         return self.state_q.copy()
 
     @property
     def qd(self):
-        """(n,) or (B, n) joint velocities, a copy [rad/s, m/s]."""
+        """(nv,) or (B, nv) velocities, a copy [rad/s, m/s]."""
         return self.state_qd.copy()
 
     @property
     def qdd(self):
-        """(n,) or (B, n) joint accelerations of the last step, a copy; zero before the first."""
+        """(nv,) or (B, nv) accelerations of the last step, a copy; zero before the first."""
         return self.state_qdd.copy()
 
     @property
@@ -98,60 +164,114 @@ cdef class Simulator(Worker):
         """Start again at time 0.
 
         Args:
-            q: (n,) or (B, n) positions; None is zero.
-            qd: Velocities of the same shape; None is zero.
+            q: (nq,) or (B, nq) positions; None is ``model.neutral``: zero, a floating base upright at the world's origin.
+            qd: (nv,) or (B, nv) velocities; None is zero.
+
+        Raises:
+            ValueError: A shape does not fit, or a number is not finite.
         """
-        self.set_state(np.zeros(self.compiled.system.n) if q is None else q, qd)
+        self.set_state(self.model.neutral if q is None else q, qd)
         self.count = 0
 
     def set_state(self, q, qd=None):
         """Move the robot without touching the time. Arguments as for ``reset``."""
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, n, "q")
-        cdef cnp.ndarray qd_ = np.zeros_like(q_) if qd is None else like_states(qd, q_, n, "qd")
-        if self.busy:
-            raise RuntimeError("this Simulator is at work in another thread")
-        self.state_q, self.state_qd, self.state_qdd = q_.copy(), qd_.copy(), np.zeros_like(q_)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray still = np.zeros((*np.shape(q_)[:-1], n)), qd_ = still if qd is None else like_states(qd, q_, n, "qd")
+        _require_finite("q", q_, self.compiled, self.compiled.system.nq)
+        _require_finite("qd", qd_, self.compiled, n)
+        if self.compiled.system.floating:
+            check_quaternions(q_)
+        self.require_idle()
+        self.state_q, self.state_qd, self.state_qdd = q_.copy(), qd_.copy(), still
 
     def step(self, tau, Py_ssize_t steps=1, f_ext=None):
         """Advance by steps * time_step under a constant torque, in compiled code without the GIL.
 
+        Signals are looked at every few milliseconds; after Ctrl-C, as after any error, state and time are as before.
+
         Args:
-            tau: (n,) or (B, n) joint torques [N m, N].
+            tau: (nv,) or (B, nv) torques [N m, N].
             steps: How many time steps.
             f_ext: Wrenches on links, constant in the links' own axes: see ``Dynamics``.
 
         Raises:
-            SingularInertiaError: A joint moves no inertia; state and time stay what they were.
+            DivergenceError: The state is no longer finite: see the class about ``time_step``.
+            SingularInertiaError: A joint moves no inertia.
+            KeyboardInterrupt: Ctrl-C.
         """
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = self.state_q, qd_ = self.state_qd, qdd_ = self.state_qdd    # whatever set_state does meanwhile
         cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
-        cdef cnp.ndarray q = self.result(None, q_, 1, n, 0), qd = self.result(None, q_, 1, n, 0)
+        cdef cnp.ndarray q = self.result(None, q_, 1, self.compiled.system.nq, 0), qd = self.result(None, q_, 1, n, 0)
         cdef cnp.ndarray qdd = self.result(None, q_, 1, n, 0)
-        cdef Drives drives = self.drives                        # of this call: another thread's is about to be refused
+        cdef Py_ssize_t failure
         cdef Call call
+        self.require_model()
         begin(&call, <Kernel> call_advance[double], <Kernel> call_advance[lanes])
         if steps < 0:
             raise ValueError(f"steps: expected a count, got {steps}")
-        add_input(&call, q_, n)
+        add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_input(&call, qdd_, n)
         add_input(&call, tau_, n)
-        add_output(&call, q, n)
+        add_output(&call, q, self.compiled.system.nq)
         add_output(&call, qd, n)
         add_output(&call, qdd, n)
-        drives.steps = steps
-        call.settings = &drives
-        self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)), steps > 1)
+        call.repeats = call.count = steps
+        call.settings = &self.drives
+        failure = self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
+        if failure:
+            raise self.divergence(-failure - 1, call.done, q, qd)
         self.state_q, self.state_qd, self.state_qdd = q, qd, qdd
         self.count += steps
 
+    cdef object divergence(self, Py_ssize_t lost, Py_ssize_t steps_before, cnp.ndarray q, cnp.ndarray qd):
+        """The error for what advance has returned, -(1 + lost)."""
+        cdef Py_ssize_t n = self.compiled.system.n, member
+        row = None
+        for member in range(self.members if cnp.PyArray_NDIM(q) > 1 else 0):
+            if self.team[member].failure:
+                row = self.team[member].row
+                joints = q[row:row + LANES, np.shape(q)[1] - n:]
+                row += int(np.argmin(np.isfinite(joints + qd[row:row + LANES]).all(axis=1)))
+                break
+        time = (self.count + steps_before + lost // n + 1) * self.time_step
+        return DivergenceError(self.compiled.owner(lost % n), time, row, self.compiled.kind(lost % n))
 
-cdef cnp.ndarray _joint_parameter(str name, value, Py_ssize_t n):
+
+cdef bint _is_finite(const double* x, Py_ssize_t size) noexcept nogil:
+    cdef lanes sum = broadcast(0.0)
+    cdef double rest = 0.0
+    cdef Py_ssize_t k = 0
+    while k + LANES <= size:
+        sum = sum + 0.0 * load(x + k)                           # NaN of what is not finite
+        k += LANES
+    while k < size:
+        rest += 0.0 * x[k]
+        k += 1
+    return rest == 0 and not any_nonzero(1.0 - less_lanes(sum, broadcast(1.0)))
+
+
+cdef int _require_finite(str name, cnp.ndarray states, CompiledModel model, Py_ssize_t width) except -1:
+    cdef Py_ssize_t k, freedom
+    if _is_finite(data(states), cnp.PyArray_SIZE(states)):
+        return 0
+    for k in range(cnp.PyArray_SIZE(states)):
+        if not isfinite(data(states)[k]):
+            freedom = max(k % width - (width - model.system.n), 0)
+            raise ValueError(f"{name}: expected finite numbers, got {data(states)[k]} of {model.kind(freedom)} "
+                             f"{model.owner(freedom)!r}")
+    return 0
+
+
+cdef cnp.ndarray _joint_parameter(str name, value, Py_ssize_t n, Py_ssize_t base):
+    """(n,) the value of each joint, a view of an array (base + n,) that begins with zeros."""
+    cdef cnp.ndarray whole = np.zeros(base + n)
     array = np.array(_floats(value, name))
     if array.shape not in ((), (n,)):
         raise _shape_error(name, array, f"({n},) or a scalar")
     if not (np.isfinite(array).all() and (array >= 0).all()):
         raise ValueError(f"{name}: expected finite values >= 0, got {value}")
-    return np.ascontiguousarray(np.broadcast_to(array, (n,)))
+    whole[base:] = array
+    return whole[base:]

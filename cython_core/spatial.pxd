@@ -4,7 +4,7 @@
 # alpha a right angle, which is why no 3x3 matrix is ever formed.
 # Arguments are read before any result is written, so results may overwrite arguments.
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, cos, fabs, sin, sqrt
 
 from system cimport Body, SHIFT_ALONG_X, SHIFT_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90
 
@@ -12,6 +12,7 @@ cdef extern from "lanes.h" nogil:
     const Py_ssize_t LANES
     ctypedef long double lanes          # so that Cython takes it for a number other than double: see lanes.h
     ctypedef long long lane_mask
+    ctypedef void apart                 # what a function returns that is not to be inlined
     lanes broadcast(double x)
     lanes gather(const double* x, const Py_ssize_t* at)
     lanes load(const double* x)
@@ -23,9 +24,12 @@ cdef extern from "lanes.h" nogil:
     lanes larger_lanes(lanes a, lanes b)
     lanes smaller_lanes(lanes a, lanes b)
     lanes reciprocal_lanes(lanes x)
+    lanes root_lanes(lanes x)
     lanes less_lanes(lanes a, lanes b)
+    lanes choose_lanes(lanes choice, lanes a, lanes b)
     bint any_at_most(lanes a, lanes b)
     bint any_nonzero(lanes x)
+    bint rarely(bint condition)
     void sine_cosine(lanes x, lanes* sine, lanes* cosine)
 
 ctypedef fused real:     # what one arithmetic operation of a kernel works on: one state, or a SIMD register of states
@@ -55,6 +59,21 @@ cdef inline real reciprocal(real x) noexcept nogil:
         return reciprocal_lanes(x)
 
 
+cdef inline real square_root(real x) noexcept nogil:
+    if real is double:
+        return sqrt(x)
+    else:
+        return root_lanes(x)
+
+
+cdef inline void sine_and_cosine(real x, real* s, real* c) noexcept nogil:
+    if real is double:
+        s[0] = sin(x)
+        c[0] = cos(x)
+    else:
+        sine_cosine(x, s, c)
+
+
 cdef inline real larger(real a, real b) noexcept nogil:
     """The larger of a and b; b where a is NaN."""
     if real is double:
@@ -77,6 +96,14 @@ cdef inline real less(real a, real b) noexcept nogil:
         return 1.0 if a < b else 0.0
     else:
         return less_lanes(a, b)
+
+
+cdef inline real choose(real choice, real a, real b) noexcept nogil:
+    """a where the choice is not 0, else b."""
+    if real is double:
+        return a if choice != 0 else b
+    else:
+        return choose_lanes(choice, a, b)
 
 
 cdef inline bint nonzero(real x) noexcept nogil:

@@ -1,7 +1,13 @@
 # The data that every recursion reads (System, Body) and writes (Workspace).
 #
 # Notation: Featherstone, Rigid Body Dynamics Algorithms (RBDA), 2008. Angular part first, body coordinates, SI units.
-# Slot 0 is the fixed base, slot i (1 <= i <= N) body i; a parent's slot is always smaller than its children's.
+# Slot 0 is the base, slot i (1 <= i <= N) body i; a parent's slot is always smaller than its children's.
+#
+# A floating base (RBDA section 9.4) is a free body, whose six freedoms come before those of the joints:
+#     q   = [position in the world (3), quaternion x y z w, joints]
+#     qd  = [linear, angular velocity in its own axes, joints]      tau likewise: force, moment at its origin
+# It is not a joint: instead of v_0 = 0 and a_0 = -gravity its motion begins the outward passes, and one 6 x 6 system
+# ends the inward ones. The quaternion has one number more than it has freedoms: joint i's are qd[dof] and (q + 1)[dof].
 #
 # Frames. Body i's frame has its z axis on joint i's axis (frames.pxi chooses them), so every joint is a screw about z:
 #     S_i = [0 0 angular | 0 0 linear]        revolute (1, 0), prismatic (0, 1), helical (1, pitch)
@@ -18,18 +24,19 @@ cdef enum Shift:         # s
 
 cdef struct Body:
     Py_ssize_t parent    # lambda(i), a slot
-    Py_ssize_t root      # the body next to the base on the path to this one
-    Py_ssize_t dof       # index into q of the joint that drives this one (itself, or a mimic's leader)
+    Py_ssize_t root      # the body next to the base on the path to this one; 1 in all where the base floats
+    Py_ssize_t dof       # index into qd of the joint that drives this one (itself, or a mimic's leader)
     double angular       # S_i, angular and linear part along z
     double linear
     bint revolute        # S_i = (1, 0)
-    bint forks           # has children other than slot i + 1
+    bint follows         # the parent is slot i - 1, and not the base
+    bint forks           # has children other than slot i + 1; a floating base, any
     bint turned          # gamma != 0
     double cos_gamma, sin_gamma
     Twist twist
     double cos_alpha, sin_alpha
     Shift shift
-    double[3] s          # [m]; the base does not move, so that its children's s and d shift nothing and are zero
+    double[3] s          # [m]; a fixed base does not move: its children's s and d shift nothing and are zero
     bint offset          # d != 0, or not constant
     double d             # at q = 0 [m]
     double[3] p          # origin of the frame at q = 0, in the parent's frame: s and d together [m]
@@ -41,25 +48,30 @@ cdef struct Body:
 
 cdef struct System:
     Py_ssize_t N         # bodies
-    Py_ssize_t n         # degrees of freedom: columns of G in  joint positions = G q + offset
+    Py_ssize_t n         # degrees of freedom: columns of G in  joint positions = G q + offset; six more of a floating base
+    Py_ssize_t nq        # numbers in q: n, and one more with a floating base
+    bint floating
+    Py_ssize_t ground    # the slot that does not move: 0, the base; -1, none, where it floats
     bint coupled         # some joint mimics another: N > n, or a multiplier
     bint slides          # some joint is not revolute
     Body* body           # (N + 1,)
-    Py_ssize_t* dof      # (N + 1,) and LANES more, as the next two: body[i].dof, in a row for jcalc
+    Py_ssize_t* dof      # (N + 1,) and LANES more, as the next three: body[i].dof, in a row for jcalc
     double* angular      # body[i].angular
-    double* theta0       # theta = angular * q[dof] + theta0
+    double* cos_theta0   # of theta0 in  theta = angular * q[dof] + theta0
+    double* sin_theta0
     Py_ssize_t* reach    # (n, 2): the joints that share a root with joint i are among reach[i, 0] .. reach[i, 1] - 1
-    double[3] gravity    # in the base frame [m/s^2]
+    double[3] gravity    # in the frame of a fixed base, or the world's [m/s^2]
     Py_ssize_t links     # named frames
     Py_ssize_t* link_slot    # (links,) the body that carries each
     double* link_pose    # (links, 12) orientation row by row, then origin, in that body's frame
-    Py_ssize_t* joint_link   # (n,) the link that each joint of q moves
+    Py_ssize_t* joint_link   # the link that each joint of q moves
 
 cdef struct Workspace:   # rows of one value each per slot; NaN until first written
     double* cosine       # (1) of theta
     double* sine         # (1)
     double* d            # (1) of the transform from the parent
     double* p            # (3) origin in the parent's frame, at the current position
+    double* pose         # (12, no more) of a floating base: orientation in the world, row-major, and origin
     double* motion       # (9) w, w_dot and a of a body that forks: angular velocity, angular acceleration, and
                          #     acceleration of the frame's origin, gravity included
     double* f            # (6) force across joint i: moment about the origin, then force
@@ -80,14 +92,14 @@ cdef struct Workspace:   # rows of one value each per slot; NaN until first writ
     double* B            # (12) subtree's Coriolis operator: 9, then momentum
     double* base_inertia # (10) inertia: of the body, or of its subtree
     double* composite    # (10) sum of the inertias beyond a body that forks
-    double* U            # (6) IA S
     double* D            # (1) 1 / S^T U
     void* columns        # (14) registers: what a pass over several columns of a matrix leaves at a body
     double* tau          # (n,) scratch of one joint-space vector
     double* qdd          # (n,) of another one
-    double* step         # (8 n,) scratch of a time step
+    double* step         # (11 nq,) scratch of a time step
     double* H            # (n, n) joint-space inertia of a coupled system, else NULL
     void* memory         # owns all of the above
     void* packed         # the arrays of a tile of states, one register per number
     Py_ssize_t packed_size
-    Py_ssize_t failure   # what the kernel last returned
+    Py_ssize_t failure   # what the kernel last returned,
+    Py_ssize_t row       # and in a batch the first row of the tile that it was called for

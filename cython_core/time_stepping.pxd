@@ -1,21 +1,38 @@
 # One time step: forward dynamics with what a drive adds to rigid bodies, and the integrators.
+#
+# Coulomb friction is Coulomb's law at the end of the step: a joint that slips feels -f sign(qd), one that sticks whatever
+# keeps it at rest, at most f. For one step of length h that is a box-constrained complementarity problem with a
+# positive definite matrix, which has one solution for any number of joints:
+# 1. Given who sticks and which way the others slip, it is hybrid dynamics (RBDA section 9.2): qdd = -qd / h of those who
+#    stick is prescribed, the torque of the others known.
+# 2. The guess is that those at rest stick and the others go on. Who sticks under more than f then slips, against that
+#    force; who slips and has turned round sticks; and again, until nobody changes.
+# 3. Changes of all at once rarely take more than a few rounds, but might go in a circle. Those of the first joint alone
+#    end for any positive definite matrix: Judice and Pires, Basic-set algorithm for a generalized linear complementarity
+#    problem, 1992 (Murty's rule). So they follow after ROUNDS rounds.
+
+from libc.float cimport DBL_MIN
 
 from system cimport System, Workspace
-from spatial cimport at_most, larger, less, magnitude, put, real, reciprocal, smaller
+from spatial cimport at_most, choose, larger, less, magnitude, nonzero, put, rarely, real, smaller
 from joint cimport jcalc
-from forward_dynamics cimport forward_dynamics
+from displacement cimport displace, rate_of_displacement
+from rnea cimport rnea
+from forward_dynamics cimport added_acceleration, forward_dynamics
+
+cdef enum:
+    ROUNDS = 10
 
 cdef enum Integrator:
     SEMI_IMPLICIT_EULER, IMPLICIT, RK4
 
-cdef struct Drives:                    # (n,) each
+cdef struct Drives:
     Integrator integrator
     double time_step
-    double sticking_speed              # Coulomb friction is viscous below this [rad/s, m/s]
-    Py_ssize_t steps
     bint rigid                         # all below are zero
+    bint frictional                    # some Coulomb friction is not
     bint stops                         # some stop is not
-    const double* damping
+    const double* damping              # (n,) each, zero of a floating base, as all that follows
     const double* friction
     const double* armature
     const double* lower
@@ -32,18 +49,17 @@ cdef inline real depth_in_stop(const Drives* drives, Py_ssize_t i, real position
 
 
 cdef inline void apply_drives(const Drives* drives, Py_ssize_t n, const real* q, const real* qd, const real* tau,
-                              const real* engaged, real* applied, real* diagonal) noexcept nogil:
+                              const real* engaged, const real* sign, real* applied, real* diagonal) noexcept nogil:
     """What acts on each joint. A torque d (qd + h qdd) resisting at the step's end adds h d to H's diagonal."""
     cdef double h = drives.time_step, stiffness, damping
-    cdef real d, sticking
     cdef Py_ssize_t i
-    put(drives.sticking_speed, &sticking)
     for i in range(n):
-        d = drives.friction[i] * reciprocal(larger(magnitude(qd[i]), sticking))
-        diagonal[i] = drives.armature[i] + h * d
+        put(drives.armature[i], &diagonal[i])
         if drives.integrator == IMPLICIT:
             diagonal[i] += h * drives.damping[i]
-        applied[i] = tau[i] - (d + drives.damping[i]) * qd[i]
+        applied[i] = tau[i] - drives.damping[i] * qd[i]
+        if drives.frictional:
+            applied[i] -= drives.friction[i] * sign[i]
         if drives.stops:
             stiffness, damping = drives.stop_stiffness[i], drives.stop_damping[i]
             applied[i] -= engaged[i] * (stiffness * (depth_in_stop(drives, i, q[i]) + h * qd[i]) + damping * qd[i])
@@ -69,82 +85,219 @@ cdef inline bint release_stops(const Drives* drives, Py_ssize_t n, const real* q
     return released
 
 
-cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const Drives* drives, const real* q,
-                                    const real* qd, const real* tau, const real* f_ext, real* qdd) noexcept nogil:
-    """qdd under tau and the drives, stops that would pull left out. Returns 1 + the index of a singular joint, or 0."""
+cdef inline void guess_sticking(const Drives* drives, Py_ssize_t n, const real* qd, real* sign,
+                                real* held) noexcept nogil:
+    """sign: which way a joint slips, 1 or -1, and 0 of one that sticks or has no friction; held: 1 of one that sticks."""
+    cdef real zero, tiny
+    cdef Py_ssize_t i
+    put(0.0, &zero)
+    put(DBL_MIN, &tiny)
+    for i in range(n):
+        if drives.friction[i] == 0:
+            put(0.0, &sign[i])
+            put(0.0, &held[i])
+        else:
+            sign[i] = less(zero, qd[i]) - less(qd[i], zero)
+            held[i] = less(magnitude(qd[i]), tiny)              # 0 of NaN
+
+
+cdef inline bint any_of(Py_ssize_t n, const real* mask) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if nonzero(mask[i]):
+            return True
+    return False
+
+
+cdef inline Py_ssize_t solve(const System* system, Workspace* work, const Drives* drives, const real* qd,
+                             const real* applied, const real* f_ext, const real* diagonal, const real* held,
+                             real* given, real* qdd) noexcept nogil:
+    """qdd under what is applied, that of joints that stick such that they are at rest after the step (note 1)."""
     cdef Py_ssize_t n = system.n, i, failure
+    if not drives.frictional or not any_of(n, held):
+        return forward_dynamics(system, work, qd, applied, f_ext, diagonal, qdd)
+    for i in range(n):
+        given[i] = held[i] * qd[i] * (-1.0 / drives.time_step)
+    failure = added_acceleration(system, work, qd, <const real*> given, applied, f_ext, diagonal, held, qdd)
+    for i in range(n):
+        qdd[i] += given[i]
+    return failure
+
+
+cdef inline bint correct_sticking(const System* system, Workspace* work, const Drives* drives, const real* qd,
+                                  const real* applied, const real* f_ext, const real* diagonal, const real* qdd,
+                                  bint first_only, real* sign, real* held) noexcept nogil:
+    """Let go of joints that friction cannot hold, hold those that have turned round; whether some did, in any lane."""
+    cdef const real* tau = <real*> work.tau
+    cdef real f, force, released, turned, zero, one, changed
+    cdef Py_ssize_t n = system.n, i
+    cdef bint again = False
+    put(0.0, &zero)
+    put(1.0, &one)
+    put(0.0, &changed)
+    if any_of(n, held):
+        rnea(system, work, qd, qdd, f_ext, <real*> work.tau)
+    for i in range(n):
+        if drives.friction[i] == 0:
+            continue
+        put((1.0 + 1e-9) * drives.friction[i], &f)              # 1e-9: lest rounding sends a joint to and fro
+        force = tau[i] + diagonal[i] * qdd[i] - applied[i]
+        released = held[i] * less(f, magnitude(force))
+        turned = (1.0 - held[i]) * less(sign[i] * (qd[i] + drives.time_step * qdd[i]), zero)
+        if first_only:
+            released = released * (1.0 - changed)
+            turned = turned * (1.0 - changed)
+        changed = changed + released + turned
+        sign[i] = (1.0 - turned) * sign[i] + released * (less(force, zero) - less(zero, force))
+        held[i] += turned - released
+        again = again or at_most(one, released + turned)
+    return again
+
+
+cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const Drives* drives, bint decide,
+                                    const real* q, const real* qd, const real* tau, const real* f_ext,
+                                    real* qdd) noexcept nogil:
+    """qdd under tau and the drives, stops that would pull left out. Returns 1 + the index of a singular joint, or 0.
+
+    Whether joints stick is decided, or, for a further stage of the same step, as decided before.
+    """
+    cdef Py_ssize_t n = system.n, i, failure, round
     cdef real* applied = <real*> work.step
     cdef real* diagonal = applied + n
     cdef real* engaged = diagonal + n  # 1 where a stop acts, else 0
+    cdef real* sign = engaged + n
+    cdef real* held = sign + n
+    cdef real* given = held + n
     cdef real zero
     jcalc(system, work, q)
+    q = q + (system.nq - n)            # that of a joint beside its qd; no stop stands in a floating base's way
     if drives.rigid:
         return forward_dynamics(system, work, qd, tau, f_ext, <const real*> NULL, qdd)
     put(0.0, &zero)
     for i in range(n):
         engaged[i] = less(zero, magnitude(depth_in_stop(drives, i, q[i])))
+    if decide and drives.frictional:
+        guess_sticking(drives, n, qd, sign, held)
     while True:
-        apply_drives(drives, n, q, qd, tau, engaged, applied, diagonal)
-        failure = forward_dynamics(system, work, qd, applied, f_ext, diagonal, qdd)
-        if failure or not drives.stops or not release_stops(drives, n, q, qd, qdd, engaged):
-            return failure
+        for round in range(ROUNDS * (n + 2)):
+            apply_drives(drives, n, q, qd, tau, engaged, sign, applied, diagonal)
+            failure = solve(system, work, drives, qd, applied, f_ext, diagonal, held, given, qdd)
+            if failure:
+                return failure
+            if not (decide and drives.frictional) or not correct_sticking(
+                    system, work, drives, qd, applied, f_ext, diagonal, qdd, round >= ROUNDS, sign, held):
+                break
+        if not drives.stops or not release_stops(drives, n, q, qd, qdd, engaged):
+            return 0
 
 
 cdef inline Py_ssize_t euler(const System* system, Workspace* work, const Drives* drives, const real* tau,
                              const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
     """Velocity first, then position with the new velocity."""
-    cdef Py_ssize_t i, failure = acceleration(system, work, drives, q, qd, tau, f_ext, qdd)
+    cdef Py_ssize_t n = system.n, i, failure = acceleration(system, work, drives, True, q, qd, tau, f_ext, qdd)
+    cdef const real* held = <real*> work.step + 4 * n
+    cdef double h = drives.time_step
     if failure:
         return failure
-    for i in range(system.n):
-        qd[i] += drives.time_step * qdd[i]
-        q[i] += drives.time_step * qd[i]
+    for i in range(n):
+        qd[i] += h * qdd[i]
+    if drives.frictional:
+        for i in range(n):
+            qd[i] *= 1.0 - held[i]
+    displace(system, q, h, qd, q)
     return 0
 
 
 cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, const Drives* drives, const real* tau,
                                    const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
-    """The classical method of order four on (q, qd)."""
+    """The classical method of order four on (q, qd); who sticks and who slips is the same in all stages.
+
+    Where a joint comes to rest or turns round within the step, the step is Euler's instead.
+    """
     cdef Py_ssize_t n = system.n, i, stage, failure
-    cdef real* stage_q = <real*> work.step + 3 * n
-    cdef real* stage_qd = stage_q + n
+    cdef real* sign = <real*> work.step + 3 * n
+    cdef real* held = sign + n
+    cdef real* stage_q = held + 2 * n
+    cdef real* stage_qd = stage_q + system.nq
     cdef real* stage_qdd = stage_qd + n
     cdef real* sum_qd = stage_qdd + n
     cdef real* sum_qdd = sum_qd + n
+    cdef real[6] u                     # how far a floating base of this stage is from q
+    cdef real stops, speed, zero
     cdef double h = drives.time_step, reach, weight
-    for i in range(n):
+    put(0.0, &zero)
+    put(0.0, &stops)
+    for i in range(6):
+        put(0.0, &u[i])
+    for i in range(system.nq):
         stage_q[i] = q[i]
+    for i in range(n):
         stage_qd[i] = qd[i]
         put(0.0, &sum_qd[i])
         put(0.0, &sum_qdd[i])
     for stage in range(4):
-        failure = acceleration(system, work, drives, stage_q, stage_qd, tau, f_ext, stage_qdd)
+        failure = acceleration(system, work, drives, stage == 0, stage_q, stage_qd, tau, f_ext, stage_qdd)
         if failure:
             return failure
         weight = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
         reach = h if stage == 2 else 0.5 * h
+        if rarely(system.floating):
+            rate_of_displacement(u, stage_qd)
+            for i in range(6):
+                u[i] = reach * stage_qd[i]
+        displace(system, q, reach, stage_qd, stage_q)
         for i in range(n):
             if stage == 0:
                 qdd[i] = stage_qdd[i]
             sum_qd[i] += weight * stage_qd[i]
             sum_qdd[i] += weight * stage_qdd[i]
-            stage_q[i] = q[i] + reach * stage_qd[i]
             stage_qd[i] = qd[i] + reach * stage_qdd[i]
+    if drives.frictional:
+        for i in range(n):
+            stops = stops + held[i] * less(zero, magnitude(qd[i])) + less(sign[i] * qd[i], zero) \
+                + less(sign[i] * (qd[i] + h * sum_qdd[i]), zero)
     for i in range(n):
-        q[i] += h * sum_qd[i]
-        qd[i] += h * sum_qdd[i]
+        speed = qd[i] + h * qdd[i]                              # of Euler
+        if drives.frictional:
+            speed = speed * (1.0 - held[i])
+        stage_qd[i] = choose(stops, speed, sum_qd[i])
+        qd[i] = choose(stops, speed, qd[i] + h * sum_qdd[i])
+    displace(system, q, h, stage_qd, q)
     return 0
 
 
-cdef inline Py_ssize_t advance(const System* system, Workspace* work, const Drives* drives, const real* tau,
-                               const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
-    """drives.steps time steps. Returns 1 + the index of a singular joint, or 0."""
+cdef inline Py_ssize_t lost_joint(Py_ssize_t n, const real* q, const real* qd) noexcept nogil:
+    """1 + the index of a joint whose state is not finite, in any lane, or 0."""
+    cdef real sum, one
+    cdef Py_ssize_t i
+    put(0.0, &sum)
+    put(1.0, &one)
+    for i in range(n):
+        sum = sum + 0.0 * q[i]                                  # NaN of what is not finite
+        sum = sum + 0.0 * qd[i]
+    if not nonzero(1.0 - less(sum, one)):
+        return 0
+    for i in range(n):
+        if nonzero(1.0 - less(0.0 * q[i] + 0.0 * qd[i], one)):
+            return 1 + i
+    return 0
+
+
+cdef inline Py_ssize_t advance(const System* system, Workspace* work, const Drives* drives, Py_ssize_t steps,
+                               const real* tau, const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
+    """So many time steps. Returns 0, or 1 + the index of a singular joint.
+
+    Or, where the state is no longer finite after step k (from 0), -(1 + the index of the joint + k n).
+    """
     cdef Py_ssize_t k, failure
-    for k in range(drives.steps):
+    for k in range(steps):
         if drives.integrator == RK4:
             failure = runge_kutta(system, work, drives, tau, f_ext, q, qd, qdd)
         else:
             failure = euler(system, work, drives, tau, f_ext, q, qd, qdd)
         if failure:
             return failure
+        failure = lost_joint(system.n, q + (system.nq - system.n), qd)
+        if failure:
+            return -(failure + k * system.n)
     return 0

@@ -50,7 +50,7 @@ def _choose() -> str:
         ImportError: The one asked for is not built or not this CPU's, or none is.
     """
     usable = supported()
-    wanted = os.environ.get("FEATHERSTONE_INSTRUCTION_SET")
+    wanted = os.environ.get("FEATHERSTONE_INSTRUCTION_SET", "").replace("_", "-")
     if not usable:
         raise ImportError(
             f"featherstone_ros: no compiled core for this {platform.machine()} CPU beside "
@@ -71,6 +71,7 @@ def _choose() -> str:
 instruction_set = _choose()
 _compiled = importlib.import_module(_module(instruction_set))
 lanes: int = _compiled.states_per_register
+BoundDynamics = _compiled.BoundDynamics
 CompiledModel = _compiled.CompiledModel
 Dynamics = _compiled.Dynamics
 Simulator = _compiled.Simulator

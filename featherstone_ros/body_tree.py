@@ -8,11 +8,19 @@ from numpy.typing import NDArray
 from featherstone_ros._core import CompiledModel
 from featherstone_ros.coordinates import HUGE, Coordinates
 from featherstone_ros.errors import ModelError
+from featherstone_ros.pseudo_inertia import (
+    in_frame,
+    inertia_matrix,
+    inertial_parameters,
+    pseudo_inertia,
+    transform,
+)
 from featherstone_ros.urdf import Inertial, Joint, Robot
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 BASE = -1
+EXTENDED = np.longdouble  # more digits than a double has, where the machine has them
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -37,6 +45,9 @@ class BodyTree:
         mass: (N + 1,) of the base and each body with all it carries [kg].
         first_moment: (N + 1, 3) mass times centre of mass, in the body's frame [kg m].
         inertia: (N + 1, 3, 3) about the origin of the body's frame, in its axes [kg m^2].
+        first_moment_rest: (N + 1, 3) digits of first_moment beyond a double's: about a centre of
+            mass far from the frame little is left of the first ones.
+        inertia_rest: (N + 1, 3, 3) the same of inertia.
         link_body: (L,) body that carries each link, -1 for the base.
         link_rotation: (L, 3, 3) orientation of the link's frame in that body's frame.
         link_translation: (L, 3) origin of the link's frame in that body's frame [m].
@@ -59,6 +70,8 @@ class BodyTree:
     mass: Floats
     first_moment: Floats
     inertia: Floats
+    first_moment_rest: Floats
+    inertia_rest: Floats
     link_body: Indices
     link_rotation: Floats
     link_translation: Floats
@@ -86,11 +99,18 @@ class BodyTree:
         """Number of degrees of freedom."""
         return len(self.joint_names)
 
-    def compile(self, gravity: Floats) -> CompiledModel:
-        """Return the core's copy of the tree, under gravity (3,) in the base's frame [m/s^2]."""
+    def compile(self, gravity: Floats, floating: bool = False) -> CompiledModel:
+        """Return the core's copy of the tree.
+
+        Args:
+            gravity: (3,) in the frame of the base, or of the world if the base floats [m/s^2].
+            floating: Whether the base is a free body.
+        """
         figures = {item.name: getattr(self, item.name) for item in fields(self)}
         del figures["link_parameters"]
-        return CompiledModel(n=self.n, gravity=gravity, **figures)
+        for name in ("first_moment", "inertia"):
+            figures[name] = figures[name] + figures.pop(f"{name}_rest").astype(EXTENDED)
+        return CompiledModel(n=self.n, gravity=gravity, floating=floating, **figures)
 
     @np.errstate(over="ignore", invalid="ignore")  # __post_init__ sees it and names the body
     def with_inertial(self, link: int, added: Inertial) -> "BodyTree":
@@ -102,12 +122,30 @@ class BodyTree:
             added.com,
             added.inertia,
         )
-        sums = {name: getattr(self, name).copy() for name in shares}
+        sums = {
+            "mass": self.mass.copy(),
+            "first_moment": self.first_moment + self.first_moment_rest.astype(EXTENDED),
+            "inertia": self.inertia + self.inertia_rest.astype(EXTENDED),
+        }
         for name, share in shares.items():
             sums[name][self.link_body[link] + 1] += share
         parameters = self.link_parameters.copy()
-        parameters[link] += _parameters(added)
-        return replace(self, link_parameters=parameters, **sums)
+        parameters[link] += parameters_of(added)
+        return replace(self, link_parameters=parameters, **_with_rest(sums))
+
+    @np.errstate(over="ignore", invalid="ignore")  # as above
+    def with_link_parameters(self, parameters: Floats) -> "BodyTree":
+        """Return a tree whose links have these parameters (L, 10), see ``link_parameters``."""
+        T = transform(self.link_rotation, self.link_translation)
+        J = np.zeros((len(self.body_names), 4, 4))
+        np.add.at(J, self.link_body + 1, in_frame(pseudo_inertia(parameters), T))
+        sums = inertial_parameters(J)
+        figures = {
+            "mass": sums[:, 0],
+            "first_moment": sums[:, 1:4],
+            "inertia": inertia_matrix(sums[:, 4:]),
+        }
+        return replace(self, link_parameters=parameters, **_with_rest(figures))
 
 
 def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
@@ -154,7 +192,7 @@ def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
         link_rotation=link_rotation,
         link_translation=link_translation,
         joint_body=np.array([names.index(name) for name in coordinates.joint_names], dtype=np.intp),
-        link_parameters=np.array([_parameters(link.inertial) for link in robot.links]),
+        link_parameters=np.array([parameters_of(link.inertial) for link in robot.links]),
         **_sum_inertias(robot, len(bodies), link_body, link_rotation, link_translation),
     )
     return tree
@@ -207,9 +245,17 @@ def _sum_inertias(
     )
     sums = {}
     for name, share in shares.items():
-        sums[name] = np.zeros((n_bodies + 1, *share.shape[1:]))
+        sums[name] = np.zeros((n_bodies + 1, *share.shape[1:]), dtype=share.dtype)
         np.add.at(sums[name], link_body[with_inertial] + 1, share)
-    return sums
+    return _with_rest(sums)
+
+
+def _with_rest(sums: dict[str, Floats]) -> dict[str, Floats]:
+    """Return sums of extended precision as BodyTree keeps them: as doubles, and what is left."""
+    figures = {name: total.astype(float) for name, total in sums.items()}
+    for name in ("first_moment", "inertia"):
+        figures[f"{name}_rest"] = (sums[name] - figures[name]).astype(float)
+    return figures
 
 
 def _about_body(
@@ -228,7 +274,7 @@ def _about_body(
         The quantities that add up, as BodyTree names them: mass (...), first_moment (..., 3) and
         inertia (..., 3, 3) about the origin of the body's frame.
     """
-    mass = np.asarray(mass)
+    mass, translation = np.asarray(mass), np.asarray(translation, dtype=EXTENDED)
     c = translation + np.einsum("...ij,...j->...i", rotation, com)
     c_outer_c = c[..., :, None] * c[..., None, :]
     c_dot_c = np.einsum("...i,...i->...", c, c)[..., None, None]
@@ -242,14 +288,31 @@ def _about_body(
 
 
 @np.errstate(over="ignore", invalid="ignore")  # BodyTree sees it and names the body
-def _parameters(inertial: Inertial | None) -> Floats:
+def parameters_of(inertial: Inertial | None) -> Floats:
     """Return the ten inertial parameters of a link about its origin, see BodyTree."""
     if inertial is None:
         return np.zeros(10)
     about = _about_body(np.eye(3), np.zeros(3), inertial.mass, inertial.com, inertial.inertia)
     return np.concatenate(
         [[inertial.mass], about["first_moment"], about["inertia"][np.triu_indices(3)]]
-    )
+    ).astype(float)
+
+
+def inertial_of(link: str, parameters: Floats) -> Inertial:
+    """Return a link's inertial figures about its centre of mass, the inverse of ``parameters_of``.
+
+    Raises:
+        ModelError: Its mass is negative, or 0 with a first moment.
+    """
+    mass, first_moment = float(parameters[0]), parameters[1:4]
+    if mass < 0 or (mass == 0 and first_moment.any()):
+        raise ModelError(
+            f"link {link!r} has mass {mass:g} kg and first moment {first_moment.tolist()} kg m, "
+            "expected mass > 0: a URDF says the centre of mass"
+        )
+    com = first_moment / mass if mass else np.zeros(3)
+    about_origin = inertia_matrix(parameters[4:])
+    return Inertial(mass, com, about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com)))
 
 
 def joints_without_inertia(tree: BodyTree) -> list[str]:

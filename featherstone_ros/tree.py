@@ -126,7 +126,7 @@ class Tree:
         name: str = "tree",
         inertial: Inertial | Sequence[Inertial] | None = None,
     ) -> None:
-        """Begin with the base link, which does not move.
+        """Begin with the base link.
 
         Args:
             base: Its name; gravity and poses are given in its frame.
@@ -193,6 +193,7 @@ class Tree:
         joints: Iterable[str] | None = None,
         locked: Mapping[str, float] | None = None,
         gravity: ArrayLike = EARTH,
+        base: str = "fixed",
     ) -> Model:
         """Make a model of what has been added so far.
 
@@ -201,12 +202,13 @@ class Tree:
                 moving joint that is neither follower nor ``locked``, in the order they were
                 added. Otherwise as in ``Model.from_urdf``.
             locked: Positions of locked joints [rad or m], 0 where not named.
-            gravity: (3,) in the base link's frame [m/s^2].
+            gravity: (3,) in the frame of the base, or of the world if it floats [m/s^2].
+            base: ``"fixed"``, or ``"floating"``: the base is a free body.
 
         Raises:
             ModelError: A choice of joints cannot be used.
         """
-        return Model.from_robot(self.robot(), joints, locked, gravity)
+        return Model.from_robot(self.robot(), joints, locked, gravity, base)
 
     def robot(self) -> Robot:
         """Return links and joints as ``urdf.parse`` returns those of a URDF."""
@@ -220,8 +222,8 @@ class Tree:
             parts = inertial if isinstance(inertial, Sequence) else [inertial]
         if not all(isinstance(part, Inertial) for part in parts):
             raise ModelError(
-                f"inertial of link {name!r} is {inertial!r}, expected what inertial, box, cylinder "
-                "or sphere returns, or a sequence of these"
+                f"inertial of link {name!r} is {inertial!r}, expected what inertial, box, "
+                "cylinder, mesh or sphere returns, or a sequence of these"
             )
         self._links[name] = Link(name, together(parts) if parts else None)
 

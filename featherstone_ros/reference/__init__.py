@@ -5,9 +5,10 @@ No function here is fast, and none is longer than a page. ``docs/dynamics.md`` w
 spatial, robot: spatial vectors, and the tree that all algorithms share.
 featherstone: inverse and forward dynamics and inertia, as RBDA's tables.
 newton_euler, inertia: inverse dynamics in 3-vectors; the tensor of a rigid body.
-explicit: M(q), V(q, qd) and G(q) from Jacobians, after Lagrange.
+explicit, kane: M(q), V(q, qd) and G(q) from Jacobians, after Lagrange; the same after Kane.
 mirtich, articulated: forward dynamics by articulated bodies, of a chain and of a tree.
 operators, composite, momentum, innovations: the spatial operator algebra of Rodriguez and Jain.
+hinges, free_base: for the operators, joints with several degrees of freedom and a floating base.
 """
 
 from featherstone_ros.reference.robot import BASE, Robot

@@ -14,7 +14,7 @@ itself; where some mimic others see ``featherstone.forward_dynamics``.
 
 import numpy as np
 
-from featherstone_ros.reference.robot import BASE
+from featherstone_ros.reference.robot import BASE, require_chain
 from featherstone_ros.reference.spatial import crf, crm, inverse
 
 
@@ -41,15 +41,17 @@ def velocity_terms(robot, s, I, qd):
     return c, p
 
 
-def articulated_inertias(robot, s, I):
+def articulated_inertias(robot, s, I, prescribed=None):
     """Return I_A (N + 1, 6, 6) and T (N + 1, 6). RBDA section 7.2.
 
     I_A[i] is what body i feels like to a force on it when the joint before it is cut and those
-    beyond it are free; the base's is the inertia of the whole robot, were it to float.
+    beyond it are free; the base's is the inertia of the whole robot, were it to float. A joint
+    whose acceleration is prescribed, (N,) bool, is not free: T is 0, all of a force gets through.
     """
     I_A, T = I.copy(), np.zeros_like(s)
     for n in reversed(range(robot.N)):
-        T[n] = I_A[n] @ s[n] / (s[n] @ I_A[n] @ s[n])
+        if prescribed is None or not prescribed[n]:
+            T[n] = I_A[n] @ s[n] / (s[n] @ I_A[n] @ s[n])
         I_A[robot.parent[n]] += (np.eye(6) - np.outer(T[n], s[n])) @ I_A[n]
     return I_A, T
 
@@ -68,22 +70,49 @@ def forward_dynamics(robot, q, qd, tau, f_ext=None):
         Joint accelerations; the bodies' accelerations, less gravity; and the force across each
         joint, on its body, in the base's frame.
     """
+    all_free = np.zeros(robot.N, dtype=bool)
+    qdd, _, a, f = hybrid_dynamics(robot, q, qd, np.zeros(robot.N), tau, all_free, f_ext)
+    return qdd, a, f
+
+
+def hybrid_dynamics(robot, q, qd, qdd, tau, prescribed, f_ext=None):
+    """Return qdd (N,), tau (N,), a (N + 1, 6) and f (N, 6): some joints driven, some moved.
+
+    RBDA section 9.2. A moved joint is a drive that keeps to its acceleration, whatever torque that
+    takes (Featherstone3D's motors that define an acceleration): its s qdd joins c, and it lets the
+    whole of a force through.
+
+    Args:
+        robot: A ``Robot``.
+        q: (N,) joint positions [rad or m].
+        qd: (N,) velocities.
+        qdd: (N,) accelerations; only those of prescribed joints are read.
+        tau: (N,) torques [N m or N]; only those of the others are read.
+        prescribed: (N,) bool, the joints whose acceleration is given.
+        f_ext: Link name to wrench, as ``Robot.body_forces`` takes it.
+
+    Returns:
+        All accelerations and torques of joints; a and f as ``forward_dynamics``.
+    """
     s, I = bodies(robot, q)
     c, p = velocity_terms(robot, s, I, qd)
-    I_A, T = articulated_inertias(robot, s, I)
-    a, f, qdd = np.zeros_like(s), np.zeros((robot.N, 6)), np.zeros(robot.N)
+    I_A, T = articulated_inertias(robot, s, I, prescribed)
+    a, f = np.zeros_like(s), np.zeros((robot.N, 6))
+    qdd, tau = np.where(prescribed, qdd, 0.0), np.where(prescribed, 0.0, tau)
 
     p_A = p - robot.base_forces(f_ext, q)
     for n in reversed(range(robot.N)):
-        beyond = p_A[n] + I_A[n] @ c[n]
+        beyond = p_A[n] + I_A[n] @ (c[n] + s[n] * qdd[n])
         p_A[robot.parent[n]] += beyond - T[n] * (s[n] @ beyond) + T[n] * tau[n]
     a[BASE, 3:] = -robot.gravity
     for i in range(robot.N):
         a_ = a[robot.parent[i]] + c[i]
-        qdd[i] = (tau[i] - s[i] @ (I_A[i] @ a_ + p_A[i])) / (s[i] @ I_A[i] @ s[i])
+        if not prescribed[i]:
+            qdd[i] = (tau[i] - s[i] @ (I_A[i] @ a_ + p_A[i])) / (s[i] @ I_A[i] @ s[i])
         a[i] = a_ + s[i] * qdd[i]
         f[i] = I_A[i] @ a[i] + p_A[i]
-    return qdd, a, f
+        tau[i] = s[i] @ f[i] if prescribed[i] else tau[i]
+    return qdd, tau, a, f
 
 
 def residuals(robot, q, qd, a, f, f_ext=None):
@@ -123,3 +152,30 @@ def mobility(robot, q):
         own = np.outer(s[i], s[i]) / (s[i] @ I_A[i] @ s[i])
         Phi[i] = own + through.T @ Phi[robot.parent[i]] @ through
     return Phi[:BASE]
+
+
+def outward_mobility(robot, q, qd, tau):
+    """Return L (N, 6, 6) and b (N, 6): a = b - L f of each body of a chain, all beyond it cut off.
+
+    The articulated-body argument from the other end. f is the force that body i gives to the next
+    one, a its acceleration, less gravity; L is also called Lambda^-1. Featherstone3D, art_mobility.
+    With the parent's L and b, the force across joint i obeys (1 + I L) f_i = I (b + c + s qdd) + p
+    + f, and the rest is as for articulated bodies with I_M = (1 + I L)^-1 I for I_A.
+
+    Raises:
+        ModelError: The robot branches.
+    """
+    require_chain(robot)
+    s, I = bodies(robot, q)
+    c, p = velocity_terms(robot, s, I, qd)
+    L, b = np.zeros_like(I), np.zeros_like(s)
+    b[BASE, 3:] = -robot.gravity
+    for i in range(robot.N):
+        yields = np.linalg.inv(np.eye(6) + I[i] @ L[i - 1])
+        I_M = yields @ I[i]
+        D = s[i] @ I_M @ s[i]
+        T = I_M @ s[i] / D
+        let_through = b[i - 1] + c[i] - s[i] * (T @ (b[i - 1] + c[i]))
+        L[i] = yields.T @ (np.outer(s[i], s[i]) @ yields / D + L[i - 1])
+        b[i] = yields.T @ (s[i] * tau[i] / D + let_through) - L[i] @ p[i]
+    return L[:BASE], b[:BASE]

@@ -19,7 +19,7 @@ def composite_inertias(o):
         o: ``Operators``.
     """
     R = np.zeros_like(o.M)
-    for i in reversed(range(len(o.H))):
+    for i in reversed(range(len(o.rows))):
         k = slice(6 * i, 6 * i + 6)
         R[k, k] = o.M[k, k] + o.E_phi[k] @ R @ o.E_phi[k].T
     return R
@@ -40,7 +40,7 @@ def decomposition(o, R):
 
 
 def mass_matrix(o):
-    """Return the joint-space inertia (N, N) = H R H* + H phi~ R H* + (H phi~ R H*)*.
+    """Return the joint-space inertia (n, n) = H R H* + H phi~ R H* + (H phi~ R H*)*.
 
     Computed block by block this is RBDA's composite-rigid-body algorithm.
     """
@@ -49,12 +49,15 @@ def mass_matrix(o):
 
 
 def trace(o):
-    """Return the trace of the joint-space inertia, sum of H_i R_i H_i*: phi~ adds nothing to it."""
+    """Return the trace of the joint-space inertia, the sum of Trace(H_i R_i H_i*) over joints.
+
+    Each is the trace of a block as large as joint i has degrees of freedom. phi~ adds nothing.
+    """
     return np.trace(o.H @ composite_inertias(o) @ o.H.T)
 
 
-def inverse_dynamics(o, qd, qdd, alpha_0=STILL, f_x=0.0):
-    """Return f (6 N,) and tau (N,) by composite bodies: f = R alpha + y.
+def inverse_dynamics(o, qd, qdd, alpha_0=STILL, f_x=0.0, V_0=STILL):
+    """Return f (6 N,) and tau (n,) by composite bodies: f = R alpha + y.
 
     R alpha moves all that a joint carries as if it were frozen; y = E_phi (y + R w) + b - f_x
     corrects that, from the tips, for the joints within: w = H* qdd + a is the acceleration across
@@ -62,17 +65,18 @@ def inverse_dynamics(o, qd, qdd, alpha_0=STILL, f_x=0.0):
 
     Args:
         o: ``Operators``.
-        qd: (N,) joint velocities.
-        qdd: (N,) accelerations.
-        alpha_0: (6,) the base's acceleration, in its frame.
+        qd: (n,) joint velocities.
+        qdd: (n,) accelerations.
+        alpha_0: (6,) the base's spatial acceleration, in its frame.
         f_x: (6 N,) external forces on the bodies, in their frames.
+        V_0: (6,) the base's velocity, in its frame.
     """
     R = composite_inertias(o)
-    a, b = velocity_terms(o, qd)
+    a, b = velocity_terms(o, qd, V_0)
     w = o.H.T @ qdd + a
     alpha = o.phi.T @ (w + o.E_0.T @ alpha_0)
     b, y = b - f_x, np.zeros_like(b)
-    for i in reversed(range(len(o.H))):
+    for i in reversed(range(len(o.rows))):
         k = slice(6 * i, 6 * i + 6)
         y[k] = o.E_phi[k] @ (y + R @ w) + b[k]
     f = R @ alpha + y

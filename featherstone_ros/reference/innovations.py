@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featherstone_ros.reference.operators import STILL, velocity_terms
+from featherstone_ros.reference.operators import STILL, block_diagonal, velocity_terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +20,10 @@ class Innovations:
 
     Attributes:
         P: (6 N, 6 N) block diagonal, the articulated inertias: RBDA's IA.
-        D: (N, N) diagonal, H P H*: the inertia about each joint, those beyond it free.
-        G: (6 N, N) block diagonal, P H* D^-1: the force that a free joint lets through is 1 - G H.
-        K: (6 N, N) = E_phi G, the gain: what the parent feels of a joint's torque.
+        D: (n, n) block diagonal, H P H*: the inertia about each joint, those beyond it free; a
+            number for a joint with one degree of freedom.
+        G: (6 N, n) block diagonal, P H* D^-1: the force that a free joint lets through is 1 - G H.
+        K: (6 N, n) = E_phi G, the gain: what the parent feels of a joint's torque.
         E_psi: (6 N, 6 N) = E_phi (1 - G H), forces of children to parents through free joints.
         psi: (6 N, 6 N) = (1 - E_psi)^-1, as phi is of E_phi.
     """
@@ -41,20 +42,19 @@ def articulate(o):
     P solves the Riccati equation M = P - E_phi (P - P H* D^-1 H P) E_phi*, D = H P H*, which is
     also M = P - E_psi P E_psi*: from the tips, as a block of P needs those of its children.
     """
-    N = len(o.H)
-    one = np.eye(6 * N)
-    P, D, G = np.zeros_like(o.M), np.zeros((N, N)), np.zeros((6 * N, N))
-    for i in reversed(range(N)):
+    one = np.eye(len(o.M))
+    P, D, G = np.zeros_like(o.M), np.zeros((len(o.H), len(o.H))), np.zeros_like(o.H.T)
+    for i, r in reversed(list(enumerate(o.rows))):
         k = slice(6 * i, 6 * i + 6)
         P[k, k] = o.M[k, k] + o.E_phi[k] @ (P - G @ D @ G.T) @ o.E_phi[k].T
-        D[i, i] = o.H[i] @ P @ o.H[i]
-        G[:, i] = P @ o.H[i] / D[i, i]
+        D[r, r] = o.H[r] @ P @ o.H[r].T
+        G[:, r] = P @ o.H[r].T @ np.linalg.inv(D[r, r])
     E_psi = o.E_phi @ (one - G @ o.H)
     return Innovations(P, D, G, o.E_phi @ G, E_psi, np.linalg.inv(one - E_psi))
 
 
 def factors(o, x):
-    """Return L (N, N) = 1 + H phi K and D: the mass matrix is L D L*.
+    """Return L (n, n) = 1 + H phi K and D: the mass matrix is L D L*.
 
     L is triangular with ones on its diagonal, and square, unlike the factors of H phi M phi* H*.
 
@@ -66,27 +66,28 @@ def factors(o, x):
 
 
 def inverse_factors(o, x):
-    """Return L^-1 (N, N) = 1 - H psi K and D^-1: the inverse of the mass matrix is L^-* D^-1 L^-1.
+    """Return L^-1 (n, n) = 1 - H psi K and D^-1: the inverse of the mass matrix is L^-* D^-1 L^-1.
 
-    Nothing but numbers, the entries of D, has been inverted.
+    Nothing but the blocks of D has been inverted: numbers, where joints have one degree of freedom.
     """
-    return np.eye(len(o.H)) - o.H @ x.psi @ x.K, np.diag(1 / np.diag(x.D))
+    blocks = [np.linalg.inv(x.D[r, r]) for r in o.rows]
+    return np.eye(len(o.H)) - o.H @ x.psi @ x.K, block_diagonal(blocks)
 
 
 def mass_matrix(o):
-    """Return the joint-space inertia (N, N) = (1 + H phi K) D (1 + H phi K)*."""
+    """Return the joint-space inertia (n, n) = (1 + H phi K) D (1 + H phi K)*."""
     L, D = factors(o, articulate(o))
     return L @ D @ L.T
 
 
 def inverse_mass_matrix(o):
-    """Return its inverse (N, N) = (1 - H psi K)* D^-1 (1 - H psi K)."""
+    """Return its inverse (n, n) = (1 - H psi K)* D^-1 (1 - H psi K)."""
     L_inverse, D_inverse = inverse_factors(o, articulate(o))
     return L_inverse.T @ D_inverse @ L_inverse
 
 
-def forward_dynamics(o, qd, tau, alpha_0=STILL, f_x=0.0):
-    """Return qdd (N,) = M^-1 (tau - C) without C: both sweeps of the articulated-body algorithm.
+def forward_dynamics(o, qd, tau, alpha_0=STILL, f_x=0.0, V_0=STILL):
+    """Return qdd (n,) = M^-1 (tau - C) without C: both sweeps of the articulated-body algorithm.
 
         z = psi (K tau + P a + b - f_x)      the force across each joint were qdd and alpha_parent 0
         e = tau - H z                        the innovations: torque that is news to the joint
@@ -98,14 +99,15 @@ def forward_dynamics(o, qd, tau, alpha_0=STILL, f_x=0.0):
 
     Args:
         o: ``Operators``.
-        qd: (N,) joint velocities.
-        tau: (N,) torques [N m or N].
-        alpha_0: (6,) the base's acceleration, in its frame.
+        qd: (n,) joint velocities.
+        tau: (n,) torques [N m or N].
+        alpha_0: (6,) the base's spatial acceleration, in its frame.
         f_x: (6 N,) external forces on the bodies, in their frames.
+        V_0: (6,) the base's velocity, in its frame.
     """
     x = articulate(o)
     L_inverse, D_inverse = inverse_factors(o, x)
-    a, b = velocity_terms(o, qd)
+    a, b = velocity_terms(o, qd, V_0)
     a = a + o.E_0.T @ alpha_0
     z = x.psi @ (x.K @ tau + x.P @ a + b - f_x)
     e = tau - o.H @ z
@@ -119,4 +121,5 @@ def compliance(o):
     say how a body moves when another is pushed.
     """
     x = articulate(o)
-    return x.psi.T @ o.H.T @ np.diag(1 / np.diag(x.D)) @ o.H @ x.psi
+    _, D_inverse = inverse_factors(o, x)
+    return x.psi.T @ o.H.T @ D_inverse @ o.H @ x.psi

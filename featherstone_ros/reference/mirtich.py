@@ -12,7 +12,7 @@ its own frame.
 
 import numpy as np
 
-from featherstone_ros.errors import ModelError
+from featherstone_ros.reference.robot import require_chain
 from featherstone_ros.reference.spatial import skew
 
 
@@ -44,14 +44,7 @@ def chain(robot, q):
     Raises:
         ModelError: The robot branches.
     """
-    for i in range(robot.N):
-        if robot.parent[i] != i - 1:
-            fork = robot.parent[i]
-            children = [robot.names[k] for k in np.flatnonzero(robot.parent == fork)]
-            raise ModelError(
-                f"body {robot.names[fork]!r} carries {len(children)} bodies "
-                f"({', '.join(children)}), expected a serial chain"
-            )
+    require_chain(robot)
     R, p = robot.poses(q)
     p[:-1] += np.einsum("ikl,il->ik", R[:-1], robot.c[:-1])  # to the centres of mass
     r = [R[i].T @ (p[i] - p[i - 1]) for i in range(robot.N)]
@@ -59,7 +52,15 @@ def chain(robot, q):
 
 
 def forward_dynamics(robot, q, qd, tau, f_ext=None):
-    """Return the joints' accelerations (N,). Mirtich's serial forward dynamics.
+    """Return the joints' accelerations (N,): those of ``link_accelerations``."""
+    return link_accelerations(robot, q, qd, tau, f_ext)[0]
+
+
+def link_accelerations(robot, q, qd, tau, f_ext=None):
+    """Return qdd (N,) and a (N + 1, 6), of joints and links. Mirtich's serial forward dynamics.
+
+    a[i] is the angular acceleration of link i and the second derivative of its centre of mass's
+    position, in its axes, gravity included: a link in free fall has g there.
 
     Args:
         robot: A ``Robot`` without branches.
@@ -110,4 +111,4 @@ def forward_dynamics(robot, q, qd, tau, f_ext=None):
         s_I = transposed(s[i]) @ I_A[i]
         qdd[i] = (tau[i] - s_I @ a_up - transposed(s[i]) @ Z_A[i]) / (s_I @ s[i])
         a[i] = a_up + s[i] * qdd[i]
-    return qdd
+    return qdd, a

@@ -1,14 +1,17 @@
 """Momentum of a tree whose base may float, in the spatial operator algebra.
 
-Velocities and momenta are the base's and about its origin, in its axes, angular part first. Nothing
-outside acts on a robot in space, so its momentum is what it was: where the joints move, the base
-must. Operators and conventions: ``operators``.
+Velocities and momenta are the base's and about its origin, in its axes, angular part first: that
+is a moving frame, in which the momentum h of a robot that nothing acts on changes at the rate
+- V_0 x* h. What stays is h in a frame at rest: the linear momentum, and the angular momentum about
+the centre of mass. A robot that starts from rest has h = 0 in any frame, and where its joints
+move, the base must. Operators and conventions: ``operators``.
 """
 
 import numpy as np
 
 from featherstone_ros.reference.composite import composite_inertias
 from featherstone_ros.reference.operators import STILL, velocities
+from featherstone_ros.reference.spatial import dual, of_skew, xlt
 
 
 def momentum(o, qd, V_0=STILL):
@@ -41,6 +44,40 @@ def centre_of_mass_velocity(o, qd, V_0=STILL):
     return momentum(o, qd, V_0)[3:] / mass
 
 
+def centre_of_mass(o):
+    """Return the position (3,) [m] of the robot's centre of mass: R_0 has its mass times it."""
+    R_0 = locked_inertia(o)
+    return of_skew(R_0[:3, 3:]) / R_0[5, 5]
+
+
+def centroidal_momentum(o, qd, V_0=STILL):
+    """Return h (6,) about the centre of mass, in the base's axes: angular, then linear part."""
+    return dual(xlt(centre_of_mass(o))) @ momentum(o, qd, V_0)
+
+
+def centre_of_mass_spatial_velocity(o, qd, V_0=STILL):
+    """Return V_C (6,) = R_C^-1 h_C, at the centre of mass: how the robot moves as a whole.
+
+    The velocity that it would have with the same momentum, were its joints frozen. The linear half
+    is ``centre_of_mass_velocity``, the angular half the mean angular velocity.
+    """
+    mean = np.linalg.solve(locked_inertia(o), momentum(o, qd, V_0))
+    return xlt(centre_of_mass(o)) @ mean
+
+
+def base_velocity(o, qd, h):
+    """Return V_0 (6,) = R_0^-1 (h - A qd), with which the momentum is h: a momentum reset.
+
+    What a simulation has lost of a momentum that must stay, it gets back so.
+
+    Args:
+        o: ``Operators``.
+        qd: (n,) joint velocities.
+        h: (6,) momentum, about the base's origin and in its axes.
+    """
+    return np.linalg.solve(locked_inertia(o), h - momentum_matrix(o) @ qd)
+
+
 def nulling_base_velocity(o, qd):
     """Return V_0 (6,) = -R_0^-1 A qd: how a base in space moves when its joints do, from rest.
 
@@ -48,6 +85,6 @@ def nulling_base_velocity(o, qd):
 
     Args:
         o: ``Operators``.
-        qd: (N,) joint velocities.
+        qd: (n,) joint velocities.
     """
-    return -np.linalg.solve(locked_inertia(o), momentum_matrix(o) @ qd)
+    return base_velocity(o, qd, STILL)

@@ -12,23 +12,30 @@ from featherstone_ros.reference.robot import BASE
 from featherstone_ros.reference.spatial import parts_of
 
 
-def inverse_dynamics(robot, q, qd, qdd, f_ext=None):
-    """Return tau (N,), and force f and moment n (N + 1, 3) across each joint.
+def steps(robot, q):
+    """Return R (N, 3, 3), from the parent's axes to the body's, and P (N, 3), its origin there."""
+    parts = [parts_of(robot.jcalc(i, q[i])[0] @ robot.Xtree[i]) for i in range(robot.N)]
+    return np.array([R for R, _ in parts]), np.array([P for _, P in parts])
 
-    Body i feels f[i] and n[i] from its parent, at the origin of its frame and in its axes; the
-    last rows are what it takes to hold the base, whose own weight is left out. The arguments are
-    those of ``featherstone.rnea``.
+
+def link_accelerations(robot, q, qd, qdd, vd_0=(0.0, 0.0, 0.0)):
+    """Return w, wd and vd (N + 1, 3): how bodies turn, and how their frames' origins accelerate.
+
+    Each in the body's axes; vd is the second derivative of a position, unlike the linear half of a
+    spatial acceleration. The base does not turn.
+
+    Args:
+        robot: A ``Robot``.
+        q: (N,) joint positions [rad or m].
+        qd: (N,) velocities.
+        qdd: (N,) accelerations.
+        vd_0: (3,) acceleration of the base [m/s^2].
     """
-    N, parent, m, c, I_C = robot.N, robot.parent, robot.m, robot.c, robot.I_C
-    w, wd, vd, F, M, P = np.zeros((6, N + 1, 3))
-    R = np.zeros((N, 3, 3))  # turns vectors from the parent's axes to the body's
-    tau = np.zeros(N)
-    force = robot.body_forces(f_ext)
-
-    vd[BASE] = -robot.gravity  # all bodies fall up: as good as gravity down
-    for i in range(N):  # outward: motion, and the force and moment that it takes
-        j = parent[i]
-        R[i], P[i] = parts_of(robot.jcalc(i, q[i])[0] @ robot.Xtree[i])
+    R, P = steps(robot, q)
+    w, wd, vd = np.zeros((3, robot.N + 1, 3))
+    vd[BASE] = vd_0
+    for i in range(robot.N):
+        j = robot.parent[i]
         turn, slide = np.outer(robot.motion[i], robot.axis[i])  # one is 0, save in a screw
         w[i] = R[i] @ w[j] + turn * qd[i]
         wd[i] = R[i] @ wd[j] + cross(R[i] @ w[j], turn * qd[i]) + turn * qdd[i]
@@ -37,14 +44,39 @@ def inverse_dynamics(robot, q, qd, qdd, f_ext=None):
             + 2 * cross(w[i], slide * qd[i])
             + slide * qdd[i]
         )
-        vd_C = cross(wd[i], c[i]) + cross(w[i], cross(w[i], c[i])) + vd[i]
-        F[i] = m[i] * vd_C
+    return w, wd, vd
+
+
+def centre_of_mass_accelerations(robot, w, wd, vd):
+    """Return vd_C (N + 1, 3) of ``link_accelerations``: those of the links' centres of mass."""
+    return cross(wd, robot.c) + cross(w, cross(w, robot.c)) + vd
+
+
+def inverse_dynamics(robot, q, qd, qdd, f_ext=None):
+    """Return tau (N,), and force f and moment n (N + 1, 3) across each joint.
+
+    Body i feels f[i] and n[i] from its parent, at the origin of its frame and in its axes; the
+    last rows are what it takes to hold the base, whose own weight is left out. The arguments are
+    those of ``featherstone.rnea``.
+    """
+    N, m, c, I_C = robot.N, robot.m, robot.c, robot.I_C
+    F, M = np.zeros((2, N + 1, 3))
+    tau = np.zeros(N)
+    force = robot.body_forces(f_ext)
+
+    # Outward: motion, and the force and moment that it takes. All bodies fall up: as good as
+    # gravity down.
+    w, wd, vd = link_accelerations(robot, q, qd, qdd, -robot.gravity)
+    vd_C = centre_of_mass_accelerations(robot, w, wd, vd)
+    for i in range(N):
+        F[i] = m[i] * vd_C[i]
         M[i] = I_C[i] @ wd[i] + cross(w[i], I_C[i] @ w[i])
 
     f = F - force[:, 3:]
     n = M + cross(c, F) - force[:, :3]
+    R, P = steps(robot, q)
     for i in reversed(range(N)):  # inward: what the joint must transmit
-        j = parent[i]
+        j = robot.parent[i]
         turn, slide = np.outer(robot.motion[i], robot.axis[i])
         tau[i] = n[i] @ turn + f[i] @ slide
         f[j] += R[i].T @ f[i]

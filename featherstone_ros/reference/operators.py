@@ -13,21 +13,26 @@ G. Rodriguez, A. Jain, K. Kreutz-Delgado, Spatial Operator Algebra for Multibody
   E_phi strictly lower triangular. Here bodies are numbered outwards: theirs is N - i for our i,
   the base is -1, and E_phi is strictly upper triangular.
 - The base is no body of the operators. E_0 (6, 6 N) is the block row of E_phi that it would have:
-  it collects the forces of the bodies on the base, and E_0* hands its motion to them.
+  it collects the forces of the bodies on the base, and E_0* hands its motion to them. A base that
+  moves does so at V_0 and alpha_0, both in its own frame.
+- H has a row for each degree of freedom: one per joint of a ``Robot``, up to six for the hinges of
+  ``hinges``, whose rates are then quasi-velocities. n counts degrees of freedom, N bodies.
 
 No function needs to know in which frames the blocks are: each body's own (``body_frames``), or the
 base's for all (``base_frame``), where phi(i, j) = 1 and the axes and inertias are what moves.
-Positions, velocities and torques are those of all N joints (``Robot.expand`` and ``reduce``).
+Positions, velocities and torques are those of all joints (``Robot.expand`` and ``reduce``).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from featherstone_ros.errors import ModelError
 from featherstone_ros.reference.robot import BASE
 from featherstone_ros.reference.spatial import crf, crm, inverse
 
-STILL = (0.0,) * 6  # of a fixed base
+STILL = np.zeros(6)  # of a fixed base
+STILL.flags.writeable = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,59 +43,102 @@ class Operators:
         E_phi: (6 N, 6 N) forces of children to their parents.
         E_0: (6, 6 N) forces of the base's children to the base.
         phi: (6 N, 6 N) forces of all that a body carries.
-        H: (N, 6 N) block diagonal, the joints' axes as rows: V_relative = H* qd, tau = H f.
+        H: (n, 6 N) block diagonal, the joints' axes as rows: V_relative = H* qd, tau = H f.
+        dH: (n, n, 6 N), dH[k] is the rate of H, as the bodies see it, per rate k: zero save in
+            hinges whose axes move in their body (``hinges.Universal``).
         M: (6 N, 6 N) block diagonal, the spatial inertias.
         M_0: (6, 6) the base's.
+        rows: N slices, the rows of each joint in H.
     """
 
     E_phi: np.ndarray
     E_0: np.ndarray
     phi: np.ndarray
     H: np.ndarray
+    dH: np.ndarray
     M: np.ndarray
     M_0: np.ndarray
+    rows: tuple
 
 
-def body_frames(robot, q):
-    """Return the ``Operators`` of a robot at q (N,) [rad or m], each body in its own frame."""
-    to_parent, axes = np.zeros((robot.N, 6, 6)), np.zeros((robot.N, 6))
+def body_frames(robot, q, hinges=None):
+    """Return the ``Operators`` of a robot, each body in its own frame.
+
+    Args:
+        robot: A ``Robot``.
+        q: (N,) joint positions [rad or m]; with ``hinges``, the position of each.
+        hinges: N hinges of ``hinges``, in place of the robot's own joints.
+    """
+    to_parent, axes, rates = joints_at(robot, q, hinges)
+    return assemble(robot.parent, to_parent, axes, rates, robot.I)
+
+
+def base_frame(robot, q, hinges=None):
+    """Return the ``Operators`` of a robot, all bodies in the base's frame.
+
+    The arguments are those of ``body_frames``.
+    """
+    to_parent, axes, rates = joints_at(robot, q, hinges)
+    X0 = np.zeros_like(robot.I)
+    X0[BASE] = np.eye(6)
     for i in range(robot.N):
-        XJ, axes[i] = robot.jcalc(i, q[i])
-        to_parent[i] = (XJ @ robot.Xtree[i]).T
-    return assemble(robot.parent, to_parent, axes, robot.I)
+        X0[i] = to_parent[i].T @ X0[robot.parent[i]]
+        from_body = inverse(X0[i]).T
+        axes[i], rates[i] = axes[i] @ from_body, rates[i] @ from_body
+    ones = [np.eye(6)] * robot.N
+    return assemble(robot.parent, ones, axes, rates, X0.transpose(0, 2, 1) @ robot.I @ X0)
 
 
-def base_frame(robot, q):
-    """Return the ``Operators`` of a robot at q (N,) [rad or m], all bodies in the base's frame."""
-    X0 = robot.X0(q)
-    axes = [inverse(X0[i]) @ robot.jcalc(i, q[i])[1] for i in range(robot.N)]
-    return assemble(robot.parent, [np.eye(6)] * robot.N, axes, X0.transpose(0, 2, 1) @ robot.I @ X0)
+def joints_at(robot, q, hinges=None):
+    """Return lists, for N joints at q: phi(parent, i) (6, 6), axes (r, 6), their rates (r, r, 6).
+
+    The arguments are those of ``body_frames``; the frames are the bodies'.
+    """
+    to_parent, axes, rates = [], [], []
+    for i in range(robot.N):
+        if hinges is None:
+            XJ, S = robot.jcalc(i, q[i])
+            H, dH = S[None], np.zeros((1, 1, 6))
+        else:
+            XJ, H, dH = hinges[i].transform(q[i]), hinges[i].H(q[i]), hinges[i].dH(q[i])
+        to_parent.append((XJ @ robot.Xtree[i]).T)
+        axes.append(H)
+        rates.append(dH)
+    return to_parent, axes, rates
 
 
-def assemble(parent, to_parent, axes, inertias):
-    """Return ``Operators`` of blocks: phi(parent, i) and the axis of each body, N + 1 inertias."""
+def assemble(parent, to_parent, axes, rates, inertias):
+    """Return ``Operators`` of what ``joints_at`` returns and N + 1 inertias."""
     N = len(parent)
     E = np.zeros((N + 1, 6, N, 6))
     for i in range(N):
         E[parent[i], :, i] = to_parent[i]
     E_phi, E_0 = E[:BASE].reshape(6 * N, 6 * N), E[BASE].reshape(6, 6 * N)
+    end = np.cumsum([len(axis) for axis in axes])
+    rows = tuple(slice(k - len(axis), k) for k, axis in zip(end, axes, strict=True))
+    dH = np.zeros((end[-1], end[-1], 6 * N))
+    for i, k in enumerate(rows):
+        dH[k, k, 6 * i : 6 * i + 6] = rates[i]
     return Operators(
         E_phi=E_phi,
         E_0=E_0,
         phi=np.linalg.inv(np.eye(6 * N) - E_phi),
-        H=block_diagonal([axis[None] for axis in axes]),
+        H=block_diagonal(axes),
+        dH=dH,
         M=block_diagonal(inertias[:BASE]),
         M_0=inertias[BASE],
+        rows=rows,
     )
 
 
 def block_diagonal(blocks):
-    """Return the matrix (N r, N c) with these N blocks (r, c) on its diagonal."""
-    N, (rows, columns) = len(blocks), np.shape(blocks[0])
-    A = np.zeros((N, rows, N, columns))
-    for i in range(N):
-        A[i, :, i] = blocks[i]
-    return A.reshape(N * rows, N * columns)
+    """Return the matrix with these blocks, of any shapes (r, c), on its diagonal."""
+    ends = np.cumsum([np.shape(block) for block in blocks], axis=0)
+    A = np.zeros(ends[-1])
+    for (i, k), block in zip(ends, blocks, strict=True):
+        r, c = np.shape(block)
+        A[i - r : i, k - c : k] = block
+    return A
 
 
 def each(cross, V):
@@ -103,14 +151,14 @@ def velocities(o, qd, V_0=STILL):
 
     Args:
         o: ``Operators``.
-        qd: (N,) joint velocities.
+        qd: (n,) joint velocities, or quasi-velocities of hinges.
         V_0: (6,) the base's velocity in its frame.
     """
     return o.phi.T @ (o.H.T @ qd + o.E_0.T @ V_0)
 
 
 def mass_matrix(o):
-    """Return the joint-space inertia (N, N) = H phi M phi* H*.
+    """Return the joint-space inertia (n, n) = H phi M phi* H*.
 
     From the right: joint rates to bodies' velocities, to their momenta, to sums over all that each
     joint carries, to what of it acts on the joint.
@@ -118,23 +166,37 @@ def mass_matrix(o):
     return o.H @ o.phi @ o.M @ o.phi.T @ o.H.T
 
 
-def velocity_terms(o, qd):
-    """Return a and b (6 N,): Coriolis accelerations V x H* qd, gyroscopic forces V x* M V."""
-    V = velocities(o, qd)
-    return each(crm, V) @ o.H.T @ qd, each(crf, V) @ o.M @ V
+def axes_rate(o, qd, V_0=STILL):
+    """Return Hdot* (6 N, n), how the axes change: V x H* with their bodies, and by dH in them."""
+    V = velocities(o, qd, V_0)
+    return each(crm, V) @ o.H.T + np.tensordot(qd, o.dH, 1).T
 
 
-def coriolis(o, qd):
-    """Return the torques (N,) C = H phi (M phi* a + b) that keep velocities qd (N,) constant."""
-    a, b = velocity_terms(o, qd)
+def velocity_terms(o, qd, V_0=STILL):
+    """Return a and b (6 N,): Coriolis accelerations Hdot* qd, gyroscopic forces V x* M V.
+
+    Hdot* qd = V x H* qd where axes are fixed in their bodies.
+
+    Args:
+        o: ``Operators``.
+        qd: (n,) joint velocities.
+        V_0: (6,) the base's velocity, in its frame.
+    """
+    V = velocities(o, qd, V_0)
+    return axes_rate(o, qd, V_0) @ qd, each(crf, V) @ o.M @ V
+
+
+def coriolis(o, qd, V_0=STILL):
+    """Return the torques (n,) C = H phi (M phi* a + b): they keep qd (n,) and V_0 (6,) constant."""
+    a, b = velocity_terms(o, qd, V_0)
     return o.H @ o.phi @ (o.M @ o.phi.T @ a + b)
 
 
 def coriolis_matrix(o, qd):
-    """Return C (N, N) with C qd = ``coriolis`` and Mdot = C + C*: Mdot - 2 C is skew-symmetric.
+    """Return C (n, n) with C qd = ``coriolis`` and Mdot = C + C*: Mdot - 2 C is skew-symmetric.
 
-    It is the one that Christoffel symbols give (``explicit.coriolis_matrix``).
-    In the base's frame phi is constant, Hdot* = V x H* and Mdot = V x* M - M V x. So
+    It is the one that Christoffel symbols give (``explicit.coriolis_matrix``). The base is at rest.
+    In the base's frame phi is constant, Hdot* is ``axes_rate`` and Mdot = V x* M - M V x. So
     C = H phi (M phi* Hdot* + B phi* H*) will do if B V = V x* M V and Mdot - 2 B is skew. The
     gyroscopic force is also W V, with W of the momenta p = M V: W w = w x* p, which is skew; and
     V x V = 0. Half the sum of Mdot and W therefore has both properties.
@@ -144,7 +206,7 @@ def coriolis_matrix(o, qd):
     V = velocities(o, qd)
     W = each(momentum_cross, o.M @ V)
     B = (each(crf, V) @ o.M - o.M @ each(crm, V) + W) / 2
-    return o.H @ o.phi @ (o.M @ o.phi.T @ each(crm, V) @ o.H.T + B @ o.phi.T @ o.H.T)
+    return o.H @ o.phi @ (o.M @ o.phi.T @ axes_rate(o, qd) + B @ o.phi.T @ o.H.T)
 
 
 def momentum_cross(p):
@@ -162,8 +224,8 @@ def weights(robot, q):
     return np.concatenate(blocks)
 
 
-def inverse_dynamics(o, qd, qdd, alpha_0=STILL, f_x=0.0):
-    """Return f (6 N,) and tau (N,): forces across the joints and what of them the joints exert.
+def inverse_dynamics(o, qd, qdd, alpha_0=STILL, f_x=0.0, V_0=STILL):
+    """Return f (6 N,) and tau (n,): forces across the joints and what of them the joints exert.
 
     alpha = phi* (H* qdd + a + E_0* alpha_0),  f = phi (M alpha + b - f_x),  tau = H f.
 
@@ -172,20 +234,49 @@ def inverse_dynamics(o, qd, qdd, alpha_0=STILL, f_x=0.0):
 
     Args:
         o: ``Operators``.
-        qd: (N,) joint velocities.
-        qdd: (N,) accelerations.
-        alpha_0: (6,) the base's acceleration, in its frame.
+        qd: (n,) joint velocities.
+        qdd: (n,) accelerations.
+        alpha_0: (6,) the base's spatial acceleration, in its frame.
         f_x: (6 N,) external forces on the bodies, in their frames.
+        V_0: (6,) the base's velocity, in its frame.
     """
-    a, b = velocity_terms(o, qd)
+    a, b = velocity_terms(o, qd, V_0)
     alpha = o.phi.T @ (o.H.T @ qdd + a + o.E_0.T @ alpha_0)
     f = o.phi @ (o.M @ alpha + b - f_x)
     return f, o.H @ f
 
 
 def mass_matrix_by_columns(o):
-    """Return the joint-space inertia (N, N): column k is the torques of unit acceleration k."""
-    N = len(o.H)
-    still = np.zeros(N)
-    columns = [inverse_dynamics(o, still, unit)[1] for unit in np.eye(N)]
+    """Return the joint-space inertia (n, n): column k is the torques of unit acceleration k."""
+    n = len(o.H)
+    still = np.zeros(n)
+    columns = [inverse_dynamics(o, still, unit)[1] for unit in np.eye(n)]
     return np.stack(columns, axis=1)
+
+
+def pick_off(robot, links):
+    """Return B (6 N, 6 K), whose transpose picks the motions of K links out of those of bodies.
+
+    B* V are the links' velocities, each at its link's origin and in its axes, angular part first;
+    B f are forces that act there, as forces on the bodies: f_x. The operators are ``body_frames``.
+
+    Args:
+        robot: A ``Robot``.
+        links: K names, none of a link that does not move.
+    """
+    B = np.zeros((robot.N, 6, len(links), 6))
+    for k, link in enumerate(links):
+        body, X = robot.links[link]
+        if body == BASE:
+            raise ModelError(f"link {link!r} is on the base, expected one that joints move")
+        B[body, :, k] = X.T
+    return B.reshape(6 * robot.N, 6 * len(links))
+
+
+def jacobian(o, B):
+    """Return J (6 K, n) = B* phi* H*: velocities of the links of ``pick_off`` per joint velocity.
+
+    Its transpose H phi B gives the torques that balance forces on the links. With innovations'
+    compliance, B* Omega B = J M^-1 J* is the inverse of Khatib's operational-space inertia.
+    """
+    return B.T @ o.phi.T @ o.H.T

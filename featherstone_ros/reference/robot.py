@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from featherstone_ros.errors import ModelError
 from featherstone_ros.reference.spatial import mcI, parts_of, rot, skew, turn, xlt
 
 BASE = -1
@@ -155,3 +156,15 @@ class Robot:
         """
         parts = [parts_of(X) for X in self.X0(q)]
         return np.array([E.T for E, _ in parts]), np.array([p for _, p in parts])
+
+
+def require_chain(robot):
+    """Raise a ``ModelError`` that names the link where a robot branches, if it does."""
+    for i in range(robot.N):
+        if robot.parent[i] != i - 1:
+            fork = robot.parent[i]
+            children = [robot.names[k] for k in np.flatnonzero(robot.parent == fork)]
+            raise ModelError(
+                f"body {robot.names[fork]!r} carries {len(children)} bodies "
+                f"({', '.join(children)}), expected a serial chain"
+            )

@@ -15,6 +15,11 @@ def skew(r):
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
+def of_skew(R):
+    """Return r (3,) of the matrix skew(r)."""
+    return np.array([R[2, 1], R[0, 2], R[1, 0]])
+
+
 def turn(axis, angle):
     """Return E (3, 3), the coordinates in a frame turned by ``angle`` [rad] about a unit ``axis``.
 
@@ -37,8 +42,7 @@ def xlt(r):
 def parts_of(X):
     """Return E (3, 3) and r (3,) of a motion transform X = rot(E) @ xlt(r)."""
     E = X[:3, :3]
-    R = -E.T @ X[3:, :3]  # skew(r)
-    return E, np.array([R[2, 1], R[0, 2], R[1, 0]])
+    return E, of_skew(-E.T @ X[3:, :3])
 
 
 def dual(X):

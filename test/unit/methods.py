@@ -9,6 +9,7 @@ from featherstone_ros import Model, Simulator
 
 N = 5
 TIP = "link5"
+POINT = (0.1, -0.2, 0.3)
 # The first joint slides, the second turns; arrays() go beyond the stops.
 TREE = random_tree(1, N, branching=0.6).replace('lower="-9"', 'lower="-1"')
 MODELS = {
@@ -36,6 +37,13 @@ METHODS = {
     "joint_wrenches": lambda d, q, qd, qdd: d.joint_wrenches(q, qd, qdd),
     "momentum": lambda d, q, qd: d.momentum(q, qd),
     "regressor": lambda d, q, qd, qdd: d.regressor(q, qd, qdd),
+    "jacobian_at_a_point": lambda d, q: d.jacobian(q, d.model.link_names[-1], POINT),
+    "jacobian_derivative": lambda d, q, qd: d.jacobian_derivative(q, qd, d.model.link_names[-1]),
+    "link_acceleration": lambda d, q, qd, qdd: d.link_acceleration(
+        q, qd, qdd, d.model.link_names[-1]
+    ),
+    "centroidal_momentum_matrix": lambda d, q: d.centroidal_momentum_matrix(q),
+    "centre_of_mass_jacobian": lambda d, q: d.centre_of_mass_jacobian(q),
     "minv": lambda d, q: d.minv(q),
     "rnea_derivatives": lambda d, q, qd, qdd: np.stack(d.rnea_derivatives(q, qd, qdd), axis=-3),
     "aba_derivatives": lambda d, q, qd, tau: np.stack(d.aba_derivatives(q, qd, tau), axis=-3),

@@ -103,8 +103,11 @@ FAR = (1e5, 1e6, 1e9, 1e15)  # a joint that turns may well be there
 def test_odd_number_stays_in_its_row(dynamics, method):
     given = arrays(method, dynamics, FEW)
     clean = CALLS[method](dynamics, *given)
-    places = [(poison, column) for poison in POISONS for column in range(dynamics.model.n)]
-    places += [(far, 1) for far in FAR]
+    if method in INTEGRATORS:  # which refuse what is, or becomes, not finite
+        places = [(FAR[0], 1)]
+    else:
+        places = [(far, 1) for far in FAR]
+        places += [(poison, column) for poison in POISONS for column in range(dynamics.model.n)]
     for array in given:
         for k, (poison, column) in enumerate(places):
             row = k % FEW
@@ -306,9 +309,9 @@ def test_number_of_threads_is_kept(threads):
     assert get_num_threads() == 3
 
 
-@pytest.mark.parametrize("k", [0, -1])
-def test_number_of_threads_below_one_raises(threads, k):
-    with pytest.raises(ValueError, match=rf"^k: expected a number of threads >= 1, got {k}$"):
+@pytest.mark.parametrize("k", [0, -1, 1025, 2**40])
+def test_number_of_threads_out_of_range_raises(threads, k):
+    with pytest.raises(ValueError, match=rf"^k: expected .* threads from 1 to 1024, got {k}$"):
         threads(k)
     assert get_num_threads() == 1
 

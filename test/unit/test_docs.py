@@ -1,5 +1,6 @@
 """What the documents show is run: every Python block, in order, in one namespace."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -21,7 +22,33 @@ def test_every_python_line_runs(document, monkeypatch):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_named_file_is_there(document):
-    roots = [SOURCE, SOURCE / "docs", SOURCE / "featherstone_ros/reference"]
+    package = SOURCE / "featherstone_ros"
+    core = SOURCE / "cython_core"
+    rooms = [room for room in core.iterdir() if room.is_dir()]
+    roots = [SOURCE, SOURCE / "docs", core, *rooms, package, package / "reference"]
     named = set(re.findall(r"`([\w/]+\.(?:py|pxd|pxi|md|urdf))`", document.read_text()))
     missing = {path for path in named if not any((root / path).is_file() for root in roots)}
     assert not missing
+
+
+def test_every_function_of_the_reference_that_is_named_is_there():
+    """As `module.function`, in the tables of docs/dynamics.md."""
+    text = (SOURCE / "docs/dynamics.md").read_text()
+    modules = {path.stem for path in (SOURCE / "featherstone_ros/reference").glob("[a-z]*.py")}
+    named = [name.split(".") for name in re.findall(r"`(\w+(?:\.\w+)+)`", text)]
+    named = [path for path in named if path[0] in modules and path[-1] != "py"]
+    assert len(named) > 60
+    for module, *path in named:
+        found = importlib.import_module(f"featherstone_ros.reference.{module}")
+        for name in path:
+            assert hasattr(found, name), f"{module} has no {'.'.join(path)}"
+            found = getattr(found, name)
+
+
+def test_every_test_that_is_named_is_there():
+    text = (SOURCE / "docs/dynamics.md").read_text()
+    named = set(re.findall(r"`(test_\w+)`", text))
+    files = (SOURCE / "test/unit").glob("test_reference_*.py")
+    there = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text())}
+    assert len(named) > 40
+    assert named <= there

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from comparison import TOLERANCE, relative_error, solving_tolerance
+from comparison import EPSILON, TOLERANCE, relative_error, solving_tolerance
 from example_robots import EMPTY, ROBOTS, to_pinocchio
 from random_trees import SCREWS, TREES
 
@@ -24,6 +24,8 @@ OWN_ARMS = sorted((SOURCE / "config").glob("*.urdf"))
 WITHOUT_JOINTS = ("quadrotor_base.urdf", "iris_simple.urdf")  # Pinocchio 4.1 crashes on these
 FILES = [path for path in ROBOTS if path.name not in (EMPTY, *WITHOUT_JOINTS)] + OWN_ARMS
 STATES = 2
+POINT = np.array([0.1, -0.2, 0.3])
+WELL_CONDITIONED = 1e8  # of J M^-1 J^T
 LINK_AXES = pinocchio.ReferenceFrame.LOCAL
 BASE_AXES = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
@@ -41,11 +43,14 @@ class Case:
     random: np.random.Generator
 
     def __post_init__(self):
-        n = self.model.n
+        n = self.model.nv
         self.dynamics = Dynamics(self.model)
         self.data = self.reference.createData()  # kinematics at q, qd
         self.scratch = self.reference.createData()
         self.q, self.qd, self.qdd = self.random.uniform(-2, 2, (3, n))
+        if self.model.floating:
+            self.q = np.insert(self.q, 3, self.random.uniform(-1, 1))
+            self.q[3:7] /= np.linalg.norm(self.q[3:7])
         self.tau = self.random.uniform(-20, 20, n)
         self.links = self.model.link_names
         chosen = self.random.choice(self.links, min(5, len(self.links)), replace=False)
@@ -57,8 +62,10 @@ class Case:
 
     @cached_property
     def G(self):
-        G = np.zeros((self.reference.nv, self.model.n))
-        column = {name: k for k, name in enumerate(self.model.joint_names)}
+        of_base = self.model.nv - self.model.n
+        G = np.eye(self.reference.nv, self.model.nv)
+        G[of_base:] = 0
+        column = {name: of_base + k for k, name in enumerate(self.model.joint_names)}
         for name, k in column.items():
             G[self._row(name), k] = 1
         for name, (leader, multiplier, _) in self.model.mimics.items():
@@ -81,7 +88,7 @@ class Case:
 
     @property
     def at_rest(self):
-        return np.zeros(self.model.n)
+        return np.zeros(self.model.nv)
 
     @cached_property
     def inertia(self):
@@ -187,7 +194,7 @@ def aba_derivatives(case):
     qdd = np.linalg.solve(case.inertia, case.tau - bias)
     (dtau_dq, dtau_dqd, _), _ = torque_derivatives(case, qdd)
     theirs = [-np.linalg.solve(case.inertia, dtau) for dtau in (dtau_dq, dtau_dqd)]
-    if case.model.n == case.reference.nv:
+    if case.model.nv == case.reference.nv:
         full = pinocchio.computeABADerivatives(
             case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.tau
         )
@@ -217,6 +224,82 @@ def link_velocity(case):
 
     return worst_link(
         case, lambda q, link: case.dynamics.link_velocity(q, case.qd, link), reference
+    )
+
+
+def jacobian_at_a_point(case):
+    def reference(frame):
+        J = case.jacobian(frame, BASE_AXES)
+        arm = case.data.oMf[frame].rotation @ POINT
+        return np.vstack([J[:3] - pinocchio.skew(arm) @ J[3:], J[3:]])
+
+    return worst_link(case, lambda q, link: case.dynamics.jacobian(q, link, POINT), reference)
+
+
+def jacobian_derivative(case):
+    pinocchio.computeJointJacobiansTimeVariation(
+        case.reference, case.scratch, case.q_full, case.G @ case.qd
+    )
+    pinocchio.updateFramePlacements(case.reference, case.scratch)
+    errors = []
+    for link in case.links:
+        full = pinocchio.getFrameJacobianTimeVariation(
+            case.reference, case.scratch, case.frame(link), BASE_AXES
+        )
+        ours = case.dynamics.jacobian_derivative(case.q, case.qd, link)
+        speed = np.abs(case.qd).max(initial=0)
+        scale = speed * np.abs(case.jacobian(case.frame(link), BASE_AXES)).max(initial=0)
+        errors.append(relative_error(ours, full.reshape(6, -1) @ case.G, scale))
+    return max(errors)
+
+
+def link_acceleration(case):
+    pinocchio.forwardKinematics(
+        case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.qdd
+    )
+
+    def reference(frame):
+        return pinocchio.getFrameClassicalAcceleration(
+            case.reference, case.scratch, frame, BASE_AXES
+        ).vector
+
+    def ours(q, link):
+        return case.dynamics.link_acceleration(q, case.qd, case.qdd, link)
+
+    return worst_link(case, ours, reference)
+
+
+def operational_space_inertia(case):
+    """Of the links that can move in all directions, well enough for the inverse to be known."""
+    errors = [0.0]
+    for link in case.links:
+        J = case.jacobian(case.frame(link), BASE_AXES)
+        inverse = J @ np.linalg.solve(case.inertia, J.T)
+        if np.linalg.matrix_rank(J) == 6 and np.linalg.cond(inverse) < WELL_CONDITIONED:
+            ours = case.dynamics.operational_space_inertia(case.q, link)
+            error = relative_error(ours, np.linalg.inv(inverse))
+            condition = np.linalg.cond(inverse) * np.linalg.cond(case.inertia)
+            errors.append(error / max(1, 4 * EPSILON * condition / TOLERANCE))
+    return max(errors)
+
+
+def centroidal_momentum_matrix(case):
+    """Pinocchio's angular part is about a centre of mass without the base link."""
+    full = pinocchio.computeCentroidalMap(case.reference, case.scratch, case.q_full)
+    mass, moment = case.mass_and_first_moment
+    A = full.reshape(6, -1) @ case.G
+    to_ours = pinocchio.skew(case.scratch.com[0] - moment / mass)
+    A = np.vstack([A[:3], A[3:] + to_ours @ A[:3]])
+    return relative_error(case.dynamics.centroidal_momentum_matrix(case.q), A)
+
+
+def centre_of_mass_jacobian(case):
+    full = pinocchio.jacobianCenterOfMass(case.reference, case.scratch, case.q_full)
+    mass, _ = case.mass_and_first_moment
+    moving = mass - case.reference.inertias[0].mass
+    return relative_error(
+        case.dynamics.centre_of_mass_jacobian(case.q),
+        full.reshape(3, -1) @ case.G * (moving / mass),
     )
 
 
@@ -270,9 +353,9 @@ def regressor(case):
         case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.qdd
     )
     theirs = case.G.T @ full.reshape(case.reference.nv, -1)
-    theirs = theirs.reshape(case.model.n, -1, 10)
+    theirs = theirs.reshape(case.model.nv, -1, 10)
     theirs = theirs[:, :, [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]]  # Pinocchio has yy before xz
-    ours = case.dynamics.regressor(case.q, case.qd, case.qdd).reshape(case.model.n, -1, 10)
+    ours = case.dynamics.regressor(case.q, case.qd, case.qdd).reshape(case.model.nv, -1, 10)
     errors = [0.0]
     for k, link in enumerate(case.links):
         frame = case.reference.frames[case.frame(link)]
@@ -292,7 +375,9 @@ def potential_energy(case):
 QUANTITIES = [
     rnea, rnea_with_wrenches, bias, gravity, crba, aba, aba_with_wrenches, link_pose, jacobian,
     link_velocity, centre_of_mass, kinetic_energy, potential_energy, momentum, coriolis,
-    joint_wrenches, regressor, minv, rnea_derivatives, aba_derivatives,
+    joint_wrenches, regressor, minv, rnea_derivatives, aba_derivatives, jacobian_at_a_point,
+    jacobian_derivative, link_acceleration, operational_space_inertia, centroidal_momentum_matrix,
+    centre_of_mass_jacobian,
 ]  # fmt: skip
 
 
@@ -306,7 +391,21 @@ def every_second_joint_locked(path):
     return Model.from_file(path, locked={name: 0.3 for name in names[1::2]})
 
 
-VARIANTS = {"all joints": all_joints, "half locked": every_second_joint_locked}
+def floating(path):
+    return Model.from_file(path, base="floating")
+
+
+def build(path, floating):
+    """Return Pinocchio's model of a URDF."""
+    root = [pinocchio.JointModelFreeFlyer()] if floating else []
+    return pinocchio.buildModelFromUrdf(str(path), *root)
+
+
+VARIANTS = {
+    "all joints": all_joints,
+    "half locked": every_second_joint_locked,
+    "floating base": floating,
+}
 
 
 def errors(model, reference):
@@ -324,7 +423,8 @@ def above_tolerance(errors):
 @pytest.mark.parametrize("load", VARIANTS.values(), ids=VARIANTS)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_robot_agrees_with_pinocchio(path, load):
-    assert not above_tolerance(errors(load(path), pinocchio.buildModelFromUrdf(str(path))))
+    model = load(path)
+    assert not above_tolerance(errors(model, build(path, model.floating)))
 
 
 @pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
@@ -375,10 +475,9 @@ def print_agreement():
     table = Table("robot", "n", *(quantity.__name__ for quantity in QUANTITIES))
     worst = {}
     for path in FILES:
-        reference = pinocchio.buildModelFromUrdf(str(path))
         for variant, load in VARIANTS.items():
             model = load(path)
-            row = errors(model, reference)
+            row = errors(model, build(path, model.floating))
             table.add_row(
                 f"{path.stem}, {variant}", str(model.n), *map("{:.0e}".format, row.values())
             )

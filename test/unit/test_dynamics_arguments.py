@@ -132,7 +132,9 @@ def test_model_without_joints_has_empty_results():
         "link_pose": (4, 4), "jacobian": (6, 0), "link_velocity": (6,), "centre_of_mass": (3,),
         "energy": (2,), "coriolis": (0, 0), "hybrid": (0,), "joint_wrenches": (0, 6),
         "momentum": (6,), "regressor": (0, 20), "minv": (0, 0), "rnea_derivatives": (3, 0, 0),
-        "aba_derivatives": (3, 0, 0),
+        "aba_derivatives": (3, 0, 0), "jacobian_at_a_point": (6, 0), "jacobian_derivative": (6, 0),
+        "link_acceleration": (6,), "centroidal_momentum_matrix": (6, 0),
+        "centre_of_mass_jacobian": (3, 0),
     }  # fmt: skip
 
 

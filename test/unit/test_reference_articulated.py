@@ -8,8 +8,8 @@ from reference_cases import ARMS, Case, cases, with_screws
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Model, ModelError
-from featherstone_ros.reference import Robot, articulated, mirtich
-from featherstone_ros.reference.featherstone import aba, crba
+from featherstone_ros.reference import Robot, articulated, mirtich, newton_euler
+from featherstone_ros.reference.featherstone import aba, crba, rnea
 from featherstone_ros.reference.spatial import skew
 
 CASES = cases(50)
@@ -47,6 +47,38 @@ def test_mirtich_agrees_with_the_core(chain):
     qdd = mirtich.forward_dynamics(chain.robot, chain.q_J, chain.qd_J, tau_J, chain.f_ext)
     tolerance = solving_tolerance(chain.dynamics.crba(chain.q))
     assert_equal_to_rounding(chain.robot.G.T @ qdd, expected, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=repr)
+def test_mirtich_s_link_accelerations_are_those_of_newton_and_euler(chain):
+    """At the centres of mass, in the links' axes."""
+    robot = chain.robot
+    tau_J = chain.random.uniform(-20, 20, robot.N)
+    qdd, a = mirtich.link_accelerations(robot, chain.q_J, chain.qd_J, tau_J, chain.f_ext)
+    w, wd, vd = newton_euler.link_accelerations(robot, chain.q_J, chain.qd_J, qdd)
+    vd_C = newton_euler.centre_of_mass_accelerations(robot, w, wd, vd)
+    assert_equal_to_rounding(a[:-1], np.hstack([wd, vd_C])[:-1])
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=repr)
+def test_chain_cut_off_behind_a_body_answers_the_force_that_the_rest_exerts(chain):
+    """Featherstone3D's outward recursion: a = b - L f with the f of articulated bodies."""
+    robot, tau_J = chain.robot, chain.random.uniform(-20, 20, chain.robot.N)
+    _, a, f = articulated.forward_dynamics(robot, chain.q_J, chain.qd_J, tau_J)
+    L, b = articulated.outward_mobility(robot, chain.q_J, chain.qd_J, tau_J)
+    handed_on = np.vstack([f[1:], np.zeros(6)])
+    tolerance = solving_tolerance(crba(robot, chain.q_J))
+    actual = b - np.einsum("ikl,il->ik", L, handed_on)
+    assert_equal_to_rounding(actual, a[:-1], np.abs(b).max() + np.abs(a).max(), tolerance)
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=repr)
+def test_last_body_s_outward_mobility_is_its_mobility(chain):
+    """Nothing is beyond it that could be cut off."""
+    L, _ = articulated.outward_mobility(chain.robot, chain.q_J, chain.qd_J, 0 * chain.q_J)
+    Phi = articulated.mobility(chain.robot, chain.q_J)
+    tolerance = solving_tolerance(crba(chain.robot, chain.q_J))
+    assert_equal_to_rounding(L[-1], Phi[-1], tolerance=tolerance)
 
 
 @pytest.mark.parametrize("fork", ["trunk", "upper"])
@@ -90,6 +122,31 @@ def test_core_agrees_with_the_open_tree_s_accelerations(case, tau_J):
     expected = case.dynamics.rnea(case.q, case.qd, case.qdd, f_ext=case.f_ext)
     scale = np.abs(H).max() * (np.abs(drift).max() + 1)
     assert_equal_to_rounding(case.robot.reduce(tau_J), expected, scale=scale)
+
+
+@pytest.mark.parametrize("case", FREE, ids=repr)
+def test_hybrid_dynamics_agrees_with_the_core(case):
+    """Some joints are driven by torques, some moved."""
+    prescribed = case.random.random(case.model.n) < 0.5
+    tau = case.random.uniform(-20, 20, case.model.n)
+    qdd_core, tau_core = case.dynamics.hybrid(case.q, case.qd, case.qdd, tau, prescribed)
+    G = case.robot.G
+    full = G @ case.qdd, G @ tau, (G @ prescribed).astype(bool)
+    qdd, tau, a, f = articulated.hybrid_dynamics(case.robot, case.q_J, case.qd_J, *full)
+    tolerance = solving_tolerance(crba(case.robot, case.q_J))
+    assert_equal_to_rounding(G.T @ qdd, qdd_core, tolerance=tolerance)
+    assert_equal_to_rounding(G.T @ tau, tau_core, tolerance=tolerance)
+    lacking = articulated.residuals(case.robot, case.q_J, case.qd_J, a, f)
+    assert_equal_to_rounding(lacking, np.zeros_like(f), scale=np.abs(f).max())
+
+
+def test_every_joint_moved_is_inverse_dynamics(case):
+    all_moved = np.ones(case.robot.N, dtype=bool)
+    nothing = np.full(case.robot.N, np.nan)  # torques are not read
+    state = case.q_J, case.qd_J, case.qdd_J
+    moved = articulated.hybrid_dynamics(case.robot, *state, nothing, all_moved, case.f_ext)
+    np.testing.assert_array_equal(moved[0], case.qdd_J)
+    assert_equal_to_rounding(moved[1], rnea(case.robot, *state, case.f_ext))
 
 
 def test_every_body_s_forces_are_in_balance(case, motion):

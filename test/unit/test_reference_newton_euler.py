@@ -11,6 +11,8 @@ from featherstone_ros.reference import BASE, Robot, inertia, newton_euler
 from featherstone_ros.reference.featherstone import rnea
 from featherstone_ros.urdf import parse
 
+STEP = 1e-6  # of central differences [s]
+
 
 @pytest.fixture(scope="module", params=cases(50), ids=repr)
 def case(request):
@@ -35,6 +37,37 @@ def test_joint_wrenches_agree_with_the_core(case):
     own = case.model.tree.joint_body  # of the joint that is the coordinate, not one that mimics it
     expected = case.dynamics.joint_wrenches(case.q, case.qd, case.qdd, f_ext=case.f_ext)
     assert_equal_to_rounding(np.hstack([f, n])[own], expected)
+
+
+def test_link_accelerations_are_the_derivatives_of_the_core_s_velocities(case):
+    """Along q(t) with these qd and qdd, by central differences, in the base's axes."""
+    w, wd, vd = newton_euler.link_accelerations(case.robot, case.q_J, case.qd_J, case.qdd_J)
+    R, _ = case.robot.poses(case.q_J)
+    scale = 1 + np.abs(vd).max() + np.abs(wd).max()
+    for i, name in enumerate(case.robot.names[:-1]):
+        ahead, behind = (
+            case.dynamics.link_velocity(
+                case.q + s * case.qd + s**2 * case.qdd / 2, case.qd + s * case.qdd, name
+            )
+            for s in (STEP, -STEP)
+        )
+        expected = (ahead - behind) / (2 * STEP)
+        actual = np.concatenate([R[i] @ vd[i], R[i] @ wd[i]])
+        assert_equal_to_rounding(actual, expected, scale=scale, tolerance=1e-8)
+        angular = case.dynamics.link_velocity(case.q, case.qd, name)[3:]
+        assert_equal_to_rounding(R[i] @ w[i], angular, scale=scale)
+
+
+def test_accelerations_of_centres_of_mass_are_the_forces_per_mass(case):
+    """Newton's equation summed up: what the base holds is the mass times all accelerations."""
+    state = case.robot, case.q_J, case.qd_J, case.qdd_J
+    w, wd, vd = newton_euler.link_accelerations(*state)
+    vd_C = newton_euler.centre_of_mass_accelerations(case.robot, w, wd, vd)
+    R, _ = case.robot.poses(case.q_J)
+    _, f, _ = newton_euler.inverse_dynamics(*state)
+    m = case.robot.m[:-1, None]
+    expected = np.sum(m * (np.einsum("ikl,il->ik", R, vd_C)[:-1] - case.robot.gravity), axis=0)
+    assert_equal_to_rounding(f[BASE], expected)
 
 
 def test_base_holds_the_weight_of_everything_at_rest(case):

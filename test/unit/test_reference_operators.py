@@ -1,11 +1,13 @@
 """The spatial operator algebra: its identities, one test each, and the compiled core's numbers."""
 
+import re
+
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from reference_cases import cases
 
-from featherstone_ros import Dynamics
+from featherstone_ros import Dynamics, ModelError
 from featherstone_ros.reference import (
     BASE,
     articulated,
@@ -178,6 +180,58 @@ def test_trace_of_the_mass_matrix(algebra):
     assert_equal_to_rounding(trace, np.trace(algebra.crba))
     if not algebra.case.coupled:
         assert_equal_to_rounding(trace, np.trace(algebra.case.dynamics.crba(algebra.case.q)))
+
+
+# Links -------------------------------------------------------------------------------------------
+
+
+def links_that_move(case):
+    """Return up to four links, some of them frames that are fixed to the body of another."""
+    robot = case.robot
+    moving = [name for name, (body, _) in robot.links.items() if body != BASE]
+    return [str(name) for name in case.random.choice(moving, min(4, len(moving)), replace=False)]
+
+
+def test_jacobians_agree_with_the_core(algebra):
+    """J = B* phi* H*, in the links' axes and with the angular rows first."""
+    case, links = algebra.case, links_that_move(algebra.case)
+    J = operators.jacobian(algebra.o, operators.pick_off(algebra.robot, links))
+    for rows, link in zip(J.reshape(-1, 6, algebra.robot.N), links, strict=True):
+        R = case.dynamics.link_pose(case.q, link)[:3, :3]
+        linear, angular = case.dynamics.jacobian(case.q, link).reshape(2, 3, -1)
+        expected = np.vstack([R.T @ angular, R.T @ linear])
+        assert_equal_to_rounding(rows @ algebra.robot.G, expected)
+
+
+def test_forces_on_links_ask_for_torques_by_the_transpose(algebra):
+    """tau = - H phi B f, which is - J* f, with the wrenches of the core."""
+    case, links = algebra.case, links_that_move(algebra.case)
+    f_ext = {link: case.random.uniform(-30, 30, 6) for link in links}
+    B = operators.pick_off(algebra.robot, links)
+    f = np.concatenate([[*wrench[3:], *wrench[:3]] for wrench in f_ext.values()])
+    expected = algebra.robot.body_forces(f_ext)[:BASE].ravel()
+    assert_equal_to_rounding(B @ f, expected)
+    zero = np.zeros(case.model.n)
+    still = case.dynamics.rnea(case.q, zero, zero)
+    expected = case.dynamics.rnea(case.q, zero, zero, f_ext=f_ext) - still
+    tau = -operators.jacobian(algebra.o, B).T @ f
+    scale = np.abs(still).max() + np.abs(expected).max()
+    assert_equal_to_rounding(algebra.robot.reduce(tau), expected, scale)
+
+
+def test_compliance_of_links_is_khatib_s(algebra):
+    """B* Omega B = J M^-1 J*."""
+    B = operators.pick_off(algebra.robot, links_that_move(algebra.case))
+    J = operators.jacobian(algebra.o, B)
+    expected = J @ np.linalg.solve(algebra.crba, J.T)
+    actual = B.T @ innovations.compliance(algebra.o) @ B
+    assert_equal_to_rounding(actual, expected, tolerance=algebra.solving)
+
+
+def test_link_of_the_base_is_refused(algebra):
+    link = algebra.case.model.base_link
+    with pytest.raises(ModelError, match=f"'{re.escape(link)}' is on the base"):
+        operators.pick_off(algebra.robot, [link])
 
 
 # Velocity terms, forces, gravity -----------------------------------------------------------------

@@ -59,11 +59,11 @@ def test_every_column_is_the_torque_of_one_parameter(tree):
         assert change[0] == 100 and change[1 + k] == pytest.approx(10)
         assert_equal_to_rounding(tau, columns @ change, scale=scale)
     for k, (i, j) in enumerate(zip(*np.triu_indices(3), strict=True)):
-        moment = np.zeros((3, 3))
+        moment = np.zeros((3, 3)) if i == j else 200 * np.eye(3)  # none of a load's is negative
         moment[i, j] = moment[j, i] = 100
         tau, change = torque(0, np.zeros(3), moment)
-        expected = np.zeros(10)
-        expected[4 + k] = 100
+        expected = np.append(np.zeros(4), moment[np.triu_indices(3)])
+        assert expected[4 + k] == 100
         np.testing.assert_allclose(change, expected, atol=1e-12)
         assert_equal_to_rounding(tau, columns @ expected, scale=scale)
 

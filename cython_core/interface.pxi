@@ -1,0 +1,96 @@
+# dynamics_interface.pxd: a model's recursions for compiled code outside the core.
+
+cdef struct Bound:                     # a model and the workspace that its recursions use
+    const System* system
+    Workspace* work
+
+
+cdef Py_ssize_t bound_rnea(void* self, const double* q, const double* qd, const double* qdd, double* tau) noexcept nogil:
+    cdef Bound* its = <Bound*> self
+    jcalc[double](its.system, its.work, q)
+    rnea[double](its.system, its.work, qd, qdd, <const double*> NULL, tau)
+    return 0
+
+
+cdef Py_ssize_t bound_gravity(void* self, const double* q, double* tau) noexcept nogil:
+    return bound_rnea(self, q, NULL, NULL, tau)
+
+
+cdef Py_ssize_t bound_aba(void* self, const double* q, const double* qd, const double* tau, const double* armature,
+                          double* qdd) noexcept nogil:
+    cdef Bound* its = <Bound*> self
+    jcalc[double](its.system, its.work, q)
+    return forward_dynamics[double](its.system, its.work, qd, tau, <const double*> NULL, armature, qdd)
+
+
+cdef Py_ssize_t bound_crba(void* self, const double* q, double* H) noexcept nogil:
+    cdef Bound* its = <Bound*> self
+    jcalc[double](its.system, its.work, q)
+    crba[double](its.system, its.work, H)
+    return 0
+
+
+cdef Py_ssize_t bound_minv(void* self, const double* q, double* Minv) noexcept nogil:
+    cdef Bound* its = <Bound*> self
+    base_axes[double](its.system, its.work, q)
+    return minv[double](its.system, its.work, Minv)
+
+
+cdef Py_ssize_t bound_link_pose(void* self, Py_ssize_t link, const double* q, double* pose) noexcept nogil:
+    cdef Bound* its = <Bound*> self
+    poses[double](its.system, its.work, q)
+    link_pose[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link, pose)
+    return 0
+
+
+cdef Py_ssize_t bound_link_velocity(void* self, Py_ssize_t link, const double* q, const double* qd,
+                                    double* velocity) noexcept nogil:
+    cdef Bound* its = <Bound*> self
+    cdef double[3] point
+    poses[double](its.system, its.work, q)
+    link_origin[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link, point)
+    point_velocity[double](its.system, its.work, its.system.link_slot[link], point, qd, velocity)
+    return 0
+
+
+cdef Py_ssize_t bound_jacobian(void* self, Py_ssize_t link, const double* q, double* J) noexcept nogil:
+    cdef Bound* its = <Bound*> self
+    cdef double[3] point
+    poses[double](its.system, its.work, q)
+    link_origin[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link, point)
+    jacobian[double](its.system, its.work, its.system.link_slot[link], point, J)
+    return 0
+
+
+cdef class BoundDynamics:
+    """A model's recursions as C functions, with a workspace: see dynamics_interface.pxd.
+
+    Attributes:
+        capsule: Of a DynamicsInterface*, named "featherstone_ros.DynamicsInterface"; this object must outlive its use.
+        model: As given.
+
+    Args:
+        model: A ``Model``.
+    """
+
+    cdef DynamicsInterface interface
+    cdef Bound bound
+    cdef Workspace work
+    cdef CompiledModel compiled
+    cdef readonly object model, capsule
+
+    def __cinit__(self, model):
+        self.model = model
+        self.compiled = compiled_of(model)
+        refuse_floating(self.compiled, "BoundDynamics")
+        allocate(&self.work, &self.compiled.system, 1)
+        self.bound.system, self.bound.work = &self.compiled.system, &self.work
+        self.interface.self, self.interface.n = &self.bound, self.compiled.system.n
+        self.interface.rnea, self.interface.gravity = bound_rnea, bound_gravity
+        self.interface.aba, self.interface.crba, self.interface.minv = bound_aba, bound_crba, bound_minv
+        self.interface.link_pose, self.interface.link_velocity = bound_link_pose, bound_link_velocity
+        self.interface.jacobian = bound_jacobian
+        self.capsule = PyCapsule_New(&self.interface, "featherstone_ros.DynamicsInterface", NULL)
+
+    def __dealloc__(self):
+        free(self.work.memory)

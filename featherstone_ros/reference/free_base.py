@@ -1,0 +1,77 @@
+"""A base that nothing holds: a spacecraft, a walking robot in flight, an arm on a boat.
+
+The base's own equation of motion adds six rows, and one 6x6 matrix solves them: P_0, the
+articulated inertia of the base, its joints free, for forward dynamics; R_0, the inertia of the
+whole robot, its joints frozen, for inverse dynamics. RBDA sections 9.3 to 9.5; A. Jain, Robot and
+Multibody Dynamics, chapter 7. Operators and conventions: ``operators``; everything of the base is
+in its own frame.
+
+Gravity is left out here and added to alpha_0 afterwards: all bodies fall alike.
+"""
+
+import numpy as np
+
+from featherstone_ros.reference import innovations, operators
+from featherstone_ros.reference.momentum import locked_inertia
+from featherstone_ros.reference.operators import STILL
+from featherstone_ros.reference.spatial import crf
+
+
+def articulated_inertia(o, x):
+    """Return P_0 (6, 6) = M_0 + E_0 (P - G D G*) E_0*: what the base feels like, its joints free.
+
+    Args:
+        o: ``Operators``.
+        x: Their ``Innovations``.
+    """
+    return o.M_0 + o.E_0 @ (x.P - x.G @ x.D @ x.G.T) @ o.E_0.T
+
+
+def base_force(o, f, alpha_0=STILL, V_0=STILL):
+    """Return the force (6,) M_0 alpha_0 + V_0 x* M_0 V_0 + E_0 f that the base's motion takes.
+
+    Args:
+        o: ``Operators``.
+        f: (6 N,) forces across the joints, as ``operators.inverse_dynamics`` returns them.
+        alpha_0: (6,) the base's spatial acceleration.
+        V_0: (6,) its velocity.
+    """
+    return o.M_0 @ alpha_0 + crf(V_0) @ o.M_0 @ V_0 + o.E_0 @ f
+
+
+def forward_dynamics(o, qd, tau, V_0=STILL, f_0=STILL, f_x=0.0):
+    """Return alpha_0 (6,) and qdd (n,): the base's spatial acceleration and the joints'.
+
+        z_0 = V_0 x* M_0 V_0 - f_0 + E_0 (z + G e)      what comes through the joints at alpha_0 = 0
+        alpha_0 = - P_0^-1 z_0
+
+    and then as with a base that is moved so. z and e: ``innovations.forward_dynamics``.
+
+    Args:
+        o: ``Operators``.
+        qd: (n,) joint velocities.
+        tau: (n,) torques [N m or N].
+        V_0: (6,) the base's velocity.
+        f_0: (6,) external force on the base.
+        f_x: (6 N,) external forces on the bodies, in their frames.
+    """
+    x = innovations.articulate(o)
+    a, b = operators.velocity_terms(o, qd, V_0)
+    z = x.psi @ (x.K @ tau + x.P @ a + b - f_x)
+    e = tau - o.H @ z
+    z_0 = base_force(o, z + x.G @ e, V_0=V_0) - f_0
+    alpha_0 = -np.linalg.solve(articulated_inertia(o, x), z_0)
+    return alpha_0, innovations.forward_dynamics(o, qd, tau, alpha_0, f_x, V_0)
+
+
+def inverse_dynamics(o, qd, qdd, V_0=STILL, f_0=STILL, f_x=0.0):
+    """Return alpha_0 (6,) and tau (n,) where the joints accelerate at qdd (n,): RBDA section 9.5.
+
+    The force that would hold the base at alpha_0 = 0 is not there, so R_0 alpha_0 makes up for it.
+    The other arguments are those of ``forward_dynamics``.
+    """
+    f, _ = operators.inverse_dynamics(o, qd, qdd, f_x=f_x, V_0=V_0)
+    missing = base_force(o, f, V_0=V_0) - f_0
+    alpha_0 = -np.linalg.solve(locked_inertia(o), missing)
+    _, tau = operators.inverse_dynamics(o, qd, qdd, alpha_0, f_x, V_0)
+    return alpha_0, tau

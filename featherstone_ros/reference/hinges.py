@@ -1,0 +1,149 @@
+"""Hinges with several degrees of freedom, for the operators: H(k) with several rows.
+
+A hinge takes its position q, which may have more numbers than the hinge has freedoms (a quaternion
+has four), and moves at quasi-velocities beta: V_relative = H* beta, in the body's frame. ``rates``
+turns beta into the derivative of q; beta itself need not be the derivative of anything.
+A. Jain, Robot and Multibody Dynamics, chapter 3; RBDA section 4.4 and table 4.1.
+
+    hinge        q                              beta                              rows
+    Universal    two angles                     their rates                       2
+    Cylindrical  angle, distance                their rates                       2
+    Planar       angle, x, y                    about z; along the body's x, y    3
+    Spherical    quaternion x y z w             angular velocity, body's axes     3
+    Free         position, quaternion           spatial velocity, body's frame    6
+
+    o = operators.body_frames(robot, [q_0, q_1, ...], [Spherical(), Universal(x, y), ...])
+
+The joints of a ``Robot`` have one axis each and need none of this.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from featherstone_ros.reference.spatial import rot, skew, turn, xlt
+
+X, Y, Z = np.eye(3)
+NONE = np.zeros(3)
+
+
+class Hinge:
+    """What all hinges have. dH and rates are those of axes fixed in the body, and of beta = qd."""
+
+    def transform(self, q):
+        """Return XJ (6, 6), which takes motions from the joint's frame to the body's."""
+        raise NotImplementedError
+
+    def H(self, q):
+        """Return the axes (r, 6), in the body's frame: V_relative = H* beta."""
+        raise NotImplementedError
+
+    def dH(self, q):
+        """Return (r, r, 6), how the axes move in the body: Hdot = sum of beta_k dH[k]."""
+        r = len(self.H(q))
+        return np.zeros((r, r, 6))
+
+    def rates(self, q, beta):
+        """Return the derivative of q by time at quasi-velocities beta (r,)."""
+        return np.asarray(beta)
+
+
+@dataclass(frozen=True)
+class Universal(Hinge):
+    """Turns about a first axis, fixed before the hinge, then about a second one, fixed in the body.
+
+    Attributes:
+        first: Unit vector, in the joint's frame.
+        second: Unit vector; as q is 0, both are in the same axes.
+    """
+
+    first: tuple
+    second: tuple
+
+    def transform(self, q):  # noqa: D102
+        return rot(turn(self.second, q[1]) @ turn(self.first, q[0]))
+
+    def H(self, q):  # noqa: D102
+        return np.array([[*turn(self.second, q[1]) @ self.first, *NONE], [*self.second, *NONE]])
+
+    def dH(self, q):  # noqa: D102
+        dH = np.zeros((2, 2, 6))
+        dH[1, 0, :3] = -skew(self.second) @ self.H(q)[0, :3]  # turns backwards, seen in the body
+        return dH
+
+
+@dataclass(frozen=True)
+class Cylindrical(Hinge):
+    """Turns about and slides along one axis.
+
+    Attributes:
+        axis: Unit vector.
+    """
+
+    axis: tuple
+
+    def transform(self, q):  # noqa: D102
+        return rot(turn(self.axis, q[0])) @ xlt(q[1] * np.asarray(self.axis))
+
+    def H(self, q):  # noqa: D102
+        return np.array([[*self.axis, *NONE], [*NONE, *self.axis]])
+
+
+@dataclass(frozen=True)
+class Planar(Hinge):
+    """Slides in the x-y plane of the joint's frame and turns about z.
+
+    q is the angle and the position in the joint's axes; beta the rate of the angle and the velocity
+    in the body's axes, in which H is constant.
+    """
+
+    def transform(self, q):  # noqa: D102
+        return rot(turn(Z, q[0])) @ xlt(np.array([q[1], q[2], 0.0]))
+
+    def H(self, q):  # noqa: D102
+        return np.array([[*Z, *NONE], [*NONE, *X], [*NONE, *Y]])
+
+    def rates(self, q, beta):  # noqa: D102
+        v = turn(Z, q[0]).T @ [beta[1], beta[2], 0.0]
+        return np.array([beta[0], v[0], v[1]])
+
+
+@dataclass(frozen=True)
+class Spherical(Hinge):
+    """Turns about a point. No three angles are the integral of the angular velocity."""
+
+    def transform(self, q):  # noqa: D102
+        return rot(from_quaternion(q))
+
+    def H(self, q):  # noqa: D102
+        return np.hstack([np.eye(3), np.zeros((3, 3))])
+
+    def rates(self, q, beta):  # noqa: D102
+        return quaternion_rate(q, beta)
+
+
+@dataclass(frozen=True)
+class Free(Hinge):
+    """No hinge at all: a floating body, or base of a robot."""
+
+    def transform(self, q):  # noqa: D102
+        return rot(from_quaternion(q[3:])) @ xlt(np.asarray(q[:3]))
+
+    def H(self, q):  # noqa: D102
+        return np.eye(6)
+
+    def rates(self, q, beta):  # noqa: D102
+        velocity = from_quaternion(q[3:]).T @ beta[3:]
+        return np.concatenate([velocity, quaternion_rate(q[3:], beta[:3])])
+
+
+def from_quaternion(q):
+    """Return E (3, 3), coordinates in a frame with the orientation of a unit quaternion x y z w."""
+    u, w = np.asarray(q[:3]), q[3]
+    return np.eye(3) - 2 * w * skew(u) + 2 * skew(u) @ skew(u)
+
+
+def quaternion_rate(q, omega):
+    """Return the derivative (4,) of a quaternion x y z w at omega (3,) [rad/s], in body axes."""
+    u, w = np.asarray(q[:3]), q[3]
+    return np.array([*(w * np.asarray(omega) + np.cross(u, omega)), -u @ omega]) / 2

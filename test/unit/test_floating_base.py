@@ -1,0 +1,229 @@
+"""A base that floats: conservation, integration on the group, what the API says and refuses.
+
+Agreement with Pinocchio's free-flyer: test_dynamics_against_pinocchio.py.
+"""
+
+import pickle
+
+import numpy as np
+import pytest
+from comparison import assert_equal_to_rounding
+from random_trees import random_tree
+
+from featherstone_ros import Dynamics, Model, ModelError, Simulator, SingularInertiaError
+from featherstone_ros.robots import robot_file
+
+ARM = robot_file("panda")
+WEIGHTLESS = (0.0, 0.0, 0.0)
+TREE = random_tree(1, 5, branching=0.6)
+TREES = {
+    "tree": Model.from_urdf(TREE, base="floating"),
+    "with mimic": Model.from_urdf(random_tree(12, 7, mimic=0.4), base="floating"),
+    "arm": Model.from_file(ARM, base="floating"),
+    "no joints": Model.from_urdf(TREE, joints=(), base="floating"),
+}
+
+
+def random_state(model, random, speed=1.0):
+    """Return q and qd, the base turned anyhow."""
+    q = random.uniform(-1, 1, model.nq)
+    q[3:7] = random.normal(size=4)
+    q[3:7] /= np.linalg.norm(q[3:7])
+    return q, random.uniform(-speed, speed, model.nv)
+
+
+@pytest.fixture(params=TREES.values(), ids=TREES)
+def model(request):
+    return request.param
+
+
+def test_layout_of_positions_and_velocities(model):
+    assert (model.nq, model.nv) == (7 + model.n, 6 + model.n)
+    assert model.n == len(model.joint_names) == len(model.lower)
+    assert model.neutral.tolist() == [0, 0, 0, 0, 0, 0, 1] + [0] * model.n
+    q, qd = random_state(model, np.random.default_rng(1))
+    T = Dynamics(model).link_pose(q, model.base_link)
+    assert_equal_to_rounding(T[:3, 3], q[:3])
+    v = Dynamics(model).link_velocity(q, qd, model.base_link)
+    assert_equal_to_rounding(v, np.concatenate([T[:3, :3] @ qd[:3], T[:3, :3] @ qd[3:6]]))
+
+
+def test_fixed_base_has_as_many_numbers_as_joints():
+    model = Model.from_file(ARM)
+    assert model.base == "fixed"
+    assert model.nq == model.nv == model.n
+    assert model.neutral.tolist() == [0] * model.n
+
+
+def test_base_is_kept_by_models_made_of_models(model):
+    heavier = model.with_payload(model.link_names[-1], 1.0, (0, 0, 0.1))
+    for other in (heavier, model.with_gravity(WEIGHTLESS), pickle.loads(pickle.dumps(model))):
+        assert other.floating and other.nv == model.nv
+
+
+def test_forward_dynamics_inverts_inverse_dynamics(model):
+    random = np.random.default_rng(2)
+    q, qd = random_state(model, random)
+    qdd = random.uniform(-1, 1, model.nv)
+    dynamics = Dynamics(model)
+    f_ext = {model.base_link: random.uniform(-9, 9, 6), model.link_names[-1]: np.ones(6)}
+    tau = dynamics.rnea(q, qd, qdd, f_ext=f_ext)
+    assert_equal_to_rounding(dynamics.aba(q, qd, tau, f_ext=f_ext), qdd)
+    H = dynamics.crba(q)
+    assert_equal_to_rounding(H @ qdd + dynamics.bias(q, qd, f_ext=f_ext), tau)
+    assert_equal_to_rounding(dynamics.minv(q) @ H, np.eye(model.nv), tolerance=1e-9)
+    Y = dynamics.regressor(q, qd, qdd)
+    assert_equal_to_rounding(Y @ model.inertial_parameters, dynamics.rnea(q, qd, qdd))
+
+
+def test_hybrid_dynamics_with_freedoms_of_the_base_prescribed(model):
+    random = np.random.default_rng(3)
+    q, qd = random_state(model, random)
+    qdd = random.uniform(-1, 1, model.nv)
+    dynamics = Dynamics(model)
+    tau = dynamics.rnea(q, qd, qdd)
+    prescribed = random.uniform(size=model.nv) < 0.5
+    unknown = np.where(prescribed, np.nan, 1.0), np.where(prescribed, 1.0, np.nan)
+    found = dynamics.hybrid(q, qd, qdd * unknown[1], tau * unknown[0], prescribed)
+    assert_equal_to_rounding(found[0], qdd)
+    assert_equal_to_rounding(found[1], tau)
+
+
+def test_power_of_gravity_and_torque_is_the_change_of_energy(model):
+    random = np.random.default_rng(4)
+    q, qd = random_state(model, random)
+    dynamics = Dynamics(model)
+    simulator = Simulator(model, 1e-5, "rk4", damping=0, friction=0)
+    simulator.reset(q, qd)
+    tau = random.uniform(-1, 1, model.nv)
+    before = sum(dynamics.energy(q, qd))
+    simulator.step(tau, 2)
+    change = sum(dynamics.energy(simulator.q, simulator.qd)) - before
+    work = 2e-5 * tau @ (qd + simulator.qd) / 2
+    assert abs(change - work) <= 1e-8 * max(abs(work), abs(before) * 1e-6)
+
+
+def test_momentum_of_an_arm_that_floats_is_conserved():
+    """Ten seconds at 1 ms, while the joints are driven."""
+    model = Model.from_file(ARM, base="floating", gravity=WEIGHTLESS)
+    q, qd = random_state(model, np.random.default_rng(5))
+    dynamics = Dynamics(model)
+    simulator = Simulator(model, 1e-3, "rk4", damping=0.1, friction=0)
+    simulator.reset(q, qd)
+    before, mass = dynamics.momentum(q, qd), dynamics.crba(q)[0, 0]
+    centre = dynamics.centre_of_mass(q)
+    for second in range(10):
+        tau = np.zeros(model.nv)
+        tau[6:] = 0.5 * np.sin(second + np.arange(model.n))
+        simulator.step(tau, 1000)
+    after = dynamics.momentum(simulator.q, simulator.qd)
+    assert np.abs(after - before).max() <= 1e-9 * np.abs(before).max()
+    moved = dynamics.centre_of_mass(simulator.q) - centre
+    assert_equal_to_rounding(moved, 10 * before[:3] / mass, tolerance=1e-9)
+    assert abs(np.linalg.norm(simulator.q[3:7]) - 1) <= 1e-14
+
+
+def test_a_body_in_free_fall_follows_the_parabola():
+    model = TREES["no joints"]
+    simulator = Simulator(model, 1e-3, "rk4")
+    q, _ = random_state(model, np.random.default_rng(6))
+    simulator.reset(q)
+    simulator.step(np.zeros(6), 1000)
+    fallen = q[:3] - np.array([0, 0, 9.81 / 2])
+    assert_equal_to_rounding(simulator.q[:3], fallen, tolerance=1e-9)
+    assert_equal_to_rounding(simulator.q[3:], q[3:], tolerance=1e-12)
+
+
+def test_runge_kutta_is_of_order_four():
+    model = TREES["tree"]
+    q, qd = random_state(model, np.random.default_rng(7), speed=2.0)
+
+    def after(step):
+        simulator = Simulator(model, step, "rk4", damping=0, friction=0)
+        simulator.reset(q, qd)
+        simulator.step(np.zeros(model.nv), round(0.2 / step))
+        return np.concatenate([simulator.q, simulator.qd])
+
+    best = after(0.2 / 512)
+    errors = [np.abs(after(0.2 / steps) - best).max() for steps in (16, 32)]
+    assert 3.5 < np.log2(errors[0] / errors[1]) < 4.6
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-4, 1.0, 40.0])
+def test_euler_displaces_the_base_as_pinocchio_integrates(scale):
+    pinocchio = pytest.importorskip("pinocchio")
+    model = TREES["no joints"].with_gravity(WEIGHTLESS)
+    q, qd = random_state(model, np.random.default_rng(8))
+    simulator = Simulator(model, scale, "semi_implicit_euler")
+    bias = Dynamics(model).bias(q, qd)
+    simulator.reset(q, qd)
+    simulator.step(bias)
+    body = pinocchio.Model()
+    body.addJoint(0, pinocchio.JointModelFreeFlyer(), pinocchio.SE3.Identity(), "root")
+    theirs = pinocchio.integrate(body, q, scale * simulator.qd)
+    sign = np.sign(theirs[3:7] @ simulator.q[3:7])  # a quaternion and its negative turn alike
+    assert_equal_to_rounding(simulator.q, np.concatenate([theirs[:3], sign * theirs[3:7]]))
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit", "rk4"])
+def test_batch_of_floating_robots_equals_single_ones(model, integrator):
+    random = np.random.default_rng(9)
+    states = [random_state(model, random) for _ in range(11)]
+    q, qd = map(np.array, zip(*states, strict=True))
+    settings = {"damping": 0.2, "friction": 0.1, "armature": 0.1, "stop_stiffness": 300.0}
+    tau = random.uniform(-1, 1, qd.shape)
+    batch = Simulator(model, 1e-2, integrator, **settings)
+    batch.reset(q, qd)
+    batch.step(tau, 3)
+    one = Simulator(model, 1e-2, integrator, **settings)
+    for k in range(len(q)):
+        one.reset(q[k], qd[k])
+        one.step(tau[k], 3)
+        assert_equal_to_rounding(batch.q[k], one.q)
+        assert_equal_to_rounding(batch.qd[k], one.qd)
+
+
+def test_simulator_starts_at_neutral_and_pickles(model):
+    simulator = Simulator(model, friction=0.1)
+    assert simulator.q.tolist() == model.neutral.tolist()
+    assert simulator.damping.shape == (model.n,)
+    simulator.step(np.zeros(model.nv), 5)
+    copy = pickle.loads(pickle.dumps(simulator))
+    for each in (simulator, copy):
+        each.step(np.zeros(model.nv), 5)
+    assert copy.q.tolist() == simulator.q.tolist()
+
+
+@pytest.mark.parametrize("quaternion", [(0, 0, 0, 0), (0, 0, 0, 2), (1, 1, 0, 0)])
+def test_what_is_no_unit_quaternion_is_refused_by_name(model, quaternion):
+    q = model.neutral
+    q[3:7] = quaternion
+    zero = np.zeros(model.nv)
+    with pytest.raises(ValueError, match=r"q\[3:7\]: expected the unit quaternion x y z w"):
+        Dynamics(model).rnea(q, zero, zero)
+    with pytest.raises(ValueError, match=r"q\[3:7\] \(row 1\)"):
+        Dynamics(model).crba(np.stack([model.neutral, q]))
+    with pytest.raises(ValueError, match=r"q\[3:7\]"):
+        Simulator(model).reset(q)
+
+
+def test_wrong_shapes_are_refused_by_name(model):
+    with pytest.raises(ValueError, match=rf"q: expected shape \({model.nq},\)"):
+        Dynamics(model).crba(np.zeros(model.nv))
+    with pytest.raises(ValueError, match=rf"qd: expected shape \({model.nv},\)"):
+        Dynamics(model).bias(model.neutral, np.zeros(model.nq))
+
+
+def test_unknown_kind_of_base_is_refused():
+    with pytest.raises(ModelError, match="base is 'afloat', expected one of fixed, floating"):
+        Model.from_urdf(TREE, base="afloat")
+
+
+def test_a_point_mass_that_floats_has_no_acceleration_of_its_own():
+    text = (
+        '<robot name="dot"><link name="dot"><inertial><mass value="1"/>'
+        '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link></robot>'
+    )
+    model = Model.from_urdf(text, base="floating")
+    with pytest.raises(SingularInertiaError, match="floating base 'dot' moves no inertia"):
+        Dynamics(model).aba(model.neutral, np.zeros(6), np.zeros(6))

@@ -1,0 +1,105 @@
+"""Rounding errors, by a computation in 60 digits: no algorithm loses what another keeps."""
+
+import numpy as np
+import pytest
+from many_digits import ManyDigits, error
+from random_trees import numbers, random_tree
+from urdf_text import joint, link, robot
+
+from featherstone_ros import Dynamics, Model
+
+LIMIT = '<limit lower="-9" upper="9" effort="99" velocity="9"/>'
+
+
+def rotor_and_load(rotor, load):
+    """Two wheels on one axis, the second on the first."""
+    return robot(
+        link("base"),
+        link("rotor", 1e-3, "0 0 0", (rotor,) * 3),
+        link("load", 1.0, "0 0 0", (load,) * 3),
+        joint("motor", "base", "rotor", "revolute", LIMIT, rpy="0 0 0"),
+        joint("coupling", "rotor", "load", "revolute", LIMIT, rpy="0 0 0"),
+    )
+
+
+def long_levers(seed, lever=30.0):
+    """Links of 0.3 m that are joined 30 m along the axis before, there and back again."""
+    random, before = np.random.default_rng(seed), np.array([0.0, 0.0, 1.0])
+    parts = [link("base")]
+    for k in range(6):
+        axis = random.normal(size=3)
+        moments, com = random.uniform(0.01, 0.012, 3), numbers(random.uniform(-0.2, 0.2, 3))
+        parts.append(link(f"link{k}", random.uniform(0.5, 4), com, moments))
+        parts.append(
+            joint(
+                f"joint{k}", parts_name(k - 1), f"link{k}", "revolute", LIMIT,
+                xyz=numbers(random.uniform(-0.3, 0.3, 3) + (-1) ** k * lever * before),
+                rpy=numbers(random.uniform(-3, 3, 3)), axis=numbers(axis),
+            )
+        )  # fmt: skip
+        before = axis / np.linalg.norm(axis)
+    return robot(*parts)
+
+
+def far_frames(seed, lever=30.0):
+    """An arm of 0.3 m links whose frames are 30 m up their axes, away from what they weigh."""
+    random = np.random.default_rng(seed)
+    parts = [link("base")]
+    for k, roll in enumerate((0, np.pi / 2, -np.pi / 2, np.pi / 2, -np.pi / 2, np.pi / 2)):
+        com = numbers(random.uniform(-0.2, 0.2, 3) - [0, 0, lever])
+        moments = random.uniform(0.01, 0.012, 3)
+        up = lever * np.array([0, -np.sin(roll), np.cos(roll)])
+        parts.append(link(f"link{k}", random.uniform(0.5, 4), com, moments))
+        parts.append(
+            joint(
+                f"joint{k}", parts_name(k - 1), f"link{k}", "revolute", LIMIT,
+                xyz=numbers(up + np.array([0.3, 0, -lever * (k > 0)])), rpy=numbers([roll, 0, 0]),
+                axis="0 0 1",
+            )
+        )  # fmt: skip
+    return robot(*parts)
+
+
+def parts_name(k):
+    return "base" if k < 0 else f"link{k}"
+
+
+def errors(text, seed=0, turns=0.0):
+    """Return the error of each algorithm at a random state, relative to its greatest entry."""
+    dynamics, truth = Dynamics(Model.from_urdf(text)), ManyDigits(text)
+    q, qd, tau = np.random.default_rng(seed).uniform(-1, 1, (3, truth.n))
+    q = q + turns
+    inverse = truth.minv(q)
+    return {
+        "rnea": error(dynamics.rnea(q, qd, tau), truth.rnea(q, qd, tau)),
+        "crba": error(dynamics.crba(q), truth.crba(q)),
+        "aba": error(dynamics.aba(q, qd, tau), truth.aba(q, qd, tau)),
+        "minv": error(dynamics.minv(q), inverse),
+        "aba_derivatives": error(dynamics.aba_derivatives(q, qd, tau)[2], inverse),
+    }
+
+
+ROBOTS = {
+    "arm": random_tree(0, 7, branching=0),
+    "tree": random_tree(1, 12, branching=0.5),
+    "chain of 60": random_tree(2, 60, ["revolute"], branching=0),
+    "rotor of 1e-6 on a load of 1e2": rotor_and_load(1e-6, 1e2),
+    "rotor of 1e-9 on a load of 1e3": rotor_and_load(1e-9, 1e3),
+    "levers of 30 m": long_levers(0),
+    "other levers of 30 m": long_levers(1),
+    "frames 30 m away": far_frames(0),
+}
+
+
+@pytest.mark.parametrize("text", ROBOTS.values(), ids=ROBOTS)
+def test_errors_are_of_rounding(text):
+    found = errors(text)
+    assert max(found.values()) < 2e-14, found
+
+
+@pytest.mark.parametrize("turns", [1e3, -1e3, 1e4])
+def test_joints_that_have_turned_far_keep_their_digits(turns):
+    """However the frames were chosen: what they turn by is not added to the angle."""
+    text = random_tree(0, 7, ["revolute"], branching=0)
+    found, near = errors(text, turns=turns), errors(text)
+    assert max(found.values()) < 4 * max(near.values()) + 1e-15, (found, near)

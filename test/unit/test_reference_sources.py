@@ -1,0 +1,190 @@
+"""Examples of the sources, worked out on paper there, and misprints in them."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from comparison import assert_equal_to_rounding
+from reference_cases import cases
+
+from featherstone_ros import Dynamics, Prismatic, Revolute, Tree, inertial
+from featherstone_ros.reference import Robot, articulated, explicit, inertia, operators
+from featherstone_ros.reference.spatial import turn
+
+STEP = 1e-6  # of central differences
+GRAVITY = 9.81
+
+
+@pytest.fixture(params=range(5))
+def rp(request):
+    """Khatib's RP arm, at random figures and states: its formulas and the model of it."""
+    random = np.random.default_rng(request.param)
+    m1, m2, I1, I2, l1 = random.uniform(0.5, 3, 5)
+    (theta, d), (thetad, dd) = random.uniform(-2, 2, (2, 2))
+    c, s = np.cos(theta), np.sin(theta)
+    tree = Tree("ground")
+    first = inertial(m1, (l1, 0, 0), np.diag([0.1, I1, I1]))
+    second = inertial(m2, (0, 0, 0), np.diag([0.1, I2, I2]))
+    tree.add("link1", parent="ground", joint=Revolute("theta", (0, 0, 1)), inertial=first)
+    tree.add("link2", parent="link1", joint=Prismatic("d", (1, 0, 0)), inertial=second)
+    model = tree.model(gravity=(0, -GRAVITY, 0))
+    return SimpleNamespace(
+        robot=Robot.of(model),
+        core=Dynamics(model),
+        q=np.array([theta, d]),
+        qd=np.array([thetad, dd]),
+        J_v1=np.array([[-l1 * s, 0], [l1 * c, 0], [0, 0]]),
+        J_v2=np.array([[-d * s, c], [d * c, s], [0, 0]]),
+        J_w=np.array([[0, 0], [0, 0], [1, 0]]),
+        M=np.diag([m1 * l1**2 + I1 + m2 * d**2 + I2, m2]),
+        m_112=2 * m2 * d,
+        b_112=m2 * d,
+        V=np.array([2 * m2 * d * thetad * dd, -m2 * d * thetad**2]),
+        G=GRAVITY * np.array([(m1 * l1 + m2 * d) * c, m2 * s]),
+    )
+
+
+def test_rp_arm_has_the_jacobians_of_the_lecture(rp):
+    J_v, J_w = explicit.link_jacobians(rp.robot, rp.q)
+    for actual, expected in ((J_v[0], rp.J_v1), (J_v[1], rp.J_v2), (J_w[0], rp.J_w)):
+        assert_equal_to_rounding(actual, expected)
+    assert_equal_to_rounding(J_w[1], rp.J_w)
+
+
+def test_rp_arm_s_second_column_of_J_v2_is_the_direction_of_the_slide(rp):
+    """(c, s, 0), of length 1 whatever d: the derivative of the core's centre of link 2."""
+    ahead, behind = (
+        rp.core.link_pose(rp.q + np.array([0, s * STEP]), "link2")[:3, 3] for s in (1, -1)
+    )
+    column = explicit.link_jacobians(rp.robot, rp.q)[0][1][:, 1]
+    assert_equal_to_rounding(column, (ahead - behind) / (2 * STEP), tolerance=1e-8)
+    assert_equal_to_rounding(np.linalg.norm(column), 1.0)
+
+
+def test_rp_arm_has_the_mass_matrix_of_the_lecture(rp):
+    assert_equal_to_rounding(explicit.inertia(rp.robot, rp.q), rp.M)
+    assert_equal_to_rounding(rp.core.crba(rp.q), rp.M)
+
+
+def test_rp_arm_has_the_christoffel_symbols_of_the_lecture(rp):
+    m_ijk = explicit.inertia_derivatives(rp.robot, rp.q)
+    assert_equal_to_rounding(m_ijk, [[[0, rp.m_112], [0, 0]], [[0, 0], [0, 0]]])
+    expected = [[[0, rp.b_112], [rp.b_112, 0]], [[-rp.b_112, 0], [0, 0]]]
+    assert_equal_to_rounding(explicit.christoffel(m_ijk), expected)
+
+
+def test_rp_arm_s_coriolis_torque_counts_both_symbols_once(rp):
+    """2 b_112 is b_112 + b_121: twice that again is not the core's torque."""
+    b = explicit.christoffel(explicit.inertia_derivatives(rp.robot, rp.q))
+    assert_equal_to_rounding(explicit.coriolis(b)[:, 0], [2 * rp.b_112, 0])
+    coriolis = explicit.coriolis(b) @ explicit.products(rp.qd)
+    turning, sliding = (rp.core.bias(rp.q, [rp.qd[0], 0]), rp.core.bias(rp.q, [0, rp.qd[1]]))
+    crossed = rp.core.bias(rp.q, rp.qd) - turning - sliding + rp.core.gravity(rp.q)
+    scale = np.abs(rp.core.bias(rp.q, rp.qd)).max()
+    assert_equal_to_rounding(coriolis, crossed, scale)
+
+
+def test_rp_arm_has_the_velocity_terms_of_the_lecture(rp):
+    assert_equal_to_rounding(explicit.velocity_terms(rp.robot, rp.q, rp.qd), rp.V)
+    expected = rp.core.bias(rp.q, rp.qd) - rp.core.gravity(rp.q)
+    assert_equal_to_rounding(rp.V, expected, scale=np.abs(rp.V).max() + np.abs(rp.G).max())
+
+
+def test_rp_arm_has_the_gravity_of_the_lecture(rp):
+    assert_equal_to_rounding(explicit.gravity(rp.robot, rp.q), rp.G)
+    assert_equal_to_rounding(rp.core.gravity(rp.q), rp.G)
+
+
+def test_cube_has_the_tensor_of_the_lecture_about_centre_and_corner():
+    m, a = 2.5, 0.7
+    centre = inertia.of_box(m, [a, a, a])
+    assert_equal_to_rounding(centre, m * a**2 / 6 * np.eye(3))
+    corner = inertia.parallel_axis(centre, m, np.full(3, a / 2))
+    assert_equal_to_rounding(corner, m * a**2 * (11 / 12 * np.eye(3) - 1 / 4))
+    principal = m * a**2 * np.array([1 / 6, 11 / 12, 11 / 12])
+    assert_equal_to_rounding(np.linalg.eigvalsh(corner), principal)
+
+
+def test_angular_momentum_of_points_is_their_tensor_times_the_angular_velocity():
+    random = np.random.default_rng(4)
+    m, p, w = random.uniform(1, 2, 7), random.normal(size=(7, 3)), random.normal(size=3)
+    expected = np.cross(p, m[:, None] * np.cross(w, p)).sum(axis=0)
+    assert_equal_to_rounding(inertia.of_points(m, p) @ w, expected)
+
+
+def test_euler_s_equation_is_the_derivative_of_angular_momentum():
+    """A body that turns at w, which grows at wd, from where its axes are those of the room."""
+    random = np.random.default_rng(5)
+    w, wd = random.normal(size=(2, 3))
+    tensor = inertia.of_points(random.uniform(1, 2, 4), random.normal(size=(4, 3)))
+
+    def momentum(t):
+        R = turn(w / np.linalg.norm(w), t * np.linalg.norm(w)).T
+        return inertia.turned(tensor, R) @ (w + t * wd)
+
+    rate = (momentum(STEP) - momentum(-STEP)) / (2 * STEP)
+    expected = tensor @ wd + np.cross(w, tensor @ w)
+    assert_equal_to_rounding(rate, expected, tolerance=1e-8)
+
+
+@pytest.mark.parametrize("case", cases(9), ids=repr)
+def test_lagrange_s_equation_gives_the_core_s_torques(case):
+    """M qdd + Mdot qd - 1/2 d(qd^T M qd)/dq + dU/dq, U by differences of the core's energy."""
+    M, m_ijk = (by(case.robot, case.q_J) for by in (explicit.inertia, explicit.inertia_derivatives))
+    qd, qdd = case.qd_J, case.qdd_J
+    by_motion = M @ qdd + m_ijk @ qd @ qd - np.einsum("i,ijk,j->k", qd, m_ijk, qd) / 2
+    still = np.zeros(case.model.n)
+
+    def potential(q):
+        return case.dynamics.energy(q, still)[1]
+
+    steps = STEP * np.eye(case.model.n)
+    slope = [(potential(case.q + e) - potential(case.q - e)) / (2 * STEP) for e in steps]
+    tau = case.robot.reduce(by_motion) + slope
+    expected = case.dynamics.rnea(case.q, case.qd, case.qdd)
+    scale = np.abs(expected).max() + abs(potential(case.q))
+    assert_equal_to_rounding(tau, expected, scale, tolerance=1e-8)
+
+
+@pytest.mark.parametrize("case", [case for case in cases(14) if case.robot.N > 1], ids=repr)
+def test_force_across_a_joint_takes_the_inertia_of_its_own_body(case):
+    """f_i = I_i^A a_i + p_i^A: a child's inertia, as one source prints it, is out of balance."""
+    tau = case.random.uniform(-20, 20, case.robot.N)
+    _, a, f = articulated.forward_dynamics(case.robot, case.q_J, case.qd_J, tau)
+    s, inertias = articulated.bodies(case.robot, case.q_J)
+    I_A, _ = articulated.articulated_inertias(case.robot, s, inertias)
+    child = case.robot.N - 1
+    parent = case.robot.parent[child] if case.robot.parent[child] >= 0 else 0
+    wrong = f.copy()
+    wrong[parent] += (I_A[child] - I_A[parent]) @ a[parent]
+    right, off = (
+        np.abs(articulated.residuals(case.robot, case.q_J, case.qd_J, a, forces)).max()
+        for forces in (f, wrong)
+    )
+    assert right < 1e-9 * off
+
+
+@pytest.mark.parametrize("case", cases(14), ids=repr)
+def test_motor_holds_its_joint_to_a_prescribed_motion(case):
+    """Featherstone3D's motors that define an acceleration: q follows its second integral."""
+    robot, moved = case.robot, np.arange(case.robot.N) % 2 == 0
+    q, qd, t, dt = 0.1 * case.q_J, np.zeros(robot.N), 0.0, 1e-3
+    start = q[moved]
+    for _ in range(20):
+        qdd, tau, _, _ = articulated.hybrid_dynamics(
+            robot, q, qd, np.full(robot.N, np.cos(t)), np.zeros(robot.N), moved
+        )
+        np.testing.assert_array_equal(qdd[moved], np.full(moved.sum(), np.cos(t)))
+        assert not tau[~moved].any()
+        # one step of Stoermer and Verlet's rule, from velocities half a step back
+        qd = qd + (dt if t else dt / 2) * qdd
+        q, t = q + dt * qd, t + dt
+    expected = np.full(moved.sum(), 1 - np.cos(t))
+    assert_equal_to_rounding(q[moved] - start, expected, tolerance=1e-6)
+
+
+def test_recursions_of_the_operators_cost_as_many_blocks_as_there_are_pairs():
+    """phi has a block for each pair of a body and one that carries it: n (n + 1) / 2 of a chain."""
+    chain = next(case for case in cases(14) if case.name == "chain")
+    blocks = operators.body_frames(chain.robot, chain.q_J).phi.reshape(7, 6, 7, 6).any(axis=(1, 3))
+    assert blocks.sum() == 7 * 8 / 2
