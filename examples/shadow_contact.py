@@ -33,12 +33,10 @@ import featherstone_ros as fr
 from featherstone_ros.demo.motion import Motion, plan
 from featherstone_ros.demo.robot import Robot, load, with_heavier_links
 from featherstone_ros.shadow import Shadow, ShadowSettings
-from featherstone_ros.simulation.sensors import Sensors
-from featherstone_ros.simulation.settings import Noise
 
 TIME_STEP = 0.001  # [s] of control and simulation
 EPISODE = 20.0  # [s] of a motion
-NOISE = Noise(position=1e-4, velocity=0.01, effort=0.2)  # [rad, rad/s, N m]
+NOISE = (1e-4, 0.01, 0.2)  # of position, velocity and effort [rad, rad/s, N m]
 FORCE = (30.0, -20.0, 40.0, 4.0, -3.0, 3.0)  # [N, N m] the hidden wrench, in the link's axes
 BEGIN, END = 5.0, 9.0  # [s] when it acts
 SETTLED = 15.0  # time constants after which the estimate is compared
@@ -122,7 +120,7 @@ def drive(
         friction=settings.friction,
         armature=settings.armature,
     )
-    sensors = Sensors(model.n, Noise(NOISE.position, NOISE.velocity, NOISE.effort, seed))
+    random = np.random.default_rng(seed)
     p, d = (robot.by_joint("feedforward_controller", f"gains.{{}}.{gain}") for gain in "pd")
     time, *desired = motion.samples(TIME_STEP)
     feedforward = fr.Dynamics(model).rnea(*desired) + settings.armature * desired[2]
@@ -132,7 +130,10 @@ def drive(
         torque = feedforward[k] + p * (desired[0][k] - arm.q) + d * (desired[1][k] - arm.qd)
         arm.step(torque, 1, f_ext(time[k]))
         if k % every == 0:
-            yield State(time[k + 1], *sensors.measure(arm.q, arm.qd, torque))
+            noise = np.multiply.outer(NOISE, np.ones(model.n)) * random.standard_normal(
+                (3, model.n)
+            )
+            yield State(time[k + 1], *(np.array([arm.q, arm.qd, torque]) + noise))
 
 
 def watch(shadow: Shadow, states: Iterable[State]) -> Record:

@@ -10,8 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
-from featherstone_ros.control.dynamics_blend import DynamicsBlend
-from featherstone_ros.control.laws import ControlLaws
+from featherstone_ros._control import ControlLaws
 from featherstone_ros.control.settings import Settings, Terms
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -43,9 +42,7 @@ def test_a_run_is_what_the_controller_makes_of_the_arm():
     study = replace(SHORT, mass_spread=0.5)
     scene, sample = prepare(study), drive(study, 3)
     model, limit, zero = scene.model, scene.model.effort_limit, np.zeros(scene.model.n)
-    believed = DynamicsBlend(
-        fr.Dynamics(model.with_payload(scene.link, study.payload, monte_carlo.CENTRE)), model.n
-    )
+    believed = model.with_payload(scene.link, study.payload, monte_carlo.CENTRE)
     qdd = np.gradient(scene.qd, monte_carlo.TIME_STEP, axis=0)
     for law, terms in enumerate((Terms.NONE, Terms.GRAVITY, Terms.FULL)):
         laws = ControlLaws(

@@ -1,0 +1,190 @@
+# Mode cartesian_impedance within the controller: what the law (cartesian_impedance.pxd) needs of the arm, and its targets.
+
+from libc.math cimport INFINITY, NAN, fabs, fmax, isnan
+from libc.string cimport memcpy, memset
+
+from control.cartesian_impedance cimport (Hand, Impedance, ImpedanceSettings, cartesian_impedance, lay_out, memory_size,
+                                          move_to_point, start_impedance, times_inertia, to_axes)
+from dynamics_interface cimport DynamicsInterface
+from pose cimport norm, quaternion_of, turn
+
+cdef extern from *:
+    """
+    #define ARRIVED_AT (1e-4)
+    #define ARRIVED_TURNED (1e-3)
+    """
+    const double ARRIVED_AT      # [m] from the target, where the desired pose counts as there,
+    const double ARRIVED_TURNED  # and [rad]
+
+cdef struct CartesianMode:
+    Py_ssize_t link          # that the hand is part of; -1: the arm has no tip
+    double[16] point         # pose of the hand's frame in the link's
+    Impedance law
+    ImpedanceSettings settings
+    Hand hand                # of the last ``look``, which points to the next four
+    double[16] pose
+    double[6] velocity
+    double* J
+    double* Minv
+    double* asked_posture    # (n,) NaN: where the joint is when the mode begins
+    double pose_at           # steady times when each part of the target was given [s]
+    double twist_at
+    double wrench_at
+
+cdef struct CartesianTarget: # base axes; what is not given stays as it is
+    bint has_pose, has_twist, has_wrench
+    double[16] pose
+    double[6] twist
+    double[6] wrench
+
+
+cdef inline Py_ssize_t mode_memory(Py_ssize_t n) noexcept nogil:
+    """How many numbers the mode needs."""
+    return memory_size(n) + n * n + 7 * n
+
+
+cdef inline void lay_out_mode(CartesianMode* its, Py_ssize_t n, double* memory) noexcept nogil:
+    """Take mode_memory(n) numbers."""
+    lay_out(&its.law, &its.settings, n, memory)
+    its.Minv = memory + memory_size(n)
+    its.J = its.Minv + n * n
+    its.asked_posture = its.J + 6 * n
+    its.hand.pose, its.hand.J, its.hand.velocity, its.hand.Minv = its.pose, its.J, its.velocity, its.Minv
+    its.pose_at = its.twist_at = its.wrench_at = -INFINITY
+
+
+cdef inline void copy_impedance(CartesianMode* its, const ImpedanceSettings* given) noexcept nogil:
+    """Take settings; a new stiffness is led there, and a posture that is not given stays."""
+    cdef ImpedanceSettings mine = its.settings
+    cdef Py_ssize_t n = its.law.n, i
+    memcpy(its.law.old_stiffness, its.law.stiffness, 6 * sizeof(double))
+    its.law.elapsed = 0.0
+    memcpy(its.asked_posture, given.posture, n * sizeof(double))
+    its.settings = given[0]
+    its.settings.posture, its.settings.posture_stiffness = mine.posture, mine.posture_stiffness
+    its.settings.posture_damping_ratio = mine.posture_damping_ratio
+    its.settings.lower, its.settings.upper = mine.lower, mine.upper
+    its.settings.margin, its.settings.repulsion = mine.margin, mine.repulsion
+    for i in range(n):
+        if not isnan(given.posture[i]):
+            its.settings.posture[i] = given.posture[i]
+    memcpy(its.settings.posture_stiffness, given.posture_stiffness, 6 * n * sizeof(double))
+
+
+cdef inline void look(CartesianMode* its, const DynamicsInterface* arm, const double* q, const double* qd) noexcept nogil:
+    """Find the hand's pose, Jacobian and velocity."""
+    cdef Py_ssize_t n = its.law.n, i, k
+    arm.link_pose(arm.self, its.link, q, its.pose)
+    arm.jacobian(arm.self, its.link, q, its.J)
+    move_to_point(its.point, n, its.pose, its.J)
+    for i in range(6):
+        its.velocity[i] = 0.0
+        for k in range(n):
+            its.velocity[i] += its.J[i * n + k] * qd[k]
+
+
+cdef inline void add_armature(double* Minv, Py_ssize_t n, const double* armature, double* column) noexcept nogil:
+    """Minv, (n, n), becomes (M + diag(armature))^-1, joint by joint (Sherman and Morrison). column: (n,) scratch."""
+    cdef double share
+    cdef Py_ssize_t i, j, k
+    for i in range(n):
+        if armature[i] == 0.0:
+            continue
+        share = armature[i] / (1.0 + armature[i] * Minv[i * (n + 1)])
+        memcpy(column, Minv + i * n, n * sizeof(double))
+        for j in range(n):
+            for k in range(n):
+                Minv[j * n + k] -= share * column[j] * column[k]
+
+
+cdef inline void rest_ahead(Impedance* law, double time) noexcept nogil:
+    """Make the target where the desired pose comes to rest if it takes so long; nothing pulls or presses any more."""
+    cdef double[3] phi
+    cdef Py_ssize_t k
+    memcpy(law.target, law.desired, 16 * sizeof(double))
+    for k in range(3):
+        law.target[4 * k + 3] += 0.5 * time * law.desired_velocity[k]
+        phi[k] = 0.5 * time * law.desired_velocity[3 + k]
+    turn(phi, law.target)
+    memset(law.target_velocity, 0, 6 * sizeof(double))
+    memset(law.feedforward, 0, 6 * sizeof(double))
+
+
+cdef inline void begin_mode(CartesianMode* its, const DynamicsInterface* arm, const double* q, const double* qd,
+                            double stop_time) noexcept nogil:
+    """Begin at the pose and velocity that the hand has, and bring it to rest."""
+    cdef Py_ssize_t i
+    look(its, arm, q, qd)
+    start_impedance(&its.law, &its.settings, its.pose)
+    memcpy(its.law.desired_velocity, its.velocity, 6 * sizeof(double))
+    rest_ahead(&its.law, stop_time)
+    for i in range(its.law.n):
+        its.settings.posture[i] = q[i] if isnan(its.asked_posture[i]) else its.asked_posture[i]
+
+
+cdef inline void set_target(CartesianMode* its, double now, const CartesianTarget* target) noexcept nogil:
+    if target.has_pose:
+        memcpy(its.law.target, target.pose, 16 * sizeof(double))
+        its.pose_at = now
+    if target.has_twist:
+        memcpy(its.law.target_velocity, target.twist, 6 * sizeof(double))
+        its.twist_at = now
+    if target.has_wrench:
+        memcpy(its.law.feedforward, target.wrench, 6 * sizeof(double))
+        its.wrench_at = now
+
+
+cdef inline bint drop_stale(CartesianMode* its, double now, double timeout) noexcept nogil:
+    """Forget velocity and wrench that are too old, the pose stays. Returns whether a wrench ends."""
+    cdef bint ends = False
+    cdef Py_ssize_t k
+    if now - its.twist_at > timeout:
+        memset(its.law.target_velocity, 0, 6 * sizeof(double))
+    if now - its.wrench_at > timeout:
+        for k in range(6):
+            ends |= its.law.feedforward[k] != 0.0
+            its.law.feedforward[k] = 0.0
+    return ends
+
+
+cdef inline bint is_idle(const CartesianMode* its, double now, double timeout) noexcept nogil:
+    """Whether no target has come for so long and the last one has been reached."""
+    return (now - fmax(fmax(its.pose_at, its.twist_at), its.wrench_at) > timeout
+            and norm(its.law.way) < ARRIVED_AT and norm(its.law.way + 3) < ARRIVED_TURNED)
+
+
+cdef inline void joint_motion(const CartesianMode* its, const double* x, const double* most, double* out) noexcept nogil:
+    """out, (n,) = M^-1 J^T Lambda x: what the joints do for the hand's x, shortened until no joint does more than ``most``."""
+    cdef double[6] v
+    cdef double share = 1.0
+    cdef Py_ssize_t n = its.law.n, i, k
+    to_axes(&its.law, &its.settings, x, 1, v)
+    times_inertia(its.law.L, v)
+    for i in range(n):
+        out[i] = 0.0
+        for k in range(6):
+            out[i] += its.law.T[k * n + i] * v[k]
+        if fabs(out[i]) * share > most[i]:
+            share = most[i] / fabs(out[i])
+    for i in range(n):
+        out[i] *= share
+
+
+cdef inline void hand_torque(CartesianMode* its, const DynamicsInterface* arm, const double* armature, const double* q,
+                             const double* qd, double dt, double* torque) noexcept nogil:
+    """torque, (n,): the law's, without gravity; NaN where the model moves no inertia."""
+    cdef Py_ssize_t n = its.law.n
+    look(its, arm, q, qd)
+    if arm.minv(arm.self, q, its.Minv):
+        torque[0] = NAN
+        return
+    add_armature(its.Minv, n, armature, its.law.x)
+    cartesian_impedance(&its.law, &its.settings, &its.hand, q, qd, dt, torque)
+
+
+cdef inline void write_pose(const double* pose, double* out) noexcept nogil:
+    """out = position and quaternion x y z w of a pose (16)."""
+    cdef Py_ssize_t k
+    for k in range(3):
+        out[k] = pose[4 * k + 3]
+    quaternion_of(pose, 4, out + 3)

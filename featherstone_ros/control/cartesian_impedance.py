@@ -1,0 +1,384 @@
+"""Cartesian impedance control: the hand as a mass on a spring and a damper, usable without ROS.
+
+The law, with its sources and guarantees, is ``cython_core/control/cartesian_impedance.pxd``;
+here are its settings, checked, and a class that owns one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from featherstone_ros import _cartesian
+from featherstone_ros._core import BoundDynamics
+from featherstone_ros.errors import SingularInertiaError, UnknownNameError
+from featherstone_ros.kinematics import as_transforms
+from featherstone_ros.model import Model
+
+Floats = NDArray[np.float64]
+
+AXES = ("base", "tip")
+APPROACH_RATE = 20.0  # [1/s] that the desired pose's distance from the target dies out with
+REPULSION = 20.0  # [N m, N] at the stop of a joint without effort limit
+
+
+@dataclass(frozen=True)
+class Wall:
+    """A half-space that the tip keeps out of: it pushes where normal . position < offset.
+
+    Attributes:
+        normal: (3,) out of the wall, base axes; any length.
+        offset: Of the surface along the unit normal, from the base's origin [m].
+        stiffness: [N/m], added to the law's own.
+        damping: [N s/m]; a wall pushes and never pulls.
+    """
+
+    normal: tuple[float, float, float]
+    offset: float
+    stiffness: float = 2000.0
+    damping: float = 50.0
+
+
+def box(
+    lower: ArrayLike, upper: ArrayLike, stiffness: float = 2000.0, damping: float = 50.0
+) -> tuple[Wall, ...]:
+    """Return six walls that keep the tip inside a box along the base's axes.
+
+    Args:
+        lower: (3,) its least corner [m].
+        upper: (3,) its greatest corner [m].
+        stiffness: [N/m].
+        damping: [N s/m].
+    """
+    inward = np.vstack([np.eye(3), -np.eye(3)])
+    offsets = [*np.asarray(lower, float), *-np.asarray(upper, float)]
+    if not (np.asarray(lower, float) < np.asarray(upper, float)).all():
+        raise ValueError(f"box: expected lower < upper, got {lower} and {upper}")
+    return tuple(
+        Wall(tuple(normal), offset, stiffness, damping)
+        for normal, offset in zip(inward, offsets, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class CartesianSettings:
+    """What may change while the law runs. A scalar stands for all axes, or all joints, alike.
+
+    Attributes:
+        stiffness: (6,) along and about x y z [N/m, N m/rad]; 0 leaves an axis free.
+        damping_ratio: (6,) of the hand on its spring, 1 is critical.
+        damping: (6,) besides, for axes without stiffness [N s/m, N m s/rad].
+        axes: What stiffness and damping are along: "base", or "tip", the axes of the desired pose.
+        max_force: Of the spring, and again of feed-forward and D V_d together [N].
+        max_torque: The same for moments [N m].
+        max_speed: Of the desired pose on its way to the target [m/s].
+        max_turn_rate: [rad/s].
+        max_acceleration: [m/s^2].
+        max_turn_acceleration: [rad/s^2].
+        posture: (n,) where the joints go as far as the hand allows; None: where they are at start.
+            In the controller's mode NaN says so of one joint.
+        posture_stiffness: (n,) [N m/rad, N/m].
+        posture_damping_ratio: (n,).
+        posture_energy: The most that the posture's spring may put into the arm before damping has
+            taken as much out [J].
+        limit_margin: (n,) before a joint's stop where repulsion begins [rad, m]; None: a twentieth
+            of its range, at most 0.1; 0: none.
+        limit_torque: (n,) of the repulsion at the stop [N m, N]; None: half the effort limit.
+        largest_mass: What the hand's apparent mass is cut at where the arm is singular [kg].
+        largest_inertia: The same for its apparent rotational inertia [kg m^2].
+        transition_time: In which a new stiffness is taken up [s].
+        walls: Half-spaces that the tip keeps out of, see ``Wall`` and ``box``.
+    """
+
+    stiffness: ArrayLike = (400.0, 400.0, 400.0, 30.0, 30.0, 30.0)
+    damping_ratio: ArrayLike = 1.0
+    damping: ArrayLike = 0.0
+    axes: str = "base"
+    max_force: float = 60.0
+    max_torque: float = 15.0
+    max_speed: float = 0.25
+    max_turn_rate: float = 1.0
+    max_acceleration: float = 2.0
+    max_turn_acceleration: float = 8.0
+    posture: ArrayLike | None = None
+    posture_stiffness: ArrayLike = 5.0
+    posture_damping_ratio: ArrayLike = 1.0
+    posture_energy: float = 0.5
+    limit_margin: ArrayLike | None = None
+    limit_torque: ArrayLike | None = None
+    largest_mass: float = 1e5
+    largest_inertia: float = 1e4
+    transition_time: float = 0.2
+    walls: tuple[Wall, ...] = ()
+
+
+class CartesianImpedance:
+    """Torques that make a link behave as a mass on a spring and a damper between it and a target.
+
+    tau = J^T F + gravity + null space + repulsion from joint limits, with F = K e + D (V_d - V) +
+    feed-forward + walls. Friction and armature are not its business. One per thread.
+
+    Example::
+
+        law = CartesianImpedance(model, "panda_hand", stiffness=(600, 600, 100, 30, 30, 30))
+        law.start(sim.q)
+        law.set_target(pose)
+        sim.step(law.torque(sim.q, sim.qd, 0.001))
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tip: str,
+        settings: CartesianSettings | None = None,
+        offset: ArrayLike | None = None,
+        **changes: Any,
+    ) -> None:
+        """Take the arm; call ``start`` next.
+
+        Args:
+            model: The arm.
+            tip: The link that is led.
+            settings: See ``CartesianSettings``.
+            offset: (4, 4) or (7,) pose of the point that is led in the link's frame; None: origin.
+            **changes: Single settings by name.
+
+        Raises:
+            UnknownNameError: The model has no such link.
+            ValueError: A setting is out of range (named).
+        """
+        if tip not in model.link_names:
+            raise UnknownNameError("link", tip, model.link_names)
+        self.model, self.tip = model, tip
+        place = as_transforms("offset", np.eye(4) if offset is None else offset)
+        self._law = _cartesian.Law(
+            BoundDynamics(model), model.link_names.index(tip), np.array(place, order="C")
+        )
+        self._gravity = np.zeros(model.n)
+        self._start = np.zeros(model.n)
+        self._started = False
+        self.settings = settings or CartesianSettings()
+        self.configure(**changes)
+
+    def configure(self, **changes: Any) -> None:
+        """Change settings by name; a new stiffness is led there, nothing jumps.
+
+        Raises:
+            ValueError: A setting is unknown or out of range (named); then nothing changes.
+        """
+        known = {field.name for field in fields(CartesianSettings)}
+        if unknown := sorted(set(changes) - known):
+            raise ValueError(f"no setting {unknown[0]!r}; settings: {', '.join(sorted(known))}")
+        settings = replace(self.settings, **changes)
+        self._law.configure(_checked(settings, self.model, self._start))
+        self.settings = settings
+
+    def start(self, q: ArrayLike, qd: ArrayLike | None = None) -> None:
+        """Begin with the hand where it is: that is the target, and the posture if none is set.
+
+        Args:
+            q: (n,) position.
+            qd: (n,) velocity, None at rest.
+        """
+        q = finite_array("q", q, (self.model.n,)).copy()
+        qd = np.zeros(self.model.n) if qd is None else finite_array("qd", qd, (self.model.n,))
+        self._start = q
+        self._law.configure(_checked(self.settings, self.model, q))
+        self._law.start(q, qd)
+        self._started = True
+
+    def set_target(
+        self, pose: ArrayLike, twist: ArrayLike = (0.0,) * 6, wrench: ArrayLike = (0.0,) * 6
+    ) -> None:
+        """Say where the tip should go; it is approached within the settings' speeds.
+
+        Args:
+            pose: (4, 4), or position and quaternion x y z w (7,), in the base frame.
+            twist: (6,) velocity there, linear first, base axes [m/s, rad/s].
+            wrench: (6,) to press with besides, force first, base axes [N, N m].
+
+        Raises:
+            ValueError: Something is not finite, or no pose (named).
+        """
+        target = one_pose("pose", pose)
+        velocity, force = finite_array("twist", twist, (6,)), finite_array("wrench", wrench, (6,))
+        self._law.target(np.array(target, order="C"), velocity, force)
+
+    def torque(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        dt: float,
+        gravity: bool = True,
+        out: Floats | None = None,
+    ) -> Floats:
+        """Return the torque for a state, a time step after the last one.
+
+        Args:
+            q: (n,) position.
+            qd: (n,) velocity.
+            dt: Time since the last call [s].
+            gravity: Add what holds the arm still; False for drives that do so themselves.
+            out: (n,) array for the result, or None.
+
+        Returns:
+            (n,) [N m, N].
+
+        Raises:
+            RuntimeError: ``start`` has not been called.
+            ValueError: Something is not finite, or not (n,).
+            SingularInertiaError: A joint moves no inertia.
+        """
+        n = self.model.n
+        if not self._started:
+            raise RuntimeError("call start(q) first: it says where the hand begins")
+        q, qd = finite_array("q", q, (n,)), finite_array("qd", qd, (n,))
+        if not 0 <= dt < np.inf:
+            raise ValueError(f"dt: expected a time >= 0, got {dt}")
+        tau = np.empty(n) if out is None else out
+        if failure := self._law.torque(q, qd, dt, self._gravity, tau):
+            raise SingularInertiaError(self.model.joint_names[failure - 1])
+        if gravity:
+            tau += self._gravity
+        return tau
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What the last step saw and did, copies.
+
+        pose and desired (4, 4); velocity, error and wrench F (6,), base axes; stiffness in force
+        (6,); jacobian (6, n); tank: energy left to the posture's spring [J]; frequencies (6,) of
+        the hand's modes on its spring [rad/s]; delay_margin: the delay from state to torque, half
+        a sampling period included, at which the first of them becomes unstable [s];
+        smallest_singular_value of the Jacobian and manipulability, the product of them all.
+        """
+        report = self._law.report()
+        values = np.linalg.svd(report["jacobian"], compute_uv=False)
+        values = values if len(values) == 6 else np.zeros(6)
+        return report | {
+            "smallest_singular_value": float(values[-1]),
+            "manipulability": float(np.prod(values)),
+        }
+
+
+def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> Floats:
+    """Return an argument as finite numbers of that shape, C-contiguous."""
+    try:
+        array = np.asarray(value, dtype=float, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: expected numbers, got {value!r}") from error
+    if shape is not None and array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name}: expected finite numbers, got {array.tolist()}")
+    return array
+
+
+def one_pose(name: str, value: ArrayLike) -> Floats:
+    """Return a pose, (4, 4) or (7,), as a finite homogeneous transform (4, 4)."""
+    pose = as_transforms(name, finite_array(name, value))
+    if pose.shape != (4, 4):
+        raise ValueError(f"{name}: expected shape (4, 4) or (7,), got {np.shape(value)}")
+    return pose
+
+
+def _spread(name: str, value: ArrayLike, count: int, least: float = 0.0) -> Floats:
+    """Return a scalar or (count,) numbers, none below ``least``, as (count,)."""
+    array = finite_array(name, value)
+    if array.shape == ():
+        array = np.full(count, float(array))
+    if array.shape != (count,):
+        raise ValueError(f"{name}: expected a number or {count} of them, got {value}")
+    if (array < least).any():
+        raise ValueError(f"{name}: expected numbers >= {least:g}, got {value}")
+    return np.ascontiguousarray(array)
+
+
+def _positive(settings: CartesianSettings, *names: str) -> Floats:
+    """Return single settings, all > 0."""
+    for name in names:
+        value = getattr(settings, name)
+        if not (np.ndim(value) == 0 and 0 < float(value) < np.inf):
+            raise ValueError(f"{name}: expected a number > 0, got {value}")
+    return np.array([float(getattr(settings, name)) for name in names])
+
+
+def _checked(its: CartesianSettings, model: Model, start: Floats) -> dict[str, Any]:
+    """Return the settings as the compiled law takes them."""
+    if its.axes not in AXES:
+        raise ValueError(f"axes: expected one of {', '.join(AXES)}, got {its.axes!r}")
+    if its.transition_time < 0 or not np.isfinite(its.transition_time):
+        raise ValueError(f"transition_time: expected a time >= 0, got {its.transition_time}")
+    mass, inertia, tank = _positive(its, "largest_mass", "largest_inertia", "posture_energy")
+    posture = start if its.posture is None else its.posture
+    return {
+        "tip_axes": its.axes == "tip",
+        "stiffness": _spread("stiffness", its.stiffness, 6),
+        "damping_ratio": _spread("damping_ratio", its.damping_ratio, 6),
+        "damping": _spread("damping", its.damping, 6),
+        "largest": _positive(its, "max_force", "max_torque"),
+        "largest_inertia": np.repeat([mass, inertia], 3),
+        "transition_time": float(its.transition_time),
+        "tank": tank,
+        "rate": np.full(2, APPROACH_RATE),
+        "speed": _positive(its, "max_speed", "max_turn_rate"),
+        "acceleration": _positive(its, "max_acceleration", "max_turn_acceleration"),
+        "posture": _spread("posture", posture, model.n, -np.inf),
+        "posture_stiffness": _spread("posture_stiffness", its.posture_stiffness, model.n),
+        "posture_damping_ratio": _spread(
+            "posture_damping_ratio", its.posture_damping_ratio, model.n
+        ),
+        **_limits(its, model),
+        "walls": _walls(its.walls),
+    }
+
+
+def prepared(settings: CartesianSettings, model: Model) -> dict[str, Any]:
+    """Return settings as ``Settings.impedance`` takes them.
+
+    Raises:
+        ValueError: One of them is out of range (named).
+    """
+    n = model.n
+    checked = _checked(replace(settings, posture=None), model, np.zeros(n))
+    posture = np.full(n, np.nan) if settings.posture is None else settings.posture
+    return checked | {"posture": np.array(posture, float)}
+
+
+def _limits(its: CartesianSettings, model: Model) -> dict[str, Floats]:
+    """Return where repulsion begins, and how strong it is at the stops."""
+    reach = model.upper - model.lower
+    margin = np.minimum(0.05 * reach, 0.1) if its.limit_margin is None else its.limit_margin
+    margin = np.minimum(_spread("limit_margin", margin, model.n), 0.5 * reach)
+    effort = np.where(np.isfinite(model.effort_limit), 0.5 * model.effort_limit, REPULSION)
+    strength = effort if its.limit_torque is None else its.limit_torque
+    return {
+        "lower": np.array(model.lower),
+        "upper": np.array(model.upper),
+        "margin": margin,
+        "repulsion": _spread("limit_torque", strength, model.n),
+    }
+
+
+def _walls(walls: tuple[Wall, ...]) -> Floats:
+    """Return walls as (W, 6): unit normal, offset, stiffness, damping."""
+    if len(walls) > _cartesian.most_walls:
+        raise ValueError(f"walls: expected at most {_cartesian.most_walls}, got {len(walls)}")
+    rows = np.empty((len(walls), 6))
+    for row, wall in zip(rows, walls, strict=True):
+        normal = finite_array("walls: normal", wall.normal, (3,))
+        length = np.linalg.norm(normal)
+        if not length > 0:
+            raise ValueError(f"walls: expected a normal other than zero, got {wall}")
+        figures = finite_array(
+            "walls: offset, stiffness and damping",
+            (wall.offset, wall.stiffness, wall.damping),
+            (3,),
+        )
+        if (figures[1:] < 0).any():
+            raise ValueError(f"walls: expected stiffness and damping >= 0, got {wall}")
+        row[:] = *(normal / length), *figures
+    return rows

@@ -1,0 +1,217 @@
+"""Poses: the error between two of them, its derivative, and the joint positions that reach one.
+
+A pose is a homogeneous transform (4, 4), or position and quaternion x y z w (7,), of a link in the
+base frame; what ``Dynamics.link_pose`` gives is one. Everything takes batches (B, ...) too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from featherstone_ros import _task_space
+from featherstone_ros._core import BoundDynamics
+from featherstone_ros.errors import UnknownNameError
+from featherstone_ros.model import Model
+
+Floats = NDArray[np.float64]
+
+ROTATION = 1e-6  # greatest entry of R^T R - 1 of a rotation that somebody may have typed
+EXPECTED = ("a rotation matrix in the first three rows and columns", "0 0 0 1 as its last row")
+UNIT = 1e-3  # what the length of a quaternion may be away from 1
+OUTCOMES = (
+    "reached",
+    "stuck: no small change of the joints within their limits brings the link nearer",
+    "not reached within the iterations allowed",
+    "not finite: positions or pose are not numbers",
+)
+
+
+def pose_error(pose: ArrayLike, target: ArrayLike, last: ArrayLike | None = None) -> Floats:
+    """Return what leads from a pose to its target: target minus pose.
+
+    Args:
+        pose: (4, 4) or (7,), of the link.
+        target: The same, where it should be.
+        last: (6,) the error a moment ago, or None. Where it is given, a rotation that grows past
+            pi goes on instead of jumping to the other side, up to three quarters of a turn.
+
+    Returns:
+        (6,): position error [m], then the rotation vector [rad] that turns the link on to its
+        target, the shortest way round unless ``last`` says otherwise; base axes.
+
+    Raises:
+        ValueError: A shape does not fit, or an argument is no pose (named).
+    """
+    poses, targets = as_transforms("pose", pose), as_transforms("target", target)
+    before = None if last is None else _rows("last", last, (6,))[..., 3:]
+    batch = np.broadcast_shapes(
+        poses.shape[:-2], targets.shape[:-2], () if before is None else before.shape[:-1]
+    )
+    error = np.empty((math.prod(batch), 6))
+    _task_space.pose_errors(
+        _flat(poses, batch, (4, 4)),
+        _flat(targets, batch, (4, 4)),
+        None if before is None else _flat(before, batch, (3,)),
+        error,
+    )
+    return error.reshape(*batch, 6)
+
+
+def pose_error_derivative(
+    error: ArrayLike, velocity: ArrayLike, target_velocity: ArrayLike | None = None
+) -> Floats:
+    """Return the derivative of ``pose_error`` with respect to time.
+
+    Args:
+        error: (6,) what ``pose_error`` gave.
+        velocity: (6,) of the link as ``Dynamics.link_velocity`` gives it, linear part first.
+        target_velocity: (6,) of the target, None if it stands.
+
+    Returns:
+        (6,) [m/s, rad/s]. Near zero error the target's velocity less the link's; infinite at a
+        whole turn.
+    """
+    error, velocity = _rows("error", error, (6,)), _rows("velocity", velocity, (6,))
+    target_velocity = _rows(
+        "target_velocity", np.zeros(6) if target_velocity is None else target_velocity, (6,)
+    )
+    batch = np.broadcast_shapes(error.shape[:-1], velocity.shape[:-1], target_velocity.shape[:-1])
+    rate = np.empty((math.prod(batch), 6))
+    _task_space.pose_error_derivatives(
+        *(_flat(x, batch, (6,)) for x in (error, velocity, target_velocity)), rate
+    )
+    return rate.reshape(*batch, 6)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What inverse kinematics found; arrays (B, ...) for a batch of poses.
+
+    Attributes:
+        q: (n,) joint positions, within their limits: those that reach the pose, else the nearest
+            that were found.
+        success: Whether they reach it within the tolerances.
+        error: (6,) the pose error that is left, see ``pose_error``.
+        iterations: How many steps it took.
+        outcome: One of ``OUTCOMES``: in words.
+    """
+
+    q: Floats
+    success: bool | NDArray[np.bool_]
+    error: Floats
+    iterations: int | NDArray[np.intp]
+    outcome: str | NDArray[np.str_]
+
+
+def inverse_kinematics(
+    model: Model,
+    link: str,
+    pose: ArrayLike,
+    q0: ArrayLike,
+    *,
+    position_tolerance: float = 1e-6,
+    orientation_tolerance: float = 1e-6,
+    weights: ArrayLike = (1, 1, 1, 1, 1, 1),
+    iterations: int = 200,
+    limits: bool = True,
+) -> Reach:
+    """Find joint positions near ``q0`` that bring a link to a pose.
+
+    It goes downhill from q0 alone: where it fails, another q0 may lead there. It never raises
+    because a pose is out of reach; look at ``success``.
+
+    Args:
+        model: The robot.
+        link: Name of the link.
+        pose: (4, 4) or (7,), in the base frame.
+        q0: (n,) where to begin; a position beyond a limit begins at the limit.
+        position_tolerance: [m].
+        orientation_tolerance: [rad].
+        weights: (6,) of the rows of the error, linear first [1/m^2, 1/rad^2]; 0 leaves one free.
+        iterations: The most steps for one pose.
+        limits: Keep ``model.lower`` and ``model.upper``.
+
+    Returns:
+        A ``Reach``. A batch of poses, of q0 or of both gives arrays (B, ...); the GIL is released.
+
+    Raises:
+        UnknownNameError: The model has no such link.
+        ValueError: A shape does not fit, or an argument is no pose (named).
+
+    Source: Sugihara, Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method,
+    2011, with limits as an active set.
+    """
+    if link not in model.link_names:
+        raise UnknownNameError("link", link, model.link_names)
+    targets, start = as_transforms("pose", pose), _rows("q0", q0, (model.n,))
+    weighting = _rows("weights", weights, (6,))
+    if weighting.shape != (6,) or not (np.isfinite(weighting) & (weighting >= 0)).all():
+        raise ValueError(f"weights: expected six finite numbers >= 0, got {weights}")
+    batch = np.broadcast_shapes(targets.shape[:-2], start.shape[:-1])
+    q, size = _flat(start, batch, (model.n,)).copy(), math.prod(batch)
+    error, outcome, count = np.empty((size, 6)), *np.zeros((2, size), np.intp)
+    everywhere = np.full(model.n, np.inf)
+    _task_space.solve(
+        BoundDynamics(model),
+        model.link_names.index(link),
+        _flat(targets, batch, (4, 4)),
+        model.lower if limits else -everywhere,
+        model.upper if limits else everywhere,
+        weighting,
+        position_tolerance,
+        orientation_tolerance,
+        iterations,
+        q,
+        error,
+        outcome,
+        count,
+    )
+    if batch == ():
+        reached = bool(outcome[0] == 0)
+        return Reach(q[0], reached, error[0], int(count[0]), OUTCOMES[outcome[0]])
+    return Reach(q, outcome == 0, error, count, np.array(OUTCOMES)[outcome])
+
+
+def _rows(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Return an argument of that shape, or a batch of such."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: expected numbers, got {value!r}") from error
+    if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
+        batch = ", ".join(map(str, ("B", *shape)))
+        raise ValueError(f"{name}: expected shape {shape} or ({batch}), got {array.shape}")
+    return array
+
+
+def _flat(array: Floats, batch: tuple[int, ...], shape: tuple[int, ...]) -> Floats:
+    """Return rows (B, *shape), B = 1 for one alone."""
+    if array.shape != (*batch, *shape):
+        array = np.broadcast_to(array, (*batch, *shape))
+    return np.ascontiguousarray(array).reshape(-1, *shape)
+
+
+def as_transforms(name: str, value: ArrayLike) -> Floats:
+    """Return homogeneous transforms (4, 4) or (B, 4, 4), checked."""
+    shape = np.shape(value)
+    if shape and shape[-1] == 7:
+        return _of_quaternions(name, _rows(name, value, (7,)))
+    transforms = _rows(name, value, (4, 4))
+    wrong = _task_space.improper(_flat(transforms, transforms.shape[:-2], (4, 4)), ROTATION)
+    if wrong:
+        raise ValueError(f"{name}: expected {EXPECTED[wrong - 1]}")
+    return transforms
+
+
+def _of_quaternions(name: str, poses: Floats) -> Floats:
+    length = np.linalg.norm(poses[..., 3:], axis=-1)
+    if (np.abs(length - 1) > UNIT).any():
+        raise ValueError(f"{name}: expected a quaternion x y z w of length 1, got {length}")
+    batch = poses.shape[:-1]
+    out = np.empty((math.prod(batch), 4, 4))
+    _task_space.transforms(_flat(poses, batch, (7,)), out)
+    return out.reshape(*batch, 4, 4)

@@ -1,0 +1,180 @@
+"""The controller's parameters for mode cartesian_impedance, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.control.cartesian_impedance import (
+    AXES,
+    CartesianSettings,
+    Wall,
+    one_pose,
+    prepared,
+)
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.model import Model
+from featherstone_ros.nodes.parameters import Setting, Value, of_length
+
+Floats = NDArray[np.float64]
+
+DEFAULT = CartesianSettings()
+WALL = 6  # numbers of one
+
+
+def whole_walls(values: list[float]) -> str | None:
+    """Return why the numbers are no walls, or None."""
+    if len(values) % WALL:
+        return f"expected {WALL} numbers a wall: normal x y z, offset, stiffness, damping"
+    return None
+
+
+def at_most_one(values: list[float]) -> str | None:
+    """Return why the numbers are no position of a joint, or None."""
+    return "expected one position, or none" if len(values) > 1 else None
+
+
+SETTINGS = (
+    Setting("tip", "", "link that mode cartesian_impedance leads", read_only=True),
+    Setting(
+        "tip_offset",
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+        "pose of the hand's frame in the tip's: x y z [m], quaternion x y z w",
+        check=of_length(7),
+        read_only=True,
+    ),
+    Setting(
+        "stiffness",
+        list(DEFAULT.stiffness),
+        "of cartesian_impedance, along and about x y z [N/m, N m/rad]; 0 leaves an axis free",
+        0.0,
+        1e6,
+        check=of_length(6),
+    ),
+    Setting(
+        "damping_ratio",
+        [1.0] * 6,
+        "of the hand on its spring, 1 is critical",
+        0.0,
+        10.0,
+        check=of_length(6),
+    ),
+    Setting(
+        "free_damping",
+        [0.0] * 6,
+        "of the hand besides, for axes without stiffness [N s/m, N m s/rad]",
+        0.0,
+        1e4,
+        check=of_length(6),
+    ),
+    Setting("stiffness_frame", "base", "whose axes stiffness and damping are along", choices=AXES),
+    Setting("max_force", DEFAULT.max_force, "of the hand's spring [N]", 1e-3, 1e5),
+    Setting("max_torque", DEFAULT.max_torque, "of the hand's spring [N m]", 1e-3, 1e5),
+    Setting("max_speed", DEFAULT.max_speed, "on the way to a target [m/s]", 1e-4, 10.0),
+    Setting("max_turn_rate", DEFAULT.max_turn_rate, "on the way to a target [rad/s]", 1e-4, 50.0),
+    Setting("max_acceleration", DEFAULT.max_acceleration, "on the way [m/s^2]", 1e-3, 100.0),
+    Setting(
+        "max_turn_acceleration",
+        DEFAULT.max_turn_acceleration,
+        "on the way [rad/s^2]",
+        1e-3,
+        1e3,
+    ),
+    Setting(
+        "target_timeout",
+        0.2,
+        "age at which ~/target_twist and ~/target_wrench end; ~/target_pose is held [s]",
+        1e-3,
+        10.0,
+    ),
+    Setting("nullspace.stiffness", 5.0, "of the posture [N m/rad, N/m]", 0.0, 1e4),
+    Setting("nullspace.damping_ratio", 1.0, "of the posture", 0.0, 10.0),
+    Setting("limit_repulsion", True, "push the joints away from their stops"),
+    Setting(
+        "walls",
+        [],
+        "that the hand keeps out of, 6 numbers each: normal x y z out of the wall, offset along it "
+        "[m], stiffness [N/m], damping [N s/m]; base axes",
+        check=whole_walls,
+        kind=float,
+    ),
+)
+
+
+def joint_settings(model: Model) -> Iterable[Setting]:
+    """Return the posture's parameters."""
+    for joint in model.joint_names:
+        yield Setting(
+            f"nullspace.posture.{joint}",
+            [],
+            "where the joint goes as far as the hand allows [rad or m]; empty: where it is when "
+            "the mode begins",
+            check=at_most_one,
+            kind=float,
+        )
+
+
+def tip_of(values: Mapping[str, Value], model: Model) -> str:
+    """Return the link that is led, empty for none.
+
+    Raises:
+        ValueError: The model has no such link, or the mode needs one.
+    """
+    tip = str(values["tip"])
+    if tip and tip not in model.link_names:
+        raise ValueError(f"tip is {tip!r}; the links are {', '.join(model.link_names)}")
+    if not tip and Mode(values["mode"]) is Mode.CARTESIAN_IMPEDANCE:
+        raise ValueError(
+            "tip is empty: mode cartesian_impedance needs a link; the links are "
+            + ", ".join(model.link_names)
+        )
+    return tip
+
+
+def offset_of(values: Mapping[str, Value]) -> Floats:
+    """Return the hand's frame in the tip's, (4, 4).
+
+    Raises:
+        ValueError: It is no pose.
+    """
+    return one_pose("tip_offset", values["tip_offset"])
+
+
+def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
+    """Return ``Settings.impedance`` for a set of parameter values.
+
+    Raises:
+        ValueError: They do not fit together.
+    """
+    tip_of(values, model)
+    offset_of(values)
+    posture = [values[f"nullspace.posture.{joint}"] or [np.nan] for joint in model.joint_names]
+    walls = np.reshape(np.asarray(values["walls"], float), (-1, WALL))
+    return prepared(
+        CartesianSettings(
+            stiffness=values["stiffness"],
+            damping_ratio=values["damping_ratio"],
+            damping=values["free_damping"],
+            axes=str(values["stiffness_frame"]),
+            posture=np.concatenate(posture),
+            posture_stiffness=values["nullspace.stiffness"],
+            posture_damping_ratio=values["nullspace.damping_ratio"],
+            limit_margin=None if values["limit_repulsion"] else 0.0,
+            walls=tuple(Wall(tuple(row[:3]), *row[3:]) for row in walls),
+            **{name: values[name] for name in SAME_NAME},
+        ),
+        model,
+    )
+
+
+SAME_NAME = (
+    "max_force",
+    "max_torque",
+    "max_speed",
+    "max_turn_rate",
+    "max_acceleration",
+    "max_turn_acceleration",
+)

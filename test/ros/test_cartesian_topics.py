@@ -1,0 +1,151 @@
+"""Mode cartesian_impedance over DDS: a Panda in the twin, led by its hand."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import support  # noqa: F401  (skips where rclpy is missing)
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from numpy.testing import assert_allclose
+from sensor_msgs.msg import JointState
+from support import Ros, free_domain, status_values
+from witness import CONTROLLER, HOME, PANDA, Pair
+
+import featherstone_ros as fr
+
+TIP = "panda_hand"
+RATE = 500.0  # [Hz]
+STUCK = 0.015  # [m] that dry friction, some N at the hand, leaves at most on a spring of 400 N/m
+
+
+class Hand(Pair):
+    """The pair in mode cartesian_impedance, and what it says of the hand."""
+
+    def __init__(self, ros: Ros) -> None:
+        super().__init__(ros, RATE, tip=TIP)
+        changes = {"mode": "cartesian_impedance", "max_speed": 0.5}
+        assert all(result.successful for result in ros.set_parameters(CONTROLLER, changes))
+        self.poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
+        self.twists = ros.collect(TwistStamped, f"{CONTROLLER}/current_twist")
+        self.targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
+        ros.wait_for(lambda: self.poses and self.twists, "pose and velocity of the hand")
+
+    @property
+    def position(self) -> np.ndarray:
+        return self.vector(self.poses[-1].pose.position)
+
+    @staticmethod
+    def vector(message) -> np.ndarray:
+        return np.array([message.x, message.y, message.z])
+
+    def lead(self, by, frame="", **orientation) -> np.ndarray:
+        """Ask for the present pose, moved; return where that is."""
+        message = PoseStamped(pose=deepcopy(self.poses[-1].pose))
+        message.header.frame_id = frame
+        target = self.position + by
+        point = message.pose.position
+        point.x, point.y, point.z = map(float, target)
+        for name, value in orientation.items():
+            setattr(message.pose.orientation, name, value)
+        self.targets.publish(message)
+        return target
+
+    def is_at(self, target, within=1e-3) -> bool:
+        return np.abs(self.position - target).max() < within
+
+    def refusal(self, text: str) -> None:
+        self.ros.wait_for_diagnostics(
+            lambda s: s.name == CONTROLLER[1:] and text in s.message, f"diagnostics {text!r}"
+        )
+
+
+@pytest.fixture(scope="module")
+def hand(tmp_path_factory):
+    with free_domain() as domain:
+        ros = Ros(domain, tmp_path_factory.mktemp("hand"))
+        yield Hand(ros)
+        ros.close()
+
+
+def test_current_pose_is_the_tips(hand):
+    states = hand.ros.collect(JointState, "joint_states")
+    hand.ros.wait_for(lambda: states, "joint state")
+    state = dict(zip(states[-1].name, states[-1].position, strict=True))
+    model = fr.Model.from_urdf(PANDA, joints=[f"panda_joint{k}" for k in range(1, 8)])
+    q = np.array([state[name] for name in model.joint_names])
+    assert_allclose(q, HOME, atol=0.02)
+    pose = fr.Dynamics(model).link_pose(q, TIP)
+    hand.ros.wait_for(lambda: hand.is_at(pose[:3, 3]), "pose of the hand")
+    assert hand.poses[-1].header.frame_id == model.base_link
+    assert hand.twists[-1].header.frame_id == model.base_link
+    assert np.abs(hand.vector(hand.twists[-1].twist.linear)).max() < 0.01
+
+
+@pytest.mark.parametrize("frame", ["", "panda_link0"])
+def test_target_is_reached(hand, frame):
+    target = hand.lead([0.0, 0.1 if frame else -0.1, 0.05 if frame else -0.05], frame)
+    hand.ros.wait_for(lambda: hand.is_at(target, STUCK), "the hand at its target")
+
+
+def test_target_in_a_link_is_taken_there(hand):
+    message = PoseStamped()
+    message.header.frame_id = TIP
+    message.pose.position.z = 0.05
+    message.pose.orientation.w = 1.0
+    orientation = hand.poses[-1].pose.orientation
+    x, y, z, w = orientation.x, orientation.y, orientation.z, orientation.w
+    axis = np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
+    target = hand.position + 0.05 * axis
+    hand.targets.publish(message)
+    hand.ros.wait_for(lambda: hand.is_at(target, STUCK), "the hand at its target")
+
+
+REFUSED = {
+    "frame": ({"frame": "kitchen"}, "header.frame_id is 'kitchen'"),
+    "quaternion": ({"w": 5.0}, "expected a quaternion"),
+    "nan": ({"x": float("nan")}, "pose: expected finite numbers"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "text"), REFUSED.values(), ids=REFUSED)
+def test_bad_target_is_refused_by_name(hand, wrong, text):
+    before = hand.position
+    hand.lead([0.0, 0.0, 0.1], **wrong)
+    hand.refusal(text)
+    hand.ros.run_for(0.5)
+    assert hand.is_at(before, 0.05)  # it may still be on its way to the last test's target
+
+
+def test_wrench_presses_and_ends(hand):
+    presses = hand.ros.publisher(WrenchStamped, f"{CONTROLLER}/target_wrench")
+    before = hand.position
+    message = WrenchStamped()
+    message.wrench.force.y = 20.0
+    for _ in range(50):
+        presses.publish(message)
+        hand.ros.run_for(0.02)
+    assert hand.position[1] - before[1] > 0.02
+    hand.ros.wait_for(lambda: hand.is_at(before, STUCK), "the hand back on its spring")
+
+
+def test_mode_switches_over_and_back(hand):
+    before = hand.position
+    for mode in ("feedforward", "cartesian_impedance"):
+        assert all(r.successful for r in hand.ros.set_parameters(CONTROLLER, {"mode": mode}))
+        hand.ros.run_for(0.5)
+    hand.wait_until_well()
+    assert hand.is_at(before, 0.01)
+
+
+def test_bad_settings_are_refused_and_change_nothing(hand):
+    for name, value in (("stiffness", [1.0, 2.0]), ("walls", [1.0, 0.0]), ("max_force", -1.0)):
+        (result,) = hand.ros.set_parameters(CONTROLLER, {name: value})
+        assert not result.successful
+        assert name in result.reason
+
+
+def test_diagnostics_say_how_far_from_singular(hand):
+    status = hand.ros.wait_for_diagnostics(
+        lambda s: s.name == CONTROLLER[1:] and "manipulability" in status_values(s), "diagnostics"
+    )
+    assert float(status_values(status)["smallest singular value"]) > 0.01

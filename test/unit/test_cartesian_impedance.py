@@ -1,0 +1,393 @@
+"""The hand on its spring: what is asked for is what a push, a step and a wall measure."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from featherstone_ros import Dynamics, Model, Simulator, UnknownNameError
+from featherstone_ros.control import CartesianImpedance, Wall, box
+from featherstone_ros.kinematics import inverse_kinematics, pose_error
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+TIP = "panda_hand"
+MODEL = Model.from_file(CONFIG / "panda.urdf", joints=[f"panda_joint{k}" for k in range(1, 8)])
+HOME = np.array([0.2, -0.5, 0.1, -2.0, 0.1, 1.6, 0.8])
+STIFFNESS = np.array([400, 600, 300, 30, 20, 40.0])
+FAR = np.array([0.8, 0.3, -0.4, 0.3, 0.2, -0.3, 0.6])
+STEP = 1e-3
+DELAY = 0.004  # [s], whole periods of 1 kHz and 500 Hz
+
+
+class Arm:
+    """A Panda in the simulator, without friction, under the law."""
+
+    def __init__(self, q=HOME, **settings):
+        self.dynamics = Dynamics(MODEL)
+        self.law = CartesianImpedance(MODEL, TIP, **{"stiffness": STIFFNESS, **settings})
+        self.simulator = Simulator(MODEL, STEP, damping=0, friction=0)
+        self.simulator.reset(q)
+        self.law.start(q)
+        self.work = 0.0
+
+    @property
+    def pose(self):
+        return self.dynamics.link_pose(self.simulator.q, TIP)
+
+    @property
+    def velocity(self):
+        return self.dynamics.link_velocity(self.simulator.q, self.simulator.qd, TIP)
+
+    def run(self, duration, wrench=(0,) * 6):
+        """Yield after every step; wrench: of a hand on the tip, base axes."""
+        for _ in range(round(duration / STEP)):
+            R = self.pose[:3, :3]
+            turned = np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])
+            tau = self.law.torque(self.simulator.q, self.simulator.qd, STEP)
+            self.simulator.step(tau, f_ext={TIP: turned})
+            self.work += STEP * np.dot(wrench, self.velocity)
+            yield tau
+
+    def settle(self, duration, wrench=(0,) * 6):
+        for tau in self.run(duration, wrench):
+            assert np.isfinite(tau).all()
+        return self
+
+
+def block(R):
+    return np.kron(np.eye(2), R)
+
+
+# Stiffness and damping ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", range(6), ids="x y z rx ry rz".split())
+@pytest.mark.parametrize("axes", ["base", "tip"])
+def test_stiffness_measured_by_a_push_is_that_asked_for(axes, axis):
+    arm = Arm(axes=axes)
+    frame = block(arm.pose[:3, :3]) if axes == "tip" else np.eye(6)
+    push = np.zeros(6)
+    push[axis] = 6.0 if axis < 3 else 0.6
+    arm.settle(3.0, frame @ push)
+    moved = -frame.T @ arm.law.report["error"]
+    np.testing.assert_allclose(moved, push / STIFFNESS, rtol=0.02, atol=0.02 * moved[axis])
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.5, 0.7])
+@pytest.mark.parametrize("mode", range(6))
+def test_damping_ratio_measured_by_the_step_response_is_that_asked_for(mode, ratio):
+    """A mode of the hand, let go at rest, overshoots by exp(-pi z / sqrt(1 - z^2))."""
+    arm = Arm(damping_ratio=ratio)
+    Lambda = arm.dynamics.operational_space_inertia(HOME, TIP)
+    frequencies, modes = np.linalg.eig(np.linalg.solve(Lambda, np.diag(STIFFNESS)))
+    shape = modes[:, np.argsort(frequencies)[mode]].real
+    shape *= 0.01 / np.abs(shape).max()
+    away = arm.pose
+    away[:3, 3] += shape[:3]
+    away[:3, :3] = Rotation.from_rotvec(shape[3:]).as_matrix() @ away[:3, :3]
+    moved = inverse_kinematics(MODEL, TIP, away, HOME)
+    assert moved.success
+    arm.simulator.reset(moved.q)
+    left = [shape @ (STIFFNESS * arm.law.report["error"]) for _ in arm.run(1.5)]
+    overshoot = -min(left[1:], key=lambda x: x * np.sign(left[1])) / left[1]
+    log = np.log(overshoot)
+    assert -log / np.hypot(np.pi, log) == pytest.approx(ratio, rel=0.1)
+
+
+def test_a_new_stiffness_is_taken_up_without_a_step():
+    arm = Arm().settle(1.0, (8, 0, 0, 0, 0, 0))
+    before = arm.law.torque(arm.simulator.q, arm.simulator.qd, STEP)
+    arm.law.configure(stiffness=4 * STIFFNESS, transition_time=0.1)
+    torques = np.array([before, *arm.run(0.3, (8, 0, 0, 0, 0, 0))])
+    assert np.abs(np.diff(torques, axis=0)).max() < 0.5
+    arm.settle(2.0, (8, 0, 0, 0, 0, 0))
+    np.testing.assert_allclose(arm.law.report["stiffness"], 4 * STIFFNESS)
+    assert arm.law.report["error"][0] == pytest.approx(-8 / 1600, rel=0.02)
+
+
+@pytest.mark.parametrize("rate", [1000, 500])
+@pytest.mark.parametrize("ratio", [0.3, 1.0])
+def test_the_delay_margin_is_where_the_arm_becomes_unstable(ratio, rate):
+    """Wrists are light: with their stiffness some milliseconds of delay are too much."""
+    for share, settles in ((0.8, True), (1.25, False)):
+        arm = Arm(damping_ratio=ratio, posture_stiffness=0, limit_margin=0)
+        soft = brought_to_margin(arm, share, DELAY + 0.5 / rate)
+        arm = Arm(damping_ratio=ratio, posture_stiffness=0, limit_margin=0, stiffness=soft)
+        speed = delayed(arm, DELAY, rate)
+        assert (speed[-200:].max() < speed[:200].max()) == settles
+
+
+def brought_to_margin(arm, share, delay):
+    """Return the stiffness with which ``delay`` is that share of the margin."""
+    arm.law.torque(HOME, np.zeros(7), STEP)
+    return STIFFNESS * (share * arm.law.report["delay_margin"] / delay) ** 2
+
+
+def delayed(arm, delay, rate):
+    """Return the joints' speed after a nudge, torques arriving late and held for a period."""
+    every, waiting = round(1000 / rate), [np.zeros(7)] * round(delay * rate)
+    arm.simulator.reset(HOME, 0.02 * np.ones(7))
+    speed = []
+    for _ in range(round(1.0 * rate)):
+        q, qd = arm.simulator.q, arm.simulator.qd
+        late = waiting.pop(0)
+        waiting.append(arm.law.torque(q, qd, 1 / rate, gravity=False))
+        for _ in range(every):
+            arm.simulator.step(late + arm.dynamics.gravity(arm.simulator.q))
+        speed.append(np.linalg.norm(qd))
+        if speed[-1] > 10:
+            break
+    return np.array(speed)
+
+
+# Energy ------------------------------------------------------------------------------------------
+
+
+def joint_damping(law, q):
+    """Return -d tau / d qd at rest: the law is linear in qd where no stop or wall is near."""
+    rest = law.torque(q, np.zeros(7), 0.0)
+    return np.column_stack([rest - law.torque(q, column, 0.0) for column in np.eye(7)])
+
+
+@pytest.mark.parametrize("axes", ["base", "tip"])
+def test_all_damping_takes_energy_out_and_is_bounded_by_the_modes(axes):
+    """-d tau / d qd is symmetric, >= 0, and no faster than stiffness and inertia explain."""
+    random = np.random.default_rng(3)
+    law = CartesianImpedance(MODEL, TIP, stiffness=STIFFNESS, axes=axes, limit_margin=0)
+    dynamics = Dynamics(MODEL)
+    stretched = np.zeros(7)
+    for q in [stretched, *random.uniform(MODEL.lower, MODEL.upper, (300, 7))]:
+        law.start(q)
+        D, M = joint_damping(law, q), dynamics.crba(q)
+        scale = np.abs(D).max()
+        assert np.abs(D - D.T).max() < 1e-9 * scale
+        assert np.linalg.eigvalsh(D).min() > -1e-9 * scale
+        rates = np.linalg.eigvals(np.linalg.solve(M, D)).real
+        J = dynamics.jacobian(q, TIP)
+        frame = block(dynamics.link_pose(q, TIP)[:3, :3]) if axes == "tip" else np.eye(6)
+        K = J.T @ frame @ np.diag(STIFFNESS) @ frame.T @ J
+        hand = np.linalg.eigvals(np.linalg.solve(M, K)).real.max()
+        posture = 5.0 * np.diag(np.linalg.inv(M)).max()
+        slack = np.linalg.eigvals(np.linalg.solve(M, np.diag(np.diag(M)))).real.max()
+        assert rates.max() <= 2 * np.sqrt(hand) * 1.01 + 2 * np.sqrt(posture) * slack
+
+
+@pytest.mark.parametrize("axes", ["base", "tip"])
+def test_no_closed_push_gains_energy(axes):
+    """A hand pushes at random and lets go: at no time has it got more than it has given."""
+    random = np.random.default_rng(11)
+    arm = Arm(axes=axes, stiffness=[600, 200, 50, 30, 5, 15], posture_stiffness=10, max_force=20)
+    for _ in range(8):
+        for _ in range(3):
+            wrench = random.normal(size=6) * (15, 15, 15, 1.5, 1.5, 1.5)
+            for _ in arm.run(0.15, wrench):
+                assert arm.work > -1e-6
+        arm.settle(0.6)
+    assert arm.work > 0
+
+
+def test_the_spring_about_a_point_is_a_potential():
+    """Around closed paths of the hand, far into saturation, the spring alone does no work.
+
+    A rotation vector times an unequal stiffness would: the law takes it through the derivative.
+    """
+    random = np.random.default_rng(2)
+    law = CartesianImpedance(
+        MODEL, TIP, stiffness=STIFFNESS, damping_ratio=0, posture_stiffness=0, limit_margin=0,
+        max_force=30, max_torque=40,
+    )  # fmt: skip
+    dynamics = Dynamics(MODEL)
+    law.start(HOME)
+    a, b = random.uniform(-0.8, 0.8, (2, 7))
+    angles = np.linspace(0, 2 * np.pi, 2001)
+    work, size = 0.0, 0.0
+    for angle in angles[:-1]:
+        q = HOME + a * np.sin(angle) + b * (1 - np.cos(angle))
+        qd = a * np.cos(angle) + b * np.sin(angle)
+        power = qd @ (law.torque(q, np.zeros(7), 0.0, gravity=False))
+        work += power * (angles[1] - angles[0])
+        size += abs(power) * (angles[1] - angles[0])
+    assert (
+        np.linalg.norm(pose_error(dynamics.link_pose(HOME + a, TIP), law.report["desired"])) > 0.3
+    )
+    assert abs(work) < 1e-6 * size  # what the quadrature leaves at the kinks of saturation
+
+
+# Targets -----------------------------------------------------------------------------------------
+
+
+def test_a_far_target_is_approached_with_bounded_force_speed_and_acceleration():
+    arm = Arm(max_speed=0.2, max_acceleration=1.0, max_turn_rate=0.8, max_force=30, max_torque=5)
+    goal = arm.dynamics.link_pose(HOME + FAR, TIP)
+    arm.law.set_target(goal)
+    desired = [arm.law.report["desired"]]
+    for _ in arm.run(6.0):
+        report = arm.law.report
+        desired.append(report["desired"])
+    steps = pose_error(desired[:-1], desired[1:]) / STEP
+    assert np.linalg.norm(steps[:, :3], axis=1).max() <= 0.2 * (1 + 1e-9)
+    assert np.linalg.norm(steps[:, 3:], axis=1).max() <= 0.8 * (1 + 1e-9)
+    assert np.linalg.norm(np.diff(steps[:, :3], axis=0), axis=1).max() <= 1e-3 * (1 + 1e-6)
+    error = pose_error(arm.pose, goal)
+    assert np.linalg.norm(error[:3]) < 1e-4 and np.linalg.norm(error[3:]) < 5e-4
+
+
+def test_a_hand_held_far_from_its_target_is_pulled_with_bounded_force():
+    arm = Arm(max_force=30, max_torque=5, damping_ratio=0)
+    far = HOME + np.array([1.5, 0.5, 0, 0.5, 1.0, -1.0, 2.0])
+    arm.law.torque(far, np.zeros(7), STEP)
+    wrench = arm.law.report["wrench"]
+    assert 20 < np.linalg.norm(wrench[:3]) <= 30 * (1 + 1e-9)
+    assert 1 < np.linalg.norm(wrench[3:]) <= 5 * (1 + 1e-9)
+
+
+def test_a_feed_forward_wrench_presses():
+    arm = Arm(stiffness=[400, 400, 0, 30, 30, 30], damping=[0, 0, 60, 0, 0, 0])
+    arm.law.set_target(arm.pose, wrench=(0, 0, -12, 0, 0, 0))
+    arm.settle(1.0, (0, 0, 12, 0, 0, 0))
+    assert np.abs(arm.velocity).max() < 1e-3
+
+
+@pytest.mark.parametrize("offset", [np.nan, np.inf])
+def test_a_target_that_is_none_is_refused_and_changes_nothing(offset):
+    arm = Arm()
+    wrong = arm.pose
+    wrong[0, 3] += offset
+    with pytest.raises(ValueError, match="pose: expected finite numbers"):
+        arm.law.set_target(wrong)
+    with pytest.raises(ValueError, match="pose: expected a quaternion"):
+        arm.law.set_target([0.4, 0, 0.5, 0, 0, 0, 0.5])
+    with pytest.raises(ValueError, match="twist: expected finite"):
+        arm.law.set_target(arm.pose, twist=[offset, 0, 0, 0, 0, 0])
+    arm.settle(0.1)
+    np.testing.assert_allclose(arm.pose, arm.dynamics.link_pose(HOME, TIP), atol=1e-9)
+
+
+# Null space, singular postures, limits, walls ----------------------------------------------------
+
+
+def test_the_posture_is_reached_without_moving_the_hand():
+    elbow = HOME + 0.2 * np.linalg.svd(Dynamics(MODEL).jacobian(HOME, TIP))[2][-1]
+    arm = Arm(posture=elbow, posture_stiffness=20, posture_energy=5)
+    before = np.linalg.norm(arm.simulator.q - elbow)
+    there, off = arm.pose, []
+    for _ in arm.run(4.0):
+        off.append(np.abs(pose_error(arm.pose, there)).max())
+    assert max(off) < 2e-3 and off[-1] < 1e-4
+    assert np.linalg.norm(arm.simulator.q - elbow) < 0.3 * before
+
+
+@pytest.mark.parametrize("posture", [np.zeros(7), HOME * (1, 1, 1, 0, 1, 0, 1)], ids=["up", "flat"])
+def test_at_a_singular_posture_torque_and_motion_stay_bounded(posture):
+    """The target lies beyond reach, straight out of a stretched arm."""
+    arm = Arm(q=np.clip(posture, MODEL.lower + 0.1, MODEL.upper - 0.1), max_speed=1.0)
+    target = arm.pose
+    target[:3, 3] *= 1.5
+    arm.law.set_target(target)
+    torques = np.array(list(arm.run(3.0)))
+    assert (np.abs(torques) <= MODEL.effort_limit).all()
+    assert (np.abs(arm.simulator.qd) < 0.2).all()
+    assert 0 <= arm.law.report["smallest_singular_value"] < 0.2
+
+
+def test_random_postures_and_targets_give_finite_torques_and_bounded_wrenches():
+    random = np.random.default_rng(0)
+    law = CartesianImpedance(MODEL, TIP)
+    law.start(HOME)
+    angles = np.array([[0, np.pi / 2, -np.pi / 2]]).T
+    special = np.clip(angles, MODEL.lower, MODEL.upper).T  # (7, 3)
+    for k in range(3000):
+        if k % 10 == 0:
+            q = random.uniform(-2, 2, 3)
+            law.set_target([*q, *Rotation.random(rng=random).as_quat()])
+        q = random.uniform(MODEL.lower, MODEL.upper)
+        singular = random.uniform(size=7) < 0.5
+        q[singular] = special[singular, random.integers(0, 3)]
+        tau = law.torque(q, random.uniform(-2, 2, 7), STEP)
+        assert np.isfinite(tau).all()
+        assert 0 <= law.report["tank"] <= 0.5
+        law.torque(q, np.zeros(7), STEP)
+        wrench = law.report["wrench"]
+        assert np.linalg.norm(wrench[:3]) <= 2 * 60 + 1e-9
+        assert np.linalg.norm(wrench[3:]) <= 2 * 15 + 1e-9
+
+
+def test_a_joint_is_kept_off_its_stop_without_oscillation():
+    near = HOME.copy()
+    near[5] = MODEL.upper[5] - 0.3
+    arm = Arm(q=near, stiffness=[100, 100, 100, 40, 40, 40], limit_margin=0.1, limit_torque=20)
+    away = near.copy()
+    away[5] = MODEL.upper[5] + 0.1
+    arm.law.set_target(arm.dynamics.link_pose(away, TIP))
+    path = np.array([arm.simulator.q[5] for _ in arm.run(4.0)])
+    assert path.max() < MODEL.upper[5]
+    assert path.max() - path[-1] < 0.02 and np.ptp(path[-500:]) < 1e-3
+
+
+def test_a_wall_pushes_back_and_never_pulls():
+    floor = Wall(normal=(0, 0, 2), offset=Arm().pose[2, 3] - 0.02, stiffness=3000, damping=100)
+    arm = Arm(stiffness=[400, 400, 0, 30, 30, 30], walls=(floor,))
+    arm.settle(2.0, (0, 0, -15, 0, 0, 0))
+    assert arm.pose[2, 3] == pytest.approx(floor.offset - 15 / 3000, abs=2e-4)
+    forces = []
+    for _ in arm.run(0.5, (0, 0, 30, 0, 0, 0)):
+        forces.append(arm.law.report["wrench"][2])
+    assert min(forces) >= -1e-6
+
+
+def test_a_box_keeps_the_tip_inside():
+    centre = Arm().pose[:3, 3]
+    arm = Arm(stiffness=[0, 0, 0, 30, 30, 30], damping=[20] * 3 + [0] * 3,
+              walls=box(centre - 0.03, centre + 0.03))  # fmt: skip
+    for direction in np.vstack([np.eye(3), -np.eye(3)]):
+        arm.settle(0.8, (*(10 * direction), 0, 0, 0))
+        assert np.abs(arm.pose[:3, 3] - centre).max() < 0.03 + 10 / 2000 + 2e-3
+    with pytest.raises(ValueError, match="lower < upper"):
+        box((0, 0, 0), (1, 0, 1))
+
+
+def test_the_hand_may_be_led_by_a_point_of_its_own():
+    offset = np.eye(4)
+    offset[:3, 3] = 0, 0, 0.1034
+    here, there = (
+        CartesianImpedance(MODEL, *at) for at in ((TIP, None, offset), ("panda_hand_tcp",))
+    )
+    here.start(HOME), there.start(HOME)
+    q = HOME + 0.02
+    np.testing.assert_allclose(here.torque(q, q, STEP), there.torque(q, q, STEP), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"stiffness": -1}, "stiffness: expected numbers >= 0"),
+        ({"stiffness": (1, 2)}, "stiffness: expected a number or 6 of them"),
+        ({"axes": "world"}, "axes: expected one of base, tip, got 'world'"),
+        ({"max_force": 0}, "max_force: expected a number > 0"),
+        ({"posture": np.zeros(3)}, "posture: expected a number or 7 of them"),
+        ({"stifness": 1}, "no setting 'stifness'"),
+        ({"walls": (Wall((0, 0, 0), 1),)}, "a normal other than zero"),
+        ({"damping": np.nan}, "damping: expected finite numbers"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_changes_nothing(setting, message):
+    arm = Arm().settle(0.01)
+    before = arm.law.settings
+    with pytest.raises(ValueError, match=message):
+        arm.law.configure(**setting)
+    assert arm.law.settings is before
+    np.testing.assert_array_equal(arm.law.report["stiffness"], STIFFNESS)
+
+
+def test_wrong_states_are_refused():
+    law = CartesianImpedance(MODEL, TIP)
+    with pytest.raises(RuntimeError, match="start"):
+        law.torque(HOME, HOME, STEP)
+    law.start(HOME)
+    with pytest.raises(ValueError, match="qd: expected finite"):
+        law.torque(HOME, np.full(7, np.nan), STEP)
+    with pytest.raises(ValueError, match="dt: expected a time >= 0"):
+        law.torque(HOME, HOME, -1.0)
+    with pytest.raises(UnknownNameError, match="no link 'hand'"):
+        CartesianImpedance(MODEL, "hand")

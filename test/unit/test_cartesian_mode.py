@@ -1,0 +1,274 @@
+"""Mode cartesian_impedance of the compiled controller, around a simulated Panda."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from featherstone_ros import Dynamics, Model, Simulator
+from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
+from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
+from featherstone_ros.control.transitions import Phase
+from featherstone_ros.kinematics import pose_error
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+TIP = "panda_hand"
+MODEL = Model.from_file(CONFIG / "panda.urdf", joints=[f"panda_joint{k}" for k in range(1, 8)])
+HOME = np.array([0.2, -0.5, 0.1, -2.0, 0.1, 1.6, 0.8])
+STRETCHED = np.array([0.0, 0.0, 0.0, -0.08, 0.0, 1.6, 0.0])
+STEP = 1e-3
+NOTHING = np.zeros(7)
+
+
+def settings(**changes):
+    base = Settings(
+        p=np.array([600, 600, 600, 600, 50, 50, 10.0]),
+        d=np.array([50, 50, 50, 50, 2, 2, 0.2]),
+        damping=np.full(7, 1.0),
+        coulomb=NOTHING,
+        viscous=NOTHING,
+        armature=NOTHING,
+        effort_limit=MODEL.effort_limit,
+        torque_rate=np.full(7, 1000.0),
+        mode=Mode.CARTESIAN_IMPEDANCE,
+        impedance=prepared(CartesianSettings(), MODEL),
+    )
+    return replace(base, **changes)
+
+
+class Bench:
+    """A controller around a simulated arm, on one clock, and all that went by."""
+
+    def __init__(self, q=HOME, tip=TIP, **changes):
+        self.dynamics = Dynamics(MODEL)
+        self.arm = Simulator(MODEL, STEP, damping=0, friction=0)
+        self.arm.reset(q)
+        self.settings = settings(**changes)
+        self.controller = TorqueController(JointSpace.of(MODEL), MODEL, self.settings, tip=tip)
+        self.now = 100.0
+        self.commands, self.poses = [self.dynamics.gravity(q)], [self.pose]
+        self.controller.activate(self.now)
+
+    @property
+    def pose(self):
+        return self.dynamics.link_pose(self.arm.q, TIP)
+
+    @property
+    def phase(self):
+        return self.controller.phase
+
+    def configure(self, **changes):
+        self.settings = replace(self.settings, **changes)
+        self.controller.configure(self.now, self.settings)
+
+    def run(self, duration, wrench=None, states=True):
+        for k in range(round(duration / STEP)):
+            self.now += STEP
+            command = None
+            if states:
+                command = self.controller.accept_state(self.now, self.arm.q, self.arm.qd)
+                assert command is not None, self.controller.objection
+            if k % 10 == 9:
+                command = command if states else self.controller.update(self.now)
+            if command is not None:
+                self.commands.append(command.copy())
+            self.arm.step(self.commands[-1], f_ext={} if wrench is None else {TIP: wrench})
+            self.poses.append(self.pose)
+        return self
+
+    def error(self, target):
+        return pose_error(self.pose, target)
+
+    def largest_step(self):
+        """Of a command, over what the rate limit allows."""
+        return (np.abs(np.diff(self.commands, axis=0)) / (self.settings.torque_rate * STEP)).max()
+
+    def speeds(self):
+        return np.linalg.norm(np.diff(np.array(self.poses)[:, :3, 3], axis=0), axis=1) / STEP
+
+
+def moved(pose, by, about_z=0.0):
+    c, s = np.cos(about_z), np.sin(about_z)
+    target = np.array(pose)
+    target[:3, 3] += by
+    target[:3, :3] = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ target[:3, :3]
+    return target
+
+
+def test_pose_is_held_where_the_arm_was():
+    bench = Bench()
+    start = bench.pose
+    bench.run(1.0)
+    assert bench.phase is Phase.HOLDING
+    np.testing.assert_allclose(bench.error(start), 0.0, atol=1e-6)
+
+
+def test_push_meets_the_stiffness():
+    bench = Bench()
+    start = bench.pose
+    push = np.array([0.0, 0.0, 0.0])
+    R = start[:3, :3]
+    force = R.T @ np.array([0.0, 8.0, 0.0])
+    bench.run(3.0, np.concatenate([force, push]))
+    assert -bench.error(start)[1] == pytest.approx(8.0 / 400.0, rel=0.05)
+
+
+def test_target_is_approached_with_bounded_speed_and_reached():
+    bench = Bench().run(0.3)
+    target = moved(bench.pose, [0.1, -0.25, 0.1], 0.5)
+    bench.controller.set_target(bench.now, target)
+    assert bench.phase is Phase.REFERENCE
+    bench.run(4.0)
+    assert bench.speeds().max() < 1.25 * 0.25  # the hand swings behind what leads it
+    np.testing.assert_allclose(bench.error(target), 0.0, atol=1e-3)
+    assert bench.phase is Phase.HOLDING
+    assert bench.largest_step() <= 1 + 1e-9
+
+
+def test_unreachable_target_saturates_nothing_and_ends_at_a_hold():
+    bench = Bench().run(0.3)
+    bench.controller.set_target(bench.now, moved(bench.pose, [3.0, 0.0, 0.0]))
+    bench.run(3.0)
+    assert np.isfinite(bench.commands).all()
+    assert bench.speeds().max() < 1.0
+    bench.controller.hold(bench.now)
+    bench.run(2.0)
+    assert bench.phase is Phase.HOLDING
+    assert np.abs(bench.arm.qd).max() < 0.05
+
+
+def test_stale_stream_holds_the_last_pose_and_lets_go_of_twist_and_wrench():
+    bench = Bench().run(0.3)
+    pose = bench.pose
+    for _ in range(50):
+        pose = moved(pose, [0.0, 0.001, 0.0])
+        twist = [0.0, 0.1, 0.0, 0.0, 0.0, 0.0]
+        bench.controller.set_target(bench.now, pose, twist, [0.0, 0.0, -10.0, 0.0, 0.0, 0.0])
+        bench.run(0.01)
+    assert np.abs(bench.error(pose))[2] > 1e-3  # pressed away
+    bench.run(2.5)
+    assert bench.phase is Phase.HOLDING
+    np.testing.assert_allclose(bench.error(pose), 0.0, atol=1e-3)
+    assert bench.largest_step() <= 1 + 1e-9
+
+
+def test_executor_that_is_quiet_keeps_the_hand_where_it_comes_to_rest():
+    bench = Bench().run(0.3)
+    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.4, 0.0]))
+    bench.run(0.5)
+    bench.controller.hold(bench.now)
+    before = bench.pose
+    bench.run(1.0)
+    assert np.linalg.norm(bench.error(before)[:3]) < 0.25 * 0.25
+    assert np.abs(bench.arm.qd).max() < 0.01
+
+
+@pytest.mark.parametrize("other", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
+@pytest.mark.parametrize("moving", [False, True])
+def test_modes_switch_without_a_step(other, moving):
+    bench = Bench(mode=other).run(0.3)
+    bench.configure(mode=Mode.CARTESIAN_IMPEDANCE)
+    bench.run(0.5)
+    if moving:
+        bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
+        bench.run(0.6)
+    before = bench.pose
+    bench.configure(mode=other)
+    bench.run(1.0)
+    assert bench.phase is Phase.HOLDING
+    steps = np.abs(np.diff(bench.commands, axis=0)).max()
+    assert steps < 0.2  # [N m] in a millisecond
+    assert np.linalg.norm(bench.error(before)[:3]) < (0.06 if moving else 1e-3)
+
+
+def test_gravity_compensation_and_back():
+    bench = Bench(mode=Mode.GRAVITY_COMPENSATION).run(0.2)
+    assert bench.phase is Phase.FLOATING
+    bench.configure(mode=Mode.CARTESIAN_IMPEDANCE)
+    assert bench.phase is Phase.HOLDING
+    bench.run(0.2)
+    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
+    assert bench.phase is Phase.FLOATING
+
+
+def test_nearly_singular_posture_is_left_and_entered_calmly():
+    bench = Bench(STRETCHED).run(0.5)
+    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, 0.0, 0.4]))
+    bench.run(2.0)
+    bench.controller.set_target(bench.now, moved(bench.pose, [0.2, 0.0, -0.3]))
+    bench.run(3.0)
+    assert np.isfinite(bench.commands).all()
+    assert bench.phase in (Phase.HOLDING, Phase.REFERENCE), bench.controller.hold_reason
+    assert np.abs(bench.arm.qd).max() < 0.5
+    assert bench.largest_step() <= 1 + 1e-9
+
+
+def test_stiffness_changes_without_a_step():
+    bench = Bench().run(0.3)
+    force = bench.pose[:3, :3].T @ np.array([0.0, 10.0, 0.0])
+    push = np.concatenate([force, np.zeros(3)])
+    bench.run(1.0, push)
+    bench.configure(
+        impedance=prepared(CartesianSettings(stiffness=(900.0,) * 3 + (50.0,) * 3), MODEL)
+    )
+    bench.run(1.0, push)
+    assert np.abs(np.diff(bench.commands[5:], axis=0)).max() < 0.2
+
+
+def test_states_that_stop_are_answered_by_a_blind_stop():
+    bench = Bench().run(0.3)
+    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
+    bench.run(0.6)
+    bench.run(0.5, states=False)
+    assert bench.phase is Phase.BLIND
+    bench.run(1.0)
+    assert bench.phase is Phase.HOLDING
+    assert bench.largest_step() <= 10 + 1e-9  # commands every 10 ms while blind
+    assert np.abs(bench.arm.qd).max() < 0.05
+
+
+def test_deactivation_brings_the_hand_to_rest():
+    bench = Bench().run(0.3)
+    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
+    bench.run(0.6)
+    bench.controller.deactivate(bench.now)
+    bench.run(0.2)
+    assert bench.phase is Phase.STOPPING
+    bench.run(0.5)
+    assert bench.phase is Phase.SETTLING
+
+
+BAD = {
+    "nan": ({"pose": [np.nan, 0, 0, 0, 0, 0, 1]}, "pose: expected finite"),
+    "quaternion": ({"pose": [0.3, 0, 0.5, 0, 0, 0, 0.5]}, "pose: expected a quaternion"),
+    "twist": ({"twist": [np.inf, 0, 0, 0, 0, 0]}, "twist: expected finite"),
+    "wrench": ({"wrench": [0, 0, 0]}, "wrench: expected shape"),
+}
+
+
+@pytest.mark.parametrize(("target", "reason"), BAD.values(), ids=BAD)
+def test_bad_targets_are_refused_by_name(target, reason):
+    bench = Bench().run(0.1)
+    with pytest.raises(TrajectoryError, match=reason):
+        bench.controller.set_target(bench.now, **target)
+    assert bench.phase is Phase.HOLDING
+
+
+def test_each_mode_refuses_what_it_does_not_follow():
+    bench = Bench().run(0.1)
+    with pytest.raises(TrajectoryError, match="follows poses of the hand"):
+        bench.controller.set_reference(bench.now, Point(0.0, tuple(HOME)))
+    bench.configure(mode=Mode.FEEDFORWARD)
+    with pytest.raises(TrajectoryError, match="in mode cartesian_impedance only"):
+        bench.controller.set_target(bench.now, bench.pose)
+
+
+def test_mode_without_a_tip_is_refused():
+    with pytest.raises(ValueError, match="needs a tip"):
+        Bench(tip="")
+    bench = Bench(tip="", mode=Mode.FEEDFORWARD)
+    with pytest.raises(ValueError, match="needs a tip"):
+        bench.configure(mode=Mode.CARTESIAN_IMPEDANCE)
