@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featherstone_ros import body_tree, coordinates, urdf
-from featherstone_ros.body_tree import BodyTree
+from featherstone_ros import body_tree, coordinates, urdf, urdf_inertials
+from featherstone_ros.body_tree import BodyTree, inertial_of, parameters_of
 from featherstone_ros.coordinates import Coordinates
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.figures import Floats, finite
@@ -25,6 +25,7 @@ from featherstone_ros.urdf import Mimic, Robot
 logger = logging.getLogger(__name__)
 
 EARTH = (0.0, 0.0, -9.81)  # [m/s^2]
+BASES = ("fixed", "floating")
 NEGLIGIBLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
 
 
@@ -35,9 +36,14 @@ class Model:
     Made by ``from_urdf``, ``from_file`` or a ``Tree``. Arrays of shape (n,) follow ``joint_names``
     and are read-only; units are rad or m, N m or N, by the type of the joint.
 
+    A floating base is a free body. Its position stands before those of the joints: that of the base
+    link's origin in the world (3), and a unit quaternion x y z w. Its velocity is linear, then
+    angular, in the base link's own axes; its force is force, then moment about the base link's
+    origin, in the same axes. (Pinocchio's free-flyer has this layout.)
+
     Attributes:
         name: The robot's name.
-        base_link: The root link; gravity and poses are given in its frame.
+        base_link: The root link; gravity and poses are given in its frame, if it is fixed.
         joint_types: "revolute", "continuous", "prismatic" or "screw" for each of ``joint_names``.
         lower: (n,) least positions, -inf where there is none.
         upper: (n,) greatest positions, inf where there is none.
@@ -47,8 +53,9 @@ class Model:
         friction: (n,) Coulomb friction, that of followers included.
         mimics: Follower name to (leader in ``joint_names``, multiplier, offset).
         locked: Joint name to constant position, followers of locked joints included.
-        gravity: (3,) in the base link's frame [m/s^2].
+        gravity: (3,) in the frame of the base link, or of the world if it floats [m/s^2].
         tree: The bodies, as arrays.
+        base: "fixed" or "floating".
         compiled: The same for the compiled core.
     """
 
@@ -65,14 +72,17 @@ class Model:
     locked: Mapping[str, float]
     gravity: Floats
     tree: BodyTree
+    base: str = "fixed"
     compiled: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only and the compiled twin of the tree."""
+        """Check the kind of base, make the arrays read-only and the compiled twin of the tree."""
+        if self.base not in BASES:
+            raise ModelError(f"base is {self.base!r}, expected one of {', '.join(BASES)}")
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-        object.__setattr__(self, "compiled", self.tree.compile(self.gravity))
+        object.__setattr__(self, "compiled", self.tree.compile(self.gravity, self.floating))
 
     @classmethod
     def from_urdf(
@@ -81,6 +91,7 @@ class Model:
         joints: Iterable[str] | None = None,
         locked: Mapping[str, float] | None = None,
         gravity: ArrayLike = EARTH,
+        base: str = "fixed",
     ) -> "Model":
         """Make a model from URDF text.
 
@@ -91,12 +102,13 @@ class Model:
                 tenth of them may move no inertia: they are locked, with a warning). A joint left
                 out is locked.
             locked: Positions of locked joints [rad or m], 0 where not named.
-            gravity: (3,) in the base link's frame [m/s^2].
+            gravity: (3,) in the frame of the base link, or of the world if it floats [m/s^2].
+            base: ``"fixed"``, or ``"floating"``: the base link is a free body.
 
         Raises:
             ModelError: The URDF, or a choice of joints, cannot be used.
         """
-        return cls.from_robot(urdf.parse(text), joints, locked, gravity)
+        return cls.from_robot(urdf.parse(text), joints, locked, gravity, base)
 
     @classmethod
     def from_robot(
@@ -105,6 +117,7 @@ class Model:
         joints: Iterable[str] | None = None,
         locked: Mapping[str, float] | None = None,
         gravity: ArrayLike = EARTH,
+        base: str = "fixed",
     ) -> "Model":
         """Make a model from checked links and joints: ``from_urdf`` and ``Tree`` end here.
 
@@ -113,18 +126,26 @@ class Model:
             joints: As in ``from_urdf``.
             locked: As in ``from_urdf``.
             gravity: As in ``from_urdf``.
+            base: As in ``from_urdf``.
 
         Raises:
             ModelError: A choice of joints cannot be used.
         """
+        if not robot.links:
+            raise ModelError(f"robot {robot.name!r} has no <link>, expected at least one")
         chosen, tree, idle = _what_moves(robot, joints, locked)
-        model = cls.from_bodies(robot, chosen, tree, gravity)
+        model = cls.from_bodies(robot, chosen, tree, gravity, base)
         _warn(robot, idle)
         return model
 
     @classmethod
     def from_bodies(
-        cls, robot: Robot, chosen: Coordinates, tree: BodyTree, gravity: ArrayLike
+        cls,
+        robot: Robot,
+        chosen: Coordinates,
+        tree: BodyTree,
+        gravity: ArrayLike,
+        base: str = "fixed",
     ) -> "Model":
         """Make a model of what has been chosen and grown, without a word about oddities.
 
@@ -133,6 +154,7 @@ class Model:
             chosen: What moves.
             tree: Its bodies.
             gravity: As in ``from_urdf``.
+            base: As in ``from_urdf``.
         """
         return cls(
             name=robot.name,
@@ -141,6 +163,7 @@ class Model:
             locked=chosen.locked,
             gravity=finite("gravity", gravity, (3,)),
             tree=tree,
+            base=base,
             **_joint_figures(robot, chosen),
         )
 
@@ -151,6 +174,7 @@ class Model:
         joints: Iterable[str] | None = None,
         locked: Mapping[str, float] | None = None,
         gravity: ArrayLike = EARTH,
+        base: str = "fixed",
     ) -> "Model":
         """Make a model from a ``.urdf`` file, or a ``.xacro`` file if xacro is installed.
 
@@ -159,6 +183,7 @@ class Model:
             joints: As in ``from_urdf``.
             locked: As in ``from_urdf``.
             gravity: As in ``from_urdf``.
+            base: As in ``from_urdf``.
 
         Raises:
             ModelError: As in ``from_urdf``; or xacro is needed and missing, or fails.
@@ -166,7 +191,7 @@ class Model:
         """
         text = read_file(Path(path))
         try:
-            return cls.from_urdf(text, joints, locked, gravity)
+            return cls.from_urdf(text, joints, locked, gravity, base)
         except UnknownNameError:
             raise
         except ModelError as error:
@@ -174,8 +199,31 @@ class Model:
 
     @property
     def n(self) -> int:
-        """Number of degrees of freedom."""
+        """Number of joints that move, followers not counted."""
         return self.tree.n
+
+    @property
+    def floating(self) -> bool:
+        """Whether the base link is a free body."""
+        return self.base == "floating"
+
+    @property
+    def nq(self) -> int:
+        """Numbers in a position: n, and seven more with a floating base."""
+        return self.n + 7 * self.floating
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom, numbers in a velocity: n, and six more with a floating base."""
+        return self.n + 6 * self.floating
+
+    @property
+    def neutral(self) -> Floats:
+        """The position (nq,) with all joints at zero, a floating base at the world's origin."""
+        q = np.zeros(self.nq)
+        if self.floating:
+            q[6] = 1.0
+        return q
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -210,20 +258,66 @@ class Model:
 
         Raises:
             UnknownNameError: There is no such link.
-            ModelError: A figure is not finite, mass is negative or inertia not symmetric.
+            ModelError: A figure is not finite, mass or a principal moment of inertia is negative,
+                or inertia is not symmetric.
         """
         if link not in self.link_names:
             raise UnknownNameError("link", link, self.link_names)
         load = inertial(mass, com, inertia)
         return replace(self, tree=self.tree.with_inertial(self.link_names.index(link), load))
 
+    def with_inertial_parameters(self, vector: ArrayLike) -> "Model":
+        """Return the model with other inertial parameters, as ``inertial_parameters`` orders them.
+
+        They need not be those of real bodies: identified ones may fit the torque and be impossible
+        (``featherstone-ros inspect`` tells).
+
+        Args:
+            vector: (10 L,) finite numbers.
+
+        Raises:
+            ValueError: Another shape.
+            ModelError: A figure is not finite.
+        """
+        vector = finite("vector", vector, (10 * len(self.link_names),))
+        return replace(self, tree=self.tree.with_link_parameters(vector.reshape(-1, 10)))
+
+    def to_urdf(self, text: str | bytes) -> str:
+        """Return a URDF with this model's inertials, everything else byte for byte as it was.
+
+        Links whose figures are those of the text already are left alone.
+
+        Args:
+            text: The URDF that the model was made from, or another of the same links.
+
+        Raises:
+            ModelError: The text is no URDF, or its links are not the model's; or a link has no mass
+                but a first moment, or negative mass, which a URDF cannot say.
+        """
+        robot = urdf.parse(text)
+        names = tuple(link.name for link in robot.links)
+        if sorted(names) != sorted(self.link_names):
+            odd = sorted(set(names) ^ set(self.link_names))
+            raise ModelError(
+                f"the text describes another robot than {self.name!r}: links "
+                f"{urdf.name_list(odd)} are in one of the two only"
+            )
+        mine = dict(zip(self.link_names, self.tree.link_parameters, strict=True))
+        changed = {
+            link.name: inertial_of(link.name, mine[link.name])
+            for link in robot.links
+            if not np.array_equal(mine[link.name], parameters_of(link.inertial))
+        }
+        return urdf_inertials.replace(text, changed)
+
     def with_gravity(self, g: ArrayLike) -> "Model":
-        """Return the model under gravity ``g``, (3,) in the base link's frame [m/s^2]."""
+        """Return the model under gravity ``g``, (3,) [m/s^2], in the axes of ``gravity``."""
         return replace(self, gravity=finite("gravity", g, (3,)))
 
     def __repr__(self) -> str:
         """Name the robot and what moves."""
-        return f"<Model {self.name!r}: {self.n} joints ({', '.join(self.joint_names)})>"
+        base = ", floating base" if self.floating else ""
+        return f"<Model {self.name!r}: {self.n} joints ({', '.join(self.joint_names)}){base}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without the compiled part, which is made anew."""
@@ -297,6 +391,13 @@ def _joint_figures(robot: Robot, chosen: Coordinates) -> dict[str, Any]:
     m^2 d for viscous, the power f |qd| gives |m| f for Coulomb friction.
     """
     joints = {joint.name: joint for joint in robot.joints}
+    for name in (*chosen.joint_names, *chosen.mimics):
+        for what in ("damping", "friction"):
+            if (value := getattr(joints[name], what)) < 0:
+                raise ModelError(
+                    f"joint {name!r}: <dynamics {what}> is {value:g}, expected >= 0: it would "
+                    "drive the joint"
+                )
     damping = {name: joints[name].damping for name in chosen.joint_names}
     friction = {name: joints[name].friction for name in chosen.joint_names}
     for name, (leader, multiplier, _) in chosen.mimics.items():

@@ -137,6 +137,7 @@ def read_robot(root: Element) -> Robot:
     """Read the element <robot>, see ``parse``."""
     if tag(root) != "robot":
         raise ModelError(f"root element is <{tag(root)}>, expected <robot>")
+    _refuse_lost_namespace(root)
     links = tuple(_read_link(element) for element in children(root, "link"))
     joints = tuple(_read_joint(element) for element in children(root, "joint"))
     return assemble(root.get("name", ""), links, joints)
@@ -281,6 +282,16 @@ def _read_mimic(element: Element, owner: str) -> Mimic | None:
         multiplier=number(mimic, "multiplier", where, 1.0),
         offset=number(mimic, "offset", where, 0.0),
     )
+
+
+def _refuse_lost_namespace(root: Element) -> None:
+    """A prefix on <robot> alone would leave its links and joints out."""
+    for kind in ("link", "joint"):
+        if tag(root) != root.tag and root.find(kind) is not None:
+            raise ModelError(
+                f"<robot> is in the XML namespace {root.tag[1:].partition('}')[0]!r} and <{kind}> "
+                "in none, expected the same"
+            )
 
 
 def tag(element: Element) -> str:

@@ -6,4 +6,14 @@ name to ``COMMANDS``. Imports that are slow or optional (rclpy, matplotlib) belo
 every module of ``COMMANDS`` is imported for ``featherstone-ros --help``.
 """
 
-COMMANDS = ("demo", "inspect", "evaluate", "preflight", "monitor", "bench")
+COMMANDS = (
+    "demo",
+    "inspect",
+    "evaluate",
+    "excite",
+    "identify",
+    "payload",
+    "preflight",
+    "monitor",
+    "bench",
+)

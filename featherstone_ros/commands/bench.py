@@ -5,8 +5,11 @@ compared: on a noisy machine only the ratio means something. First both must com
 Prints a table per question, each ratio beside its target, for all instruction sets that the
 processor has; draws the result, and writes it as JSON. Peers that are not installed are named.
 
-The nodes part starts real nodes over DDS: how quickly the controller answers a joint state and how
-regular the twin is, against a bare rclpy node and a loop that only sleeps; what closed loops lose.
+The nodes part starts real nodes over DDS: how quickly the controller answers a joint state (alone,
+with a busy interpreter, beside hostile neighbours) and how regular the twin is, against nodes that
+only echo and a loop that only sleeps; what closed loops lose. A C++ node on rclcpp takes part if
+the environment variable FEATHERSTONE_RCLCPP_ECHO names it: a program that answers joint_states on
+~/commands.
 
 Examples:
   featherstone-ros bench

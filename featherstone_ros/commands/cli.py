@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
 
+from featherstone_ros import __version__
 from featherstone_ros.commands import COMMANDS
 from featherstone_ros.errors import FeatherstoneError
 
@@ -70,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         _add_command(subparsers, name, import_module(f"featherstone_ros.commands.{name}"))

@@ -6,7 +6,8 @@ dynamics. Prints per joint what is left over (RMS) and the share of the variance
 for gravity alone, for the rigid links, and with friction fitted to the rest.
 
 The parameter file of the fitted friction, friction.<joint>.* and armature.<joint>, is for both
-nodes.
+nodes. With such a file (--with, also of `identify`) nothing is fitted: the score is that of the
+model which the nodes have. Scores of the last third of the recording are in --json.
 
 Effort must be joint torque in N m (N), gravity included. A good recording moves every joint in both
 directions at several speeds, for half a minute or more; the filter's frequency lies above those of
@@ -17,6 +18,7 @@ Examples:
   featherstone-ros evaluate recording.mcap --urdf arm.urdf --fit-friction --plot torque.png
   featherstone-ros evaluate recording.db3 --urdf arm.urdf.xacro --joints shoulder elbow
   featherstone-ros evaluate recording/ --urdf panda --fit-armature --parameters friction.yaml
+  featherstone-ros evaluate recording/ --urdf arm_identified.urdf --with arm_identified.yaml
 """
 
 import argparse
@@ -24,6 +26,7 @@ from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 
+from featherstone_ros.commands.identify import gain
 from featherstone_ros.errors import FeatherstoneError
 
 
@@ -77,6 +80,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="where the fitted friction goes; implies --fit-friction (default: BAG_friction.yaml)",
     )
+    parser.add_argument(
+        "--with",
+        dest="known",
+        type=Path,
+        metavar="FILE",
+        help="parameter file of the nodes: score the model with it, fit nothing",
+    )
+    parser.add_argument(
+        "--current-gain",
+        type=gain,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="JOINT=K",
+        help="multiply a joint's effort, e.g. by its N m per A",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the scores")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the torques (PNG)")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the filtered samples")
 
@@ -89,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from rich.console import Console
 
+    from featherstone_ros.evaluation.json_file import write_json
     from featherstone_ros.evaluation.parameter_file import write_parameters
     from featherstone_ros.evaluation.picture import draw
     from featherstone_ros.evaluation.report import tables
@@ -99,6 +120,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.plot and not find_spec("matplotlib"):
         raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+    if args.known and (args.fit_friction or args.fit_armature or args.parameters):
+        raise FeatherstoneError("--with fits nothing: leave out --fit-... and --parameters")
     console = Console()
     options = Options(
         joints=args.joints,
@@ -107,11 +130,13 @@ def run(args: argparse.Namespace) -> int:
         fit_friction=args.fit_friction or args.parameters is not None,
         fit_armature=args.fit_armature,
         gravity=args.gravity,
+        known=args.known,
+        gains=dict(args.current_gain),
     )
     with LateProgress("reading", console) as progress:
         evaluation = evaluate(args.bag, robot_file(args.urdf), options, progress)
     console.print(tables(evaluation))
-    outputs = [(args.plot, draw), (args.csv, write_csv)]
+    outputs = [(args.plot, draw), (args.csv, write_csv), (args.json, write_json)]
     if evaluation.friction is not None:
         file = args.parameters or Path(f"{Path(args.bag).absolute().stem}_friction.yaml")
         outputs.append((file, write_parameters))

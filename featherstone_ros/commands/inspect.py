@@ -9,6 +9,9 @@ it breaks, the figures, and what follows for torques and simulation.
   warning  possible, but hardly what was meant
   note     could not be checked, was assumed, or has no effect, as the link does not move
 
+Of the robot as a whole: one inertia for all links, centres of mass all in the joints, a weight that
+does not go with the reach, gravity beyond effort limits.
+
 The radius of gyration of a uniform body is 30 to 60 % of the radius of the ball around its
 geometry; above 100 % no mass distribution fits. Boxes, cylinders, spheres, and meshes in STL, OBJ
 and COLLADA files are measured; package:// is looked for above the URDF's folder and where ROS
@@ -69,6 +72,6 @@ def run(args: argparse.Namespace) -> int:
         if not console.is_terminal:
             console = Console(width=_WIDTH)
         if not args.findings:
-            console.print(tables(inspection))
+            console.print(tables(inspection, console.width))
         console.print(findings(inspection))
     return 1 if inspection.worst is Severity.ERROR else 0

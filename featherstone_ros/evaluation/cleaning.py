@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.evaluation.errors import EvaluationError
-from featherstone_ros.evaluation.recording import Recording
+from featherstone_ros.evaluation.recording import PAUSE, PAUSE_PERIODS, Recording
 
 Floats = NDArray[np.float64]
 
-GAP_PERIODS, GAP_TIME = 3.5, 0.1  # a longer pause [periods and s] ends a stretch
 FEWEST = 3  # samples that tell a period
 
 
@@ -67,7 +66,7 @@ def clean(recording: Recording) -> Cleaned:
         raise EvaluationError(
             f"the recording is too short: {len(time)} joint states with times of their own"
         )
-    pause = max(GAP_TIME, GAP_PERIODS * float(np.median(steps)))
+    pause = max(PAUSE, PAUSE_PERIODS * float(np.median(steps)))
     ends = np.flatnonzero(steps > pause) + 1
     if len(ends):
         plural = "s" * (len(ends) > 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,13 @@ from numpy.typing import NDArray
 from featherstone_ros.evaluation.filtering import Motion
 from featherstone_ros.evaluation.friction import Friction
 
+if TYPE_CHECKING:
+    from featherstone_ros.identification.payload import Payload
+
 Floats = NDArray[np.float64]
 
 GRAVITY, RIGID, FITTED, WRITTEN = "gravity", "rigid links", "with friction", "as parameters"
+KNOWN = "with parameters"  # of a file
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,9 @@ class Evaluation:
         parameters: The same without negative terms, as the nodes take it.
         notes: What was done to the recording, in words.
         suspicions: Signs that effort is not what it should be, in words.
+        held_out: The most detailed model on the last third of the recording: fitted, if at all, to
+            the part before; None where that is too short.
+        payload: A load on the last link that would explain most of what is left.
     """
 
     robot: str
@@ -65,6 +73,13 @@ class Evaluation:
     parameters: Friction | None
     notes: tuple[str, ...]
     suspicions: tuple[str, ...] = ()
+    held_out: Explanation | None = None
+    payload: Payload | None = None
+
+    @property
+    def best(self) -> Explanation:
+        """The most detailed model."""
+        return self.explanations[-1]
 
 
 def explain(name: str, measured: Floats, predicted: Floats) -> Explanation:

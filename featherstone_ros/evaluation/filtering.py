@@ -43,6 +43,10 @@ class Motion:
     sliding: Floats
     effort: Floats
 
+    def thinned(self, every: int) -> Motion:
+        """Return every so-manieth sample."""
+        return Motion(*(np.ascontiguousarray(getattr(self, f.name)[::every]) for f in fields(self)))
+
     def of(self, joints: Sequence[int]) -> Motion:
         """Return the motion of these joints alone."""
         arrays = (getattr(self, field.name) for field in fields(self)[1:])
@@ -76,11 +80,16 @@ class ZeroPhase:
         return np.ascontiguousarray(self._apply(self._sections, values, axis=0))
 
 
-def smooth(samples: Samples, cut_off: float) -> Motion:
+def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING) -> Motion:
     """Filter position, velocity and effort alike; differentiate velocity, then cut off both ends.
 
     Where no velocity was measured, position is differentiated. The sign of velocity passes the
     filter too, since the measured torque did: a step is left in neither.
+
+    Args:
+        samples: Evenly spaced.
+        cut_off: Of the filter [Hz].
+        sliding_speed: At which ``Motion.sliding`` is 76 % [rad/s or m/s].
 
     Raises:
         EvaluationError: The rate of the samples is too low for the filter.
@@ -94,7 +103,7 @@ def smooth(samples: Samples, cut_off: float) -> Motion:
     acceleration = np.gradient(velocity, samples.period, axis=0)
     n = round(settling / cut_off / samples.period)
     inside = slice(n, len(samples.time) - n)
-    sliding = low_pass(np.tanh(velocity / SLIDING))
+    sliding = low_pass(np.tanh(velocity / sliding_speed))
     everything = (samples.time, position, velocity, acceleration, sliding, effort)
     return Motion(*(np.ascontiguousarray(x[inside]) for x in everything))
 
@@ -107,7 +116,9 @@ def needed_from_scipy(part: str) -> ModuleType:
         raise EvaluationError(f"scipy cannot be imported ({error}): pip install scipy") from None
 
 
-def smooth_all(stretches: Sequence[Samples], cut_off: float) -> list[Motion]:
+def smooth_all(
+    stretches: Sequence[Samples], cut_off: float, sliding_speed: float = SLIDING
+) -> list[Motion]:
     """Smooth every stretch that is long enough.
 
     Raises:
@@ -121,7 +132,7 @@ def smooth_all(stretches: Sequence[Samples], cut_off: float) -> list[Motion]:
             f"the recording is too short: {longest:.3g} s without a pause; a filter of "
             f"{cut_off:g} Hz needs {needed:.3g} s, better some ten times that"
         )
-    return [smooth(samples, cut_off) for samples in long_enough]
+    return [smooth(samples, cut_off, sliding_speed) for samples in long_enough]
 
 
 def joined(motions: Sequence[Motion]) -> Motion:

@@ -15,7 +15,7 @@ DIGITS = 6
 def write_parameters(evaluation: Evaluation, path: Path) -> None:
     """Write ``friction.<joint>.*``, and ``armature.<joint>`` where it was fitted.
 
-    Joints whose friction could not be seen, because they were at rest, are left out.
+    Of joints whose friction could not be seen, because they were at rest, the offset alone.
 
     Args:
         evaluation: With friction.
@@ -28,9 +28,11 @@ def write_parameters(evaluation: Evaluation, path: Path) -> None:
         if fitted.viscous[j] or fitted.coulomb[j] or fitted.armature[j]
     ]
     friction = {
-        name: {"coulomb": _figure(fitted.coulomb[j]), "viscous": _figure(fitted.viscous[j])}
-        for j, name in seen
+        name: {"offset": _signed(fitted.offset[j])} for j, name in enumerate(evaluation.joint_names)
     }
+    for j, name in seen:
+        terms = {"coulomb": _figure(fitted.coulomb[j]), "viscous": _figure(fitted.viscous[j])}
+        friction[name] = terms | friction[name]
     parameters: dict[str, object] = {"friction": friction}
     if fitted.armature.any():
         parameters["armature"] = {name: _figure(fitted.armature[j]) for j, name in seen}
@@ -53,4 +55,8 @@ def _head(evaluation: Evaluation) -> str:
 
 
 def _figure(value: float) -> float:
-    return float(f"{max(value, 0.0):.{DIGITS}g}")
+    return _signed(max(value, 0.0))
+
+
+def _signed(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

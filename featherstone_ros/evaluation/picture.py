@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.evaluation.explanation import FITTED, RIGID, Evaluation, Explanation
+from featherstone_ros.evaluation.explanation import FITTED, KNOWN, RIGID, Evaluation, Explanation
 from featherstone_ros.evaluation.filtering import SLIDING
 from featherstone_ros.evaluation.report import conditions, r2_text, torque_unit
 from featherstone_ros.look import BLUE, FAINT, GREY, INK, PICTURE_STYLE, YELLOW, shrink
 
 Floats = NDArray[np.float64]
 
-COLOURS = {RIGID: YELLOW, FITTED: BLUE}
+COLOURS = {RIGID: YELLOW, FITTED: BLUE, KNOWN: BLUE}
 ROW, TITLE, FOOT = 1.2, 1.3, 0.5  # [inch] heights: of a joint, above and below all
 POINTS = 2000  # drawn of each curve
 

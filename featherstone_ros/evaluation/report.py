@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from featherstone_ros.evaluation.explanation import FITTED, GRAVITY, RIGID, WRITTEN, Evaluation
+from featherstone_ros.evaluation.explanation import (
+    FITTED,
+    GRAVITY,
+    KNOWN,
+    RIGID,
+    WRITTEN,
+    Evaluation,
+)
 from featherstone_ros.look import new_table
 
-STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan"}
+if TYPE_CHECKING:
+    from featherstone_ros.identification.payload import Payload
+
+STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan", KNOWN: "bold cyan"}
 
 
 def tables(evaluation: Evaluation) -> Group:
@@ -39,6 +51,16 @@ def torque_unit(evaluation: Evaluation) -> str:
 def r2_text(value: float) -> str:
     """Write R^2 as in the literature; a dash where there is none."""
     return "–" if np.isnan(value) else f"{value:.3f}"
+
+
+def load_text(load: Payload) -> str:
+    """Say what is missing from the model."""
+    x, y, z = load.com
+    return (
+        f"This looks like an unmodelled {load.mass:.2g} kg at {x:.2f} {y:.2f} {z:.2f} m of "
+        f"{load.link}: it explains {load.explained:.0%} of what is left. A tool or gripper that "
+        "the URDF does not have? `featherstone-ros payload` tells more."
+    )
 
 
 def _torque(evaluation: Evaluation) -> Table:
@@ -85,6 +107,8 @@ def _remarks(evaluation: Evaluation) -> list[Text]:
     lines = [Text(f"{conditions(evaluation)}.", style="dim")]
     lines += [Text(f"{note[0].upper()}{note[1:]}.", style="dim") for note in evaluation.notes]
     lines += [Text(suspicion, style="bold red") for suspicion in evaluation.suspicions]
+    if evaluation.payload is not None:
+        lines.append(Text(load_text(evaluation.payload), style="bold red"))
     friction = evaluation.friction
     if friction is None:
         return lines

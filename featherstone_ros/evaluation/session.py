@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from featherstone_ros import Dynamics, Model, ModelError
 from featherstone_ros.bags import Progress, read_joint_states
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.evaluation.arm import Arm
 from featherstone_ros.evaluation.cleaning import clean
 from featherstone_ros.evaluation.errors import EvaluationError
 from featherstone_ros.evaluation.explanation import (
     FITTED,
     GRAVITY,
+    KNOWN,
     RIGID,
     WRITTEN,
     Evaluation,
+    Explanation,
     explain,
 )
 from featherstone_ros.evaluation.filtering import Motion, joined, smooth_all
-from featherstone_ros.evaluation.friction import AT_REST, fit
-from featherstone_ros.evaluation.recording import choose
-from featherstone_ros.evaluation.suspicions import suspicions
+from featherstone_ros.evaluation.friction import AT_REST, Friction, fit
+from featherstone_ros.evaluation.recording import Recording, choose
+from featherstone_ros.evaluation.suspicions import (
+    motion_suspicions,
+    suspicions,
+    without_friction,
+)
 from featherstone_ros.model import EARTH, read_description
 from featherstone_ros.urdf import parse
+
+if TYPE_CHECKING:
+    from featherstone_ros.identification.payload import Payload
+
+LEAST_LOAD = 0.05  # [kg] that is worth a word
+MOST_OF_IT = 0.5  # share of the unexplained squares that a load must explain
+HELD_OUT = 2 / 3  # share of the time after which a recording is held out
 
 
 @dataclass(frozen=True)
@@ -40,6 +56,8 @@ class Options:
         fit_friction: Fit viscous, Coulomb and constant torque, as they come and as they can be.
         fit_armature: Fit the drives' inertia with them.
         gravity: In the base link's frame [m/s^2].
+        known: Parameter file of the nodes, which then says all but the links: nothing is fitted.
+        gains: By which a joint's effort is multiplied to be torque, e.g. N m per A.
     """
 
     joints: Sequence[str] | None = None
@@ -48,6 +66,8 @@ class Options:
     fit_friction: bool = False
     fit_armature: bool = False
     gravity: Sequence[float] = EARTH
+    known: Path | None = None
+    gains: Mapping[str, float] = field(default_factory=dict)
 
 
 def evaluate(
@@ -68,10 +88,11 @@ def evaluate(
     """
     described = moving_joints(urdf)
     groups = read_joint_states(bag, options.topic, progress)
-    recording = choose(groups, described, options.joints)
-    model = Model.from_file(urdf, joints=recording.joint_names, gravity=options.gravity)
+    recording = choose(groups, described, options.joints).with_gains(options.gains)
+    arm = load_arm(urdf, recording.joint_names, options.known, options.gravity)
+    model = arm.model
     cleaned = clean(recording)
-    whole = joined(smooth_all(cleaned.stretches, options.cut_off))
+    whole = joined(smooth_all(cleaned.stretches, options.cut_off, arm.sliding_speed))
     dynamics = Dynamics(model)
     gravity = dynamics.gravity(whole.position)
     rigid = dynamics.rnea(whole.position, whole.velocity, whole.acceleration)
@@ -84,7 +105,9 @@ def evaluate(
         explain(RIGID, motion.effort, rigid),
     ]
     friction = parameters = None
-    if options.fit_friction or options.fit_armature:
+    if options.known:
+        explanations.append(explain(KNOWN, motion.effort, arm.torque(whole)[:, judged]))
+    elif options.fit_friction or options.fit_armature:
         residual = motion.effort - rigid
         friction = fit(motion, residual, options.fit_armature)
         explanations.append(explain(FITTED, motion.effort, rigid + friction.torque(motion)))
@@ -106,8 +129,67 @@ def evaluate(
         friction=friction,
         parameters=parameters,
         notes=(*cleaned.notes, *locked(described, model)),
-        suspicions=tuple(suspicions(names, motion.effort, rigid, gravity)),
+        suspicions=(
+            *motion_suspicions(model, recording.position, recording.velocity),
+            *suspicions(names, *without_friction(motion, motion.effort, rigid, gravity)),
+        ),
+        payload=unmodelled(recording, arm, judged, options),
+        held_out=held_out(recording, arm, judged, options),
     )
+
+
+def load_arm(
+    urdf: str | Path, joints: Sequence[str], known: Path | None, gravity: Sequence[float]
+) -> Arm:
+    """Return what a description and a parameter file predict torque by; without it, links alone."""
+    if known:
+        return Arm.load(urdf, joints, known, gravity)
+    model = Model.from_file(urdf, joints=joints, gravity=gravity)
+    return Arm(model, Friction(*np.zeros((4, model.n)), {}))
+
+
+def unmodelled(
+    recording: Recording, arm: Arm, judged: Sequence[int], options: Options
+) -> Payload | None:
+    """Return the load on the last link that the torque speaks of, if it explains most of the rest.
+
+    A gripper or tool that the URDF does not have is the most common fault of all.
+    """
+    from featherstone_ros.identification.payload import find_payload  # which builds on this
+
+    try:
+        link = last_link(arm.model)
+        found = find_payload(
+            arm, [recording], link, options.cut_off, judged, fit_drives=options.known is None
+        )
+    except FeatherstoneError:  # too little is known of it: then nothing is said
+        return None
+    telling = found.significant and found.free_mass > LEAST_LOAD and found.explained > MOST_OF_IT
+    return found if telling else None
+
+
+def last_link(model: Model) -> str:
+    """Return the link that the last joint moves."""
+    return model.tree.body_names[int(model.tree.joint_body.max()) + 1]
+
+
+def held_out(
+    recording: Recording, arm: Arm, judged: Sequence[int], options: Options
+) -> Explanation | None:
+    """Explain the last third of a recording, with friction fitted, if at all, to what is before."""
+    try:
+        before, after = (
+            arm.motion(part, options.cut_off)
+            for part in (recording.between(0, HELD_OUT), recording.between(HELD_OUT, 1))
+        )
+    except EvaluationError:
+        return None
+    torque = arm.torque(after)[:, judged]
+    if not options.known and (options.fit_friction or options.fit_armature):
+        residual = (before.effort - arm.torque(before))[:, judged]
+        fitted = fit(before.of(judged), residual, options.fit_armature, physical=True)
+        torque = torque + fitted.torque(after.of(judged))
+    return explain("held out", after.effort[:, judged], torque)
 
 
 def moving_joints(urdf: str | Path) -> list[str]:

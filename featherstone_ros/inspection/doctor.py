@@ -14,6 +14,7 @@ from featherstone_ros.inspection.geometry import shapes
 from featherstone_ros.inspection.inertias import impossible_inertias
 from featherstone_ros.inspection.joints import odd_joints, odd_mimics
 from featherstone_ros.inspection.mass_matrix import degenerate_joints
+from featherstone_ros.inspection.plausibility import implausible, weak_joints
 from featherstone_ros.inspection.sizes import (
     Size,
     gyration,
@@ -107,6 +108,7 @@ def examine(text: str | bytes, folder: Path | None = None) -> Inspection:
         *missing_inertias(robot, drawn),
         *impossible_inertias(robot),
         *odd_sizes(robot, drawn, size_of),
+        *implausible(robot),
         *odd_mimics(robot),
         *odd_joints(robot),
         *unknown_sizes(drawn),
@@ -120,7 +122,7 @@ def _of_the_model(robot: Robot) -> list[Finding]:
     if not any(joint.moves for joint in robot.joints):
         return [Finding(Severity.WARNING, NOTHING_MOVES, "robot", robot.name)]
     try:
-        return degenerate_joints(robot)
+        return [*degenerate_joints(robot), *weak_joints(robot)]
     except ModelError as error:
         return [_refused(robot.name, error)]
 

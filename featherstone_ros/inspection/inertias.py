@@ -7,6 +7,7 @@ from featherstone_ros.urdf import Link, Robot
 
 ROUNDING = 1e-6  # of the trace: figures are written with few digits
 COARSE = 0.1  # of the trace: what rounding and identification from measurements may leave
+NEGLIGIBLE = 1e-5  # [kg] of helper links, which simulators ask for
 POINT = 1e-5  # [m], radius of gyration of what has no extent
 
 MASSLESS = Rule(
@@ -24,6 +25,11 @@ INDEFINITE = Rule(
     "not-positive-definite",
     "has an inertia that is not positive definite",
     "turning it about some axis costs no or negative energy: forward dynamics may diverge",
+)
+HELPER = Rule(
+    "negligible-mass",
+    "weighs next to nothing: a helper that some simulator asked for",
+    "it has no effect on torque; what else is odd about its inertia is passed over",
 )
 TRIANGLE = Rule(
     "triangle-inequality",
@@ -50,6 +56,8 @@ def impossible_inertias(robot: Robot) -> list[Finding]:
     findings = []
     for link, moments in zip(links, np.linalg.eigvalsh(inertias), strict=True):
         found = _judge(link, moments, link.name in driven)
+        if is_helper(link):
+            found = (Severity.NOTE, HELPER, f"{link.inertial.mass:.3g} kg")
         if found is not None:
             severity, rule, figures = found
             finding = Finding(severity, rule, "link", link.name, figures)
@@ -77,6 +85,16 @@ def _judge(link: Link, moments: np.ndarray, driven: bool) -> tuple[Severity, Rul
     if least <= ROUNDING * trace:
         return Severity.WARNING, INDEFINITE, f"{figures}, an ideal rod"
     return None
+
+
+def is_helper(link: Link) -> bool:
+    """Whether a link weighs something, but nothing that is felt."""
+    inertial = link.inertial
+    return (
+        inertial is not None
+        and 0 < inertial.mass < NEGLIGIBLE
+        and (float(np.abs(inertial.inertia).max()) <= NEGLIGIBLE)
+    )
 
 
 def is_possible(inertia: np.ndarray) -> bool:

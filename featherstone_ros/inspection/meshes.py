@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 MAX_SIZE = 100_000_000  # [byte]
+MOST_NODES = 10_000  # of a scene, instances counted as often as they stand in it
+MOST_POINTS = 5_000_000  # of a scene, likewise
 _HEADER = 84  # [byte] before the first triangle of a binary STL
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
 _PREFIX_VARIABLES = ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH")
@@ -84,9 +87,9 @@ def points(path: Path) -> Floats:
 
 
 def _stl(content: bytes) -> Floats:
-    count = int.from_bytes(content[_HEADER - 4 : _HEADER], "little")
-    if len(content) == _HEADER + count * _TRIANGLE.itemsize:
-        triangles = np.frombuffer(content, _TRIANGLE, count, _HEADER)
+    number = int.from_bytes(content[_HEADER - 4 : _HEADER], "little")
+    if len(content) == _HEADER + number * _TRIANGLE.itemsize:
+        triangles = np.frombuffer(content, _TRIANGLE, number, _HEADER)
         return triangles["vertices"].reshape(-1, 3).astype(float)
     return _lines(content, b"vertex")
 
@@ -111,22 +114,34 @@ def _collada(content: bytes) -> Floats:
     unit = root.find("asset/unit")
     base = np.eye(4) * float(1 if unit is None else unit.get("meter", 1))
     base[3, 3] = 1
-    placed = [
-        points @ pose[:3, :3].T + pose[:3, 3]
+    visits = count()
+    instances = [
+        instance
         for scene in root.iterfind("library_visual_scenes/visual_scene")
         for node in scene.iterfind("node")
-        for name, pose in _instances(node, base, nodes, 0)
-        if len(points := geometries[name])
+        for instance in _instances(node, base, nodes, 0, visits)
     ]
+    if sum(len(geometries[name]) for name, _ in instances) > MOST_POINTS:
+        raise ValueError(f"the scene has more than {MOST_POINTS} points")
+    placed = [geometries[name] @ pose[:3, :3].T + pose[:3, 3] for name, pose in instances]
     return np.concatenate(placed) if placed else np.zeros((0, 3))
 
 
 def _instances(
-    node: Element, above: Floats, nodes: dict[str | None, Element], depth: int
+    node: Element,
+    above: Floats,
+    nodes: dict[str | None, Element],
+    depth: int,
+    visits: Iterator[int],
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield the geometries at and below a node, each with its pose."""
+    """Yield the geometries at and below a node, each with its pose.
+
+    ``visits`` counts the nodes: where each has two instances of the next, they double with depth.
+    """
     if depth > 50:
         raise ValueError("nodes are nested more than 50 deep")
+    if next(visits) > MOST_NODES:
+        raise ValueError(f"the scene has more than {MOST_NODES} nodes")
     pose = above
     for child in node:
         if child.tag in _TRANSFORMS:
@@ -135,9 +150,10 @@ def _instances(
         if child.tag == "instance_geometry":
             yield child.get("url", "").lstrip("#"), pose
         elif child.tag == "node":
-            yield from _instances(child, pose, nodes, depth + 1)
+            yield from _instances(child, pose, nodes, depth + 1, visits)
         elif child.tag == "instance_node":
-            yield from _instances(nodes[child.get("url", "")[1:]], pose, nodes, depth + 1)
+            below = nodes[child.get("url", "")[1:]]
+            yield from _instances(below, pose, nodes, depth + 1, visits)
 
 
 def _positions(geometry: Element) -> Floats:

@@ -15,14 +15,30 @@ from featherstone_ros.inspection.sizes import Size, gyration
 from featherstone_ros.look import new_table
 from featherstone_ros.urdf import Joint
 
+WIDE = 110  # columns that the table of links takes, with names of 20 letters
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold blue"}
 
 
-def tables(inspection: Inspection) -> Group:
-    """Return the tables of links and joints; nothing where the description is unreadable."""
+def tables(inspection: Inspection, width: int = WIDE) -> Group:
+    """Return the tables of links and joints; nothing where the description is unreadable.
+
+    Args:
+        inspection: What was seen.
+        width: Columns of the terminal; where there are few, moments of inertia get a table of
+            their own, and names are folded: figures are never cut.
+    """
     if inspection.robot is None:
         return Group()
-    return Group(_link_table(inspection), _joint_table(inspection))
+    if width >= WIDE:
+        return Group(_link_table(inspection), _joint_table(inspection))
+    parts = [
+        _link_table(inspection, moments=False),
+        _link_table(inspection, masses=False),
+        _joint_table(inspection, short=True),
+    ]
+    for table in parts:
+        table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
+    return Group(*parts)
 
 
 def findings(inspection: Inspection) -> Group:
@@ -32,15 +48,12 @@ def findings(inspection: Inspection) -> Group:
     return Group(*parts, _verdict(inspection))
 
 
-def _link_table(inspection: Inspection) -> Table:
+def _link_table(inspection: Inspection, masses: bool = True, moments: bool = True) -> Table:
+    """Return mass and centre of mass, moments of inertia, or both."""
     table = new_table(f"Links of {inspection.name}", "link")
-    for heading in (
-        "mass\nkg",
-        "centre of mass\nm",
-        "principal moments\nkg m²",
-        "radius of\ngyration, m",
-        "of its\nsize",
-    ):
+    headings = ["mass\nkg", "centre of mass\nm"] if masses else []
+    headings += ["principal moments\nkg m²"] if moments else []
+    for heading in (*headings, "radius of\ngyration, m", "of its\nsize"):
         table.add_column(heading, justify="right", no_wrap=True)
     frames = 0
     for link in inspection.robot.links:
@@ -48,34 +61,33 @@ def _link_table(inspection: Inspection) -> Table:
             frames += 1
             continue
         k, size = gyration(link.inertial), inspection.sizes.get(link.name)
-        table.add_row(
-            Text(link.name),
-            _figure(link.inertial.mass),
-            _figures(link.inertial.com.round(6)),
-            _figures(np.linalg.eigvalsh(link.inertial.inertia)),
-            _figure(k),
-            _share(k, size),
-        )
+        cells = [_figure(link.inertial.mass), _figures(link.inertial.com.round(6))]
+        cells = cells if masses else []
+        cells += [_figures(np.linalg.eigvalsh(link.inertial.inertia))] if moments else []
+        table.add_row(Text(link.name), *cells, _figure(k), _share(k, size))
     if frames:
         table.caption = f"and {frames} without mass"
         table.caption_justify = "left"
     return table
 
 
-def _joint_table(inspection: Inspection) -> Table:
+def _joint_table(inspection: Inspection, short: bool = False) -> Table:
+    moving = [joint for joint in inspection.robot.joints if joint.moves]
+    followers = any(joint.mimic for joint in moving)
     table = new_table("Joints that move, in rad or m, N m or N", "joint", "type")
     for heading in ("lower", "upper", "velocity", "effort", "damping", "friction"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("mimics", no_wrap=True)
-    for joint in (joint for joint in inspection.robot.joints if joint.moves):
+    if followers:
+        table.add_column("mimics", no_wrap=not short)
+    for joint in moving:
         figures = (joint.lower, joint.upper, joint.velocity, joint.effort)
         friction = (joint.damping, joint.friction)
         table.add_row(
             Text(joint.name),
-            joint.type,
+            joint.type[:4] if short else joint.type,
             *map(_limit, figures),
             *map(_figure, friction),
-            _leader(joint),
+            *([_leader(joint)] if followers else []),
         )
     return table
 

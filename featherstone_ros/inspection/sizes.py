@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros.inspection.finding import Finding, Rule, Severity
 from featherstone_ros.inspection.geometry import Box, Shape
-from featherstone_ros.inspection.inertias import POINT, carriers, is_possible
+from featherstone_ros.inspection.inertias import POINT, carriers, is_helper, is_possible
 from featherstone_ros.urdf import Inertial, Link, Robot
 
 Floats = NDArray[np.float64]
@@ -128,7 +128,8 @@ def odd_sizes(
     for link in robot.links:
         found = _of_shape(link, shapes.get(link.name, Shape()), longest)
         size = size_of.get(link.name)
-        if not found and size and link.inertial is not None and link.inertial.mass > 0:
+        massive = link.inertial is not None and link.inertial.mass > 0 and not is_helper(link)
+        if not found and size and massive:
             found = [*_of_mass(link, size), *_of_com(link, size), *_of_inertia(link, size)]
         if link.name not in moving:
             found = [finding.noted() for finding in found]

@@ -66,7 +66,11 @@ def test_fitted_friction_is_loaded(ros: Ros, tmp_path, node):
         }
         for name, value in expected.items():
             assert ros.get_parameter(f"/{node}", name) == pytest.approx(value, rel=1e-5), name
-    # Nothing was seen of the last joint's friction: it keeps what it had.
+    # Nothing was seen of the last joint's friction: it keeps what it had, beside the offset.
     written = yaml.safe_load(file.read_text())["/**"]["ros__parameters"]
-    assert set(written["friction"]) == set(written["armature"]) == set(joints[:-1])
+    assert set(written["armature"]) == set(joints[:-1])
+    assert set(written["friction"][joints[-1]]) == {"offset"}
+    for j, joint in enumerate(joints):
+        offset = written["friction"][joint]["offset"]
+        assert offset == pytest.approx(fitted.offset[j], rel=1e-5)
     process.stop()

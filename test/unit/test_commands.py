@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from featherstone_ros import __version__
 from featherstone_ros.commands import COMMANDS, cli
 from featherstone_ros.commands.demo import add_arguments
 from featherstone_ros.demo.processes import DemoError, NodeProcess, node_environment
@@ -31,6 +32,12 @@ def test_help_of_every_command_teaches_by_example(capsys, command):
     status, output = output_of(capsys, command, "--help")
     assert status == 0
     assert f"featherstone-ros {command}" in output.out.partition("Examples:")[2]
+
+
+def test_version_is_that_of_the_package(capsys):
+    status, output = output_of(capsys, "--version")
+    assert status == 0
+    assert output.out.split() == ["featherstone-ros", __version__]
 
 
 def test_unknown_command_is_refused(capsys):

@@ -1,9 +1,11 @@
 """The steps of an evaluation one by one, on signals whose truth is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from featherstone_ros.bags import JointStates
+from featherstone_ros.bags import JOINT_STATE_FIELDS, JointStates
 from featherstone_ros.evaluation.cleaning import Samples, clean, even_clock
 from featherstone_ros.evaluation.errors import EvaluationError
 from featherstone_ros.evaluation.explanation import determination, rms
@@ -72,6 +74,45 @@ def test_effort_is_needed_only_of_joints_that_are_compared():
         choose([joint_states], ["a", "finger"])
     chosen = choose([joint_states], ["a", "finger"], ["a"])
     assert chosen.joint_names == ("a", "finger") and len(chosen.time) == 4
+
+
+def in_parts(shift=0.004, count=100, topics=("/joint_states", "/joint_states")):
+    """Return the joint states of an arm that sends a and b each in a message of its own."""
+    parts = []
+    for k, (name, topic, late) in enumerate(zip("ab", topics, (0.0, shift), strict=True)):
+        time = 0.01 * np.arange(count) + late
+        q, qd, _ = signals(time)
+        stamp = 10**9 + np.round(time * 1e9).astype(np.int64)
+        columns = (q[:, [k]], qd[:, [k]], 3 * q[:, [k]])
+        parts.append(JointStates(topic, (name,), stamp, stamp + 10**6, *columns))
+    return parts
+
+
+@pytest.mark.parametrize("topics", [("/joint_states", "/joint_states"), ("/left", "/right")])
+def test_an_arm_in_several_messages_is_joined(topics):
+    chosen = choose(in_parts(topics=topics), ["a", "b"])
+    assert chosen.joint_names == ("a", "b") and chosen.topic == " + ".join(dict.fromkeys(topics))
+    assert len(chosen.time) == 99  # the second part begins after the first sample of the other
+    expected = signals(chosen.time + 0.01)[0]
+    np.testing.assert_allclose(chosen.position, expected, atol=(0.01 * OMEGA) ** 2 / 8)
+    np.testing.assert_allclose(chosen.effort, 3 * chosen.position)
+
+
+def test_where_one_part_pauses_nothing_is_made_up():
+    first, second = in_parts()
+    kept = np.r_[0:40, 70:100]
+    second = replace(
+        second,
+        **{f: getattr(second, f)[kept] for f in ("stamp", "received", *JOINT_STATE_FIELDS)},
+    )
+    time = choose([first, second], ["a", "b"]).time
+    assert len(time) == 68 and np.diff(time).max() == pytest.approx(0.32)
+
+
+def test_joints_without_effort_are_not_joined():
+    first, second = in_parts()
+    second.effort[:] = 0.0
+    assert choose([first, second], ["a", "b"]).joint_names == ("a",)
 
 
 @pytest.mark.parametrize(

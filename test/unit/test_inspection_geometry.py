@@ -154,3 +154,27 @@ def test_mesh_that_cannot_be_measured_is_a_note_with_the_reason(tmp_path, name, 
 def test_every_mesh_of_the_collada_scene_is_placed_once(tmp_path):
     write_collada(tmp_path / "a.dae")
     assert meshes.points(tmp_path / "a.dae").shape == CORNERS.shape
+
+
+@pytest.mark.parametrize("leaf", ["", '<instance_geometry url="#g"/>'], ids=["empty", "point"])
+def test_scene_whose_nodes_double_at_every_level_is_refused(tmp_path, leaf):
+    levels = "".join(
+        f'<node id="n{i}">' + f'<instance_node url="#n{i + 1}"/>' * 2 + "</node>" for i in range(40)
+    )
+    (tmp_path / "a.dae").write_text(
+        f"""<COLLADA><library_geometries><geometry id="g"><mesh>
+        <source id="s"><float_array>1 2 3</float_array></source>
+        <vertices><input semantic="POSITION" source="#s"/></vertices></mesh></geometry>
+        </library_geometries><library_nodes>{levels}<node id="n40">{leaf}</node></library_nodes>
+        <library_visual_scenes><visual_scene><node><instance_node url="#n0"/></node></visual_scene>
+        </library_visual_scenes></COLLADA>"""
+    )
+    with pytest.raises(meshes.MeshError, match="more than 10000 nodes"):
+        meshes.points(tmp_path / "a.dae")
+
+
+def test_scene_of_too_many_points_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(meshes, "MOST_POINTS", 3)
+    write_collada(tmp_path / "a.dae")
+    with pytest.raises(meshes.MeshError, match="more than 3 points"):
+        meshes.points(tmp_path / "a.dae")

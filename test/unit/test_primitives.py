@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from featherstone_ros import ModelError, box, cylinder, inertial, sphere
+from featherstone_ros import ModelError, box, cylinder, inertial, mesh, sphere
 from featherstone_ros.primitives import together
 from featherstone_ros.urdf import rotation_from_rpy
 
@@ -54,14 +54,125 @@ def test_sphere_is_the_disks_it_is_cut_into():
     assert_same(sphere(radius, density=STEEL), together(disks), rtol=1e-6)
 
 
+def triangles_of_a_box(size, at=(0, 0, 0)):
+    """Return twelve triangles, facing outwards."""
+    corners = (np.array(list(np.ndindex(2, 2, 2))) - 0.5) * size + at
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [face for a, b, c, d in sides for face in ((a, b, c), (a, c, d))]
+    return corners[faces]
+
+
+def triangles_of_a_prism(sides, radius, length):
+    """Return a many-sided cylinder along z."""
+    angle = 2 * np.pi * np.arange(sides + 1) / sides
+    angle[-1] = 0  # to the last bit
+    rim = radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    low, high = (np.column_stack([rim, np.full(sides + 1, z)]) for z in (-length / 2, length / 2))
+    bottom, top = (0, 0, -length / 2), (0, 0, length / 2)
+    return np.array(
+        [
+            face
+            for k in range(sides)
+            for face in (
+                (bottom, low[k + 1], low[k]), (top, high[k], high[k + 1]),
+                (low[k], low[k + 1], high[k + 1]), (low[k], high[k + 1], high[k]),
+            )
+        ]
+    )  # fmt: skip
+
+
+BOX = triangles_of_a_box((1, 2, 3))
+PLACES = [{}, {"translation": (0.3, -0.2, 5.0), "rotation": (0.4, -0.9, 2.0)}]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=["at the origin", "elsewhere"])
+def test_mesh_of_a_box_is_the_box(place):
+    size = np.array([0.3, 0.5, 0.7])
+    assert_same(
+        mesh(triangles_of_a_box(size), density=STEEL, **place), box(size, density=STEEL, **place)
+    )
+
+
+def test_mesh_far_from_its_origin_keeps_its_digits():
+    size, far = np.array([0.3, 0.5, 0.7]), np.array([100.0, -200.0, 50.0])
+    # Corners there are rounded to 3e-14 m; a tensor about the far origin would lose 1e-11 of it.
+    assert_same(
+        mesh(triangles_of_a_box(size, far), mass=2), box(size, mass=2, translation=far), rtol=1e-12
+    )
+
+
+def test_mesh_of_two_boxes_is_both():
+    sizes, places = [(1, 2, 3), (0.5, 0.5, 0.5)], [(0, 0, 0), (3, 1, -2)]
+    pairs = list(zip(sizes, places, strict=True))
+    triangles = np.concatenate([triangles_of_a_box(size, at) for size, at in pairs])
+    both = together([box(size, density=STEEL, translation=at) for size, at in pairs])
+    assert_same(mesh(triangles, density=STEEL), both)
+
+
+def test_mesh_with_a_cavity_lacks_what_would_fill_it():
+    outer, inner, at = (1, 2, 3), (0.5, 0.6, 0.7), (0.1, 0.2, 0.3)
+    cavity = triangles_of_a_box(inner, at)[:, ::-1]
+    hollow = mesh(np.concatenate([triangles_of_a_box(outer), cavity]), density=STEEL)
+    filling = box(inner, density=STEEL, translation=at)
+    assert_same(together([hollow, filling]), box(outer, density=STEEL))
+
+
+def test_mesh_with_many_sides_is_a_cylinder():
+    """Polygons differ from the circle by the square of their sides: by 64 fewer 64 times less."""
+    radius, length, exact = 0.2, 0.5, cylinder(0.2, 0.5, density=STEEL)
+    for sides in (64, 512):
+        prism = mesh(triangles_of_a_prism(sides, radius, length), density=STEEL)
+        assert_same(prism, exact, rtol=2 * (2 * np.pi / sides) ** 2)
+
+
+def test_mesh_inside_out_is_the_same_solid():
+    triangles = triangles_of_a_box((1, 2, 3))
+    assert_same(mesh(triangles[:, ::-1], mass=2), mesh(triangles, mass=2))
+
+
+@pytest.mark.parametrize("shape", ["icosphere", "annulus", "capsule", "cone"])
+def test_mesh_agrees_with_trimesh(shape):
+    trimesh = pytest.importorskip("trimesh")
+    figures = {
+        "icosphere": {"radius": 0.3},
+        "annulus": {"r_min": 0.2, "r_max": 0.5, "height": 0.3},
+        "capsule": {"radius": 0.2, "height": 0.6},
+        "cone": {"radius": 0.2, "height": 0.6},
+    }
+    peer = getattr(trimesh.creation, shape)(**figures[shape])
+    peer.apply_transform(trimesh.transformations.euler_matrix(0.4, -0.9, 2.0))
+    peer.apply_translation([0.1, 0.2, 0.3])
+    peer.density = STEEL
+    expected = inertial(peer.mass, peer.center_mass, peer.moment_inertia)
+    assert_same(mesh(peer.triangles, density=STEEL), expected, rtol=1e-9)
+
+
+def test_mesh_agrees_with_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    triangles = triangles_of_a_prism(7, 0.2, 0.5) + np.array([0.3, 0.1, -0.2])
+    vertices = " ".join(map(str, triangles.ravel()))
+    faces = " ".join(map(str, range(3 * len(triangles))))
+    world = mujoco.MjModel.from_xml_string(
+        f'<mujoco><asset><mesh name="m" vertex="{vertices}" face="{faces}" inertia="exact"/>'
+        '</asset><worldbody><body><freejoint/><geom type="mesh" mesh="m" density="1000"/></body>'
+        "</worldbody></mujoco>"
+    )
+    own = mesh(triangles, density=1000)
+    assert own.mass == pytest.approx(world.body_mass[1], rel=1e-6)  # its meshes are float32
+    np.testing.assert_allclose(own.com, world.body_ipos[1], atol=1e-6)
+    principal = np.sort(np.linalg.eigvalsh(own.inertia))
+    np.testing.assert_allclose(principal, np.sort(world.body_inertia[1]), rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("solid", "volume"),
     [
         (lambda **weight: box((1, 2, 3), **weight), 6),
         (lambda **weight: cylinder(2, 3, **weight), 12 * np.pi),
         (lambda **weight: sphere(3, **weight), 36 * np.pi),
+        (lambda **weight: mesh(triangles_of_a_box((1, 2, 3)), **weight), 6),
     ],
-    ids=["box", "cylinder", "sphere"],
+    ids=["box", "cylinder", "sphere", "mesh"],
 )
 def test_mass_is_density_times_volume(solid, volume):
     by_density = solid(density=STEEL)
@@ -122,6 +233,13 @@ def test_weightless_parts_keep_their_inertia():
         (lambda: cylinder(1, "long", mass=1), "radius and length of a cylinder is .*'long'"),
         (lambda: sphere(1, mass=1, translation=(1, 2)), r"translation has shape \(2,\)"),
         (lambda: box((1, 1, 1), mass=1, rotation=2 * np.eye(3)), "rotation is .* orthonormal"),
+        (lambda: mesh(BOX[:-1], mass=1), r"edge \[.*\] to \[.*\] of a mesh has no triangle on its"),
+        (lambda: mesh([*BOX[:-1], BOX[-1, ::-1]], mass=1), "triangles all face outwards"),
+        (lambda: mesh([*BOX, *BOX[:, ::-1]], mass=1), "mesh enclose 0 m.3, expected a volume"),
+        (lambda: mesh(BOX[0], mass=1), r"triangles of a mesh have shape \(3, 3\), expected \(T, 3"),
+        (lambda: mesh([[1, 2], [3]], mass=1), "triangles of a mesh are no numbers"),
+        (lambda: mesh([*BOX, BOX[0] * np.nan], mass=1), r"triangle 12 of a mesh is \[\[nan"),
+        (lambda: mesh(BOX), "mass of a mesh is None and its density None"),
         (lambda: inertial(-1), "mass is -1.0, expected a number >= 0"),
         (lambda: inertial(1, (0, 0, np.nan)), "com is .* expected finite"),
         (lambda: inertial(1, (0, 0, 0), [[1, 1, 0], [0, 1, 0], [0, 0, 1]]), "a symmetric matrix"),
@@ -130,3 +248,11 @@ def test_weightless_parts_keep_their_inertia():
 def test_raises_if_a_figure_cannot_be_used(make, message):
     with pytest.raises(ModelError, match=message):
         make()
+
+
+def test_inertia_with_a_negative_moment_is_refused():
+    with pytest.raises(ModelError, match="principal moment -1, expected none below 0"):
+        inertial(1.0, (0, 0, 0), -np.eye(3))
+    with pytest.raises(ModelError, match="principal moment -"):
+        inertial(1.0, (0, 0, 0), [[1, 2, 0], [2, 1, 0], [0, 0, 1]])
+    inertial(1.0, (0, 0, 0), np.diag([1.0, 1.0, 0.0]))

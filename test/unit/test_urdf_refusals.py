@@ -229,3 +229,25 @@ def test_model_of_a_deeply_nested_text_is_read_or_refused():
     assert Model.from_urdf(f"<robot>{link('base')}{inner}</robot>").n == 0
     with pytest.raises(ModelError, match="not well-formed"):
         Model.from_urdf("<a>" * 20_000)
+
+
+# What would be read, and mean something else ------------------------------------------------------
+
+
+def test_model_raises_if_there_is_no_link():
+    with pytest.raises(ModelError, match="robot 'r' has no <link>"):
+        Model.from_urdf('<robot name="r"/>')
+
+
+def test_parse_raises_if_only_the_robot_has_a_namespace():
+    text = chain("j").replace("<robot", '<u:robot xmlns:u="u"').replace("</robot", "</u:robot")
+    assert_refused(text, "<robot> is in the XML namespace 'u'", "<link>")
+
+
+@pytest.mark.parametrize("figure", ["damping", "friction"])
+@pytest.mark.parametrize("text", [chain("j", inside="{}"), follower("{}")], ids=["own", "follower"])
+def test_model_raises_if_friction_is_negative(figure, text):
+    name = "b" if 'name="b"' in text else "j"
+    inside = f'<dynamics {figure}="-0.5"/>' + ('<mimic joint="a"/>' if name == "b" else "")
+    with pytest.raises(ModelError, match=f"joint '{name}': <dynamics {figure}> is -0.5"):
+        Model.from_urdf(text.replace("{}", inside))

@@ -1,0 +1,112 @@
+"""Base parameters: the combinations of inertial parameters that torque depends on at all.
+
+Columns of the regressor that are sums of others, in whatever motion, cannot be told apart. A QR
+factorisation with column pivoting of the regressor in random states finds r independent ones,
+Y[:, independent] = Q1 R1, and what the others add to them, Y[:, dependent] = Y[:, independent] K
+with K = R1^-1 R2 (M. Gautier, "Numerical calculation of the base inertial parameters of robots",
+J. Robotic Systems 1991).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics
+from featherstone_ros.evaluation.filtering import needed_from_scipy
+from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.model import Model
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+SYMBOLS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+STATES_PER_PARAMETER = 3  # random states by which the rank is told
+NEGLIGIBLE = 1e-8  # by the greatest diagonal entry of R
+HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """Which of p parameters are independent, and what stands with them.
+
+    Attributes:
+        names: p names, those of bodies ("link3.mx") and drives ("armature.joint3").
+        independent: (r,) indices, ascending.
+        dependent: (p - r,) indices, ascending.
+        K: (r, p - r), base = x[independent] + K x[dependent].
+    """
+
+    names: tuple[str, ...]
+    independent: Indices
+    dependent: Indices
+    K: Floats
+
+    @cached_property
+    def mapping(self) -> Floats:
+        """(r, p): base parameters = mapping @ x."""
+        mapping = np.zeros((len(self.independent), len(self.names)))
+        mapping[np.arange(len(self.independent)), self.independent] = 1.0
+        mapping[:, self.dependent] = self.K
+        return mapping
+
+    def texts(self, terms: int = 3) -> list[str]:
+        """Return each base parameter as a sum, cut short after so many terms."""
+        return [self._text(row, terms) for row in range(len(self.independent))]
+
+    def _text(self, row: int, terms: int) -> str:
+        added = [(self.K[row, k], self.names[d]) for k, d in enumerate(self.dependent)]
+        added = [(factor, name) for factor, name in added if abs(factor) > NEGLIGIBLE]
+        text = self.names[self.independent[row]]
+        for factor, name in added[: terms - 1]:
+            size = "" if abs(abs(factor) - 1) < NEGLIGIBLE else f"{abs(factor):.3g} "
+            text += f" {'-' if factor < 0 else '+'} {size}{name}"
+        return text + (" ..." if len(added) >= terms else "")
+
+
+def base_parameters(model: Model, armature: bool = True, seed: int = 0) -> BaseParameters:
+    """Find the base parameters of a model's bodies, see ``Bodies``.
+
+    Args:
+        model: The robot.
+        armature: Count the drives' inertia among the parameters: that of the first joint and its
+            link's moment about the axis, for one, are never told apart.
+        seed: Of the random states.
+
+    Raises:
+        EvaluationError: scipy is missing.
+    """
+    bodies = Bodies.of(model)
+    names = [f"{body}.{symbol}" for body in bodies.names for symbol in SYMBOLS]
+    W = _regressor_in_random_states(model, bodies, armature, seed)
+    if armature:
+        names += [f"armature.{joint}" for joint in model.joint_names]
+    scale = np.linalg.norm(W, axis=0)
+    scale[scale < NEGLIGIBLE * scale.max(initial=0.0)] = np.inf  # rounding errors alone
+    _, R, order = needed_from_scipy("linalg").qr(W / scale, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int((diagonal > NEGLIGIBLE * diagonal[:1].max(initial=0.0)).sum())
+    K = np.linalg.solve(R[:rank, :rank], R[:rank, rank:])
+    moved = np.where(np.isfinite(scale), scale, 0.0)
+    K = K / moved[order[:rank], None] * moved[order[rank:]]
+    K[np.abs(K) < NEGLIGIBLE * max(np.abs(K).max(initial=0.0), 1.0)] = 0.0
+    rows, columns = np.argsort(order[:rank]), np.argsort(order[rank:])
+    return BaseParameters(
+        tuple(names), order[:rank][rows], order[rank:][columns], K[rows][:, columns]
+    )
+
+
+def _regressor_in_random_states(model: Model, bodies: Bodies, armature: bool, seed: int) -> Floats:
+    random, p = np.random.default_rng(seed), 10 * len(bodies.names) + model.n
+    lower = np.where(np.isfinite(model.lower), model.lower, -HALF_TURN)
+    upper = np.where(np.isfinite(model.upper), model.upper, HALF_TURN)
+    B = STATES_PER_PARAMETER * p // max(model.n, 1) + 10
+    q = random.uniform(np.minimum(lower, upper), np.maximum(lower, upper), (B, model.n))
+    qd, qdd = random.normal(size=(2, B, model.n)) * [[[1.0]], [[3.0]]]
+    Y = Dynamics(model).regressor(q, qd, qdd)[:, :, bodies.columns()]
+    if armature:
+        Y = np.concatenate([Y, qdd[:, :, None] * np.eye(model.n)], axis=2)
+    return Y.reshape(B * model.n, -1)

@@ -1,0 +1,199 @@
+"""The bodies that move, and deformations of them that keep them possible.
+
+Links that are fixed to each other are one body: torque tells nothing of how its mass is spread over
+them. A body's density is stretched, sheared, shifted and scaled like a piece of rubber by an upper
+triangular A with positive diagonal,
+
+    J = A J0 A^T,   A = U B(theta) U^-1,   J0 = U U^T,
+
+so that every J is positive definite, and every positive definite J is one theta (C. Rucker and
+P. Wensing, "Smooth parameterization of rigid-body inertia", RA-L 2022, about J0 instead of the unit
+mass). theta = 0 is the URDF, and 1 a factor e, or a shift by the body's own radius of gyration: one
+scale for bodies of all sizes. The links of a body are deformed with it, each by the same A in the
+body's frame: each stays possible, those without mass stay without, and the sum is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.model import Model
+from featherstone_ros.pseudo_inertia import in_frame, inertial_parameters, pseudo_inertia, transform
+
+Floats = NDArray[np.float64]
+
+SIZE = 10  # parameters of a body
+THINNEST = 0.05  # least radius of gyration along any direction by the greatest
+LEAST_RADIUS = 0.005  # [m], of a body that is drawn as a point
+# theta = alpha, d1 d2 d3, s12 s23 s13, t1 t2 t3
+_DIAGONAL, _SHEAR, _SHIFT = slice(1, 4), slice(4, 7), slice(7, 10)
+_SHEAR_AT = ([0, 1, 0], [1, 2, 2])
+
+
+@dataclass(frozen=True, eq=False)
+class Deformable:
+    """Bodies of some shape, to be deformed.
+
+    Attributes:
+        U: (b, 4, 4) upper triangular, U U^T the pseudo-inertia of each undeformed.
+    """
+
+    U: Floats
+
+    def deformed(self, theta: Floats) -> Floats:
+        """Return the parameters (10 b,) of bodies deformed by theta (10 b,)."""
+        V = self.U @ deformation(theta.reshape(-1, SIZE))
+        return inertial_parameters(V @ np.swapaxes(V, 1, 2)).ravel()
+
+    def jacobian(self, theta: Floats) -> Floats:
+        """Return the derivatives (b, 10, 10) of each body's parameters by its theta."""
+        theta = theta.reshape(-1, SIZE)
+        V = self.U @ deformation(theta)
+        dV = self.U[:, None] @ deformation_derivatives(theta)
+        half = dV @ np.swapaxes(V, 1, 2)[:, None]
+        dpi = inertial_parameters(half + np.swapaxes(half, 2, 3))
+        return np.swapaxes(dpi, 1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Bodies(Deformable):
+    """The b bodies of a model that move and have mass, base first.
+
+    Attributes:
+        model: The robot.
+        names: Of the link that carries each body's frame.
+        frame_link: (b,) index of that link.
+        members: Indices of the links fixed to each other in each body.
+        J: (b, 4, 4) pseudo-inertia of each in its frame, as the model has it.
+        prior: (b, 4, 4) the same, positive definite: a body that cannot be is thickened.
+        repaired: Names of the bodies that were thickened.
+        massless: Names of moving bodies without mass, which are left out.
+    """
+
+    model: Model
+    names: tuple[str, ...]
+    frame_link: NDArray[np.intp]
+    members: tuple[NDArray[np.intp], ...]
+    J: Floats
+    prior: Floats
+    repaired: tuple[str, ...]
+    massless: tuple[str, ...]
+
+    @classmethod
+    def of(cls, model: Model) -> Bodies:
+        """Collect the bodies of a model."""
+        tree = model.tree
+        T = transform(tree.link_rotation, tree.link_translation)
+        of_links = in_frame(pseudo_inertia(tree.link_parameters), T)
+        kept, massless = [], []
+        for body, name in enumerate(tree.body_names[1:]):
+            members = np.flatnonzero(tree.link_body == body)
+            J = of_links[members].sum(axis=0)
+            if J[3, 3] > 0:
+                kept.append((name, tree.link_names.index(name), members, J))
+            else:
+                massless.append(name)
+        names, links, members, Js = zip(*kept, strict=True) if kept else ((), (), (), ())
+        J = np.array(Js).reshape(-1, 4, 4)
+        prior = np.array([thickened(one) for one in J]).reshape(-1, 4, 4)
+        repaired = [n for n, a, b in zip(names, J, prior, strict=True) if not np.array_equal(a, b)]
+        return cls(
+            upper_cholesky(prior),
+            model,
+            tuple(names),
+            np.array(links, dtype=np.intp),
+            tuple(members),
+            J,
+            prior,
+            tuple(repaired),
+            tuple(massless),
+        )
+
+    @property
+    def parameters(self) -> Floats:
+        """(10 b,) inertial parameters of the bodies in their frames, as the model has them."""
+        return inertial_parameters(self.J).ravel()
+
+    def columns(self) -> NDArray[np.intp]:
+        """Return (10 b,) which columns of ``Dynamics.regressor`` are the bodies' parameters."""
+        return (SIZE * self.frame_link[:, None] + np.arange(SIZE)).ravel()
+
+    def link_parameters(self, theta: Floats) -> Floats:
+        """Return the model's vector (10 L,) with every body's links deformed with it."""
+        tree = self.model.tree
+        vector = tree.link_parameters.copy()
+        B = deformation(theta.reshape(-1, SIZE))
+        for b, members in enumerate(self.members):
+            T = transform(tree.link_rotation[members], tree.link_translation[members])
+            J = self._members_of_prior(b, members, T)
+            A = np.linalg.inv(T) @ self.U[b] @ B[b] @ np.linalg.inv(self.U[b]) @ T
+            changed = inertial_parameters(in_frame(J, A))
+            massive = tree.link_parameters[members].any(axis=1)
+            vector[members[massive]] = changed[massive]
+        return vector.ravel()
+
+    def _members_of_prior(self, b: int, members: Sequence[int], T: Floats) -> Floats:
+        """Return the links' pseudo-inertias (k, 4, 4) in their frames, adding up to the prior.
+
+        What a body was thickened by goes to its heaviest link; links that cannot be, in a body
+        that can, are thickened at the expense of that link too.
+        """
+        own = pseudo_inertia(self.model.tree.link_parameters[members])
+        J = np.array([thickened(one) if one[3, 3] > 0 else one for one in own])
+        rest = self.prior[b] - in_frame(J, T).sum(axis=0)
+        heaviest = int(np.argmax(own[:, 3, 3]))
+        J[heaviest] += in_frame(rest, np.linalg.inv(T[heaviest]))
+        if np.linalg.eigvalsh(J[heaviest])[0] > 0:
+            return J
+        # Too much for that link: all become copies of the body, each with its own share of mass.
+        share = np.maximum(own[:, 3, 3], 0.0) / np.maximum(own[:, 3, 3], 0.0).sum()
+        return share[:, None, None] * in_frame(self.prior[b], np.linalg.inv(T))
+
+
+def deformation(theta: Floats) -> Floats:
+    """Return B(theta) (..., 4, 4), the unit matrix at 0."""
+    B = np.zeros((*theta.shape[:-1], 4, 4))
+    B[..., [0, 1, 2], [0, 1, 2]] = np.exp(theta[..., _DIAGONAL])
+    B[..., _SHEAR_AT[0], _SHEAR_AT[1]] = theta[..., _SHEAR]
+    B[..., :3, 3] = theta[..., _SHIFT]
+    B[..., 3, 3] = 1.0
+    return np.exp(theta[..., 0])[..., None, None] * B
+
+
+def deformation_derivatives(theta: Floats) -> Floats:
+    """Return dB / dtheta (..., 10, 4, 4)."""
+    dB = np.zeros((*theta.shape[:-1], SIZE, 4, 4))
+    dB[..., 0, :, :] = deformation(theta)
+    scale = np.exp(theta[..., 0])
+    for k in range(3):
+        dB[..., 1 + k, k, k] = scale * np.exp(theta[..., 1 + k])
+        dB[..., 4 + k, _SHEAR_AT[0][k], _SHEAR_AT[1][k]] = scale
+        dB[..., 7 + k, k, 3] = scale
+    return dB
+
+
+def upper_cholesky(J: Floats) -> Floats:
+    """Return upper triangular U (..., n, n) with positive diagonal, U U^T = J."""
+    return np.linalg.cholesky(J[..., ::-1, ::-1])[..., ::-1, ::-1]
+
+
+def thickened(J: Floats) -> Floats:
+    """Return the nearest pseudo-inertia (4, 4) of a body of some thickness; mass is positive.
+
+    The mean squares of the body's coordinates about its centre of mass, along their principal
+    directions, are raised to what the thinnest body has.
+    """
+    mass, c = J[3, 3], J[:3, 3] / J[3, 3]
+    about_com = J[:3, :3] / mass - np.outer(c, c)
+    squares, axes = np.linalg.eigh(about_com)
+    least = max(THINNEST * np.sqrt(max(squares[-1], 0.0)), LEAST_RADIUS) ** 2
+    if squares[0] >= (1 - 1e-9) * least:
+        return J
+    thick = (axes * np.maximum(squares, least)) @ axes.T
+    result = J.copy()
+    result[:3, :3] = mass * (thick + np.outer(c, c))
+    return result

@@ -1,0 +1,162 @@
+"""Possible bodies and drives that explain the torque best, pulled towards the URDF.
+
+    min over theta, phi of  |W (A [pi(theta); phi] - tau)|^2 + |theta / width|^2 + |phi / spread|^2
+
+pi(theta) are bodies deformed as ``bodies`` says, so that none can come out impossible; friction and
+armature are kept from being negative. The torque enters through the R of a QR factorisation, so an
+iteration of Gauss-Newton costs the same for a minute as for an hour of motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from featherstone_ros.evaluation.filtering import needed_from_scipy
+from featherstone_ros.evaluation.friction import Friction
+from featherstone_ros.identification.bodies import SIZE, Deformable
+from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
+
+Floats = NDArray[np.float64]
+
+WIDTHS = (0.03, 0.1, 0.2, 0.4, 0.8)  # of the prior about the URDF, of which one is chosen
+FOLDS = 4  # parts of the recording, each predicted from the others, by which it is chosen
+MOST_ITERATIONS = 200
+WIDE = 1e3  # [SI] spread of friction and offset: they are left to the data
+FITTED = 1e-9  # share of the squares: least change of an iteration
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What was fitted.
+
+    Attributes:
+        theta: (10 b,) deformation of the bodies.
+        drives: (4 n,) armature, viscous, Coulomb, offset, in that order.
+    """
+
+    theta: Floats
+    drives: Floats
+
+    def unknowns(self, bodies: Deformable) -> Floats:
+        """Return x as ``regression`` orders it."""
+        return np.concatenate([bodies.deformed(self.theta), self.drives])
+
+    def friction(self) -> Friction:
+        """Return the drives by name."""
+        terms = dict(zip(DRIVE_TERMS, self.drives.reshape(len(DRIVE_TERMS), -1), strict=True))
+        return Friction(**terms, doubtful={})
+
+
+def noise(equations: Equations) -> Floats:
+    """Return the standard deviation (n,) by which each joint's torque counts [N m or N].
+
+    It is what the best linear fit leaves, all parameters free, and more where that is not white:
+    then fewer samples than there are say something of their own.
+    """
+    p = equations.A.shape[2]
+    A = equations.A.reshape(-1, p)
+    scale = np.linalg.norm(A, axis=0)
+    scale[scale == 0] = 1.0
+    x = np.linalg.lstsq(A / scale, equations.tau.ravel(), rcond=1e-9)[0] / scale
+    left = equations.tau - equations.A @ x
+    sigma = np.sqrt((left**2).mean(axis=0) * _correlation_length(left))
+    least = 1e-4 * np.abs(equations.tau).max(axis=0) + 1e-9
+    return np.maximum(sigma, least)
+
+
+def _correlation_length(left: Floats) -> Floats:
+    """Return the samples (n,) that say as much as one: 1 + 2 sum of autocorrelation to its zero."""
+    centred = left - left.mean(axis=0)
+    variance = (centred**2).mean(axis=0) + 1e-300
+    lengths = np.ones(left.shape[1])
+    for j, column in enumerate(centred.T):
+        for lag in range(1, len(column) // 4):
+            correlation = (column[lag:] @ column[:-lag]) / len(column) / variance[j]
+            if correlation <= 0:
+                break
+            lengths[j] += 2 * correlation
+    return lengths
+
+
+def solve(
+    R: Floats, y: Floats, bodies: Deformable, armature_spread: Floats, width: ArrayLike
+) -> Fit:
+    """Fit bodies and drives.
+
+    Args:
+        R: (r, p) of ``Equations.reduced``, weighted by the noise.
+        y: (r,) likewise.
+        bodies: Which bodies.
+        armature_spread: (n,) how large the drives' inertia may be expected [kg m^2 or kg].
+        width: Standard deviation of theta, of each or all of it, before there were data.
+
+    Raises:
+        EvaluationError: scipy is missing.
+    """
+    optimize = needed_from_scipy("optimize")
+    block_diag = needed_from_scipy("linalg").block_diag
+    b, n = SIZE * len(bodies.U), len(armature_spread)
+    spread = np.full(len(DRIVE_TERMS) * n, WIDE)
+    spread[:n] = armature_spread
+    pull = 1 / np.concatenate([np.broadcast_to(np.asarray(width, float), b), spread])
+
+    def residuals(x: Floats) -> Floats:
+        return np.concatenate([R[:, :b] @ bodies.deformed(x[:b]) + R[:, b:] @ x[b:] - y, pull * x])
+
+    def jacobian(x: Floats) -> Floats:
+        by_theta = R[:, :b] @ block_diag(np.zeros((0, 0)), *bodies.jacobian(x[:b]))
+        return np.vstack([np.hstack([by_theta, R[:, b:]]), np.diag(pull)])
+
+    lower = np.full(b + len(spread), -np.inf)
+    lower[b : b + 3 * n] = 0.0
+    start = np.zeros_like(lower)
+    start[b : b + 3 * n] = 0.1 * np.concatenate([armature_spread, np.ones(2 * n)])
+    found = optimize.least_squares(
+        residuals, start, jacobian, (lower, np.inf), x_scale="jac", max_nfev=MOST_ITERATIONS,
+        ftol=FITTED,
+    )  # fmt: skip
+    return Fit(found.x[:b], found.x[b:])
+
+
+def choose_width(
+    equations: Equations,
+    sigma: Floats,
+    bodies: Deformable,
+    armature_spread: Floats,
+    widths: Sequence[float] = WIDTHS,
+    step: Callable[[], None] = lambda: None,
+) -> tuple[float, float]:
+    """Return the width of the prior that predicts best what it was not fitted to, and its error.
+
+    The error is the sum over joints of the squares left over by the squares about the mean.
+
+    Args:
+        equations: Of the motion that may be fitted.
+        sigma: (n,) of ``noise``.
+        bodies: As for ``solve``.
+        armature_spread: As for ``solve``.
+        widths: Candidates.
+        step: Called after each fit.
+    """
+    edges = np.linspace(0, 1, FOLDS + 1)
+    folds = [equations.between(*pair) for pair in pairwise(edges)]
+    reduced = [fold.reduced(1 / sigma) for fold in folds]
+    spread = ((equations.tau - equations.tau.mean(axis=0)) ** 2).sum(axis=0) + 1e-300
+    errors = []
+    for width in widths:
+        left = np.zeros(len(sigma))
+        for k, fold in enumerate(folds):
+            others = [part for j, part in enumerate(reduced) if j != k]
+            R = np.vstack([part[0] for part in others])
+            y = np.concatenate([part[1] for part in others])
+            x = solve(R, y, bodies, armature_spread, width).unknowns(bodies)
+            left += ((fold.tau - fold.A @ x) ** 2).sum(axis=0)
+            step()
+        errors.append(float((left / spread).sum()))
+    best = int(np.argmin(errors))
+    return widths[best], errors[best]

@@ -1,0 +1,120 @@
+"""A payload while the arm works: collects states, tells when they are enough, answers.
+
+Knows neither ROS nor threads. ``add`` is cheap (some microseconds, and now and then one evaluation
+of the regressor); ``answer`` takes a tenth of a second and belongs beside the loop that adds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from featherstone_ros import Dynamics
+from featherstone_ros.errors import UnknownNameError
+from featherstone_ros.evaluation.arm import Arm
+from featherstone_ros.evaluation.recording import Recording
+from featherstone_ros.identification.payload import Payload, find_payload
+
+Floats = NDArray[np.float64]
+
+LEAST_TIME = 8.0  # [s] of states
+KEPT = 120.0  # [s] of them; older ones are forgotten
+EVERY = 0.05  # [s] between looks at what the poses tell
+ARM = 0.1  # [m] a change of the centre of mass as telling as one of the mass by its whole
+TELLING = 0.05  # least share: of the weakest of mass and centre of mass, by the strongest
+SAMPLES = 40  # looks that must at least have been taken
+
+
+class OnlinePayload:
+    """Finds the load on one link of a known arm from its states as they come."""
+
+    def __init__(self, arm: Arm, link: str, cut_off: float = 2.0) -> None:
+        """Begin.
+
+        Args:
+            arm: Its model and drives, without the load.
+            link: Where the load hangs.
+            cut_off: Of the filter [Hz].
+
+        Raises:
+            UnknownNameError: There is no such link.
+        """
+        if link not in arm.model.link_names:
+            raise UnknownNameError("link", link, arm.model.link_names)
+        self.arm, self.link, self._cut_off = arm, link, cut_off
+        self._dynamics = Dynamics(arm.model)
+        self._at = 10 * arm.model.link_names.index(link)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all states."""
+        self._states: deque[tuple[float, Floats]] = deque()
+        self._seen, self._looks = np.zeros((4, 4)), 0
+        self._next_look = -np.inf
+
+    def add(self, time: float, q: ArrayLike, qd: ArrayLike, effort: ArrayLike) -> bool:
+        """Take a state in; return whether there are enough.
+
+        States that are not later than the one before, or not finite, are passed over.
+
+        Args:
+            time: Of the state [s].
+            q: (n,) [rad or m].
+            qd: (n,) [rad/s or m/s].
+            effort: (n,) [N m or N].
+        """
+        state = np.array([q, qd, effort], dtype=float)
+        if not np.isfinite(state).all() or (self._states and time <= self._states[-1][0]):
+            return self.enough
+        self._states.append((time, state))
+        while time - self._states[0][0] > KEPT:
+            self._states.popleft()
+        if time >= self._next_look:
+            self._next_look = time + EVERY
+            self._look(state[0])
+        return self.enough
+
+    @property
+    def latest(self) -> float:
+        """Time of the last state [s], minus infinity before the first."""
+        return self._states[-1][0] if self._states else -np.inf
+
+    @property
+    def duration(self) -> float:
+        """From the first to the last state [s]."""
+        return self._states[-1][0] - self._states[0][0] if self._states else 0.0
+
+    @property
+    def progress(self) -> float:
+        """Share of what is needed, 0 to 1."""
+        weakest, *_, strongest = np.linalg.eigvalsh(self._seen) + 1e-12
+        told = weakest / strongest / TELLING**2
+        return float(min(1.0, self.duration / LEAST_TIME, self._looks / SAMPLES, max(told, 0.0)))
+
+    @property
+    def enough(self) -> bool:
+        """Whether the poses so far tell mass and centre of mass apart."""
+        return self.progress >= 1.0
+
+    def answer(self) -> Payload:
+        """Return the load.
+
+        Raises:
+            FeatherstoneError: The states do not tell; says why.
+        """
+        time = np.array([time for time, _ in self._states])
+        states = np.array([state for _, state in self._states]).reshape(-1, 3, self.arm.model.n)
+        q, qd, effort = np.moveaxis(states, 1, 0)
+        names = self.arm.model.joint_names
+        recording = Recording("online", names, time - time[:1].sum(), q, qd, effort)
+        return find_payload(self.arm, [recording], self.link, self._cut_off)
+
+    def _look(self, q: Floats) -> None:
+        """Add up what the pose tells of mass and first moment, by gravity alone."""
+        zero = np.zeros_like(q)
+        Y = self._dynamics.regressor(q, zero, zero)[:, self._at : self._at + 4]
+        Y = Y * [1.0, ARM, ARM, ARM]
+        self._seen += Y.T @ Y
+        self._looks += 1

@@ -1,0 +1,204 @@
+"""What hangs on a link: ten parameters of a body that can exist, with their uncertainty.
+
+The torque that the arm without it leaves unexplained is the link's columns of the regressor times
+the load's parameters. Where the arm's friction is not known it is fitted at the same time. The
+load's shape is pulled towards a solid ball of its mass, mildly: static poses tell mass and centre
+of mass, and only fast turns the inertia.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics
+from featherstone_ros.body_tree import parameters_of
+from featherstone_ros.errors import UnknownNameError
+from featherstone_ros.evaluation.arm import Arm
+from featherstone_ros.evaluation.cleaning import clean
+from featherstone_ros.evaluation.filtering import Motion
+from featherstone_ros.evaluation.recording import Recording
+from featherstone_ros.identification.blas import one_thread
+from featherstone_ros.identification.bodies import SIZE, Deformable, upper_cholesky
+from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.fit import Fit, noise, solve
+from featherstone_ros.identification.regression import (
+    DRIVE_TERMS,
+    Equations,
+    drive_columns,
+    filtered,
+)
+from featherstone_ros.identification.uncertainty import least_squares
+from featherstone_ros.primitives import sphere
+from featherstone_ros.pseudo_inertia import inertia_matrix, pseudo_inertia
+
+Floats = NDArray[np.float64]
+
+DENSITY = 1000.0  # [kg/m^3] of the ball: grippers are hollow
+LEAST = 0.02  # [kg] of the ball, however little there is
+NEAR = 0.5  # [m] from the link's origin, at most, where the ball is put to begin with
+# Spread of theta about the ball: mass by a factor e^2 s, shape by e^s, place by s radii.
+SPREAD = np.array([1.0, *[0.8] * 3, *[0.5] * 3, *[10.0] * 3])
+SIGNIFICANT = 3.0  # standard deviations
+STEP = 1e-6  # of theta, for derivatives
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A load on a link, and how well it is known.
+
+    Attributes:
+        link: Which link.
+        mass: [kg].
+        com: (3,) in the link's frame [m].
+        inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
+        mass_deviation: Standard deviation of each, the prior about its shape included.
+        com_deviation: (3,) likewise.
+        inertia_deviation: (3, 3) likewise.
+        free_mass: Mass by least squares alone, which may be negative [kg].
+        free_deviation: Its standard deviation [kg].
+        before: (n,) RMS of what the arm without it leaves unexplained [N m or N].
+        after: (n,) the same with it.
+    """
+
+    link: str
+    mass: float
+    com: Floats
+    inertia: Floats
+    mass_deviation: float
+    com_deviation: Floats
+    inertia_deviation: Floats
+    free_mass: float
+    free_deviation: float
+    before: Floats
+    after: Floats
+
+    @property
+    def explained(self) -> float:
+        """Share of the squares of unexplained torque that the load explains."""
+        return 1 - float((self.after**2).sum() / max((self.before**2).sum(), 1e-300))
+
+    @property
+    def significant(self) -> bool:
+        """Whether there is a load at all, as far as the data tell."""
+        return self.free_mass > SIGNIFICANT * self.free_deviation
+
+
+def find_payload(
+    arm: Arm,
+    recordings: Sequence[Recording],
+    link: str,
+    cut_off: float = 2.0,
+    judged: Sequence[int] | None = None,
+    fit_drives: bool = False,
+) -> Payload:
+    """Find the load on a link.
+
+    Args:
+        arm: Without it; its joints are those of the recordings.
+        recordings: With it.
+        link: Where it hangs.
+        cut_off: Of the filter [Hz].
+        judged: Indices of the joints whose effort counts; None: all.
+        fit_drives: Friction, armature and offset of the arm are not known: fit them, too.
+
+    Raises:
+        UnknownNameError: There is no such link.
+        EvaluationError: The recordings are too short for the filter.
+        IdentificationError: No joint carries the link, or the motion tells nothing of a load.
+    """
+    model = arm.model
+    if link not in model.link_names:
+        raise UnknownNameError("link", link, model.link_names)
+    at, dynamics = SIZE * model.link_names.index(link), Dynamics(model)
+    joints = list(range(model.n) if judged is None else judged)
+
+    def columns(motion: Motion) -> Floats:
+        Y = dynamics.regressor(motion.position, motion.velocity, motion.acceleration)
+        return np.concatenate([Y[:, :, at : at + SIZE], drive_columns(motion)], axis=2)
+
+    def torque(motion: Motion) -> Floats:
+        return motion.effort - arm.torque(motion)
+
+    with one_thread():
+        stretches = [stretch for r in recordings for stretch in clean(r).stretches]
+        facts = filtered(stretches, columns, torque, cut_off, arm.sliding_speed)
+        kept = list(range(SIZE))
+        if fit_drives:
+            kept += [SIZE + k * model.n + j for k in range(len(DRIVE_TERMS)) for j in joints]
+        facts = Equations(facts.A[:, joints][:, :, kept], facts.tau[:, joints])
+        if np.linalg.norm(facts.A[:, :, 0]) < 1e-9:
+            raise IdentificationError(f"no joint that was recorded feels a load on {link}")
+        return _solve(link, facts, len(joints) if fit_drives else 0)
+
+
+def _solve(link: str, facts: Equations, drives: int) -> Payload:
+    sigma = noise(facts)
+    rows = (facts.A / sigma[:, None]).reshape(-1, facts.A.shape[2])
+    free, deviation = least_squares(rows, (facts.tau / sigma).ravel())
+    if not np.isfinite(deviation[0]):
+        raise IdentificationError(
+            f"the motion does not tell mass and place of a load on {link} apart: turn the link "
+            "about several axes"
+        )
+    ball = Deformable(upper_cholesky(_ball(free)[None]))
+    R, y = facts.reduced(1 / sigma)
+    fit = solve(R, y, ball, np.ones(drives), SPREAD)
+    figures = _figures(ball.deformed(fit.theta))
+    left = facts.tau - facts.A @ fit.unknowns(ball)
+    bare = (
+        facts.tau
+        - facts.A[:, :, SIZE:]
+        @ np.linalg.lstsq(rows[:, SIZE:], (facts.tau / sigma).ravel(), rcond=None)[0]
+    )
+    spread = _deviations(R, ball, fit)
+    return Payload(
+        link=link,
+        mass=float(figures[0]),
+        com=figures[1:4],
+        inertia=inertia_matrix(figures[4:]),
+        mass_deviation=float(spread[0]),
+        com_deviation=spread[1:4],
+        inertia_deviation=inertia_matrix(spread[4:]),
+        free_mass=float(free[0]),
+        free_deviation=float(deviation[0]),
+        before=np.sqrt((bare**2).mean(axis=0)),
+        after=np.sqrt((left**2).mean(axis=0)),
+    )
+
+
+def _ball(free: Floats) -> Floats:
+    """Return the pseudo-inertia (4, 4) of a ball of the mass and place that least squares find."""
+    mass = max(free[0], LEAST)
+    place = free[1:4] / mass
+    place = place * min(1.0, NEAR / max(np.linalg.norm(place), 1e-9))
+    radius = (3 * mass / (4 * np.pi * DENSITY)) ** (1 / 3)
+    return pseudo_inertia(parameters_of(sphere(radius, mass=mass, translation=place)))
+
+
+def _figures(parameters: Floats) -> Floats:
+    """Return mass, centre of mass and the six of inertia about it."""
+    mass, com = parameters[0], parameters[1:4] / parameters[0]
+    about = inertia_matrix(parameters[4:]) - mass * (com @ com * np.eye(3) - np.outer(com, com))
+    return np.concatenate([[mass], com, about[np.triu_indices(3)]])
+
+
+def _deviations(R: Floats, ball: Deformable, fit: Fit) -> Floats:
+    """Return the standard deviations (10,) of ``_figures``, by linear error propagation."""
+    by_theta = R[:, :SIZE] @ ball.jacobian(fit.theta)[0]
+    A = np.hstack([by_theta, R[:, SIZE:]])
+    information = A.T @ A
+    information[:SIZE, :SIZE] += np.diag(1 / SPREAD**2)
+    covariance = np.linalg.pinv(information)[:SIZE, :SIZE]
+    steps = STEP * np.eye(SIZE)
+    slope = np.array(
+        [
+            (_figures(ball.deformed(fit.theta + s)) - _figures(ball.deformed(fit.theta - s)))
+            / (2 * STEP)
+            for s in steps
+        ]
+    ).T
+    return np.sqrt(np.einsum("ij,jk,ik->i", slope, covariance, slope))

@@ -1,0 +1,94 @@
+"""A payload in words, as parameters of the controller, and as plain figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import yaml
+
+from featherstone_ros.identification.payload import SIGNIFICANT, Payload
+
+UPPER = np.triu_indices(3)  # xx xy xz yy yz zz
+
+
+def lines(found: Payload) -> list[str]:
+    """Return mass, centre of mass and moments with two standard deviations, and what to think."""
+    text = [
+        f"On {found.link}, with two standard deviations:",
+        f"  mass            {found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg",
+        f"  centre of mass  {_three(1e3 * found.com, 2e3 * found.com_deviation, '.0f')} mm",
+        f"  inertia         {_moments(found)} kg m² (xx yy zz about it)",
+        f"  explains {found.explained:.0%} of the torque that was unexplained (squares)",
+    ]
+    if found.free_mass < -SIGNIFICANT * found.free_deviation:
+        text.append(
+            f"The arm carries less than its model has: {found.free_mass:.3f} kg. Is something in "
+            "the URDF not mounted?"
+        )
+    elif not found.significant:
+        text.append("No load that the data tell from none.")
+    return text
+
+
+def snippet(found: Payload) -> str:
+    """Return the controller's parameters, as YAML."""
+    inertia = found.inertia[UPPER]
+    payload = {
+        "link": found.link,
+        "mass": _rounded(found.mass),
+        "com": [_rounded(x) for x in found.com],
+        "inertia": [_rounded(x) for x in inertia],
+    }
+    content = {"/**": {"ros__parameters": {"payload": payload}}}
+    return yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
+
+
+def in_short(found: Payload) -> str:
+    """Return what was found on one line."""
+    if not found.significant:
+        return lines(found)[-1]
+    place = _three(1e3 * found.com, 2e3 * found.com_deviation, ".0f")
+    mass = f"{found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg"
+    return f"{mass} on {found.link}, centre of mass at {place} mm (two standard deviations)"
+
+
+def commented(found: Payload) -> str:
+    """Return words as comments of YAML, and below them the parameters if there is a load."""
+    words = "".join(f"# {line}\n" for line in lines(found))
+    return words + snippet(found) if found.significant else words
+
+
+def as_dict(found: Payload, joints: list[str]) -> dict[str, Any]:
+    """Return plain figures in SI units; inertia is xx xy xz yy yz zz about the centre of mass."""
+    deviations = {
+        "mass": found.mass_deviation,
+        "com": found.com_deviation.tolist(),
+        "inertia": found.inertia_deviation[UPPER].tolist(),
+    }
+    return {
+        "link": found.link,
+        "mass": found.mass,
+        "com": found.com.tolist(),
+        "inertia": found.inertia[UPPER].tolist(),
+        "standard_deviation": deviations,
+        "significant": bool(found.significant),
+        "least_squares": {"mass": found.free_mass, "standard_deviation": found.free_deviation},
+        "explained": found.explained,
+        "joints": joints,
+        "rms_before": found.before.tolist(),
+        "rms": found.after.tolist(),
+    }
+
+
+def _three(values: np.ndarray, deviations: np.ndarray, form: str) -> str:
+    return ", ".join(f"{v:{form}} ± {d:{form}}" for v, d in zip(values, deviations, strict=True))
+
+
+def _moments(found: Payload) -> str:
+    moments, deviations = np.diag(found.inertia), 2 * np.diag(found.inertia_deviation)
+    return _three(moments, deviations, ".2g")
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")

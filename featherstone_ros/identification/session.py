@@ -1,0 +1,335 @@
+"""From recordings and a robot description to a mended description and a parameter file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics, Model
+from featherstone_ros.bags import read_joint_states
+from featherstone_ros.evaluation import session as evaluation
+from featherstone_ros.evaluation.arm import Arm
+from featherstone_ros.evaluation.cleaning import clean
+from featherstone_ros.evaluation.explanation import Explanation, explain
+from featherstone_ros.evaluation.filtering import SLIDING, Motion, joined, smooth_all
+from featherstone_ros.evaluation.friction import Friction
+from featherstone_ros.evaluation.friction import fit as fit_friction
+from featherstone_ros.evaluation.recording import Recording, choose, in_one_order
+from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
+from featherstone_ros.identification.blas import one_thread
+from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.fit import WIDTHS, Fit, choose_width, noise, solve
+from featherstone_ros.identification.regression import Equations, equations, fitted_cut_off
+from featherstone_ros.identification.uncertainty import Estimate, estimate
+from featherstone_ros.identification.verdict import require_enough, still_joints
+from featherstone_ros.model import EARTH, read_description
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+EASED = (
+    SLIDING,
+    0.005,
+    0.05,
+    0.1,
+)  # [rad/s or m/s] of 76 % Coulomb friction: one of them
+JUSTIFIED = 0.95  # a slower rise of friction must leave at most this share of the squares
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to identify, and how.
+
+    Attributes:
+        held_out: Recordings to score with; none: the last third of each recording is kept for it.
+        joints: Those whose effort counts; None: all that were recorded with effort.
+        topic: Of the joint states; None: the one that knows the most joints.
+        cut_off: Of the filter [Hz].
+        gains: By which a joint's effort is multiplied to be torque, e.g. N m per A.
+        gravity: In the base link's frame [m/s^2].
+    """
+
+    held_out: Sequence[str | Path] = ()
+    joints: Sequence[str] | None = None
+    topic: str | None = None
+    cut_off: float = 2.0
+    gains: dict[str, float] = field(default_factory=dict)
+    gravity: Sequence[float] = EARTH
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What was identified.
+
+    Attributes:
+        model: As the description has it; its joints are those of the recordings.
+        identified: The same with the links' new inertial parameters.
+        judged: Indices of the joints whose effort counted.
+        friction: Of all joints; zero for those whose effort did not count.
+        sliding_speed: At which 76 % of Coulomb friction act [rad/s or m/s].
+        bodies: What was deformed.
+        fit: How.
+        base: Which combinations of parameters torque depends on.
+        estimate: Those, with standard deviations.
+        width: Of the prior about the URDF.
+        sigma: (j,) noise of each judged joint [N m or N].
+        before: The description with friction fitted to the same part.
+        recordings: What was read, before it was divided.
+        fitted: What was fitted.
+        held_out: What was not.
+        cut_off: Of the filter [Hz].
+        notes: What was done and what was not found, in words.
+    """
+
+    model: Model
+    identified: Model
+    judged: tuple[int, ...]
+    friction: Friction
+    sliding_speed: float
+    bodies: Bodies
+    fit: Fit
+    base: BaseParameters
+    estimate: Estimate
+    width: float
+    sigma: Floats
+    before: Arm
+    recordings: tuple[Recording, ...]
+    fitted: tuple[Recording, ...]
+    held_out: tuple[Recording, ...]
+    cut_off: float
+    notes: tuple[str, ...]
+
+    @property
+    def arm(self) -> Arm:
+        """What predicts torque."""
+        return Arm(self.identified, self.friction, self.sliding_speed)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints whose effort counted."""
+        return tuple(self.model.joint_names[j] for j in self.judged)
+
+
+def identify(
+    bags: Sequence[str | Path],
+    urdf: str | Path,
+    options: Options = Options(),
+    progress: Progress | None = None,
+) -> Identification:
+    """Identify links, friction, drives' inertia and offsets of an arm.
+
+    Args:
+        bags: Recordings, see ``bags``.
+        urdf: Robot description, .urdf or .xacro.
+        options: What to identify, and how.
+        progress: Told how far it is.
+
+    Raises:
+        BagError: A recording cannot be read.
+        ModelError: The description cannot be used.
+        EvaluationError: The recordings say too little of the model's joints.
+        IdentificationError: They identify nothing; says why and what to record.
+    """
+    with one_thread():
+        return _identify(bags, urdf, options, progress)
+
+
+def _identify(
+    bags: Sequence[str | Path], urdf: str | Path, options: Options, progress: Progress | None
+) -> Identification:
+    everything = [*bags, *options.held_out]
+    recordings, judged_names, notes = recorded(everything, urdf, options)
+    names = recordings[0].joint_names
+    model = Model.from_urdf(read_description(urdf), joints=names, gravity=options.gravity)
+    judged = tuple(names.index(name) for name in judged_names)
+    fitted, held = split(recordings, len(bags))
+    arm = Arm(model, Friction(*np.zeros((4, model.n)), {}))
+    motions = [
+        joined(smooth_all(clean(part).stretches, options.cut_off))
+        for part in recordings[: len(bags)]
+    ]
+    require_enough(model, recordings[: len(bags)], motions)
+    result = fit_parts(model, fitted, judged, options.cut_off, progress)
+    bodies, fit, sliding_speed, width, sigma, facts = result
+    friction = scattered(fit.friction(), judged, model.n)
+    base = base_parameters(model)
+    still = still_joints(model, motions)
+    if still:
+        notes.append(f"hardly moved, little is known of them: {', '.join(still)}")
+    if bodies.repaired:
+        notes.append(
+            "impossible in the description, thickened before the fit: " + ", ".join(bodies.repaired)
+        )
+    if bodies.massless:
+        notes.append("without mass, left so: " + ", ".join(bodies.massless))
+    return Identification(
+        model=model,
+        identified=model.with_inertial_parameters(bodies.link_parameters(fit.theta)),
+        judged=judged,
+        friction=friction,
+        sliding_speed=sliding_speed,
+        bodies=bodies,
+        fit=fit,
+        base=base,
+        estimate=estimate(facts, sigma, base, bodies, fit, judged),
+        width=width,
+        sigma=sigma,
+        before=before(arm, fitted, judged, options.cut_off),
+        recordings=tuple(recordings[: len(bags)]),
+        fitted=tuple(fitted),
+        held_out=tuple(held),
+        cut_off=options.cut_off,
+        notes=tuple(notes),
+    )
+
+
+def recorded(
+    bags: Sequence[str | Path], urdf: str | Path, options: Options
+) -> tuple[list[Recording], list[str], list[str]]:
+    """Read recordings of the same joints; return them, the joints with effort, and notes."""
+    described, notes = evaluation.moving_joints(urdf), []
+    groups = [in_one_order(read_joint_states(bag, options.topic)) for bag in bags]
+    judged = options.joints
+    if judged is None:
+        judged = _with_effort(groups, described)
+    common = [name for name in described if all(_names(g, name) for g in groups)]
+    recordings = [choose(group, common or described, judged or None) for group in groups]
+    names = recordings[0].joint_names
+    for bag, recording in zip(bags, recordings, strict=True):
+        if recording.joint_names != names:
+            raise IdentificationError(
+                f"{bag} has joints {', '.join(recording.joint_names)}, expected those of "
+                f"{bags[0]}: {', '.join(names)}"
+            )
+    recordings = [recording.with_gains(options.gains) for recording in recordings]
+    silent = [name for name in names if name not in judged]
+    if silent:
+        notes.append(f"effort not recorded or not asked for: {', '.join(silent)}")
+    missing = [name for name in described if name not in names]
+    if missing:
+        notes.append(f"not recorded, taken as locked at 0: {', '.join(missing)}")
+    return recordings, [name for name in names if name in judged], notes
+
+
+def _names(groups, joint: str) -> bool:
+    return any(joint in group.joint_names for group in groups)
+
+
+def _with_effort(every, described: Sequence[str]) -> list[str]:
+    """Return the joints that have some effort in every recording."""
+    return [
+        name
+        for name in described
+        if all(
+            any(
+                name in group.joint_names
+                and np.nan_to_num(group.effort[:, group.joint_names.index(name)]).any()
+                for group in groups
+            )
+            for groups in every
+        )
+    ]
+
+
+def split(recordings: Sequence[Recording], fitted: int) -> tuple[list[Recording], list[Recording]]:
+    """Return what is fitted and what is held out: the others, or the last third of each."""
+    if len(recordings) > fitted:
+        return list(recordings[:fitted]), list(recordings[fitted:])
+    share = evaluation.HELD_OUT
+    return [r.between(0, share) for r in recordings], [r.between(share, 1) for r in recordings]
+
+
+def fit_parts(
+    model: Model,
+    parts: Sequence[Recording],
+    judged: Sequence[int],
+    cut_off: float,
+    progress: Progress | None = None,
+) -> tuple[Bodies, Fit, float, float, Floats, Equations]:
+    """Fit bodies and drives; choose the prior's width and how Coulomb friction rises.
+
+    Returns:
+        Bodies, fit, sliding speed [rad/s or m/s], width, noise (j,), and the equations used.
+    """
+    dynamics, bodies = Dynamics(model), Bodies.of(model)
+    stretches = [stretch for part in parts for stretch in clean(part).stretches]
+    columns = unknowns_of(bodies, judged, model.n)
+    total, done = len(EASED) * len(WIDTHS) * 4, 0
+    candidates = []
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress:
+            progress(done, total)
+
+    cut_off = fitted_cut_off(cut_off, max(stretch.period for stretch in stretches))
+    for sliding_speed in EASED:
+        whole = equations(stretches, dynamics, bodies, cut_off, sliding_speed)
+        some = Equations(whole.A[:, judged][:, :, columns], whole.tau[:, judged])
+        sigma = noise(some)
+        spread = armature_spread(dynamics, parts, judged)
+        width, error = choose_width(some, sigma, bodies, spread, step=step)
+        candidates.append((error, sliding_speed, width, sigma, some, spread))
+    error, sliding_speed, width, sigma, some, spread = candidates[0]
+    best = min(candidates, key=lambda candidate: candidate[0])
+    if best[0] < JUSTIFIED * error:
+        _, sliding_speed, width, sigma, some, spread = best
+    fit = solve(*some.reduced(1 / sigma), bodies, spread, width)
+    return bodies, fit, sliding_speed, width, sigma, some
+
+
+def unknowns_of(bodies: Bodies, judged: Sequence[int], n: int) -> NDArray[np.intp]:
+    """Return the columns of ``Equations`` that these joints' torques know: bodies, own drives."""
+    b = 10 * len(bodies.names)
+    drives = [b + term * n + j for term in range(4) for j in judged]
+    return np.array([*range(b), *drives], dtype=np.intp)
+
+
+def armature_spread(
+    dynamics: Dynamics, parts: Sequence[Recording], judged: Sequence[int]
+) -> Floats:
+    """Return what drives' inertia may come to (j,): what the joints feel of links, on average.
+
+    Of all joints, not of each: behind its gear, a wrist's rotor outweighs the hand.
+    """
+    q = np.concatenate([part.position[:: max(1, len(part.time) // 100)] for part in parts])
+    M = dynamics.crba(np.ascontiguousarray(q))
+    return np.full(len(judged), np.diagonal(M, axis1=1, axis2=2).mean())
+
+
+def scattered(friction: Friction, judged: Sequence[int], n: int) -> Friction:
+    """Return the friction of n joints, zero where it was not judged."""
+    terms = []
+    for name in ("viscous", "coulomb", "armature", "offset"):
+        values = np.zeros(n)
+        values[list(judged)] = getattr(friction, name)
+        terms.append(values)
+    return Friction(*terms, {})
+
+
+def before(arm: Arm, fitted: Sequence[Recording], judged: Sequence[int], cut_off: float) -> Arm:
+    """Return the arm with friction fitted to what its links leave unexplained."""
+    motion = joined([arm.motion(part, cut_off) for part in fitted])
+    residual = (motion.effort - arm.torque(motion))[:, judged]
+    friction = fit_friction(motion.of(judged), residual, physical=True)
+    return Arm(arm.model, scattered(friction, judged, arm.model.n))
+
+
+def score(
+    arm: Arm, recordings: Sequence[Recording], judged: Sequence[int], cut_off: float, name: str = ""
+) -> tuple[Motion, Explanation]:
+    """Explain the torque of the judged joints; return their motion too.
+
+    Raises:
+        EvaluationError: A recording is too short.
+    """
+    motion = joined([arm.motion(part, cut_off) for part in recordings])
+    torque = arm.torque(motion)[:, judged]
+    motion = motion.of(judged)
+    return motion, explain(name, motion.effort, torque)

@@ -1,0 +1,124 @@
+"""Base parameters by weighted least squares, with standard deviations: what the data alone say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.evaluation.filtering import needed_from_scipy
+from featherstone_ros.identification.base_parameters import BaseParameters
+from featherstone_ros.identification.bodies import SIZE, Bodies
+from featherstone_ros.identification.fit import Fit
+from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
+
+Floats = NDArray[np.float64]
+
+KNOWN_BEFORE = 0.3  # standard deviation of theta without data, by which data must do better
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """r base parameters and the friction of j joints, without any prior.
+
+    Attributes:
+        names: r + 3 j names.
+        value: What least squares finds.
+        deviation: Standard deviation of each; inf where the data say nothing of it.
+        urdf: What the description has; NaN for friction.
+        fitted: What the possible bodies and drives have.
+        scale: Standard deviation of each if every body were known to 30 %; inf for friction.
+        identified: Whether the data say more than knowing the URDF to 30 % would.
+    """
+
+    names: tuple[str, ...]
+    value: Floats
+    deviation: Floats
+    urdf: Floats
+    fitted: Floats
+    scale: Floats
+    identified: NDArray[np.bool_]
+
+    @property
+    def unidentified(self) -> list[str]:
+        """Names of what could not be identified."""
+        return [n for n, known in zip(self.names, self.identified, strict=True) if not known]
+
+
+def estimate(
+    facts: Equations,
+    sigma: Floats,
+    base: BaseParameters,
+    bodies: Bodies,
+    fit: Fit,
+    judged: Sequence[int],
+) -> Estimate:
+    """Estimate base parameters and friction.
+
+    Args:
+        facts: Of the judged joints, unknowns as ``fit`` has them.
+        sigma: (j,) of ``fit.noise``.
+        base: Of the model's bodies and all its drives' armature.
+        bodies: Which bodies.
+        fit: The possible ones.
+        judged: Which joints.
+    """
+    b, n, j = SIZE * len(bodies.names), bodies.model.n, len(judged)
+    names = np.array(base.texts())
+    judged_armature = [b + k for k in judged]
+    links = base.independent < b
+    kept = links | np.isin(base.independent, judged_armature)
+    columns = base.independent.copy()
+    for place, column in enumerate(judged_armature):
+        columns[base.independent == column] = b + place
+    chosen = np.concatenate([columns[kept], np.arange(b + j, b + 4 * j)])
+    A = (facts.A[:, :, chosen] / sigma[:, None]).reshape(-1, len(chosen))
+    value, deviation = least_squares(A, (facts.tau / sigma).ravel())
+
+    full = np.zeros((2, b + n))  # of the description and of the fit, drives included
+    full[0, :b] = bodies.parameters
+    full[1, :b] = bodies.deformed(fit.theta)
+    full[1, judged_armature] = fit.drives[:j]
+    mapped = (base.mapping @ full.T)[kept].T
+    friction = fit.drives[j:]
+    prior = _prior_deviation(base, bodies, fit)[kept]
+    joints = [bodies.model.joint_names[k] for k in judged]
+    terms = [f"{term}.{joint}" for term in DRIVE_TERMS[1:] for joint in joints]
+    every = np.concatenate([prior, np.full(3 * j, np.inf)])
+    return Estimate(
+        (*names[kept].tolist(), *terms),
+        value,
+        deviation,
+        np.concatenate([mapped[0], np.full(3 * j, np.nan)]),
+        np.concatenate([mapped[1], friction]),
+        every,
+        deviation < every,
+    )
+
+
+def least_squares(A: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Solve A x = y of unit noise; return x and its standard deviations, inf for what is unseen.
+
+    Directions of x whose singular value is negligible are left at 0.
+    """
+    scale = np.linalg.norm(A, axis=0)
+    seen = scale > 0
+    scale[~seen] = 1.0
+    U, s, Vt = np.linalg.svd(A / scale, full_matrices=False)
+    good = s > 1e-9 * s[0]
+    x = Vt[good].T @ ((U[:, good].T @ y) / s[good]) / scale
+    deviation = np.sqrt(((Vt[good].T / s[good]) ** 2).sum(axis=1)) / scale
+    hidden = (Vt[~good] ** 2).sum(axis=0) > 1e-9 if (~good).any() else np.zeros(len(x), bool)
+    deviation[hidden | ~seen] = np.inf
+    return x, deviation
+
+
+def _prior_deviation(base: BaseParameters, bodies: Bodies, fit: Fit) -> Floats:
+    """Return the deviation (r,) of base parameters if every body is known to 30 % only."""
+    block_diag = needed_from_scipy("linalg").block_diag
+    J = block_diag(*bodies.jacobian(np.zeros_like(fit.theta)))
+    b = J.shape[0]
+    deviation = KNOWN_BEFORE * np.linalg.norm(base.mapping[:, :b] @ J, axis=1)
+    return np.where(deviation > 0, deviation, np.inf)  # a drive's inertia alone: nothing is known

@@ -1,0 +1,135 @@
+"""Whether a recording can identify anything, told before any figure is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.evaluation.filtering import Motion
+from featherstone_ros.evaluation.friction import AT_REST
+from featherstone_ros.evaluation.recording import Recording
+from featherstone_ros.evaluation.suspicions import degrees_suspected
+from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.model import Model
+
+Floats = NDArray[np.float64]
+
+ADVICE = "record what `featherstone-ros excite` plans: every joint, both directions, half a minute"
+SHORTEST = 10.0  # [s] of motion
+STIRRED = 0.05  # [rad/s or m/s] a joint that is never faster does not count as moving
+SWEPT = 0.05  # [rad or m] likewise, of the range it moves through
+STEADY = 0.2  # spread of the speed by its mean: less is a constant speed
+AT_LIMIT = 0.98  # of the effort limit
+FLAT = 1e-6  # by the greatest effort: so near to it is the same value
+SATURATED = 0.05  # share of the samples
+
+
+def require_enough(
+    model: Model, recordings: Sequence[Recording], motions: Sequence[Motion]
+) -> None:
+    """Raise IdentificationError if the recordings say next to nothing of the bodies.
+
+    Args:
+        model: Of the joints in the recordings, in their order.
+        recordings: As they were recorded.
+        motions: The same, filtered.
+    """
+    names = model.joint_names
+    require_motion_enough(model, recordings, motions)
+    duration = sum(recording.time[-1] - recording.time[0] for recording in recordings)
+    moving = _moving(motions)
+    if duration < SHORTEST:
+        raise IdentificationError(
+            f"{duration:.3g} s are too short, expected {SHORTEST:g} s of motion at least; {ADVICE}"
+        )
+    still = [name for name, moves in zip(names, moving, strict=True) if not moves]
+    if moving.sum() < max(2, len(names) / 2) and len(names) > 1:
+        moved = [name for name in names if name not in still]
+        raise IdentificationError(
+            f"only {', '.join(moved)} of {len(names)} joints moves: the torque says nothing of the "
+            f"other links; {ADVICE}"
+        )
+    _refuse_constant_speed(names, motions, moving)
+
+
+def require_motion_enough(
+    model: Model, recordings: Sequence[Recording], motions: Sequence[Motion]
+) -> None:
+    """Raise IdentificationError if the arm rests, or positions or efforts are not to be believed.
+
+    Args:
+        model: As for ``require_enough``.
+        recordings: Likewise.
+        motions: Likewise.
+    """
+    _refuse_degrees(model, recordings)
+    if not _moving(motions).any():
+        raise IdentificationError(
+            f"the arm is at rest: no joint is faster than {STIRRED:g} rad/s or m/s over more than "
+            f"{SWEPT:g} rad or m; {ADVICE}"
+        )
+    _refuse_saturation(model, recordings)
+
+
+def still_joints(model: Model, motions: Sequence[Motion]) -> list[str]:
+    """Return the joints that hardly move."""
+    return [n for n, moves in zip(model.joint_names, _moving(motions), strict=True) if not moves]
+
+
+def _moving(motions: Sequence[Motion]) -> NDArray[np.bool_]:
+    fastest = np.max([np.abs(m.velocity).max(axis=0) for m in motions], axis=0)
+    swept = np.max([np.ptp(m.position, axis=0) for m in motions], axis=0)
+    return (fastest > STIRRED) & (swept > SWEPT)
+
+
+def _refuse_constant_speed(
+    names: Sequence[str], motions: Sequence[Motion], moving: NDArray[np.bool_]
+) -> None:
+    velocity = np.concatenate([m.velocity for m in motions])
+    steady = []
+    for j in np.flatnonzero(moving):
+        speed = velocity[np.abs(velocity[:, j]) > AT_REST, j]
+        steady.append(speed.std() < STEADY * abs(speed.mean()))
+    if all(steady):
+        raise IdentificationError(
+            f"all that moves ({', '.join(names[j] for j in np.flatnonzero(moving))}) has one "
+            "constant speed: friction, offset and inertia cannot be told apart; "
+            f"{ADVICE}"
+        )
+
+
+def _refuse_saturation(model: Model, recordings: Sequence[Recording]) -> None:
+    effort = np.concatenate([recording.effort for recording in recordings])
+    speed = np.concatenate([_speed(recording) for recording in recordings])
+    for j, name in enumerate(model.joint_names):
+        size, limit = np.abs(effort[:, j]), model.effort_limit[j]
+        if not size.any():
+            continue
+        flat = (size > (1 - FLAT) * size.max()) & (speed[:, j] > AT_REST)
+        at_limit = size >= AT_LIMIT * limit if limit > 0 else np.zeros(len(size), bool)
+        share = max(flat.mean(), at_limit.mean())
+        if share > SATURATED:
+            raise IdentificationError(
+                f"the effort of {name} is saturated in {share:.0%} of the samples, at "
+                f"{size.max():.3g} (limit {limit:g}): what the motion took is not what was "
+                "recorded; record a slower one, within `preflight`"
+            )
+
+
+def _speed(recording: Recording) -> Floats:
+    if recording.velocity is not None:
+        return np.abs(recording.velocity)
+    return np.abs(np.gradient(recording.position, recording.time, axis=0))
+
+
+def _refuse_degrees(model: Model, recordings: Sequence[Recording]) -> None:
+    for recording in recordings:
+        j = degrees_suspected(model, recording.position)
+        if j is not None:
+            q = recording.position[:, j]
+            raise IdentificationError(
+                f"positions of {model.joint_names[j]} go from {q.min():.4g} to {q.max():.4g}, its "
+                f"limits from {model.lower[j]:.3g} to {model.upper[j]:.3g} rad: degrees?"
+            )

@@ -1,0 +1,116 @@
+"""What no single link shows: placeholders, a robot far too heavy, joints that cannot hold it."""
+
+import numpy as np
+
+from featherstone_ros import body_tree, coordinates
+from featherstone_ros._core import Dynamics
+from featherstone_ros.inspection.finding import Finding, Rule, Severity
+from featherstone_ros.inspection.inertias import NEGLIGIBLE, carriers
+from featherstone_ros.inspection.sizes import reach
+from featherstone_ros.model import EARTH, Model
+from featherstone_ros.urdf import Link, Robot
+
+SHORTEST = 0.05  # [m] a reach below tells nothing of mass
+# [kg/m^3] of the cube of a robot's reach: arms have 10 to 120
+HEAVY, ABSURD = 1500.0, 6000.0
+POSTURES = 64
+HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
+BEYOND, FAR_BEYOND = 1.0, 3.0  # gravity torque by the effort limit
+MOST_JOINTS = 300  # that are checked
+
+PLACEHOLDERS = Rule(
+    "placeholder-inertia",
+    "has links of one and the same mass and inertia, that of a ball or of nothing real",
+    "nobody has measured or computed them: torques have little to do with the robot's",
+)
+CENTRES_AT_ORIGIN = Rule(
+    "com-at-origin",
+    "has every centre of mass at the origin of its link",
+    "gravity has no lever about the joints there: torques miss most of the robot's weight",
+)
+TOO_HEAVY = Rule(
+    "units",
+    "is far too heavy for its reach: masses look like g instead of kg",
+    "torques are wrong by orders of magnitude",
+)
+CANNOT_HOLD = Rule(
+    "gravity-beyond-effort",
+    "cannot hold the robot against gravity with its effort limit",
+    "the torque governor clamps what it takes, and the arm sinks; masses or the limit are wrong",
+)
+
+
+def implausible(robot: Robot) -> list[Finding]:
+    """Check the robot as a whole, its base apart."""
+    moving, _ = carriers(robot)
+    links = [
+        link
+        for link in robot.links
+        if link.name in moving and link.inertial is not None and link.inertial.mass > NEGLIGIBLE
+    ]
+    if len(links) < 2:
+        return []
+    return [*_placeholders(robot, links), *_centres(robot, links), *_weight(robot, links)]
+
+
+def weak_joints(robot: Robot) -> list[Finding]:
+    """Check the effort limits against gravity along -z of the base, in random postures.
+
+    Raises:
+        ModelError: The robot cannot be modelled.
+    """
+    chosen = coordinates.choose(robot)
+    tree = body_tree.grow(robot, chosen)
+    idle = body_tree.joints_without_inertia(tree)
+    if idle:
+        chosen = coordinates.choose(robot, None, dict.fromkeys(idle, 0.0))
+        tree = body_tree.grow(robot, chosen)
+    model = Model.from_bodies(robot, chosen, tree, EARTH)
+    if not 0 < model.n <= MOST_JOINTS:
+        return []
+    lower = np.where(np.isfinite(model.lower), model.lower, -HALF_TURN)
+    upper = np.where(np.isfinite(model.upper), model.upper, HALF_TURN)
+    share = np.random.default_rng(0).uniform(size=(POSTURES, model.n))
+    torque = np.abs(Dynamics(model).gravity(lower + share * (upper - lower)))
+    findings = []
+    for j, name in enumerate(model.joint_names):
+        limit = model.effort_limit[j]
+        worst, usual = float(torque[:, j].max()), float(np.median(torque[:, j]))
+        if not 0 < limit < np.inf or not worst > BEYOND * limit:
+            continue
+        severity = Severity.ERROR if usual > FAR_BEYOND * limit else Severity.WARNING
+        text = f"gravity takes up to {worst:.3g} in random postures, half of the time more than "
+        text += f"{usual:.3g}, of {limit:.3g}"
+        findings.append(Finding(severity, CANNOT_HOLD, "joint", name, text))
+    return findings
+
+
+def _placeholders(robot: Robot, links: list[Link]) -> list[Finding]:
+    first = links[0].inertial
+    same = all(
+        link.inertial.mass == first.mass and np.array_equal(link.inertial.inertia, first.inertia)
+        for link in links
+    )
+    ball = np.array_equal(first.inertia, first.inertia[0, 0] * np.eye(3))
+    if not (same and ball and first.inertia[0, 0] > 0):
+        return []
+    text = f"{len(links)} links have mass {first.mass:.3g} kg, inertia {first.inertia[0, 0]:.3g}"
+    severity = Severity.ERROR if first.inertia[0, 0] == 1 else Severity.WARNING
+    return [Finding(severity, PLACEHOLDERS, "robot", robot.name, f"{text} kg m^2")]
+
+
+def _centres(robot: Robot, links: list[Link]) -> list[Finding]:
+    if any(link.inertial.com.any() for link in links):
+        return []
+    return [
+        Finding(Severity.WARNING, CENTRES_AT_ORIGIN, "robot", robot.name, f"{len(links)} links")
+    ]
+
+
+def _weight(robot: Robot, links: list[Link]) -> list[Finding]:
+    length, mass = reach(robot), sum(link.inertial.mass for link in links)
+    if length < SHORTEST or not mass > HEAVY * length**3:
+        return []
+    severity = Severity.ERROR if mass > ABSURD * length**3 else Severity.WARNING
+    text = f"what moves weighs {mass:.4g} kg, joints span {length:.3g} m"
+    return [Finding(severity, TOO_HEAVY, "robot", robot.name, text)]

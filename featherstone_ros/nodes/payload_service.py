@@ -1,0 +1,179 @@
+"""Service ``~/identify_payload`` of the shadow: what hangs on a link, found while the arm works.
+
+The loop only puts states aside, by the thousand; a thread of the service's own takes them, solves
+and ends. It lives as long as a search does. What it finds is published as the controller's
+parameters: nothing changes until somebody loads them there.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections import deque
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.parameters import Setting
+from featherstone_ros.shadow.settings import default_link
+from featherstone_ros.shadow.timeline import NANOSECONDS
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+LOOK = 0.1  # [s] between looks at the states that came
+WAITING = 100_000  # states at most: what the thread cannot take in is lost, not piled up
+
+SETTINGS = (
+    Setting(
+        "payload_link",
+        "",
+        "link whose load ~/identify_payload finds; empty: that of the last joint",
+    ),
+)
+
+
+class PayloadService:
+    """Collects states when asked to, and answers on ``~/payload`` and on the diagnostics.
+
+    Attributes:
+        searching: Whether states are wanted.
+    """
+
+    def __init__(self, node: ModelNode) -> None:
+        """Offer the service of a node that has a model."""
+        self._node = node
+        self._states: deque = deque(maxlen=WAITING)
+        self._search: Thread | None = None
+        self._ended = Event()
+        self.searching = self._destroyed = False
+        self._said = "not asked for"
+        self._publisher = node.create_publisher(String, "~/payload", LATCHED)
+        self._service = node.create_service(Trigger, "~/identify_payload", self._on_request)
+
+    def destroy(self) -> None:
+        """End the search and take the service away."""
+        self.stop()
+        self._destroyed = True
+        self._node.destroy_service(self._service)
+        self._node.destroy_publisher(self._publisher)
+
+    def stop(self) -> None:
+        """End the search, if there is one; what was found is kept."""
+        if self._search is not None:
+            self._ended.set()
+            self._search.join()
+            self._search = None
+
+    @property
+    def text(self) -> str:
+        """How far the search is, or what it has found."""
+        return self._said
+
+    def feed(self, time: int, q: Any, qd: Any, torque: Any) -> None:
+        """Put a state aside while there is a search; for the loop's thread.
+
+        Args:
+            time: Of the state [ns].
+            q: (n,) [rad or m], copied.
+            qd: (n,) [rad/s or m/s], copied.
+            torque: (n,) of the joints [N m or N], copied.
+        """
+        self._states.append((time / NANOSECONDS, q.copy(), qd.copy(), torque.copy()))
+
+    def _on_request(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        node = self._node
+        if node.state_label != "active":
+            response.message = f"the node is {node.state_label}, not active"
+            return response
+        self.stop()
+        link = str(node.parameters["payload_link"]) or default_link(node.model)
+        try:
+            online = _online(node, link)
+        except FeatherstoneError as error:
+            response.message = str(error)
+            return response
+        self._states.clear()
+        self._ended.clear()
+        self._said = f"collecting, 0%: turn {link} about several axes"
+        self.searching = True
+        self._search = Thread(target=self._find, args=(online,), name="payload", daemon=True)
+        self._search.start()
+        response.success = True
+        response.message = (
+            f"collecting: turn {link} about several axes; the answer comes on "
+            f"{self._publisher.topic_name} and /diagnostics"
+        )
+        return response
+
+    # In the thread of a search.
+
+    def _find(self, online: Any) -> None:
+        try:
+            while not self._take_in(online):
+                if self._ended.wait(LOOK):
+                    self._said = "ended before there was an answer"
+                    return
+            self._said = "enough: solving"
+            self._tell(online.answer())
+        except FeatherstoneError as error:
+            self._conclude(f"not found: {error}")
+        except Exception:
+            text = traceback.format_exc()
+            self._node.defer(lambda: self._node.get_logger().error(f"payload:\n{text}"))
+            self._conclude("not found: unexpected exception, see the log")
+        finally:
+            self.searching = False
+
+    def _take_in(self, online: Any) -> bool:
+        """Give the search what has come; return whether that is enough."""
+        for _ in range(len(self._states)):
+            time, *state = self._states.popleft()
+            if time < online.latest:
+                online.clear()  # the arm's clock was set back: it is another motion
+            online.add(time, *state)
+        self._said = f"collecting, {online.progress:.0%}: turn {online.link} about several axes"
+        return online.enough
+
+    def _tell(self, found: Any) -> None:
+        from featherstone_ros.identification.payload_report import commented, in_short
+
+        self._conclude(in_short(found), commented(found))
+
+    def _conclude(self, said: str, text: str = "") -> None:
+        """Have the executor's thread publish what came of it."""
+        self._said = said
+
+        def publish() -> None:
+            if self._destroyed:
+                return
+            self._node.get_logger().info(f"payload: {said}")
+            if text:
+                self._publisher.publish(String(data=text))
+            self._node.publish_diagnostics()
+
+        self._node.defer(publish)
+
+
+def _online(node: ModelNode, link: str) -> Any:
+    """Return a search; only now what it needs is imported: scipy takes a while, and may be missing.
+
+    Raises:
+        FeatherstoneError: There is no such link, or no scipy.
+    """
+    from featherstone_ros.evaluation.arm import Arm
+    from featherstone_ros.evaluation.filtering import needed_from_scipy
+    from featherstone_ros.evaluation.friction import Friction
+    from featherstone_ros.identification.online import OnlinePayload
+
+    needed_from_scipy("optimize")
+    patterns = ("friction.{}.viscous", "friction.{}.coulomb", "armature.{}", "friction.{}.offset")
+    terms = [
+        np.array([node.parameters[pattern.format(joint)] for joint in node.model.joint_names])
+        for pattern in patterns
+    ]
+    sliding_speed = float(node.parameters["sliding_speed"])
+    return OnlinePayload(Arm(node.model, Friction(*terms, {}), sliding_speed), link)

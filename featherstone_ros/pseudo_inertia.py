@@ -1,0 +1,59 @@
+"""Ten inertial parameters as one symmetric 4 by 4 matrix, the pseudo-inertia.
+
+    J = integral of [r; 1] [r; 1]^T dm = [[S, h], [h^T, m]],   S = tr(I) E / 2 - I
+
+with mass m, first moment h and inertia I about the origin of the link's frame. A body of some
+density, nowhere negative and not all on a plane, has this inertia if and only if J is positive
+definite; in another frame it is T J T^T with the homogeneous transform T (P. Wensing, S. Kim and
+J.-J. Slotine, "Linear matrix inequalities for physically consistent inertial parameter
+identification", RA-L 2018).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Where the vector's xx xy xz yy yz zz stand in the matrix of inertia.
+ROWS, COLUMNS = np.triu_indices(3)
+
+
+def pseudo_inertia(parameters: Floats) -> Floats:
+    """Return J (..., 4, 4) of ten parameters (..., 10), see ``Model.inertial_parameters``."""
+    parameters = np.asarray(parameters, dtype=float)
+    inertia = inertia_matrix(parameters[..., 4:])
+    trace = np.trace(inertia, axis1=-2, axis2=-1)[..., None, None]
+    J = np.empty((*parameters.shape[:-1], 4, 4))
+    J[..., :3, :3] = trace / 2 * np.eye(3) - inertia
+    J[..., :3, 3] = J[..., 3, :3] = parameters[..., 1:4]
+    J[..., 3, 3] = parameters[..., 0]
+    return J
+
+
+def inertial_parameters(J: Floats) -> Floats:
+    """Return the ten parameters (..., 10) of pseudo-inertias (..., 4, 4)."""
+    S = J[..., :3, :3]
+    inertia = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S
+    first = np.concatenate([J[..., 3, 3, None], J[..., :3, 3]], axis=-1)
+    return np.concatenate([first, inertia[..., ROWS, COLUMNS]], axis=-1)
+
+
+def inertia_matrix(six: Floats) -> Floats:
+    """Return the symmetric matrix (..., 3, 3) of xx xy xz yy yz zz (..., 6)."""
+    matrix = np.empty((*six.shape[:-1], 3, 3))
+    matrix[..., ROWS, COLUMNS] = matrix[..., COLUMNS, ROWS] = six
+    return matrix
+
+
+def transform(rotation: Floats, translation: Floats) -> Floats:
+    """Return T (..., 4, 4) of the orientations (..., 3, 3) and origins (..., 3) of frames."""
+    T = np.zeros((*np.shape(rotation)[:-2], 4, 4))
+    T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = rotation, translation, 1.0
+    return T
+
+
+def in_frame(J: Floats, T: Floats) -> Floats:
+    """Return T J T^T: the pseudo-inertia in the frame in which T places the present one."""
+    return T @ J @ np.swapaxes(T, -1, -2)

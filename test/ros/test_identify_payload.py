@@ -1,0 +1,104 @@
+"""A shadow finds, over DDS, the load that its model does not have; the controller takes it."""
+
+import numpy as np
+import pytest
+import yaml
+from support import Ros, status_values  # skips this module where ROS is missing
+from test_shadow_mode import AS_SHADOW, MODEL_FIGURES, PANDA, READY, SHADOW, WITHOUT_FRICTION
+
+pytest.importorskip("scipy")
+
+# isort: split
+from builtin_interfaces.msg import Duration
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+CONTROLLER = "/feedforward_controller"
+TWIN = "featherstone_ros.digital_twin"
+LINK, MASS, COM = "panda_hand", 1.2, np.array([0.02, -0.01, 0.09])
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+LONG = 30.0  # [s] no motion here lasts longer
+
+
+def start(ros: Ros) -> None:
+    """Start an arm with a load, and a controller and a shadow that do not know of it."""
+    ros.start(
+        "featherstone_ros.feedforward_controller",
+        {
+            **PANDA.parameters["feedforward_controller"],
+            "robot_description": PANDA.text,
+            "state_timeout": 10.0,
+        },
+        "-r",
+        "~/commands:=/digital_twin/commands",
+    )
+    loaded = PANDA.model.with_payload(LINK, MASS, COM, 0.003 * np.eye(3)).to_urdf(PANDA.text)
+    noise = {"noise.velocity": 1e-3, "noise.effort": 0.1}
+    ros.start(TWIN, {**WITHOUT_FRICTION, **noise, "robot_description": loaded, "rate": 200.0})
+    parameters = {**MODEL_FIGURES, "mode": "shadow", "payload_link": LINK, "max_gap": 2.0}
+    ros.start(TWIN, {"robot_description": PANDA.text, **parameters}, *AS_SHADOW)
+    ros.wait_for_state(SHADOW, "active")
+
+
+def swing(duration: float = LONG) -> JointTrajectory:
+    """Return a motion of all joints about where they stand, each at a pace of its own."""
+    pace = np.array([0.9, 1.1, 1.3, 0.8, 1.7, 1.5, 1.9])  # [rad/s]
+    wide = np.array([0.2, 0.15, 0.2, 0.15, 0.4, 0.4, 0.5])  # [rad]
+    trajectory = JointTrajectory(joint_names=PANDA.model.joint_names)
+    for t in np.arange(0.0, duration, 0.05):
+        trajectory.points.append(
+            JointTrajectoryPoint(
+                positions=READY + wide * (1 - np.cos(pace * t)),
+                velocities=wide * pace * np.sin(pace * t),
+                accelerations=wide * pace**2 * np.cos(pace * t),
+                time_from_start=Duration(sec=int(t), nanosec=round(t % 1 * 1e9)),
+            )
+        )
+    last = trajectory.points[-1]
+    last.velocities = last.accelerations = np.zeros(7)
+    return trajectory
+
+
+def progress(status) -> str:
+    return status_values(status).get("payload", "")
+
+
+def test_a_load_is_found_while_the_arm_works_and_the_controller_takes_it(ros):
+    start(ros)
+    answers = ros.collect(String, f"{SHADOW}/payload", LATCHED)
+    motion = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
+    motion.publish(swing())
+    answer = ros.call(Trigger, f"{SHADOW}/identify_payload", repeat=False)
+    assert answer.success and LINK in answer.message
+    ros.wait_for_diagnostics(lambda s: progress(s).startswith("collecting"), "progress")
+    ros.wait_for(lambda: answers, "answer", LONG)
+    said = ros.wait_for_diagnostics(lambda s: " kg on panda_hand" in progress(s), "diagnosis")
+    assert status_values(said)["joint states lost"] == "0"
+    payload = yaml.safe_load(answers[0].data)["/**"]["ros__parameters"]["payload"]
+    assert payload["link"] == LINK and payload["mass"] == pytest.approx(MASS, rel=0.05)
+    np.testing.assert_allclose(payload["com"], COM, atol=0.01)
+    late = ros.collect(String, f"{SHADOW}/payload", LATCHED)  # it is latched
+    ros.wait_for(lambda: late, "answer for a late listener")
+    group = {f"payload.{name}": value for name, value in payload.items()}
+    assert all(result.successful for result in ros.set_parameters(CONTROLLER, group))
+    assert ros.get_parameter(CONTROLLER, "payload.mass") == payload["mass"]
+
+
+def test_asked_in_vain_the_shadow_says_why_and_ends_cleanly(ros):
+    parameters = {**MODEL_FIGURES, "mode": "shadow", "payload_link": "hook"}
+    shadow = ros.start(TWIN, {"robot_description": PANDA.text, **parameters}, *AS_SHADOW)
+    ros.wait_for_state(SHADOW, "active")
+    refused = ros.call(Trigger, f"{SHADOW}/identify_payload")
+    assert not refused.success and "hook" in refused.message
+    assert ros.set_parameters(SHADOW, {"payload_link": LINK})[0].successful
+    for _ in range(2):  # the second one begins anew
+        assert ros.call(Trigger, f"{SHADOW}/identify_payload").success
+    ros.wait_for_diagnostics(lambda s: "collecting, 0%: turn panda_hand" in progress(s), "progress")
+    assert ros.change_state(SHADOW, "deactivate")
+    refused = ros.call(Trigger, f"{SHADOW}/identify_payload")
+    assert not refused.success and "inactive" in refused.message
+    assert ros.change_state(SHADOW, "activate")
+    assert ros.call(Trigger, f"{SHADOW}/identify_payload").success
+    shadow.stop()

@@ -1,0 +1,83 @@
+"""Recordings of an arm whose links, drives and noise are known, on a smooth exciting motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bag_writer
+import numpy as np
+import recorded_arm
+
+import featherstone_ros as fr
+from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.robots import robot_file
+
+URDF = robot_file("ur5e")
+NOMINAL = fr.Model.from_file(URDF)
+NAMES = NOMINAL.joint_names
+n = NOMINAL.n
+VISCOUS = np.array([8.0, 8.0, 5.0, 1.0, 1.0, 0.7])
+COULOMB = np.array([6.0, 6.0, 4.0, 1.0, 0.8, 0.6])
+ARMATURE = np.array([1.0, 1.0, 0.8, 0.1, 0.1, 0.1])
+OFFSET = np.array([0.5, -1.0, 0.4, 0.1, -0.1, 0.05])
+NOISE = np.array([0.3, 0.3, 0.2, 0.05, 0.05, 0.05])  # [N m]
+SLIDING = 0.02
+
+
+@dataclass(frozen=True)
+class Drives:
+    """Friction, drives' inertia and offset, each (n,)."""
+
+    viscous: np.ndarray
+    coulomb: np.ndarray
+    armature: np.ndarray
+    offset: np.ndarray
+
+    def torque(self, qd, qdd):
+        moving = self.viscous * qd + self.armature * qdd
+        return moving + self.coulomb * np.tanh(qd / SLIDING) + self.offset
+
+
+DRIVES = Drives(VISCOUS, COULOMB, ARMATURE, OFFSET)
+
+
+def deformed(seed=3, size=0.25, tool=1.0):
+    """Return the arm as it really is: other links, and a tool that the URDF has not."""
+    bodies = Bodies.of(NOMINAL)
+    theta = size * np.random.default_rng(seed).uniform(-1, 1, 10 * len(bodies.names))
+    model = NOMINAL.with_inertial_parameters(bodies.link_parameters(theta))
+    return model.with_payload("tool0", tool, [0.02, 0.01, 0.08], 0.004 * np.eye(3))
+
+
+def motion(duration=30.0, rate=100.0, seed=1, speed=1.0):
+    """Return time (N,), and position, velocity, acceleration (N, n) of sums of sines."""
+    t = np.arange(round(duration * rate)) / rate
+    random = np.random.default_rng(seed)
+    omega = 2 * np.pi * speed * random.uniform(0.05, 0.45, (4, n))
+    phase = random.uniform(0, 2 * np.pi, (4, n))
+    amplitude = random.uniform(0.5, 1.0, (4, n)) * 0.35 / omega
+    angle = omega * t[:, None, None] + phase
+    q = np.array([0.0, -1.3, 1.2, -1.0, 0.5, 0.0]) + (amplitude * np.sin(angle)).sum(axis=1)
+    qd = (amplitude * omega * np.cos(angle)).sum(axis=1)
+    qdd = -(amplitude * omega**2 * np.sin(angle)).sum(axis=1)
+    return t, q, qd, qdd
+
+
+def record(model, drives=DRIVES, noise=NOISE, seed=5, **of_motion):
+    """Return time, position, velocity and torque as sensors give them."""
+    t, q, qd, qdd = motion(**of_motion)
+    random = np.random.default_rng(seed)
+    tau = fr.Dynamics(model).rnea(q, qd, qdd) + drives.torque(qd, qdd)
+    return (
+        t,
+        q + 1e-5 * random.standard_normal(q.shape),
+        qd + 1e-3 * random.standard_normal(q.shape),
+        tau + noise * random.standard_normal(q.shape),
+    )
+
+
+def write(folder, signals, storage="sqlite3", names=NAMES):
+    """Write a recording; return its path as text."""
+    states = recorded_arm.states(*signals, names=names)
+    bag_writer.write(folder, {"/joint_states": states}, storage)
+    return str(folder)

@@ -1,0 +1,153 @@
+"""featherstone-ros excite: motions that tell a model, within all limits."""
+
+import re
+
+import numpy as np
+import pytest
+import urdf_text
+
+import featherstone_ros as fr
+from featherstone_ros.commands import cli
+from featherstone_ros.commands.excite import LEAD_IN
+from featherstone_ros.identification.clearance import Clearance
+from featherstone_ros.identification.excitation import Excitation
+from featherstone_ros.preflight.arm import load_arm
+from featherstone_ros.preflight.source import read
+from featherstone_ros.robots import robot_file, robot_names, robot_parameters
+
+pytest.importorskip("scipy")
+
+
+@pytest.fixture(scope="module", params=robot_names())
+def planned(request, tmp_path_factory):
+    """The trajectory that the command writes, its arm, and what it prints."""
+    folder = tmp_path_factory.mktemp("excite")
+    file = folder / "motion.yaml"
+    pictures = ["--plot", str(folder / "motion.png")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("featherstone_ros.identification.excitation.STEPS", 12)
+        patch.setattr("featherstone_ros.identification.excitation.STARTS", 6)
+        command = ["excite", "--urdf", request.param, "--output", str(file), "--duration", "20"]
+        assert not cli.main([*command, *pictures])
+    assert (folder / "motion.png").stat().st_size > 10_000
+    (trajectory,) = read(str(file))
+    arm = load_arm(request.param, trajectory.names, robot_parameters(request.param))
+    return request.param, file, trajectory, arm
+
+
+def arrays(trajectory):
+    fields = ("positions", "velocities", "accelerations")
+    return [np.array([getattr(point, f) for point in trajectory.points]) for f in fields]
+
+
+def test_it_starts_and_ends_at_rest_in_the_same_pose(planned):
+    _, _, trajectory, _ = planned
+    q, qd, qdd = arrays(trajectory)
+    for end in (0, -1):
+        np.testing.assert_allclose(qd[end], 0, atol=1e-9)
+        np.testing.assert_allclose(qdd[end], 0, atol=1e-9)
+    np.testing.assert_allclose(q[-1], q[0], atol=1e-9)
+    assert trajectory.points[0].time == LEAD_IN
+    assert trajectory.points[-1].time == pytest.approx(20 + LEAD_IN)
+
+
+def test_position_speed_and_torque_keep_a_margin(planned):
+    _, _, trajectory, arm = planned
+    q, qd, qdd = arrays(trajectory)
+    model = arm.model
+    tau = fr.Dynamics(model).rnea(q, qd, qdd)
+    assert (q > model.lower).all() and (q < model.upper).all()
+    assert (np.abs(qd) <= 0.8 * model.velocity_limit * 1.001).all()
+    assert (np.abs(tau) < 0.9 * model.effort_limit).all()
+    assert (np.ptp(q, axis=0) > 0.2).all()
+
+
+def test_preflight_accepts_it(planned):
+    robot, file, _, _ = planned
+    assert cli.main(["preflight", str(file), "--urdf", robot]) == 0
+
+
+def test_it_keeps_clear_of_itself_and_the_floor(planned):
+    robot, _, trajectory, arm = planned
+    q, _, _ = arrays(trajectory)
+    text = robot_file(robot).read_text()
+    clearance = Clearance.of(arm.model, text, robot_file(robot).parent)
+    assert len(clearance.pairs) > 5 and clearance.above
+    assert clearance.standing(q[0]).is_free(q)
+
+
+def test_the_search_lowers_the_condition_number(capsys, tmp_path):
+    command = ["excite", "--urdf", "ur5e", "--joints", "shoulder_pan_joint", "elbow_joint"]
+    assert not cli.main([*command, "--output", str(tmp_path / "e.yaml"), "--duration", "15"])
+    text = " ".join(capsys.readouterr().out.split())
+    before, after = map(
+        float, re.search(r"condition number (\d+) of the first .*, (\d+) of", text).groups()
+    )
+    assert after < before
+
+
+def two_arms(distance):
+    """An upper arm, a forearm that can fold back on it, and a floor."""
+    box = '<collision><geometry><box size="0.05 0.05 0.3"/></geometry></collision>'
+    links = [
+        urdf_text.link(name).replace("</link>", f"{box}</link>")
+        for name in ("base", "link1", "link2", "link3")
+    ]
+    joints = [
+        urdf_text.joint(
+            name, parent, child, xyz=f"0 0 {distance}", axis="0 1 0",
+            inside='<limit lower="-3" upper="3" velocity="2" effort="99"/>',
+        )
+        for name, parent, child in (
+            ("j1", "base", "link1"), ("j2", "link1", "link2"), ("j3", "link2", "link3")
+        )
+    ]  # fmt: skip
+    return urdf_text.robot(*links, *joints)
+
+
+def test_links_that_fold_onto_each_other_are_seen():
+    text = two_arms(0.5)
+    model = fr.Model.from_urdf(text)
+    clearance = Clearance.of(model, text, None)
+    straight, folded = np.zeros((1, 3)), np.array([[0.0, 2.5, 2.5]])
+    assert clearance.least(straight) > 0.1 and clearance.is_free(straight)
+    assert clearance.least(folded) < clearance.least(straight)
+    assert not clearance.is_free(np.array([[0.0, 3.0, 3.0]]))
+
+
+def test_the_floor_is_seen():
+    text = two_arms(0.5)
+    clearance = Clearance.of(fr.Model.from_urdf(text), text, None)
+    assert not clearance.is_free(np.array([[2.6, 0.0, 0.0]]))
+
+
+def test_without_geometry_it_says_so():
+    text = urdf_text.chain("a", "b", axis="0 1 0")
+    clearance = Clearance.of(fr.Model.from_urdf(text), text, None)
+    assert "neither itself nor the floor is checked" in clearance.describe()
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--harmonics", "1"], "1 harmonics"),
+        (["--speed", "1.5"], "speed is 1.5"),
+        (["--duration", "3"], "harmonics in 3 s"),
+    ],
+)
+def test_impossible_wishes_are_refused(options, words, tmp_path, capsys):
+    command = ["excite", "--urdf", "ur5e", "--output", str(tmp_path / "e.yaml"), *options]
+    assert cli.main(command) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_the_same_seed_gives_the_same_motion():
+    arm = load_arm("ur5e", ["shoulder_lift_joint", "elbow_joint"])
+    text = robot_file("ur5e").read_text()
+    clearance = Clearance.of(arm.model, text, None)
+    plans = []
+    for _ in range(2):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("featherstone_ros.identification.excitation.STEPS", 2)
+            plans.append(Excitation(arm, clearance, 12.0).search(seed=3))
+    np.testing.assert_array_equal(plans[0].series.a, plans[1].series.a)

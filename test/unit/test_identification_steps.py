@@ -1,0 +1,208 @@
+"""The steps of an identification one by one, against truth and other solvers."""
+
+import known_arm
+import numpy as np
+import pytest
+import urdf_text
+
+import featherstone_ros as fr
+from featherstone_ros.evaluation.arm import Arm
+from featherstone_ros.evaluation.friction import Friction
+from featherstone_ros.evaluation.recording import Recording
+from featherstone_ros.pseudo_inertia import inertial_parameters, pseudo_inertia
+from featherstone_ros.robots import robot_file, robot_names
+
+pytest.importorskip("scipy")
+
+from featherstone_ros import identification
+from featherstone_ros.identification.bodies import Bodies, thickened
+from featherstone_ros.identification.fit import noise, solve
+from featherstone_ros.identification.online import OnlinePayload
+from featherstone_ros.identification.regression import Equations
+
+
+def states(model, count=60, seed=0):
+    random = np.random.default_rng(seed)
+    return random.uniform(-1.5, 1.5, (3, count, model.n))
+
+
+@pytest.mark.parametrize("name, count", [("panda", 43), ("ur5e", 36)])
+def test_base_parameters_are_as_many_as_the_literature_says(name, count):
+    """Gaz et al. (2019) have 43 for the Panda, many authors 36 for the UR arms."""
+    model = fr.Model.from_file(robot_file(name))
+    model = fr.Model.from_file(
+        robot_file(name), joints=model.joint_names[: 7 if count == 43 else 6]
+    )
+    assert len(identification.base_parameters(model, armature=False).independent) == count
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_base_parameters_explain_all_torque(name):
+    model = fr.Model.from_file(robot_file(name))
+    bodies, base = Bodies.of(model), identification.base_parameters(model, armature=False)
+    q, qd, qdd = states(model)
+    Y = fr.Dynamics(model).regressor(q, qd, qdd)[:, :, bodies.columns()]
+    torque = Y[:, :, base.independent] @ (base.mapping @ bodies.parameters)
+    np.testing.assert_allclose(torque, fr.Dynamics(model).rnea(q, qd, qdd), atol=1e-7)
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_deformed_bodies_stay_possible_and_links_add_up(name):
+    model = fr.Model.from_file(robot_file(name))
+    bodies = Bodies.of(model)
+    theta = 0.5 * np.random.default_rng(1).normal(size=10 * len(bodies.names))
+    changed = model.with_inertial_parameters(bodies.link_parameters(theta))
+    q, qd, qdd = states(model)
+    Y = fr.Dynamics(model).regressor(q, qd, qdd)[:, :, bodies.columns()]
+    np.testing.assert_allclose(
+        Y @ bodies.deformed(theta), fr.Dynamics(changed).rnea(q, qd, qdd), atol=1e-9
+    )
+    moving = model.tree.link_body >= 0
+    J = pseudo_inertia(changed.inertial_parameters.reshape(-1, 10))[moving]
+    assert (np.linalg.eigvalsh(J[J[:, 3, 3] > 0])[:, 0] > 0).all()
+
+
+def test_the_derivative_by_theta_is_that_of_differences():
+    bodies = Bodies.of(known_arm.NOMINAL)
+    theta = 0.3 * np.random.default_rng(2).normal(size=10 * len(bodies.names))
+    direction = np.random.default_rng(3).normal(size=theta.shape)
+    step = 1e-6
+    difference = bodies.deformed(theta + step * direction) - bodies.deformed(
+        theta - step * direction
+    )
+    slope = np.einsum("bij,bj->bi", bodies.jacobian(theta), direction.reshape(-1, 10)).ravel()
+    np.testing.assert_allclose(slope, difference / (2 * step), atol=1e-6)
+
+
+def test_a_body_that_cannot_be_is_thickened_as_little_as_possible():
+    flat = pseudo_inertia(np.array([2.0, 0, 0, 0.2, 0.05, 0, 0, 0.01, 0, 0.02]))
+    assert np.linalg.eigvalsh(flat)[0] < 0
+    thick = thickened(flat)
+    assert np.linalg.eigvalsh(thick)[0] > 0
+    np.testing.assert_array_equal(thick[3], flat[3])
+    assert thickened(thick) is thick
+
+
+def small_problem(seed=4, sigma=0.05):
+    """Return equations of a two-joint arm whose links are not those of its URDF."""
+    text = urdf_text.chain("a", "b", axis="0 1 0")
+    model = fr.Model.from_urdf(text)
+    bodies = Bodies.of(model)
+    random = np.random.default_rng(seed)
+    theta = 0.4 * random.uniform(-1, 1, 10 * len(bodies.names))
+    q, qd, qdd = random.uniform(-2, 2, (3, 300, 2))
+    Y = fr.Dynamics(model).regressor(q, qd, qdd)[:, :, bodies.columns()]
+    drives = np.zeros((300, 2, 8))
+    for j in range(2):
+        terms = (qdd[:, j], qd[:, j], np.sign(qd[:, j]), 1.0)
+        for k, term in enumerate(terms):
+            drives[:, j, 2 * k + j] = term
+    A = np.concatenate([Y, drives], axis=2)
+    true = np.concatenate([bodies.deformed(theta), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, -0.3, 0.2]])
+    tau = A @ true + sigma * random.standard_normal((300, 2))
+    return bodies, Equations(A, tau), true
+
+
+def test_gauss_newton_agrees_with_a_semidefinite_program():
+    """Both minimise the squares over possible bodies; the pull towards the URDF is next to none."""
+    cvxpy = pytest.importorskip("cvxpy")
+    bodies, facts, _ = small_problem()
+    R, y = facts.reduced(np.full(2, 20.0))
+    fit = solve(R, y, bodies, np.full(2, 1e3), width=30.0)
+    x = fit.unknowns(bodies)
+
+    unknown = cvxpy.Variable(R.shape[1])
+    constraints = [unknown[20:26] >= 0]
+    basis = pseudo_inertia(np.eye(10))
+    for b in range(2):
+        J = sum(unknown[10 * b + k] * basis[k] for k in range(10))
+        constraints.append((J + J.T) / 2 >> 1e-9 * np.eye(4))
+    program = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(R @ unknown - y)), constraints)
+    least = program.solve(solver="CLARABEL")
+    assert least <= ((R @ x - y) ** 2).sum() * (1 + 1e-6) + 1e-6
+    assert ((R @ x - y) ** 2).sum() == pytest.approx(least, rel=0.01)
+    np.testing.assert_allclose(R @ x, R @ unknown.value, atol=0.02 * np.abs(R @ x).max())
+
+
+def test_noise_is_found_and_less_of_it_is_better():
+    _, facts, _ = small_problem(sigma=0.05)
+    np.testing.assert_allclose(noise(facts), 0.05, rtol=0.3)
+
+
+def test_standard_deviations_cover_the_truth():
+    """Of many base parameters and draws, 95 % lie within two standard deviations."""
+    inside = []
+    for seed in range(10):
+        bodies, facts, true = small_problem(seed)
+        base = identification.base_parameters(bodies.model)
+        fit = solve(*facts.reduced(np.full(2, 20.0)), bodies, np.full(2, 1.0), 0.3)
+        result = identification.estimate(
+            facts, np.full(2, 0.05), base, bodies, fit, range(bodies.model.n)
+        )
+        expected = np.concatenate([base.mapping @ true[:22], true[22:]])
+        inside += list(np.abs(result.value - expected) < 2 * result.deviation)
+    assert 0.88 < np.mean(inside) < 0.995
+
+
+def test_what_the_data_do_not_tell_is_named():
+    bodies, facts, _ = small_problem()
+    base = identification.base_parameters(bodies.model)
+    still = Equations(facts.A[:, :, :].copy(), facts.tau)
+    slow = Equations(still.A[:1].repeat(300, axis=0), still.tau[:1].repeat(300, axis=0))
+    fit = solve(*slow.reduced(np.full(2, 20.0)), bodies, np.full(2, 1.0), 0.3)
+    result = identification.estimate(slow, np.full(2, 0.05), base, bodies, fit, range(2))
+    assert len(result.unidentified) > len(base.independent) / 2
+
+
+# A payload while the arm works.
+
+
+def perfect_arm(model):
+    return Arm(model, Friction(*np.zeros((4, model.n)), {}))
+
+
+def test_online_a_load_is_found_after_enough_motion():
+    model = known_arm.NOMINAL
+    loaded = model.with_payload("tool0", 0.8, [0.01, 0.0, 0.06], 0.002 * np.eye(3))
+    nothing = known_arm.Drives(*np.zeros((4, model.n)))
+    t, q, qd, tau = known_arm.record(loaded, nothing, noise=0.05, duration=20.0)
+    online = OnlinePayload(perfect_arm(model), "tool0")
+    when = next(k for k in range(len(t)) if online.add(t[k], q[k], qd[k], tau[k]))
+    assert 8.0 <= t[when] < 15.0 and online.progress == 1.0
+    load = online.answer()
+    assert load.significant and load.mass == pytest.approx(0.8, abs=0.05)
+    np.testing.assert_allclose(load.com, [0.01, 0.0, 0.06], atol=0.02)
+    online.clear()
+    assert not online.enough and online.duration == 0.0
+
+
+def test_online_an_arm_at_rest_is_never_enough():
+    model = known_arm.NOMINAL
+    online = OnlinePayload(perfect_arm(model), "tool0")
+    q = np.array([0.0, -1.3, 1.2, -1.0, 0.5, 0.0])
+    tau = fr.Dynamics(model).gravity(q)
+    for k in range(3000):
+        assert not online.add(0.01 * k, q, 0 * q, tau)
+
+
+def test_online_late_repeated_and_broken_states_are_passed_over():
+    online = OnlinePayload(perfect_arm(known_arm.NOMINAL), "tool0")
+    q = np.zeros(6)
+    online.add(1.0, q, q, q)
+    for time, state in ((1.0, q), (0.5, q), (2.0, np.full(6, np.nan))):
+        online.add(time, state, q, q)
+    assert online.duration == 0.0
+
+
+def test_a_recording_is_cut_by_its_time():
+    time = np.arange(300) * 0.1
+    values = np.arange(300.0)[:, None]
+    whole = Recording("", ("a",), time, values, None, values)
+    first, last = whole.between(0, 2 / 3), whole.between(2 / 3, 1)
+    assert len(first.time) == pytest.approx(200, abs=1) and last.time[0] >= first.time[-1]
+    assert len(first.time) + len(last.time) in (300, 301)
+
+
+def test_parameters_and_pseudo_inertia_are_the_same_thing():
+    vector = np.random.default_rng(7).normal(size=(5, 10))
+    np.testing.assert_allclose(inertial_parameters(pseudo_inertia(vector)), vector, atol=1e-14)

@@ -1,0 +1,303 @@
+"""featherstone-ros identify and payload, on recordings of an arm that is known."""
+
+import json
+
+import bag_writer
+import known_arm
+import numpy as np
+import pytest
+import recorded_arm
+import yaml
+
+import featherstone_ros as fr
+from featherstone_ros.commands import cli
+from featherstone_ros.inspection.doctor import examine
+from featherstone_ros.inspection.finding import Severity
+from featherstone_ros.pseudo_inertia import pseudo_inertia
+
+pytest.importorskip("scipy")
+NAMES = list(known_arm.NAMES)
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return known_arm.deformed()
+
+
+@pytest.fixture(scope="module")
+def result(truth, tmp_path_factory):
+    """A recording of the arm, and what identify and evaluate make of it."""
+    folder = tmp_path_factory.mktemp("identified")
+    bag = known_arm.write(folder / "bag", known_arm.record(truth))
+    held_out = known_arm.write(folder / "friday", known_arm.record(truth, seed=8, duration=15.0))
+    files = {name: folder / f"arm.{name}" for name in ("urdf", "yaml", "json", "png")}
+    assert not cli.main(
+        [
+            *("identify", bag, "--urdf", "ur5e", "--output", str(files["urdf"])),
+            *("--parameters", str(files["yaml"]), "--json", str(files["json"])),
+            *("--plot", str(files["png"])),
+        ]
+    )
+    return {"bag": bag, "held_out": held_out, **files}
+
+
+def evaluated(result, tmp_path, bag):
+    out = tmp_path / "scores.json"
+    written = ["--urdf", str(result["urdf"]), "--with", str(result["yaml"])]
+    assert not cli.main(["evaluate", bag, *written, "--json", str(out)])
+    return json.loads(out.read_text())
+
+
+def test_the_written_files_reproduce_every_score(result, tmp_path):
+    claimed = json.loads(result["json"].read_text())
+    scored = evaluated(result, tmp_path, result["bag"])
+    assert claimed["joints"] == scored["joints"] == NAMES
+    for key in ("rms", "r2"):
+        np.testing.assert_allclose(scored[key], claimed[key], rtol=1e-9)
+        np.testing.assert_allclose(scored["held_out"][key], claimed["held_out"][key], rtol=1e-9)
+
+
+def test_torque_of_random_states_is_that_of_the_true_arm(result, truth, tmp_path):
+    """With a recording of its own to score on, all of the other is fitted."""
+    urdf, file = tmp_path / "arm.urdf", tmp_path / "arm.yaml"
+    outputs = ["--output", str(urdf), "--parameters", str(file)]
+    held_out = ["--held-out", result["held_out"]]
+    assert not cli.main(["identify", result["bag"], "--urdf", "ur5e", *held_out, *outputs])
+    found = fr.Model.from_file(urdf)
+    parameters = yaml.safe_load(file.read_text())["/**"]["ros__parameters"]
+    armature = np.array([parameters["armature"][name] for name in NAMES])
+    random = np.random.default_rng(11)
+    q = random.uniform(-np.pi, np.pi, (1000, truth.n))
+    qd, qdd = random.uniform(-1, 1, (2, 1000, truth.n))
+    expected = fr.Dynamics(truth).rnea(q, qd, qdd) + known_arm.ARMATURE * qdd
+    torque = fr.Dynamics(found).rnea(q, qd, qdd) + armature * qdd
+    nominal = fr.Dynamics(known_arm.NOMINAL).rnea(q, qd, qdd)
+
+    def rms(x):
+        return np.sqrt((x**2).mean(axis=0))
+
+    assert (rms(torque - expected) < 0.03 * rms(expected)).all()
+    assert (rms(torque - expected) < 0.2 * rms(nominal - expected)).all()
+
+
+def test_friction_and_offset_are_found(result):
+    parameters = yaml.safe_load(result["yaml"].read_text())["/**"]["ros__parameters"]
+    for j, name in enumerate(NAMES):
+        friction = parameters["friction"][name]
+        assert set(friction) == {"coulomb", "viscous", "offset"}
+        assert friction["coulomb"] == pytest.approx(known_arm.COULOMB[j], rel=0.1)
+        assert friction["viscous"] == pytest.approx(known_arm.VISCOUS[j], rel=0.15)
+
+
+def test_the_written_urdf_is_of_bodies_that_can_be(result):
+    model = fr.Model.from_file(result["urdf"])
+    J = pseudo_inertia(model.inertial_parameters.reshape(-1, 10))
+    massive = J[:, 3, 3] > 0
+    assert massive.sum() >= model.n and (np.linalg.eigvalsh(J[massive])[:, 0] > 0).all()
+    inspection = examine(result["urdf"].read_text())
+    assert inspection.worst < Severity.ERROR
+    random = np.random.default_rng(0)
+    M = fr.Dynamics(model).crba(random.uniform(-np.pi, np.pi, (500, model.n)))
+    assert (np.linalg.eigvalsh(M)[:, 0] > 0).all()
+
+
+def test_a_recording_apart_is_scored_as_evaluate_scores_it(result, tmp_path):
+    files = [str(tmp_path / name) for name in ("o.urdf", "o.yaml", "o.json")]
+    options = [
+        x for pair in zip(("--output", "--parameters", "--json"), files, strict=True) for x in pair
+    ]
+    command = ["identify", result["bag"], "--held-out", result["held_out"], "--urdf", "ur5e"]
+    assert not cli.main([*command, *options])
+    claimed = json.loads((tmp_path / "o.json").read_text())
+    out = tmp_path / "e.json"
+    with_ = ["--urdf", files[0], "--with", files[1], "--json", str(out)]
+    assert not cli.main(["evaluate", result["held_out"], *with_])
+    scored = json.loads(out.read_text())
+    np.testing.assert_allclose(scored["r2"], claimed["held_out"]["r2"], rtol=1e-9)
+    assert min(claimed["held_out"]["r2"]) > 0.95
+
+
+def test_the_picture_is_drawn(result):
+    assert result["png"].stat().st_size > 10_000
+
+
+def error_of(capsys, command):
+    assert cli.main(command) == 1
+    error = capsys.readouterr().err.splitlines()
+    return next(line for line in error if line.startswith(f"featherstone-ros {command[0]}: "))
+
+
+def one_joint(signals):
+    t, q, qd, tau = signals
+    still = np.arange(known_arm.n) != 1
+    q, qd = q.copy(), qd.copy()
+    q[:, still], qd[:, still] = q[0, still], 0.0
+    return t, q, qd, tau
+
+
+def constant_speed(signals):
+    t, q, qd, tau = signals
+    speed = np.full(known_arm.n, 0.1)
+    return t, q[0] + speed * t[:, None], 0 * qd + speed, tau
+
+
+def saturated(signals):
+    t, q, qd, tau = signals
+    tau = tau.copy()
+    tau[:, 2] = np.clip(tau[:, 2], -0.3 * np.abs(tau[:, 2]).max(), 0.3 * np.abs(tau[:, 2]).max())
+    return t, q, qd, tau
+
+
+HOPELESS = {
+    "rest": (lambda s: (s[0], 0 * s[1] + s[1][0], 0 * s[2], s[3]), "at rest"),
+    "one joint": (one_joint, "only shoulder_lift_joint of 6"),
+    "three seconds": (lambda s: tuple(x[:320] for x in s), "too short"),
+    "constant speed": (constant_speed, "constant speed"),
+    "saturated": (saturated, "saturated"),
+    "degrees": (lambda s: (s[0], np.degrees(s[1]), np.degrees(s[2]), s[3]), "degrees"),
+}
+
+
+@pytest.mark.parametrize("case", HOPELESS)
+def test_what_identifies_nothing_gets_a_verdict(case, truth, tmp_path, capsys):
+    spoil, words = HOPELESS[case]
+    bag = known_arm.write(tmp_path / "bag", spoil(known_arm.record(truth)))
+    command = ["identify", bag, "--urdf", "ur5e", "--output", str(tmp_path / "o.urdf")]
+    assert words in error_of(capsys, command)
+    assert not (tmp_path / "o.urdf").exists()
+
+
+def test_a_description_is_not_overwritten(result, tmp_path, capsys):
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(known_arm.URDF.read_text())
+    command = ["identify", result["bag"], "--urdf", str(urdf), "--output", str(urdf)]
+    assert "choose another name" in error_of(capsys, command)
+
+
+def rotten(signals, seed=6):
+    """Return the signals with gaps, repeats, NaN, lost messages and stamps that run back."""
+    t, q, qd, tau = (x.copy() for x in signals)
+    random = np.random.default_rng(seed)
+    tau[random.random(len(t)) < 0.02, 3] = np.nan
+    qd[random.random(len(t)) < 0.02] = np.nan
+    t[500] = t[450]
+    t[900:] += 1.5
+    kept = random.random(len(t)) > 0.05
+    repeated = np.sort(np.concatenate([np.flatnonzero(kept), np.arange(100, 2500, 170)]))
+    return t[repeated], q[repeated], qd[repeated], tau[repeated]
+
+
+def test_gaps_repeats_and_missing_efforts_cost_little(truth, tmp_path):
+    bag = known_arm.write(tmp_path / "bag", rotten(known_arm.record(truth)), "mcap")
+    files = ["--output", str(tmp_path / "o.urdf"), "--json", str(tmp_path / "o.json")]
+    assert not cli.main(["identify", bag, "--urdf", "ur5e", *files])
+    assert min(json.loads((tmp_path / "o.json").read_text())["held_out"]["r2"]) > 0.95
+
+
+def test_velocity_and_order_of_names_do_not_matter(truth, tmp_path):
+    t, q, _, tau = known_arm.record(truth)
+    order = [3, 0, 5, 1, 4, 2]
+    signals = (t, *(np.ascontiguousarray(x[:, order]) for x in (q, tau)))
+    signals = (signals[0], signals[1], None, signals[2])
+    bag = known_arm.write(tmp_path / "bag", signals, names=[NAMES[j] for j in order])
+    files = ["--output", str(tmp_path / "o.urdf"), "--json", str(tmp_path / "o.json")]
+    assert not cli.main(["identify", bag, "--urdf", "ur5e", *files])
+    scores = json.loads((tmp_path / "o.json").read_text())
+    assert scores["joints"] == NAMES and min(scores["held_out"]["r2"]) > 0.95
+
+
+def test_currents_with_their_gains_are_as_good_as_torque(truth, tmp_path):
+    t, q, qd, tau = known_arm.record(truth)
+    gains = np.array([11.0, 11.0, 8.0, 3.0, 3.0, 3.0])
+    bag = known_arm.write(tmp_path / "bag", (t, q, qd, tau / gains))
+    given = [f"{name}={gain}" for name, gain in zip(NAMES, gains, strict=True)]
+    files = ["--output", str(tmp_path / "o.urdf"), "--json", str(tmp_path / "o.json")]
+    assert not cli.main(["identify", bag, "--urdf", "ur5e", *files, "--current-gain", *given])
+    scores = json.loads((tmp_path / "o.json").read_text())
+    assert min(scores["held_out"]["r2"]) > 0.95
+    written = ["--urdf", files[1], "--with", str(tmp_path / "o.yaml"), "--json", files[3]]
+    assert not cli.main(["evaluate", bag, *written, "--current-gain", *given])
+    again = json.loads((tmp_path / "o.json").read_text())
+    np.testing.assert_allclose(again["r2"], scores["r2"], rtol=1e-9)
+    for j, name in enumerate(NAMES):
+        assert scores["friction"][name]["coulomb"] == pytest.approx(known_arm.COULOMB[j], rel=0.1)
+
+
+def test_an_arm_in_several_messages_is_read_as_one(result, truth, tmp_path):
+    signals = known_arm.record(truth, duration=15.0)
+    parts = []
+    for joints, late in ((slice(0, 3), 0.0), (slice(3, 6), 0.0037)):
+        t, *rest = signals
+        later = [np.column_stack([np.interp(t + late, t, x) for x in y.T[joints]]) for y in rest]
+        parts += recorded_arm.states(t + late, *later, names=NAMES[joints])
+    messages = sorted(parts, key=lambda part: part[0])
+    bag_writer.write(tmp_path / "parts", {"/joint_states": messages})
+    whole = evaluated(result, tmp_path, known_arm.write(tmp_path / "whole", signals))
+    joined = evaluated(result, tmp_path, str(tmp_path / "parts"))
+    assert joined["joints"] == NAMES
+    np.testing.assert_allclose(joined["rms"], whole["rms"], rtol=0.2)
+
+
+# What hangs on a link.
+
+
+def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, capsys):
+    loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
+    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9))
+    out = tmp_path / "load.json"
+    known = ["--urdf", str(result["urdf"]), "--with", str(result["yaml"])]
+    assert not cli.main(["payload", bag, *known, "--link", "tool0", "--json", str(out)])
+    load = json.loads(out.read_text())
+    assert load["significant"] and load["mass"] == pytest.approx(0.7, abs=0.03)
+    np.testing.assert_allclose(load["com"], [0.0, 0.03, 0.1], atol=0.02)
+    inertia = fr.identification.payload.inertia_matrix(np.array(load["inertia"]))
+    moments = np.linalg.eigvalsh(inertia)
+    assert moments[0] > 0 and moments[0] + moments[1] > moments[2]
+    printed = yaml.safe_load(capsys.readouterr().out.partition("\n\n")[2].partition(str(out))[0])
+    payload = printed["/**"]["ros__parameters"]["payload"]
+    assert payload["link"] == "tool0" and payload["mass"] == pytest.approx(load["mass"], rel=1e-5)
+
+
+def test_a_load_is_found_beside_a_recording_without_it(result, truth, tmp_path, capsys):
+    loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
+    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9))
+    files = {name: tmp_path / f"load.{name}" for name in ("json", "png")}
+    options = ["--link", "tool0", "--json", str(files["json"]), "--plot", str(files["png"])]
+    command = ["payload", bag, "--urdf", "ur5e", "--without", result["bag"], *options]
+    assert not cli.main(command)
+    load = json.loads(files["json"].read_text())
+    assert load["mass"] == pytest.approx(0.7, abs=0.03) and load["explained"] > 0.9
+    np.testing.assert_allclose(load["com"], [0.0, 0.03, 0.1], atol=0.02)
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(SystemExit):
+        cli.main([*command, "--with", str(result["yaml"])])
+    assert "not allowed with" in capsys.readouterr().err
+
+
+def test_uncertainty_covers_the_truth(truth, tmp_path):
+    """Without a parameter file friction is fitted too; three of four loads lie within 2 sigma."""
+    inside = []
+    for seed in range(6):
+        loaded = truth.with_payload("tool0", 0.5, [0.0, 0.02, 0.05], 0.002 * np.eye(3))
+        bag = known_arm.write(tmp_path / f"bag{seed}", known_arm.record(loaded, seed=seed))
+        options = fr.identification.Options()
+        recordings, _, _ = fr.identification.session.recorded([bag], known_arm.URDF, options)
+        arm = fr.identification.session.Arm(
+            truth, fr.identification.session.Friction(*np.zeros((4, 6)), {})
+        )
+        load = fr.identification.find_payload(arm, recordings, "tool0", fit_drives=True)
+        inside.append(abs(load.mass - 0.5) < 2 * load.mass_deviation)
+        assert load.mass_deviation < 0.1
+    assert np.mean(inside) >= 0.6
+
+
+def test_no_load_is_said_to_be_none(truth, tmp_path, capsys):
+    model = known_arm.NOMINAL
+    bag = known_arm.write(tmp_path / "bag", known_arm.record(model))
+    assert not cli.main(["payload", bag, "--urdf", "ur5e", "--link", "tool0"])
+    assert "No load that the data tell from none" in capsys.readouterr().out
+
+
+def test_an_unknown_link_is_named(result, capsys):
+    command = ["payload", result["bag"], "--urdf", "ur5e", "--link", "hook"]
+    assert "no link 'hook'; valid names" in error_of(capsys, command)
