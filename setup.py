@@ -6,6 +6,7 @@ colcon runs this file dry and reads what it prints, so nothing here may print or
 import os
 import platform
 import shutil
+import subprocess
 from glob import glob
 from pathlib import Path
 
@@ -29,8 +30,16 @@ DIRECTIVES = {
 # -fno-wrapv undoes the -fwrapv of CPython's own flags, which keeps loops from being vectorised.
 # The next two: vectorising within one state costs more shuffles than it saves, and a call of memset
 # or memcpy more than the few numbers that the recursions copy.
+# The last two: a step of a kernel (a cdef inline function) is inlined, however many share it.
 # Never -ffast-math: NaN must stay NaN, and the sine would be wrong (lanes.h).
-FLAGS = ["-O3", "-fno-wrapv", "-fno-tree-slp-vectorize", "-fno-tree-loop-distribute-patterns"]
+FLAGS = [
+    "-O3",
+    "-fno-wrapv",
+    "-fno-tree-slp-vectorize",
+    "-fno-tree-loop-distribute-patterns",
+    "--param=max-inline-insns-single=800",
+    "--param=inline-unit-growth=200",
+]
 OPENMP = ["-fopenmp"]
 # FEATHERSTONE_SANITIZE=1: memory errors and undefined behaviour end the process (.ci/sanitized.py).
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -49,7 +58,21 @@ X86_64 = {
     "x86_64_v3_8": ["-march=x86-64-v3", "-DLANES=8"],
 }
 INSTRUCTION_SETS = X86_64 if platform.machine() in ("x86_64", "AMD64") else {"generic": []}
-BUILD_FOR = os.environ.get("FEATHERSTONE_BUILD_FOR", "").split() or list(INSTRUCTION_SETS)[:3]
+
+
+def wanted_sets():
+    """Return the keys of INSTRUCTION_SETS to build for; x86-64-v3 is x86_64_v3, as on import."""
+    wanted = os.environ.get("FEATHERSTONE_BUILD_FOR", "").replace("-", "_").split()
+    if wanted == ["all"]:
+        return list(INSTRUCTION_SETS)
+    unknown = [name for name in wanted if name not in INSTRUCTION_SETS]
+    if unknown:
+        valid = ", ".join(name.replace("_", "-") for name in INSTRUCTION_SETS)
+        raise SystemExit(
+            f"FEATHERSTONE_BUILD_FOR has {unknown[0]!r}, which is none of this machine's "
+            f"({platform.machine()}); expected all, or some of {valid}"
+        )
+    return wanted or list(INSTRUCTION_SETS)[:3]
 
 
 class BuildCore(build_ext):
@@ -80,6 +103,7 @@ class BuildCore(build_ext):
                 (made[source],) = cythonize(
                     Extension(f"{NAME}._{source.stem}", [str(source)]),
                     compiler_directives=DIRECTIVES,
+                    include_path=[CORE],
                     build_dir=self.build_temp,
                     force=self.force,
                     quiet=True,
@@ -88,8 +112,25 @@ class BuildCore(build_ext):
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(made[source].sources[0], copy)
             extension.sources = [str(copy)]
+        self.leave_out_unknown_flags()
         super().build_extensions()
         note.write_text(recipe)
+
+    def leave_out_unknown_flags(self):
+        """Do without what only makes GCC's code faster where the compiler is another."""
+        probe = Path(self.build_temp, "probe.c")
+        probe.write_text("int probe;\n")
+        unknown = [flag for flag in FLAGS if not self.knows(flag, probe)]
+        for extension in self.extensions:
+            extension.extra_compile_args = [
+                flag for flag in extension.extra_compile_args if flag not in unknown
+            ]
+
+    def knows(self, flag, probe):
+        """Whether the compiler takes a flag without a word."""
+        command = [*self.compiler.compiler_so, "-Werror", flag, "-c", str(probe)]
+        command += ["-o", str(probe.with_suffix(".o"))]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def link_core_sources():
@@ -105,44 +146,53 @@ def link_core_sources():
 link_core_sources()
 
 NUMPY = ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")
-OTHERS = {  # modules beside the core, their sources
-    "cdr": sorted(glob(f"{CORE}/cdr*")),
-    "control": [f"{CORE}/control.pyx"],
-}
+# Modules beside the core: what a node's loop does, a folder of sources each.
+OTHERS = [f"{CORE}/cdr.pyx", *sorted(glob(f"{CORE}/*/*.pyx"))]
+CDR = glob(f"{CORE}/cdr*")
 
 cores = [
     Extension(
         f"{NAME}._core_{name}",
         [f"{CORE}/core.pyx"],
         include_dirs=[CORE],
-        depends=sorted({*glob(f"{CORE}/*.[hp]*")}.difference(*OTHERS.values())),
+        depends=sorted({*glob(f"{CORE}/*.[hp]*")}.difference(CDR)),
         # one source, several modules
         define_macros=[NUMPY, ("PyInit__core", f"PyInit__core_{name}")],
         extra_compile_args=FLAGS + OPENMP + INSTRUCTION_SETS[name],
         extra_link_args=OPENMP + SANITIZERS,
     )
-    for name in (INSTRUCTION_SETS if BUILD_FOR == ["all"] else BUILD_FOR)
+    for name in wanted_sets()
 ]
 others = [
     Extension(
-        f"{NAME}._{name}",
-        [f"{CORE}/{name}.pyx"],
+        f"{NAME}._{Path(source).stem}",
+        [source],
         include_dirs=[CORE],
-        depends=sources,
+        depends=sorted({*CDR, f"{CORE}/cycle.pxd", *glob(f"{CORE}/*/*.[hp]*")}),
         define_macros=[NUMPY],
         extra_compile_args=FLAGS,
         extra_link_args=SANITIZERS,
     )
-    for name, sources in OTHERS.items()
+    for source in OTHERS
 ]
 
 BAGS = ["rosbags>=0.11"]
-TEST = [*BAGS, "hypothesis", "pytest>=7", "pytest-timeout", "scipy", "xacro"]
+TEST = [
+    *BAGS,
+    "clarabel",
+    "cvxpy",
+    "hypothesis",
+    "mpmath",
+    "pytest>=7",
+    "pytest-timeout",
+    "scipy",
+    "xacro",
+]
 DEMO = ["matplotlib"]
-EVALUATE = [*BAGS, "matplotlib", "scipy"]
+EVALUATE = [*BAGS, "matplotlib", "scipy", "threadpoolctl"]
 EXAMPLES = ["dask", "distributed", "matplotlib"]
 # Reference implementations: tests compare with them, benchmarks race them, where they are there.
-PEERS = ["example-robot-data", "mujoco", "pin", "scipy"]
+PEERS = ["example-robot-data", "mujoco", "pin", "scipy", "trimesh"]
 
 
 def ros_wheels(rclpy, messages):
@@ -167,6 +217,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={NAME: ["py.typed"]},
     ext_modules=[*cores, *others],
     cmdclass={"build_ext": BuildCore},
     data_files=[

@@ -1,6 +1,15 @@
 """Rigid-body dynamics, torque control and digital twins of robot arms in ROS 2, from the URDF."""
 
-from .errors import FeatherstoneError, ModelError, SingularInertiaError, UnknownNameError
+from importlib import import_module
+
+from .errors import (
+    DivergenceError,
+    FeatherstoneError,
+    ModelError,
+    SingularInertiaError,
+    SingularJacobianError,
+    UnknownNameError,
+)
 
 from ._core import (  # isort: skip  (the core raises the errors above)
     Dynamics,
@@ -8,12 +17,14 @@ from ._core import (  # isort: skip  (the core raises the errors above)
     get_num_threads,
     set_num_threads,
 )
+from . import control, kinematics
 from .model import Model
-from .primitives import box, cylinder, inertial, sphere
+from .primitives import box, cylinder, inertial, mesh, sphere
 from .tree import Continuous, Fixed, Prismatic, Revolute, Screw, Tree
 
 __all__ = [
     "Continuous",
+    "DivergenceError",
     "Dynamics",
     "FeatherstoneError",
     "Fixed",
@@ -24,12 +35,26 @@ __all__ = [
     "Screw",
     "Simulator",
     "SingularInertiaError",
+    "SingularJacobianError",
     "Tree",
     "UnknownNameError",
+    "__version__",
     "box",
+    "control",
     "cylinder",
     "get_num_threads",
     "inertial",
+    "kinematics",
+    "mesh",
     "set_num_threads",
     "sphere",
 ]
+
+__version__ = "0.1.0"  # as in package.xml and setup.py
+
+
+def __getattr__(name: str) -> object:
+    """Import ``identification`` when it is first asked for."""
+    if name == "identification":
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

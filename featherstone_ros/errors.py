@@ -14,6 +14,10 @@ class ModelError(FeatherstoneError, ValueError):
     """
 
 
+class MiddlewareError(FeatherstoneError):
+    """ROS 2 is another one than the compiled loop can run on; the text says what differs."""
+
+
 class MessageError(FeatherstoneError, ValueError):
     """A message that cannot be used; the text says what was found and what was expected."""
 
@@ -44,17 +48,72 @@ class UnknownNameError(FeatherstoneError, KeyError):
 class SingularInertiaError(FeatherstoneError, ArithmeticError):
     """Forward dynamics has no answer: nothing resists the acceleration of some joint."""
 
-    def __init__(self, joint: str) -> None:
+    def __init__(self, joint: str, kind: str = "joint") -> None:
         """Remember the joint.
 
         Args:
-            joint: Name of the joint whose articulated-body inertia about its own axis is zero.
+            joint: Name of the joint whose articulated-body inertia about its own axis is zero, or
+                of the link that is a floating base, where that of the whole robot is singular.
+            kind: ``"joint"`` or ``"floating base"``.
         """
         super().__init__(joint)
+        self.kind = kind
+
+    def __str__(self) -> str:
+        """Return the message."""
+        name = self.args[0]
+        axis, remedy = " along its axis", ", or the joint an armature"
+        if self.kind != "joint":
+            axis = remedy = ""
+        return (
+            f"{self.kind} {name!r} moves no inertia{axis}, so its acceleration is undetermined; "
+            f"give the links behind it a mass and an inertia{remedy}"
+        )
+
+
+class SingularJacobianError(FeatherstoneError, ArithmeticError):
+    """A link cannot be moved in every direction: its Jacobian has not full rank."""
+
+    def __init__(self, link: str) -> None:
+        """Remember the link.
+
+        Args:
+            link: Name of the link.
+        """
+        super().__init__(link)
 
     def __str__(self) -> str:
         """Return the message."""
         return (
-            f"joint {self.args[0]!r} moves no inertia along its axis, so its acceleration is "
-            "undetermined; give the links behind it a mass and an inertia, or the joint an armature"
+            f"link {self.args[0]!r} cannot be moved in all six directions from here: its Jacobian "
+            "has lost rank; expected another posture, or at least six joints before the link"
+        )
+
+
+class DivergenceError(FeatherstoneError, ArithmeticError):
+    """A simulated state is no longer finite."""
+
+    def __init__(
+        self, joint: str, time: float, row: int | None = None, kind: str = "joint"
+    ) -> None:
+        """Remember where and when.
+
+        Args:
+            joint: Name of the first joint, or of the link that is a floating base, whose position
+                or velocity is not finite.
+            time: Simulated time at the end of the step that made it so [s].
+            row: The state's row in a batch, None where there is only one.
+            kind: ``"joint"`` or ``"floating base"``.
+        """
+        super().__init__(joint, time, row)
+        self.kind = kind
+
+    def __str__(self) -> str:
+        """Return the message."""
+        joint, time, row = self.args
+        where = "" if row is None else f" in row {row} of the batch"
+        return (
+            f"simulation diverged: the state of {self.kind} {joint!r}{where} is not finite at "
+            f"{time:.9g} s; expected finite torques and a time_step short enough for the robot's "
+            "speeds and stiffness (integrator 'rk4', armature or damping help as well)"
         )

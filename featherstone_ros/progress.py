@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 DELAY = 2.0  # [s] before the bar is shown
+FEW = 2000  # steps of which each is drawn
 
 
 class LateProgress:
@@ -32,7 +33,7 @@ class LateProgress:
         if not self.is_shown and time.monotonic() >= self._due:
             self._progress.start()
             self.is_shown = True
-        if self.is_shown and (done % 256 == 0 or done == total):
+        if self.is_shown and (total < FEW or done % 256 == 0 or done == total):
             self._progress.update(self._task, completed=done, total=total)
 
     def __enter__(self) -> LateProgress:

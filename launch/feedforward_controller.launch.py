@@ -10,7 +10,7 @@ from launch_ros.actions import Node
 
 from featherstone_ros.launch_support import common_arguments, package_node, value
 
-MODES = ["gravity_compensation", "feedforward", "computed_torque"]
+MODES = ["gravity_compensation", "feedforward", "computed_torque", "cartesian_impedance"]
 
 
 def start(context: LaunchContext) -> list[Node]:

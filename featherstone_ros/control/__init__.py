@@ -1,14 +1,17 @@
-"""The controller's logic: plain classes over arrays and given times, without ROS.
+"""The controller's logic, importable and testable without ROS.
 
-- ``motion``: piecewise polynomials, everything the arm can be asked to do.
-- ``trajectory``: a JointTrajectory checked and turned into a motion.
-- ``state``: which joint states are believed, and how much time has passed between two of them.
-- ``dynamics_blend``: a change of model (payload, gravity) without a step of torque.
+What runs in every cycle is compiled (cython_core/control); here is what prepares and explains it:
+
+- ``transitions``: the phases and what leads from one to another, the table that the loop reads.
+- ``controller``: the controller for Python, around a simulation or in tests.
+- ``settings``, ``plausibility``, ``governor``: every setting, checked.
+- ``motion``, ``trajectory``: a JointTrajectory checked and turned into a motion.
+- ``planning``: what it is checked against before the controller is asked to follow it.
 - ``loaded_model``: the arm with its payload, under the gravity of where it stands.
-- ``laws``: the three control laws.
-- ``governor``: what stands between the law and the drives.
-- ``settings``: every setting, checked.
-- ``feedforward``: the controller that joins them.
-
-What every cycle works out joint by joint is compiled: ``cython_core/control.pyx``.
+- ``events``: what the compiled controller says, in words.
+- ``cartesian_impedance``: the hand on a spring and a damper, a law of its own.
 """
+
+from .cartesian_impedance import CartesianImpedance, CartesianSettings, Wall, box
+
+__all__ = ["CartesianImpedance", "CartesianSettings", "Wall", "box"]

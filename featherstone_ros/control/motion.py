@@ -9,15 +9,13 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros import _control
-
 Floats = NDArray[np.float64]
 
 BLEND_SPEED = 0.25  # share of the velocity limit that removing an offset of the desired may take
 
 
 @dataclass(frozen=True)
-class Knot:
+class MotionState:
     """What a motion asks for at one instant; arrays are (n,) in joint order, or (K, n) for several.
 
     Attributes:
@@ -33,14 +31,14 @@ class Knot:
     effort: Floats
 
     @classmethod
-    def rest(cls, position: Floats) -> Knot:
-        """Return the knot that stands still at a position."""
+    def rest(cls, position: Floats) -> MotionState:
+        """Return the state that stands still at a position."""
         zero = np.zeros_like(position)
         return cls(position, zero, zero, zero)
 
-    def at(self, selection: int | slice | NDArray[np.bool_]) -> Knot:
-        """Return some of several knots."""
-        return Knot(
+    def at(self, selection: int | slice | NDArray[np.bool_]) -> MotionState:
+        """Return some of several states."""
+        return MotionState(
             self.position[selection],
             self.velocity[selection],
             self.acceleration[selection],
@@ -51,9 +49,13 @@ class Knot:
         """Tell whether velocity and acceleration are exactly zero."""
         return not (self.velocity.any() or self.acceleration.any())
 
-    def minus(self, other: Knot) -> Knot:
-        """Return the difference of two knots, field by field."""
-        return Knot(
+    def rows(self) -> Floats:
+        """Return the fields as (4, n)."""
+        return np.stack([self.position, self.velocity, self.acceleration, self.effort])
+
+    def minus(self, other: MotionState) -> MotionState:
+        """Return the difference of two states, field by field."""
+        return MotionState(
             self.position - other.position,
             self.velocity - other.velocity,
             self.acceleration - other.acceleration,
@@ -107,7 +109,7 @@ class Motion:
 
     @classmethod
     def stop(
-        cls, time: float, start: Knot, duration: float, lower: Floats, upper: Floats
+        cls, time: float, start: MotionState, duration: float, lower: Floats, upper: Floats
     ) -> Motion:
         """Return the motion that comes to rest from a moving state, within the position limits.
 
@@ -122,12 +124,12 @@ class Motion:
         """
         target = stopping_position(start, duration, lower, upper)
         motion = cls.hold(target)
-        motion.lead_in(time, start.minus(Knot.rest(target)), duration)
+        motion.lead_in(time, start.minus(MotionState.rest(target)), duration)
         return motion
 
     @classmethod
-    def extrapolate(cls, time: float, start: Knot) -> Motion:
-        """Return the motion of constant acceleration and effort through a knot, without an end."""
+    def extrapolate(cls, time: float, start: MotionState) -> Motion:
+        """Return the motion of constant acceleration and effort through a state, without an end."""
         coefficients = np.zeros((1, 6, len(start.position)))
         coefficients[0, 0] = start.position
         coefficients[0, 1] = start.velocity
@@ -136,7 +138,7 @@ class Motion:
         settled = start.is_rest()
         return cls([time], coefficients, effort if start.effort.any() else None, settled)
 
-    def lead_in(self, time: float, offset: Knot, duration: float) -> None:
+    def lead_in(self, time: float, offset: MotionState, duration: float) -> None:
         """Add the correction that fades an offset out.
 
         Args:
@@ -144,7 +146,7 @@ class Motion:
             offset: What is asked for at ``time`` minus what this motion asks for without it.
             duration: Time until nothing of it is left [s], > 0.
         """
-        zero = Knot.rest(np.zeros(self.n))
+        zero = MotionState.rest(np.zeros(self.n))
         self._correction = np.ascontiguousarray(quintic(offset, zero, duration))
         self._correction_start = time
         self._correction_duration = duration
@@ -168,10 +170,12 @@ class Motion:
             ``out``.
         """
         piece = max(bisect_right(self.times, time) - 1, 0)
-        _control.evaluate(self.coefficients[piece], max(time - self.times[piece], 0.0), out)
+        since = np.array([[max(time - self.times[piece], 0.0)]])
+        out[:] = np.concatenate(polynomial(self.coefficients[piece][None], since))
         since = time - self._correction_start
         if self._correction is not None and since < self._correction_duration:
-            _control.evaluate(self._correction, max(since, 0.0), out, add=True)
+            since = np.array([[max(since, 0.0)]])
+            out += np.concatenate(polynomial(self._correction[None], since))
         return out
 
     def effort(self, time: float) -> Floats:
@@ -235,14 +239,19 @@ class Motion:
         return time, position, velocity, acceleration, effort
 
     @property
+    def extra_effort(self) -> Floats | None:
+        """Coefficients (K, 2, n) of the pieces' extra effort, None for none."""
+        return self._effort
+
+    @property
     def has_effort(self) -> bool:
         """Tell whether the motion asks for any extra effort."""
         return self._effort is not None or self._correction_effort is not None
 
-    def knot(self, time: float) -> Knot:
+    def state(self, time: float) -> MotionState:
         """Return everything the motion asks for at a time, in arrays of its own."""
         position, velocity, acceleration = self.sample(time, np.empty((3, self.n)))
-        return Knot(position, velocity, acceleration, self.effort(time).copy())
+        return MotionState(position, velocity, acceleration, self.effort(time).copy())
 
 
 def polynomial(coefficients: Floats, t: Floats) -> tuple[Floats, Floats, Floats]:
@@ -265,13 +274,13 @@ def linear(start: Floats, end: Floats, duration: float | Floats) -> Floats:
     return np.stack([start, (end - start) / duration], axis=-2)
 
 
-def straight(start: Knot, end: Knot, duration: float | Floats) -> Floats:
+def straight(start: MotionState, end: MotionState, duration: float | Floats) -> Floats:
     """Return (..., 6, n) coefficients of the straight line between two positions."""
     line = linear(start.position, end.position, duration)
     return np.concatenate([line, np.zeros((*line.shape[:-2], 4, line.shape[-1]))], axis=-2)
 
 
-def cubic(start: Knot, end: Knot, duration: float | Floats) -> Floats:
+def cubic(start: MotionState, end: MotionState, duration: float | Floats) -> Floats:
     """Return (..., 6, n) coefficients of the cubic with both ends' position and velocity."""
     way = end.position - start.position - start.velocity * duration
     gain = (end.velocity - start.velocity) * duration
@@ -287,7 +296,7 @@ def cubic(start: Knot, end: Knot, duration: float | Floats) -> Floats:
     return np.stack(rows, axis=-2)
 
 
-def quintic(start: Knot, end: Knot, duration: float | Floats) -> Floats:
+def quintic(start: MotionState, end: MotionState, duration: float | Floats) -> Floats:
     """Return (..., 6, n) coefficients of the quintic with both ends' acceleration as well."""
     half = start.acceleration / 2.0
     way = end.position - start.position - (start.velocity + half * duration) * duration
@@ -304,7 +313,7 @@ def quintic(start: Knot, end: Knot, duration: float | Floats) -> Floats:
     return np.stack(rows, axis=-2)
 
 
-def stopping_position(start: Knot, duration: float, lower: Floats, upper: Floats) -> Floats:
+def stopping_position(start: MotionState, duration: float, lower: Floats, upper: Floats) -> Floats:
     """Return where a stop ends (n,): the way of a velocity that falls to zero as a cubic.
 
     An arm that already stands beyond a position limit stays there; a stop does not pull it back.
@@ -320,7 +329,7 @@ def stopping_position(start: Knot, duration: float, lower: Floats, upper: Floats
     return np.clip(start.position + way, nearest, farthest)
 
 
-def lead_in_duration(offset: Knot, velocity_limit: Floats, minimum: float) -> float:
+def lead_in_duration(offset: MotionState, velocity_limit: Floats, minimum: float) -> float:
     """Return how long the correction of an offset takes [s].
 
     The correction alone stays below ``BLEND_SPEED`` of the velocity limits: a quintic from rest to

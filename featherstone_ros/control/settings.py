@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,10 @@ class Mode(Choice):
     GRAVITY_COMPENSATION = "gravity_compensation"
     FEEDFORWARD = "feedforward"
     COMPUTED_TORQUE = "computed_torque"
+    CARTESIAN_IMPEDANCE = "cartesian_impedance"
+
+
+WITHOUT_GAINS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)  # of the joints
 
 
 class Terms(Choice):
@@ -52,6 +58,8 @@ class Settings:
         damping: Damping of gravity compensation and of the gravity hold [N m s/rad] or [N s/m].
         coulomb: Coulomb friction that is compensated [N m] or [N].
         viscous: Viscous friction that is compensated [N m s/rad] or [N s/m].
+        offset: Constant effort of the drives that is compensated, of either sign [N m] or [N];
+            None: zero.
         armature: Inertia of the drives on the joints' side [kg m^2] or [kg].
         effort_limit: Largest effort in all [N m] or [N], inf where there is none.
         torque_rate: Largest change of a command per second [N m/s] or [N/s].
@@ -66,6 +74,8 @@ class Settings:
         decay_time: How long the decay to gravity hold takes [s].
         stop_time: How long a stop takes [s].
         state_timeout: Age of the last joint state at which it is stale [s].
+        executor_timeout: How long Python may give no sign of life before a motion is stopped [s];
+            0: as long as it likes.
         reference_timeout: Age of the last streamed set-point at which the arm is stopped [s].
         give_up_after: How long the gravity hold is published before silence [s].
         start_tolerance: How far from the arm a trajectory or set-point may begin [rad] or [m].
@@ -75,6 +85,10 @@ class Settings:
             instead of holding the last good state.
         jump_tolerance: How far a joint may seem to jump, on top of twice its velocity limit.
         velocity_cutoff: Corner frequency of the estimate where states have no velocity [Hz].
+        target_timeout: Age at which velocity and wrench of a target of the hand end; its pose is
+            held [s].
+        impedance: Of mode cartesian_impedance: ``CartesianSettings`` as
+            ``cartesian_impedance.prepared`` makes them; None: as they are.
         allow_moving_end: Accept trajectories whose last point has velocity.
     """
 
@@ -86,6 +100,7 @@ class Settings:
     armature: Floats
     effort_limit: Floats
     torque_rate: Floats
+    offset: Floats | None = None
     mode: Mode = Mode.FEEDFORWARD
     feedforward_terms: Terms = Terms.FULL
     update_on: UpdateOn = UpdateOn.STATE
@@ -98,13 +113,16 @@ class Settings:
     stop_time: float = 0.25
     state_timeout: float = 0.1
     reference_timeout: float = 0.1
+    executor_timeout: float = 2.0
     give_up_after: float = 1.0
     start_tolerance: float = 0.2
     path_tolerance: float = 0.0
-    blind_stop: bool = False
+    blind_stop: bool = True
     jump_tolerance: float = 0.1
     velocity_cutoff: float = 30.0
+    target_timeout: float = 0.2
     allow_moving_end: bool = False
+    impedance: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         """Check the values; arrays become contiguous ones of float64.
@@ -112,6 +130,8 @@ class Settings:
         Raises:
             ValueError: With the name of the setting, what was found and what is expected.
         """
+        if self.offset is None:
+            object.__setattr__(self, "offset", np.zeros(self.n))
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
@@ -132,14 +152,17 @@ class Settings:
 
 
 WATCHDOG_PERIOD = 0.01  # [s] between two looks at the age of the joint state
-MAY_BE_ZERO = ("blend_time", "give_up_after", "path_tolerance")
+MAY_BE_ZERO = ("blend_time", "executor_timeout", "give_up_after", "path_tolerance")
+SIGNED = ("offset",)
 
 
 def require_array(name: str, value: Floats, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless ``value`` has a shape and no element below zero or NaN."""
     if value.shape != shape:
         raise ValueError(f"{name} has shape {value.shape}, expected {shape}")
-    if not (value >= 0.0).all():
+    if name in SIGNED and not np.isfinite(value).all():
+        raise ValueError(f"{name} is {value}, expected finite numbers")
+    if name not in SIGNED and not (value >= 0.0).all():
         raise ValueError(f"{name} is {value}, expected nothing below 0")
 
 

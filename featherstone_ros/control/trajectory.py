@@ -19,14 +19,15 @@ start within reach of the arm.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros._control import CompiledPath
 from featherstone_ros.control.motion import (
-    Knot,
     Motion,
+    MotionState,
     cubic,
     lead_in_duration,
     linear,
@@ -35,10 +36,14 @@ from featherstone_ros.control.motion import (
     straight,
 )
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model import Model
 
 Floats = NDArray[np.float64]
 
 LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders are no better
+LONG_LEAD = 10.0  # stop times after which a first point is led to from rest, as in motion.pxd
+SPEED_SLACK = 0.05  # share of the velocity limit that a set-point may be beyond it
+SPEED_UP = 100.0  # [1/s] velocity limits per second that a set-point may accelerate by
 REST_SPEED = float(np.finfo(np.float32).eps)  # as joint_trajectory_controller
 
 
@@ -61,6 +66,12 @@ class JointSpace:
     lower: Floats
     upper: Floats
     velocity_limit: Floats
+
+    @classmethod
+    def of(cls, model: Model) -> JointSpace:
+        """Return a model's; a velocity limit of 0 means none."""
+        speed = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
+        return cls(model.joint_names, model.lower, model.upper, speed)
 
 
 @dataclass(frozen=True)
@@ -117,7 +128,7 @@ class Trajectory:
         check_limits(position, space)
         if not allow_moving_end:
             check_rest(velocity[-1], space.names)
-        self._knots = Knot(position, velocity, acceleration, effort)
+        self._states = MotionState(position, velocity, acceleration, effort)
         with np.errstate(over="ignore", invalid="ignore"):
             self._position_pieces, self._effort_pieces = self._pieces()
         check_pieces(self._position_pieces, self._effort_pieces, self.times)
@@ -127,9 +138,9 @@ class Trajectory:
         """Time from the start to the last point [s]."""
         return self.times[-1]
 
-    def knot(self, index: int) -> Knot:
+    def state(self, index: int) -> MotionState:
         """Return a point, zeros for what it does not have."""
-        return self._knots.at(index)
+        return self._states.at(index)
 
     def check_start(self, elapsed: float, arm: Floats, tolerance: float) -> None:
         """Check that the trajectory begins within reach.
@@ -147,8 +158,8 @@ class Trajectory:
         """
         if elapsed > self.duration:
             raise TrajectoryError(f"ends {elapsed - self.duration:.3f} s in the past")
-        wait = max(self.times[0] - max(elapsed, 0.0), 0.0)
-        begin = self._pass_through(0.0).knot(elapsed).position
+        wait = max(self.times[0] - elapsed, 0.0)
+        begin = self._pass_through(0.0).state(elapsed).position
         reach = self._space.velocity_limit * wait if wait else np.zeros_like(arm)
         allowed = tolerance + reach
         distance = np.abs(begin - arm)
@@ -160,7 +171,25 @@ class Trajectory:
                 f"{allowed[worst]:.4g} away can be reached in time (start_tolerance {tolerance:g})"
             )
 
-    def motion(self, start: float, now: float, desired: Knot, transition: float) -> Motion:
+    def compiled(self, transition: float) -> CompiledPath:
+        """Return the trajectory as the compiled controller follows it.
+
+        Args:
+            transition: Time in which one that ends with velocity is stopped [s].
+        """
+        path = self._pass_through(0.0, transition)
+        lead = int(self._has_velocity[0]) + int(self._has_velocity[0] and self._has_acceleration[0])
+        return CompiledPath(
+            path.times,
+            path.coefficients,
+            path.extra_effort,
+            self._states.at(0).rows(),
+            lead,
+            bool(self._has_effort[0]),
+            self.duration,
+        )
+
+    def motion(self, start: float, now: float, desired: MotionState, transition: float) -> Motion:
         """Return the motion that follows this trajectory from the present desired state on.
 
         Args:
@@ -170,12 +199,17 @@ class Trajectory:
             transition: Shortest time in which a difference at ``now`` is faded out, and in which
                 a trajectory that ends with velocity is stopped [s].
         """
-        path = self._pass_through(start, transition, (now, desired))
-        offset = desired.minus(path.knot(now))
+        lead = desired
+        if start + self.times[0] - now > LONG_LEAD * transition:
+            lower, upper = self._space.lower, self._space.upper
+            lead = MotionState.rest(stopping_position(desired, transition, lower, upper))
+            lead = replace(lead, effort=desired.effort)
+        path = self._pass_through(start, transition, (now, lead))
+        offset = desired.minus(path.state(now))
         if desired.is_rest() and not offset.position.any():
             # From rest onto the path the fields alone decide, as in joint_trajectory_controller.
             zero = np.zeros_like(offset.effort)
-            offset = Knot(zero, zero, zero, offset.effort)
+            offset = MotionState(zero, zero, zero, offset.effort)
         if any(field.any() for field in vars(offset).values()):
             duration = lead_in_duration(offset, self._space.velocity_limit, transition)
             path.lead_in(now, offset, duration)
@@ -183,8 +217,8 @@ class Trajectory:
 
     def _pieces(self) -> tuple[Floats, Floats]:
         """Return (K, 6, n) position and (K, 2, n) effort coefficients, the last piece a rest."""
-        knots, rest = self._knots, self._rest()
-        before, after = knots.at(slice(None, -1)), knots.at(slice(1, None))
+        states, rest = self._states, self._rest()
+        before, after = states.at(slice(None, -1)), states.at(slice(1, None))
         duration = np.diff(self.times)[:, None]
         position = straight(before, after, duration)
         both = self._has_velocity[:-1] & self._has_velocity[1:]
@@ -198,15 +232,15 @@ class Trajectory:
     def _rest(self) -> tuple[Floats, Floats]:
         """Return the coefficients, (1, 6, n) and (1, 2, n), of the last point held for ever."""
         position = np.zeros((1, 6, len(self._space.names)))
-        position[0, 0] = self._knots.position[-1]
+        position[0, 0] = self._states.position[-1]
         effort = np.zeros((1, 2, len(self._space.names)))
-        effort[0, 0] = self._knots.effort[-1]
+        effort[0, 0] = self._states.effort[-1]
         return position, effort
 
     def _pass_through(
-        self, start: float, transition: float = 0.0, lead: tuple[float, Knot] | None = None
+        self, start: float, transition: float = 0.0, lead: tuple[float, MotionState] | None = None
     ) -> Motion:
-        """Return the motion through all points, led up to from a knot before the first one."""
+        """Return the motion through all points, led up to from a state before the first one."""
         times = [start + time for time in self.times]
         position, effort = [self._position_pieces], [self._effort_pieces]
         if lead is not None and lead[0] < times[0]:
@@ -214,11 +248,11 @@ class Trajectory:
             times.insert(0, lead[0])
             position.insert(0, first[0])
             effort.insert(0, first[1])
-        if transition and self._knots.velocity[-1].any():
+        if transition and self._states.velocity[-1].any():
             position[-1] = position[-1].copy()
-            last, space = self._knots.at(-1), self._space
+            last, space = self._states.at(-1), self._space
             target = stopping_position(last, transition, space.lower, space.upper)
-            rest = Knot.rest(target)
+            rest = MotionState.rest(target)
             position[-1][-1] = quintic(last, rest, transition)
             position.append(Motion.hold(target).coefficients)
             effort.append(self._effort_pieces[-1:])
@@ -226,9 +260,9 @@ class Trajectory:
         efforts = np.concatenate(effort)
         return Motion(times, np.concatenate(position), efforts if efforts.any() else None)
 
-    def _lead(self, desired: Knot, duration: float) -> tuple[Floats, Floats]:
-        """Return the coefficients, (1, 6, n) and (1, 2, n), from a knot to the first point."""
-        first = self._knots.at(0)
+    def _lead(self, desired: MotionState, duration: float) -> tuple[Floats, Floats]:
+        """Return the coefficients, (1, 6, n) and (1, 2, n), from a state to the first point."""
+        first = self._states.at(0)
         if not self._has_velocity[0]:
             position = straight(desired, first, duration)
         elif not self._has_acceleration[0]:
@@ -237,6 +271,33 @@ class Trajectory:
             position = quintic(desired, first, duration)
         effort = linear(desired.effort, first.effort, duration)
         return position[None], effort[None] if self._has_effort[0] else np.zeros_like(effort)[None]
+
+
+def set_point(point: Point, space: JointSpace) -> MotionState:
+    """Return a streamed set-point, checked as far as it does not depend on the arm's state.
+
+    Raises:
+        TrajectoryError: It is refused.
+    """
+    state = Trajectory(space.names, [replace(point, time=0.0)], space, True).state(0)
+    check_speed(state.velocity, space.velocity_limit, "velocity", space)
+    check_speed(state.acceleration, SPEED_UP * space.velocity_limit, "acceleration", space)
+    return state
+
+
+def check_speed(values: Floats, limit: Floats, field: str, space: JointSpace) -> None:
+    """Check the velocity or acceleration (n,) of a set-point, which goes on until the next one.
+
+    Raises:
+        TrajectoryError: One is beyond its limit.
+    """
+    excess = np.abs(values) - (1.0 + SPEED_SLACK) * limit
+    worst = int(np.argmax(excess))
+    if excess[worst] > 0.0:
+        raise TrajectoryError(
+            f"set-point: {field} of joint {space.names[worst]!r} is {values[worst]:.4g}, "
+            f"expected at most {limit[worst]:.4g}"
+        )
 
 
 def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.intp]:

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.control.gains import (
+    Chosen,
+    Finding,
+    SampledLoop,
+    Timing,
+    check_gains,
+    choose,
+)
 from featherstone_ros.control.governor import default_torque_rate
-from featherstone_ros.control.settings import Choice, Mode, Settings, Terms, UpdateOn
-from featherstone_ros.control.trajectory import JointSpace
+from featherstone_ros.control.plausibility import check_plausible
+from featherstone_ros.control.settings import (
+    WITHOUT_GAINS,
+    Choice,
+    Mode,
+    Settings,
+    Terms,
+    UpdateOn,
+)
 from featherstone_ros.model import Model
+from featherstone_ros.nodes import cartesian_settings
 from featherstone_ros.nodes.parameters import Setting, Value, of_length
 from featherstone_ros.preflight.arrival import Preflight
 
@@ -28,7 +45,35 @@ class DeadlineAction(Choice):
 
 DEADLINE_NAMES = ("deadline.cycle_time", "deadline.allowed", "deadline.action")
 
+GAIN_SETTINGS = (
+    Setting(
+        "gains.bandwidth",
+        8.0,
+        "of the gains that are chosen from the model where no gains.<joint>.p and .d is set: "
+        "natural frequency of a joint at its heaviest [rad/s]; 0: none are chosen",
+        0.0,
+        1e3,
+    ),
+    Setting("gains.damping_ratio", 1.0, "of the gains that are chosen", 0.1, 10.0),
+    Setting(
+        "gains.period",
+        0.002,
+        "between two commands, for which gains are chosen and checked [s]",
+        1e-5,
+        1.0,
+    ),
+    Setting(
+        "gains.delay",
+        0.002,
+        "from the measurement of a state to the torque that answers it, likewise [s]",
+        0.0,
+        1.0,
+    ),
+)
+
+
 SETTINGS = (
+    *GAIN_SETTINGS,
     Setting("mode", "feedforward", "control law", choices=tuple(map(str, Mode))),
     Setting(
         "feedforward_terms",
@@ -78,8 +123,15 @@ SETTINGS = (
         10.0,
     ),
     Setting(
+        "executor_timeout",
+        2.0,
+        "without a sign of life of the executor for so long a motion is stopped [s]; 0: never",
+        0.0,
+        3600.0,
+    ),
+    Setting(
         "blind_stop",
-        False,
+        True,
         "without joint states brake the arm by the model and hold it where it must have come to "
         "rest; false: hold the last good state",
     ),
@@ -182,11 +234,13 @@ SETTINGS = (
         0.0,
         60.0,
     ),
+    *cartesian_settings.SETTINGS,
 )
 
 
 def joint_settings(model: Model) -> Iterable[Setting]:
     """Return the parameters of every joint, with defaults from the robot description."""
+    yield from cartesian_settings.joint_settings(model)
     torque_rate = default_torque_rate(model.effort_limit)
     for index, joint in enumerate(model.joint_names):
         effort, speed = model.effort_limit[index], model.velocity_limit[index]
@@ -195,7 +249,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             Setting(
                 f"gains.{joint}.p",
                 0.0,
-                "position gain [N m/rad or N/m]; in computed_torque [1/s^2]",
+                "position gain [N m/rad or N/m]; in computed_torque [1/s^2]; see gains.bandwidth",
                 0.0,
             ),
             Setting(
@@ -223,6 +277,17 @@ def joint_settings(model: Model) -> Iterable[Setting]:
                 0.0,
             ),
             Setting(
+                f"friction.{joint}.offset",
+                0.0,
+                "constant effort of the drive that is compensated, of either sign [N m or N]",
+            ),
+            Setting(
+                f"effort_limit.{joint}",
+                float(effort),
+                "largest effort, before effort_scale [N m or N]; default the robot description's",
+                0.0,
+            ),
+            Setting(
                 f"armature.{joint}",
                 0.0,
                 "inertia of the drive as the joint feels it [kg m^2 or kg]",
@@ -237,37 +302,111 @@ def joint_settings(model: Model) -> Iterable[Setting]:
         )
 
 
-def joint_space(model: Model) -> JointSpace:
-    """Return the limits that trajectories are checked against."""
-    speed = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
-    return JointSpace(model.joint_names, model.lower, model.upper, speed)
-
-
 def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
     """Return the controller's settings for a set of parameter values.
 
     Raises:
         ValueError: They do not fit together.
     """
+    check_plausible(values, model)
 
     def array(pattern: str) -> Floats:
         return np.array([values[pattern.format(joint)] for joint in model.joint_names], float)
 
+    p, d = feedback(values, model)
     return Settings(
-        p=array("gains.{}.p"),
-        d=array("gains.{}.d"),
+        p=p,
+        d=d,
         damping=array("damping.{}"),
         coulomb=array("friction.{}.coulomb"),
         viscous=array("friction.{}.viscous"),
         armature=array("armature.{}"),
-        effort_limit=scaled(model.effort_limit, float(values["effort_scale"])),
+        offset=array("friction.{}.offset"),
+        effort_limit=scaled(array("effort_limit.{}"), float(values["effort_scale"])),
         torque_rate=array("torque_rate.{}"),
         mode=Mode(values["mode"]),
         feedforward_terms=Terms(values["feedforward_terms"]),
         update_on=UpdateOn(values["update_on"]),
+        impedance=cartesian_settings.impedance(values, model),
         allow_moving_end=bool(values["allow_nonzero_velocity_at_trajectory_end"]),
         **{name: values[name] for name in SAME_NAME},
     )
+
+
+def feedback(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]:
+    """Return P and D (n,): those that are set, or, if none is, those chosen from the model.
+
+    Raises:
+        ValueError: None that could be chosen would be stable.
+    """
+    p, d = (
+        np.array([values[f"gains.{joint}.{kind}"] for joint in model.joint_names], float)
+        for kind in "pd"
+    )
+    chosen = None if p.any() or d.any() else chosen_gains(values, model)
+    return (p, d) if chosen is None else (chosen.p, chosen.d)
+
+
+def chosen_gains(values: Mapping[str, Value], model: Model) -> Chosen | None:
+    """Return the gains that the model and `gains.*` give, None where there are to be none.
+
+    Raises:
+        ValueError: None that could be chosen would be stable.
+    """
+    bandwidth, ratio = float(values["gains.bandwidth"]), float(values["gains.damping_ratio"])
+    if bandwidth == 0.0 or Mode(values["mode"]) in WITHOUT_GAINS:
+        return None
+    return _choose(model, *_loop_arguments(values, model), bandwidth, ratio)
+
+
+def unstable_gains(values: Mapping[str, Value], model: Model) -> list[Finding]:
+    """Return the gains that are set and not stable with margin, in a mode that uses them."""
+    if Mode(values["mode"]) in WITHOUT_GAINS:
+        return []
+    p, d = feedback(values, model)
+    if not p.any() and not d.any():
+        return []
+    return list(_check(model, *_loop_arguments(values, model), tuple(p), tuple(d)))
+
+
+def _loop_arguments(
+    values: Mapping[str, Value], model: Model
+) -> tuple[tuple[float, ...], Timing, Mode]:
+    armature = tuple(float(values[f"armature.{joint}"]) for joint in model.joint_names)
+    timing = Timing(float(values["gains.period"]), float(values["gains.delay"]))
+    return armature, timing, Mode(values["mode"])
+
+
+@lru_cache(maxsize=4)
+def _sampled_loop(
+    model: Model, armature: tuple[float, ...], timing: Timing, mode: Mode
+) -> SampledLoop:
+    return SampledLoop(model, armature, timing, mode=mode)
+
+
+@lru_cache(maxsize=4)
+def _choose(
+    model: Model,
+    armature: tuple[float, ...],
+    timing: Timing,
+    mode: Mode,
+    bandwidth: float,
+    ratio: float,
+) -> Chosen:
+    return choose(_sampled_loop(model, armature, timing, mode), mode, bandwidth, ratio)
+
+
+@lru_cache(maxsize=4)
+def _check(
+    model: Model,
+    armature: tuple[float, ...],
+    timing: Timing,
+    mode: Mode,
+    p: tuple[float, ...],
+    d: tuple[float, ...],
+) -> tuple[Finding, ...]:
+    loop = _sampled_loop(model, armature, timing, mode)
+    return tuple(check_gains(loop, np.array(p), np.array(d)))
 
 
 SAME_NAME = (
@@ -280,12 +419,14 @@ SAME_NAME = (
     "stop_time",
     "state_timeout",
     "reference_timeout",
+    "executor_timeout",
     "give_up_after",
     "start_tolerance",
     "path_tolerance",
     "blind_stop",
     "jump_tolerance",
     "velocity_cutoff",
+    "target_timeout",
 )
 
 

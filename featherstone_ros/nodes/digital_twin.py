@@ -69,13 +69,18 @@ class DigitalTwin(ModelNode):
                     0.0,
                 ),
                 Setting(
+                    f"friction.{joint}.offset",
+                    0.0,
+                    "constant friction: what the drive has to give on top [N m or N]",
+                ),
+                Setting(
                     f"armature.{joint}",
                     0.0,
                     "inertia of the drive as the joint feels it [kg m^2 or kg]",
                     0.0,
                 ),
             )
-        yield from simulate_mode.joint_settings(model)
+        yield from simulate_mode.joint_settings(model, self.parameters)
         yield from shadow_mode.joint_settings(model)
 
     def configure(self) -> None:

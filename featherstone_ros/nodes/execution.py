@@ -1,26 +1,37 @@
 """Running a node as a process: signals, exit status, one line per start-up error.
 
-Nothing of ROS is imported before ``run`` is called. From then on SIGINT and SIGTERM only write into
-a pipe (``signal.set_wakeup_fd``), which a thread waits on: no KeyboardInterrupt can strike half-way
-through an import or a callback, and the context is still alive when the node shuts down.
+Nothing of ROS is imported before ``run`` is called. From then on signals only ask for an end in
+order (``signals``), nothing that is written can block (``output_pump``), and no exception in the
+executor ends the process: the node may be holding an arm. Before the process ends, the arm is
+brought to rest.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
-import signal
 import sys
 import threading
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.nodes.output_pump import patient_output
+from featherstone_ros.nodes.signals import Signals
 
 if TYPE_CHECKING:
-    from rclpy.executors import Executor
+    from featherstone_ros.nodes.lifecycle import ModelNode
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+BROKEN = 5.0  # [s] without a round that went well: then the executor is beyond repair
+LONGEST_END = 10.0  # [s] that the end in order may take besides, before it is forced
+GLANCE = 0.01  # [s] between two looks whether the arm has come to rest
+MANY = 10  # failures in a row: one alone may take long, e.g. until memory is out
+RENEWAL = 3  # failures in a row after which the executor is made anew
+FAILED, STUCK = 3, 4  # exit statuses
 
 
 class StartError(FeatherstoneError):
@@ -28,23 +39,41 @@ class StartError(FeatherstoneError):
 
 
 def run(node_class: str, args: Sequence[str] | None = None) -> int:
-    """Run one node until SIGINT, SIGTERM or the end of its ROS context.
+    """Run one node until a signal, or the end of its ROS context.
 
-    To be called in the main thread of a process that ends soon after: SIGINT and SIGTERM are
-    ignored from then on.
+    To be called in the main thread of a process that ends soon after: signals are ignored from
+    then on.
 
     Args:
         node_class: ``"module:class"`` of a ``ModelNode`` that is made without arguments.
         args: Command line with ``--ros-args``; None for ``sys.argv``.
 
     Returns:
-        Exit status: 0 after a clean stop, 1 if the node could not start.
+        Exit status: 0 after a clean stop, 1 if the node could not start, ``FAILED`` if nothing in
+        it worked any more, ``STUCK`` if it did not end by itself; after unusual signals, see
+        ``signals``.
     """
-    signals = catch_signals()
+    with patient_output():
+        signals = Signals()
+        bound_claims()
+        return run_node(node_class, args, signals)
+
+
+def bound_claims() -> None:
+    """Bound what messages may claim to hold (see ``claims.pyx``): before any library of ROS."""
+    flags = sys.getdlopenflags()
+    sys.setdlopenflags(flags | os.RTLD_GLOBAL)
+    try:
+        importlib.import_module("featherstone_ros._claims")
+    finally:
+        sys.setdlopenflags(flags)
+
+
+def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> int:
+    """Do what ``run`` says, with signals caught already."""
     module, _, name = node_class.partition(":")
     create = getattr(importlib.import_module(module), name)
     import rclpy
-    from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
     from rclpy.signals import SignalHandlerOptions
 
     try:
@@ -56,45 +85,135 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
         print(f"{module.rpartition('.')[2]}: cannot start: {one_line(error)}", file=sys.stderr)
         rclpy.try_shutdown()
         return 1
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
+    rounds = Rounds(node)
     try:
-        spin_until_signal(executor, signals)
+        signals.watch(rounds.end)
+        failed = rounds.spin()
+        rounds.come_to_rest()
         node.stop()
-    except ExternalShutdownException:
-        pass
     finally:
-        executor.shutdown()
-        node.destroy_node()
+        signals.ignore()
+        rounds.close()
         rclpy.try_shutdown()
-        # Whoever stops processes may signal twice, and Python's own end restores the default.
-        for signum in STOP_SIGNALS:
-            signal.signal(signum, signal.SIG_IGN)
-    return 0
+    return FAILED if failed else signals.exit_status
 
 
-def catch_signals() -> int:
-    """Catch the stop signals from now on; return a file descriptor that a signal makes readable."""
-    readable, writable = os.pipe()
-    os.set_blocking(writable, False)
-    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
-    for signum in STOP_SIGNALS:
-        signal.signal(signum, lambda *_: None)
-    return readable
+class Rounds:
+    """The executor's rounds: what goes wrong in one is logged, and the next one follows."""
+
+    def __init__(self, node: ModelNode) -> None:
+        """Prepare to spin a node."""
+        from rclpy.executors import SingleThreadedExecutor
+
+        self._node = node
+        self._ending = threading.Event()
+        self._ended = threading.Event()
+        self._executor = SingleThreadedExecutor(context=node.context)
+        self._executor.add_node(node)
+        self._failures = 0  # in a row
+        self._forget_error = error_eraser()
+
+    def spin(self) -> bool:
+        """Spin until ``end`` is called or the context ends; return whether nothing works."""
+        sound = monotonic()
+        while self._node.context.ok() and not self._ending.is_set():
+            if self._turn():
+                sound = monotonic()
+            elif monotonic() - sound > BROKEN and self._failures > MANY:
+                self._node.get_logger().fatal(
+                    f"the executor has failed for {BROKEN:g} s: the node is ended"
+                )
+                return True
+        return False
+
+    def come_to_rest(self) -> None:
+        """Bring the arm to rest; the node's services are still answered meanwhile."""
+        node = self._node
+        if node.is_at_rest() or not node.context.ok():
+            return
+        node.begin_rest()
+        end = monotonic() + node.REST_PATIENCE
+        while not node.is_at_rest() and node.context.ok():
+            if monotonic() > end:
+                node.get_logger().error(f"no rest within {node.REST_PATIENCE:g} s")
+                return
+            self._turn(GLANCE)
+
+    def end(self, _: int) -> None:
+        """Make ``spin`` return; for another thread, which sees to it that the process ends.
+
+        If the executor's thread does not come back, this one brings the arm to rest.
+        """
+        self._ending.set()
+        self._executor.wake()
+        if not self._ended.wait(self._node.REST_PATIENCE + LONGEST_END):
+            self._node.come_to_rest(self._node.REST_PATIENCE)
+            os._exit(STUCK)
+
+    def close(self) -> None:
+        """Destroy the node, and its executor."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._ended.set()
+
+    def _turn(self, timeout: float | None = None) -> bool:
+        """Do one round; return whether it went well."""
+        from rclpy.executors import ExternalShutdownException
+
+        try:
+            self._executor.spin_once(timeout)
+        except ExternalShutdownException:
+            return True
+        except Exception as error:
+            self._failures += 1
+            self._survive(error)
+            return False
+        finally:
+            self._forget_error()
+        self._failures = 0
+        return True
+
+    def _survive(self, error: Exception) -> None:
+        """Tell of an exception, and see that what raised it can be called again."""
+        culprit = release(error)
+        text = "".join(traceback.format_exception(error))
+        self._node.log.error(f"unexpected exception in {culprit}:\n{text}")
+        if self._failures % RENEWAL == 0:
+            self._executor.remove_node(self._node)
+            self._executor.shutdown()
+            self._executor = type(self._executor)(context=self._node.context)
+            self._executor.add_node(self._node)
 
 
-def spin_until_signal(executor: Executor, signals: int) -> None:
-    """Spin until the file descriptor ``signals`` becomes readable or the context ends."""
-    stop = threading.Event()
+def error_eraser() -> Callable[[], object]:
+    """Return what makes rcutils forget the error that its last call has left behind.
 
-    def wait_for_signal() -> None:
-        os.read(signals, 1)
-        stop.set()
-        executor.wake()
+    A request that cannot be decoded leaves one; the next such request would print both, in a dozen
+    lines, and so on for thousands of them.
+    """
+    with suppress(OSError, AttributeError), open("/proc/self/maps") as maps:
+        path = next((line.split()[-1] for line in maps if "/librcutils" in line), None)
+        return ctypes.PyDLL(path).rcutils_reset_error
+    return lambda: None
 
-    threading.Thread(target=wait_for_signal, name="signals", daemon=True).start()
-    while executor.context.ok() and not stop.is_set():
-        executor.spin_once()
+
+def release(error: Exception) -> str:
+    """Name the callback, or the topic or service, from which rclpy's executor raised an exception.
+
+    What could not even be taken would not be waited for again, nor all else in its callback group:
+    rclpy marks them before, and takes the marks away after.
+    """
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    entity = next((f.f_locals["entity"] for f in frames if f.f_code.co_name == "handler"), None)
+    if getattr(entity, "_executor_event", False):
+        entity._executor_event = False
+        with suppress(AssertionError):
+            entity.callback_group.ending_execution(entity)
+    for attribute in ("topic_name", "service_name", "callback"):
+        name = getattr(entity, attribute, None)
+        if name is not None:
+            return str(getattr(name, "__qualname__", name))
+    return "the executor" if entity is None else type(entity).__name__
 
 
 def is_start_error(error: Exception) -> bool:

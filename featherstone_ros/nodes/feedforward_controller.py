@@ -1,250 +1,320 @@
-"""The controller node: parameters and messages of ``featherstone_ros.control``."""
+"""The controller node: parameters and messages around the compiled torque controller.
+
+From a joint state's bytes to a command's, everything runs in a compiled loop without Python
+(cython_core/control, ``realtime_loop``). This node prepares what the loop is asked for, and tells
+what it records.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 import builtin_interfaces.msg
 import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from featherstone_ros import Dynamics
-from featherstone_ros.control.feedforward import Following, Phase, TorqueController, set_point
+from featherstone_ros import Dynamics, _control
+from featherstone_ros._core import BoundDynamics
+from featherstone_ros.control import events
+from featherstone_ros.control.complaints import late_start, unusable_state
+from featherstone_ros.control.controller import explain, lost_of, target_request, tip_index
+from featherstone_ros.control.events import (
+    Explanation,
+    Narrator,
+    cause_text,
+    refusal_text,
+    rejection_text,
+)
+from featherstone_ros.control.gains import Finding, one_line
 from featherstone_ros.control.loaded_model import MODEL_NAMES, loaded_model
-from featherstone_ros.control.motion import Motion
-from featherstone_ros.control.settings import Mode
-from featherstone_ros.control.state import start_delay
-from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
+from featherstone_ros.control.motion import Motion, MotionState
+from featherstone_ros.control.planning import PlanningContext
+from featherstone_ros.control.settings import WITHOUT_GAINS
+from featherstone_ros.control.state import is_same_clock, start_delay
+from featherstone_ros.control.trajectory import (
+    JointSpace,
+    Point,
+    Trajectory,
+    TrajectoryError,
+    set_point,
+)
+from featherstone_ros.control.transitions import HOLDS, RUNNING, SILENT, TRACKING, Phase
 from featherstone_ros.errors import FeatherstoneError, MessageError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import realtime_path
-from featherstone_ros.nodes.control_cycle import ControlCycle, Deadline, Outputs, Stamp
+from featherstone_ros.nodes import cartesian_topics, realtime_path
+from featherstone_ros.nodes.cartesian_settings import offset_of
 from featherstone_ros.nodes.controller_settings import (
     DEADLINE_NAMES,
     SETTINGS,
     DeadlineAction,
+    chosen_gains,
     control_settings,
     joint_settings,
-    joint_space,
+    unstable_gains,
 )
-from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report, Rivals
-from featherstone_ros.nodes.lifecycle import LOG_INTERVAL, ModelNode
+from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report, Rivals, publishers_of
+from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode
-from featherstone_ros.nodes.own_wait_set import HotGroup
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
-from featherstone_ros.preflight.arrival import Preflight, check_arrival
+from featherstone_ros.nodes.realtime_loop import DetachedGroup, Record, make_loop
+from featherstone_ros.preflight.arrival import Preflight, check_arrival, check_set_point
 from featherstone_ros.text import plain
-
-Result = TypeVar("Result")
 
 RELIABLE = QoSProfile(depth=10)
 # Short, since what waits is delay; long enough that of states that come in bursts none is lost.
 BRIEF = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
+PATIENCE = 0.5  # [s] that the loop is given for an answer
+PUZZLED = 2.0  # [s] without a usable state after which one is looked at
 
 
 class FeedforwardController(ModelNode):
     """Answers joint states with torques.
 
-    Commands go on after ``deactivate`` until the arm is in a gravity hold and ``give_up_after`` is
-    over; that is why their publisher is not a lifecycle publisher.
+    Commands go on after ``deactivate`` until the arm stands; that is why their publisher is not a
+    lifecycle publisher.
     """
 
     def __init__(self) -> None:
         """Declare the parameters."""
-        self._loop: realtime_path.Loop | None = None  # while configured
+        self._loop: Any = None  # while configured
         super().__init__("feedforward_controller", (*SETTINGS, *realtime_path.SETTINGS))
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
-        """Return gains, damping, friction, armature and torque rate of every joint."""
+        """Return gains, damping, friction, armature and limits of every joint."""
         return joint_settings(model)
 
     # Lifecycle.
 
     def configure(self) -> None:
-        """Make the controller and its topics; it answers nothing yet."""
+        """Make the controller, its topics and its loop; it answers nothing yet."""
         model = self.model
-        settings = control_settings(self.parameters, model)
-        self._settings = settings
+        self._settings = control_settings(self.parameters, model)
         loaded = loaded_model(self.parameters, model)
-        self._space = joint_space(model)
-        self._controller = TorqueController(self._space, Dynamics(loaded), settings, self._notify)
+        self._space = JointSpace.of(model)
+        self._controller = _control.CompiledController(
+            model.joint_names,
+            self._space.lower,
+            self._space.upper,
+            self._space.velocity_limit,
+            self._settings,
+            _control.ModelRequest(BoundDynamics(loaded)),
+            1.0 / float(self.parameters["state_publish_rate"]),
+            tip=tip_index(model, str(self.parameters["tip"])),
+            offset=offset_of(self.parameters),
+            base=model.base_link,
+        )
+        self._narrator = Narrator(model.joint_names)
         self._inspected = Dynamics(loaded)  # for the executor's thread
+        self._unstable = ""  # what the check of the gains has found
         self._preflight = ""  # of the last trajectory accepted, if it asks for too much
         self._refused: Counter[str] = Counter()
         self._refusal, self._refused_at = "", -SHOW_REFUSAL
+        self._puzzled_since = monotonic()
+        self._example: Any = None  # subscription that looks at one joint state
         self._rivals = Rivals(self)
-        self._complained_at = -LOG_INTERVAL
-        self._make_publishers()
-        self._cycle = ControlCycle(
-            self._controller,
-            model.joint_names,
-            Outputs(
-                self._commands.publish,
-                self._desired.publish,
-                self._error.publish,
-                self._is_watched,
-            ),
-            settings.period,
-            1.0 / float(self.parameters["state_publish_rate"]),
-            self.get_clock(),
-            self._refuse_state,
-        )
-        self._cycle.deadline = self._deadline(self.parameters)
-        self._make_inputs()
-        self._warn_of_odd_settings(model)
+        self._make_topics()
+        self._warn_of_odd_settings()
+        self._tell_chosen_gains()
         self._loop.start()
+        self._set_deadline(self.parameters)
 
-    def _make_publishers(self) -> None:
+    def _make_topics(self) -> None:
         self._commands = self.create_publisher(Float64MultiArray, "~/commands", RELIABLE)
         self._desired = self.create_publisher(JointState, "~/desired", RELIABLE)
         self._error = self.create_publisher(JointState, "~/error", RELIABLE)
-
-    def _is_watched(self) -> bool:
-        """Tell whether anybody listens to what the controller says about its motion."""
-        publishers = (self._desired, self._error)
-        return any(publisher.get_subscription_count() for publisher in publishers)
-
-    def _make_inputs(self) -> None:
-        group = HotGroup()
+        self._shown = [self._commands, self._desired, self._error]  # as the loop numbers them
+        if self.parameters["tip"]:
+            for kind, topic in ((PoseStamped, "current_pose"), (TwistStamped, "current_twist")):
+                self._shown.append(self.create_publisher(kind, f"~/{topic}", RELIABLE))
+        group = DetachedGroup()
         self._states = self.create_subscription(
-            JointState,
-            "joint_states",
-            self._cycle.take_state,
-            BRIEF,
-            callback_group=group,
-            raw=True,
+            JointState, "joint_states", do_nothing, BRIEF, callback_group=group, raw=True
         )
         self._inputs = [
             self._states,
-            *(
-                self.create_subscription(
-                    kind, f"~/{topic}", self._guard(topic, kind, callback), qos, raw=True
-                )
-                for kind, topic, callback, qos in (
-                    (JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE),
-                    (JointTrajectoryPoint, "reference", self._on_reference, BRIEF),
-                )
-            ),
+            self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE),
+            self._listen(JointTrajectoryPoint, "reference", self._on_reference, BRIEF),
+            self._listen(PoseStamped, "target_pose", self._on_target, BRIEF),
+            self._listen(TwistStamped, "target_twist", self._on_target, BRIEF),
+            self._listen(WrenchStamped, "target_wrench", self._on_target, BRIEF),
         ]
         self._hold = self.create_service(Trigger, "~/hold", self._on_hold)
-        self._loop = realtime_path.make_loop(self, self._cycle, group, [self._states])
+        self._loop = make_loop(
+            self,
+            self._controller,
+            group,
+            [self._states],
+            self._shown,
+            self._deliver,
+            scheduling=realtime_path.scheduling(self.parameters),
+            in_thread=self.parameters["realtime.path"] == realtime_path.OWN_WAIT_SET,
+        )
 
-    def _warn_of_odd_settings(self, model: Model) -> None:
-        settings = control_settings(self.parameters, model)
-        if settings.mode is not Mode.GRAVITY_COMPENSATION and not settings.p.any():
-            self.get_logger().warning("all gains.<joint>.p are 0: nothing corrects an error")
-        for joint in np.array(model.joint_names)[settings.effort_limit == 0.0]:
-            self.get_logger().warning(f"{joint} cannot be driven: its effort limit is 0")
+    def _listen(
+        self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
+    ) -> Any:
+        """Subscribe; what the callback refuses is reported."""
+
+        def take(message: bytes) -> None:
+            try:
+                callback(decode(kind, message))
+            except (MessageError, TrajectoryError) as error:
+                self._note_refusal(topic, error)
+
+        return self.create_subscription(kind, f"~/{topic}", take, qos, raw=True)
+
+    def _warn_of_odd_settings(self) -> None:
+        """Say which gains are missing, reduced or not stable; the last is on diagnostics, too."""
+        settings, names = self._settings, self.model.joint_names
+        if settings.mode in WITHOUT_GAINS:
+            self._unstable = ""
+            return
+        if not settings.p.all():
+            idle = ", ".join(name for name, p in zip(names, settings.p, strict=True) if p == 0.0)
+            self.get_logger().warning(f"gains.<joint>.p is 0 for {idle}: nothing corrects an error")
+        self._take_findings(unstable_gains(self.parameters, self.model))
+
+    def _take_findings(self, findings: list[Finding]) -> None:
+        self._unstable = one_line(findings)
+        if findings:
+            self.log.warning(
+                f"with gains.period and gains.delay the loop has no margin: {self._unstable}"
+            )
+
+    def _tell_chosen_gains(self) -> None:
+        chosen = chosen_gains(self.parameters, self.model)
+        if chosen is None or not np.array_equal(chosen.p, self._settings.p):
+            return
+        slow = ", ".join(f"{joint} {w:.2g}" for joint, w in chosen.reduced.items())
+        self.get_logger().info(
+            f"gains chosen from the model for {self.parameters['gains.bandwidth']:g} rad/s"
+            + (f"; less where gains.period and gains.delay allow no more: {slow}" if slow else "")
+        )
 
     def activate(self) -> None:
         """Answer the next joint state."""
-        if self._loop.failed:
-            raise FeatherstoneError("the loop has failed; clean up and configure first")
-        self._loop.apply(lambda: self._controller.activate(monotonic()))
+        if self._loop.has_ended:
+            raise FeatherstoneError("the loop has ended; clean up and configure first")
+        helpless = np.flatnonzero(self._settings.effort_limit == 0.0)
+        if len(helpless):
+            joints = ", ".join(self.model.joint_names[i] for i in helpless)
+            raise FeatherstoneError(
+                f"the effort limit of {joints} is 0: the arm cannot be held; set "
+                "effort_limit.<joint> (the robot description's limit times effort_scale is used)"
+            )
+        self._puzzled_since = monotonic()
+        self._loop.runner.post(_control.ACTIVATE_REQUEST.kind)
 
     def deactivate(self) -> None:
-        """Let the commands decay to the gravity hold and end."""
-        self._loop.apply(lambda: self._controller.deactivate(monotonic()))
+        """Let the arm come to rest; then the commands end."""
+        self._loop.runner.post(_control.DEACTIVATE_REQUEST.kind)
+
+    def begin_rest(self) -> None:
+        """Let the arm come to rest, whatever the node's state."""
+        if self._loop is not None:
+            self._loop.runner.post(_control.DEACTIVATE_REQUEST.kind)
+
+    def is_at_rest(self) -> bool:
+        """Return whether no commands go out that hold or move an arm."""
+        return self._loop is None or Phase(self._controller.phase) in SILENT
 
     def cleanup(self) -> None:
         """Destroy the topics."""
         self.halt()
+        if self._example is not None:
+            self.destroy_subscription(self._example)
+            self._example = None
         for subscription in self._inputs:
             self.destroy_subscription(subscription)
-        for publisher in (self._commands, self._desired, self._error):
+        for publisher in self._shown:
             self.destroy_publisher(publisher)
         self.destroy_service(self._hold)
 
     def halt(self) -> None:
-        """Stop the loop."""
+        """Stop the loop, once the arm is at rest or there is no more time for it."""
         if self._loop is not None:
-            self._loop.stop()
+            self._loop.stop(self.REST_PATIENCE)
             self._loop = None
-
-    def stop(self) -> None:
-        """Before the process ends, lead the arm into the gravity hold."""
-        if self.state_label == "active" and self._controller.phase is Phase.RUNNING:
-            end = monotonic() + float(self.parameters["decay_time"])
-            self.trigger_deactivate()
-            while monotonic() < end and self.executor.context.ok():
-                self.executor.spin_once(timeout_sec=max(end - monotonic(), 0.0))
-        super().stop()
 
     # Parameters.
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the controller for new settings; nothing of them may be wrong."""
         settings = control_settings(values, self.model)
-        self._controller.check(settings)
+        differs = settings.hardware_adds_gravity != self._settings.hardware_adds_gravity
+        if differs and not self.is_at_rest():
+            raise ValueError(events.REFUSALS[events.GRAVITY_IN_USE])
         loaded = None
         if any(values[name] != self.parameters[name] for name in MODEL_NAMES):
             loaded = loaded_model(values, self.model)
-        dynamics = loaded and Dynamics(loaded)
-        deadline = None
-        if any(values[name] != self.parameters[name] for name in DEADLINE_NAMES):
-            deadline = self._deadline(values)
-
-        def take() -> None:
-            if deadline is not None:
-                self._cycle.deadline = deadline
-            try:
-                self._controller.configure(settings)
-            except ValueError as error:  # commands have begun since the check
-                self._notify(f"parameters not in effect: {error}")
-            if dynamics is not None:
-                transition_time = float(values["payload.transition_time"])
-                self._controller.change_model(dynamics, transition_time)
+        request = loaded and _control.ModelRequest(
+            BoundDynamics(loaded), float(values["payload.transition_time"])
+        )
+        late = any(values[name] != self.parameters[name] for name in DEADLINE_NAMES)
+        unstable = unstable_gains(values, self.model)
 
         def commit() -> None:
             self._settings = settings
+            self._post(_control.ConfigureRequest(settings))
+            self._take_findings(unstable)
             if loaded is not None:
                 self._inspected = Dynamics(loaded)
-            self._loop.apply(take)
+                self._post(request)
+            if late:
+                self._set_deadline(values)
 
         return commit
 
-    def _deadline(self, values: Mapping[str, Value]) -> Deadline:
-        return Deadline(
-            float(values["deadline.cycle_time"]),
-            int(values["deadline.allowed"]),
-            values["deadline.action"] == str(DeadlineAction.HOLD),
-            self._notify,
-        )
-
-    # From the loop's thread.
-
-    def _notify(self, text: str) -> None:
-        self.defer(lambda: self.get_logger().warning(text))
-
-    def _refuse_state(self, error: MessageError) -> None:
-        """Count a refused joint state."""
-        self._note_refusal("joint_states", error)
-        if self._refused_at - self._complained_at >= LOG_INTERVAL:
-            self._complained_at = self._refused_at
-            self._notify(f"refused a message on {self._refusal}")
+    def _set_deadline(self, values: Mapping[str, Value]) -> None:
+        cycle_time = float(values["deadline.cycle_time"])
+        holds = values["deadline.action"] == str(DeadlineAction.HOLD)
+        self._loop.runner.allowed = cycle_time
+        self._post(_control.DeadlineRequest(cycle_time, int(values["deadline.allowed"]), holds))
 
     # Requests.
 
-    def _guard(
-        self, topic: str, kind: type, callback: Callable[[Any], None]
-    ) -> Callable[[bytes], None]:
-        """Return the callback of a raw subscription: what another one refuses is reported."""
+    def _post(self, request: Any) -> None:
+        """Have the loop do something that it does not refuse."""
+        self._controller.hold_on_to(request)
+        self._loop.runner.post(request.kind, request.payload, request)
 
-        def take(message: bytes) -> None:
-            try:
-                callback(decode(kind, message))
-            except (MessageError, TrajectoryError) as error:
-                self._refuse_request(topic, error)
+    def _ask(self, request: Any) -> None:
+        """Have the loop do something.
 
-        return take
+        Raises:
+            TrajectoryError: It refuses, or has no time for it.
+        """
+        self._controller.hold_on_to(request)
+        try:
+            answer = self._loop.runner.request(request.kind, request.payload, request, PATIENCE)
+        except TimeoutError as error:
+            self._let_go(request)
+            raise TrajectoryError(f"the loop is too busy: {error}") from None
+        if answer:
+            self._let_go(request)
+            raise TrajectoryError(self._reason(explain(request, answer)))
+
+    def _let_go(self, request: Any) -> None:
+        if isinstance(request, _control.FollowRequest):
+            self._controller.release(request.path.number)
+
+    def _reason(self, refusal: Explanation) -> str:
+        phase = Phase(self._controller.phase).text
+        return refusal_text(refusal, self._space.names, phase, self._hold_reason())
+
+    def _snapshot(self) -> Any:
+        snapshot = _control.SnapshotRequest(len(self._space.names))
+        self._ask(snapshot)
+        return snapshot
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         points = [
@@ -260,22 +330,26 @@ class FeedforwardController(ModelNode):
         trajectory = Trajectory(
             message.joint_names, points, self._space, self._settings.allow_moving_end
         )
-        prospect, stamp = self._ask(lambda: (self._controller.prospect(), self._cycle.stamp))
-        delay = self._delay(message.header.stamp, stamp)
-        start = prospect.check(trajectory, delay, self._inspect)
-        self._ask(lambda: self._controller.follow(trajectory, start))
+        self._require_tracking()
+        snapshot = self._snapshot()
+        asked, stamp = seconds(message.header.stamp), snapshot.stamp[0] + 1e-9 * snapshot.stamp[1]
+        now = self.get_clock().now().nanoseconds * 1e-9
+        delay = start_delay(asked, stamp, now) if asked else None  # stamp 0 is now
+        context = PlanningContext.of(snapshot, self._settings)
+        start = context.check(trajectory, delay, self._inspect)
+        if asked and is_same_clock(asked, stamp, now):
+            start = asked - snapshot.origin  # the same to the bit, whenever it arrives
+        self._ask(_control.FollowRequest(trajectory.compiled(self._settings.stop_time), start))
         self.get_logger().info(f"trajectory of {len(points)} points, {points[-1].time:.3f} s")
+        late = late_start(delay or 0.0, now)
+        if late:
+            self.get_logger().warning(late)
 
-    def _ask(self, action: Callable[[], Result]) -> Result:
-        """Have the loop do something.
-
-        Raises:
-            TrajectoryError: As ``action`` does, or the loop has no time for it.
-        """
-        try:
-            return self._loop.call(action)
-        except TimeoutError as error:
-            raise TrajectoryError(f"the loop is too busy: {error}") from None
+    def _require_tracking(self) -> None:
+        """Raise TrajectoryError if nothing can be followed now."""
+        refusal = events.why_not(Phase(self._controller.phase))
+        if refusal:
+            raise TrajectoryError(self._reason(Explanation(refusal, -1, 0.0, 0.0)))
 
     def _inspect(self, motion: Motion, begin: float) -> None:
         """Look whether the arm can follow, if the parameter says so.
@@ -294,104 +368,207 @@ class FeedforwardController(ModelNode):
         if self._preflight:
             self.get_logger().warning(f"the arm cannot follow the trajectory: {verdict}")
 
-    def _delay(self, stamp: builtin_interfaces.msg.Time, state: Stamp) -> float | None:
-        """Return the time from the last joint state to a stamp [s], None for stamp 0."""
-        start = seconds(stamp)
-        if start == 0.0:
-            return None
-        now = self.get_clock().now().nanoseconds * 1e-9
-        return start_delay(start, seconds(state), now)
-
     def _on_reference(self, message: JointTrajectoryPoint) -> None:
         point = Point(
             0.0, message.positions, message.velocities, message.accelerations, message.effort
         )
-        knot = set_point(point, self._space)
-        self._ask(lambda: self._controller.follow_reference(monotonic(), knot))
+        state = set_point(point, self._space)
+        self._inspect_set_point(state)
+        self._ask(_control.SetPointRequest(state.rows()))
+
+    def _on_target(self, message: PoseStamped | TwistStamped | WrenchStamped) -> None:
+        """Lead the hand; the frame is where it is now."""
+        frame = message.header.frame_id
+        q = self._snapshot().q if frame else np.zeros(self.model.n)
+        place = cartesian_topics.frame_pose(frame, self.model, self._inspected, q)
+        if isinstance(message, PoseStamped):
+            request = target_request(pose=cartesian_topics.pose_of(message, place))
+        elif isinstance(message, TwistStamped):
+            request = target_request(twist=cartesian_topics.twist_of(message, place))
+        else:
+            request = target_request(wrench=cartesian_topics.wrench_of(message, place))
+        self._ask(request)
+
+    def _inspect_set_point(self, state: MotionState) -> None:
+        """Look whether the motors can follow a set-point; as ``_inspect``."""
+        preflight = self.parameters["preflight"]
+        if preflight == Preflight.OFF:
+            return
+        problem = check_set_point(self._inspected, self.model, self._settings, state)
+        if problem and preflight == Preflight.REJECT:
+            raise TrajectoryError(f"the arm cannot follow: {problem}")
+        if problem:
+            self.log.warning(f"the arm cannot follow a set-point: {problem}")
 
     def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
-            self._ask(self._controller.hold)
+            self._ask(_control.HOLD_REQUEST)
         except TrajectoryError as error:
             response.success, response.message = False, str(error)
             return response
         response.success, response.message = True, "stopping and holding"
         return response
 
-    def _refuse_request(self, what: str, error: FeatherstoneError) -> None:
-        self._note_refusal(what, error)
-        self.get_logger().error(
-            f"refused a message on ~/{self._refusal}", throttle_duration_sec=LOG_INTERVAL
-        )
-        self.publish_diagnostics()
-
     def _note_refusal(self, topic: str, error: Exception) -> None:
         self._refused[topic] += 1
         self._refusal, self._refused_at = f"{topic}: {plain(str(error))}", monotonic()
+        self.log.error(f"refused a message on ~/{self._refusal}")
+        self.publish_diagnostics()
+
+    # From the loop, by records.
+
+    def _deliver(self, records: list[Record]) -> None:
+        """Tell what the loop has done by itself, and let go of what it no longer uses."""
+        changed = False
+        for kind, index, _, values, number in records:
+            if kind == events.RELEASED:
+                self._controller.release(number)
+            elif kind == events.REJECTED:
+                rejection = Explanation(int(values[0]), index, *values[1:3])
+                text = rejection_text(rejection, self._space.names)
+                self.log.warning(f"joint_states: a state was refused: {text}")
+            changed |= kind in (events.PHASE, events.CAUSE)
+        for line in self._narrator.lines(records):
+            self.log.warning(line)
+        if changed:
+            self.publish_diagnostics()
+
+    def _look_at_an_example(self) -> None:
+        """If states come that are of no use, say what is wrong with one of them."""
+        if Phase(self._controller.phase) is not Phase.WAITING:
+            self._puzzled_since = monotonic()
+            return
+        if monotonic() - self._puzzled_since < PUZZLED or self._example is not None:
+            return
+        self._example = self.create_subscription(
+            JointState, "joint_states", self._tell_of_example, BRIEF
+        )
+
+    def _tell_of_example(self, message: JointState) -> None:
+        text = unusable_state(message.name, message.position, message.velocity, self.model)
+        if text:
+            self.log.warning(f"joint_states: {text}")
+        self._puzzled_since = monotonic()
+        example, self._example = self._example, None
+        self.defer(lambda: self.destroy_subscription(example))
 
     # What is published about it.
 
     def diagnose(self) -> Report:
         """Return what the controller does and what it does not like."""
         controller = self._controller
-        publishers = self.get_publishers_info_by_topic(self._states.topic_name)
+        self._look_at_an_example()
         commanders = self.count_publishers(self._commands.topic_name)
         lost = self._lost()
         rivals = self._rivals.among(
-            {"on joint_states": len(publishers), f"on {self._commands.topic_name}": commanders}
+            {
+                "on joint_states": 1 + controller.hears_several(monotonic()),
+                f"on {self._commands.topic_name}": commanders,
+            }
         )
         level, text = self._condition(rivals, bool(lost))
+        counters = controller.counters()
         values = {
             "mode": self.parameters["mode"],
-            "phase": controller.phase,
-            "following": controller.following,
-            "age of the joint state [s]": f"{monotonic() - controller.gate.received:.3f}",
-            "joint states accepted": controller.gate.accepted,
-            **{f"joint states refused, {k}": n for k, n in controller.gate.refused.items()},
+            "phase": self._phase_text(),
+            "following": self._following(),
+            "age of the joint state [s]": f"{monotonic() - controller.received:.3f}",
+            "joint states accepted": controller.accepted,
+            **{f"joint states refused, {k}": n for k, n in self._rejected().items()},
+            "messages refused on joint_states": counters["malformed"],
+            "joint states of other joints": counters["foreign"],
             **{f"messages refused on {topic}": n for topic, n in self._refused.items()},
-            "last refusal": self._refusal,
-            "publishers on joint_states": ", ".join(
-                f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in publishers
-            ),
+            "last refusal": self._refusal or self._rejection(),
+            "publishers on joint_states": ", ".join(publishers_of(self, self._states.topic_name)),
             **{f"effort limit of {joint}": what for joint, what in lost.items()},
-            **self._cycle.timing.report(),
-            "commands saturated": controller.saturated,
-            "governor interventions": controller.interventions,
+            **self._loop.timing.report(),
+            "commands saturated": counters["saturated"],
+            "governor interventions": counters["interventions"],
+            "gains": self._unstable or "nothing found",
+            **self._dexterity(),
             "scheduling": self._loop.scheduling,
         }
         return Report(level, text, values)
 
+    def _dexterity(self) -> dict[str, str]:
+        """Return how far the hand is from a singular posture, where there is a tip."""
+        tip = str(self.parameters["tip"])
+        if not tip or not np.isfinite(self._controller.received):
+            return {}
+        values = cartesian_topics.singular_values(
+            self._inspected, self._controller.q, tip, offset_of(self.parameters)
+        )
+        values = values if len(values) == 6 else np.zeros(6)
+        return {
+            "manipulability": f"{np.prod(values):.3g}",
+            "smallest singular value": f"{values[-1]:.3g}",
+        }
+
+    def _phase_text(self) -> str:
+        """Return the phase in the words that the diagnostics have always had."""
+        phase = Phase(self._controller.phase)
+        if phase in RUNNING:
+            return "running"
+        if phase in (Phase.WAITING, Phase.SILENT):
+            return Phase.WAITING.text
+        return Phase.DAMPED.text if phase in HOLDS or phase not in SILENT else phase.text
+
+    def _following(self) -> str:
+        phase = Phase(self._controller.phase)
+        return phase.text if phase in TRACKING else Phase.HOLDING.text
+
+    def _rejected(self) -> dict[str, int]:
+        counts = zip(events.REJECTIONS, self._controller.rejected, strict=True)
+        return {reason: count for reason, count in counts if count}
+
+    def _rejection(self) -> str:
+        rejection = Explanation(*self._controller.rejection)
+        if not rejection.code:
+            return ""
+        return f"joint_states: {rejection_text(rejection, self._space.names)}"
+
+    def _hold_reason(self) -> str:
+        """Return why the arm is held, and what is wrong with the last state if that is why."""
+        cause = Explanation(*self._controller.hold)
+        text = cause_text(cause, self._space.names)
+        rejection = Explanation(*self._controller.rejection)
+        if cause.code == events.NO_STATES and rejection.code:
+            text += f" (refused: {rejection_text(rejection, self._space.names)})"
+        return text
+
     def _lost(self) -> dict[str, str]:
         """Return what the effort limits take, unless the loop has no time to say."""
         try:
-            return self._loop.call(self._controller.lost)
-        except TimeoutError:
+            return lost_of(self._snapshot(), self._settings, self._space.names)
+        except TrajectoryError:
             return {}
 
-    def _condition(self, rivals: Sequence[str], saturated: bool) -> tuple[bytes, str]:
-        phase = self._controller.phase
-        if phase is Phase.HOLDING:
-            return ERROR, f"{self._controller.hold_reason}: gravity hold"
-        if self._controller.gave_up:
-            return ERROR, f"{self._controller.hold_reason}: no commands, waiting for joint states"
+    def _condition(self, rivals: list[str], saturated: bool) -> tuple[bytes, str]:
+        phase, reason = Phase(self._controller.phase), self._hold_reason()
+        if phase is Phase.SILENT:
+            return ERROR, f"{reason}: no commands, waiting for joint states"
         if phase is Phase.WAITING:
-            return WARN, "waiting for joint states"
+            return (ERROR, reason) if reason else (WARN, "waiting for joint states")
+        if phase not in RUNNING:
+            return ERROR, f"{reason}: {self._phase_text()}"
         problems = [*rivals]
-        if self._cycle.deadline.is_missed:
+        if self._controller.is_late:
             problems.append("commands come too late, see deadline.cycle_time")
         if saturated:
             problems.append("effort limits reached")
-        if self._preflight and self._controller.following is Following.TRAJECTORY:
+        if self._preflight and phase is Phase.TRAJECTORY:
             problems.append(f"the arm cannot follow the trajectory: {self._preflight}")
         if monotonic() - self._refused_at < SHOW_REFUSAL:
             problems.append(f"refused {self._refusal}")
         if problems:
             return WARN, "; ".join(problems)
-        return OK, f"{phase}: {self._controller.following}"
+        return OK, f"running: {self._following()}"
 
 
-def seconds(
-    time: builtin_interfaces.msg.Time | builtin_interfaces.msg.Duration | Stamp,
-) -> float:
+def seconds(time: builtin_interfaces.msg.Time | builtin_interfaces.msg.Duration) -> float:
     """Return a message's time in seconds, whatever its fields hold."""
     return time.sec + 1e-9 * time.nanosec
+
+
+def do_nothing(_: bytes) -> None:
+    """Be the callback of a subscription whose messages a loop takes."""

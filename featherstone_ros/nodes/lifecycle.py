@@ -6,26 +6,30 @@ import gc
 import logging
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from time import monotonic, sleep
 from typing import Any
 
-from lifecycle_msgs.msg import State
+import numpy.ma  # noqa: F401  np.unique would import it when first called: in mid-motion
+from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.service import Service
+from rclpy.task import Future
 from std_msgs.msg import String
 
+from featherstone_ros.description import description_text
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.description_check import check_description
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Report
 from featherstone_ros.nodes.execution import StartError, one_line
-from featherstone_ros.nodes.lanes import TURN, FastLane, SlowLane
 from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
-from featherstone_ros.nodes.replies import spare_absent_clients
-from featherstone_ros.realtime.loop import collect_garbage
+from featherstone_ros.nodes.replies import make_dependable
+from featherstone_ros.nodes.throttled_log import LOG_INTERVAL, ThrottledLog
 from featherstone_ros.realtime.mailbox import Mailbox
 from featherstone_ros.text import plain
 
@@ -35,13 +39,24 @@ DESCRIPTION_QOS = QoSProfile(
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
 
-LOG_INTERVAL = 5.0  # [s] between two equal complaints in the log
+__all__ = ["LOG_INTERVAL", "ModelNode"]
+
+ALIVE = 0.1  # [s] between two signs of life of the executor
+GLANCE = 0.02  # [s] between two looks whether the arm has come to rest
+
+SHUTDOWNS = {
+    Transition.TRANSITION_UNCONFIGURED_SHUTDOWN,
+    Transition.TRANSITION_INACTIVE_SHUTDOWN,
+    Transition.TRANSITION_ACTIVE_SHUTDOWN,
+}
+ENDING_TRANSITIONS = {"cleanup", Transition.TRANSITION_CLEANUP, "shutdown", *SHUTDOWNS}
 
 COMMON_SETTINGS = (
     Setting(
         "robot_description",
         "",
-        "URDF text; if empty, the node waits for the topic robot_description",
+        "URDF text, or path, file:// or package:// of a .urdf or .xacro file; if empty, the node "
+        "waits for the topic robot_description",
     ),
     Setting(
         "joints",
@@ -67,10 +82,18 @@ class ModelNode(LifecycleNode):
     means nothing.
 
     A derived class has its topics made in ``configure`` and reads ``self.model`` and
-    ``self.parameters``. While it is active it may call ``give_way`` and make the few entities that
-    are busy all the time in the ``fast_lane``. What it raises in a transition as
-    ``FeatherstoneError`` or ``ValueError`` is logged as the reason why the transition failed.
+    ``self.parameters``. What it raises in a transition as ``FeatherstoneError`` or ``ValueError``
+    is logged as the reason why the transition failed.
+
+    Nothing takes the commands from an arm that moves: before ``cleanup``, ``shutdown`` or the end
+    of the process, ``begin_rest`` is called and ``is_at_rest`` waited for, ``REST_PATIENCE``
+    seconds at most.
+
+    Attributes:
+        log: What may be said over and over goes here; each text is throttled for itself.
     """
+
+    REST_PATIENCE = 5.0  # [s]
 
     def __init__(self, name: str, settings: Iterable[Setting]) -> None:
         """Declare the parameters and read the robot description if it is a parameter.
@@ -82,16 +105,17 @@ class ModelNode(LifecycleNode):
         Raises:
             StartError: If a parameter or the robot description is refused.
         """
-        self._slow_lane = SlowLane()  # rclpy asks for the default group while it starts
-        self.fast_lane = FastLane(self._slow_lane)
         super().__init__(name)
+        self.log = ThrottledLog(self.get_logger())
         for service in self.services:  # those of the life cycle are made in another way
-            spare_absent_clients(self, service)
+            make_dependable(self, service)
         forward_log_records(self)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._resting: Future | None = None  # while a transition waits for the arm
         self._model: Model | None = None
         self._model_text = ""
         self._parsed: tuple[str, Model] | None = None
+        self._joints: tuple[str, ...] = ()  # whose parameters those are
         self._joint_setting_names: list[str] = []
         self._problem = ""
         self._description_report: Report | None = None
@@ -103,8 +127,12 @@ class ModelNode(LifecycleNode):
         self._deferred = Mailbox()
         self._wake = self.create_guard_condition(self._deferred.run)
         self._service_change_state.callback = self._survive(self._service_change_state.callback)
+        # It may wait for the arm, and nothing else is to wait with it.
+        self._service_change_state.callback_group = ReentrantCallbackGroup()
+        self._service_change_state.callback_group.add_entity(self._service_change_state)
         self._diagnostics = Diagnostics(self, self._reports)
         self._start_timer = self.create_timer(0.0, self._on_first_spin, clock=self.steady_clock)
+        self.create_timer(ALIVE, self.on_alive, clock=self.steady_clock)
         if self._description:
             self._load_from_parameter()
         else:
@@ -143,6 +171,21 @@ class ModelNode(LifecycleNode):
     def halt(self) -> None:
         """Stop the threads there are; the node is destroyed next, whatever state it is in."""
 
+    def on_alive(self) -> None:
+        """Take note that Python works: the executor calls this every ``ALIVE`` seconds."""
+
+    def is_at_rest(self) -> bool:
+        """Return whether the commands may end now: the arm stands, or cannot be seen.
+
+        Any thread may ask.
+        """
+        return True
+
+    def begin_rest(self) -> None:
+        """Start to bring the arm to rest, whatever the node is doing; any thread may ask for it."""
+        if self.state_label == "active":
+            self.trigger_deactivate()
+
     # What a derived class may use.
 
     @property
@@ -162,24 +205,6 @@ class ModelNode(LifecycleNode):
         """Whether ``configure`` has been done (inactive, active and the transitions between)."""
         return self._configured
 
-    @property
-    def default_callback_group(self) -> SlowLane:
-        """The group of all that is not made with ``callback_group=self.fast_lane``."""
-        return self._slow_lane
-
-    def give_way(self, restricted: bool) -> None:
-        """Let the slow lane give way to the fast one (see ``lanes``), or end that."""
-        if restricted == self._slow_lane.restricted:
-            return
-        self._slow_lane.restricted = restricted
-        if restricted:
-            self.fast_lane.turn_timer = self.create_timer(
-                TURN, self.fast_lane.start_turn, self.fast_lane, self.steady_clock
-            )
-        else:
-            self.destroy_timer(self.fast_lane.turn_timer)
-            self.fast_lane.turn_timer = None
-
     def defer(self, action: Callable[[], None]) -> None:
         """Have something done soon by the executor's thread; for any other thread to call."""
         self._deferred.post(action)
@@ -194,12 +219,23 @@ class ModelNode(LifecycleNode):
         self.publish_diagnostics()
 
     def create_service(self, *args: Any, **kwargs: Any) -> Service:
-        """Make a service, as any node does, that wastes no time on clients that have quit."""
-        return spare_absent_clients(self, super().create_service(*args, **kwargs))
+        """Make a service, as any node does, that always answers, and never waits for a client."""
+        return make_dependable(self, super().create_service(*args, **kwargs))
 
     def publish_diagnostics(self) -> None:
         """Publish the diagnostics now instead of at the next second."""
         self._diagnostics.publish()
+
+    def come_to_rest(self, timeout: float) -> bool:
+        """Bring the arm to rest and wait for that; return whether it has.
+
+        To be called by a thread other than the executor's.
+        """
+        self.begin_rest()
+        end = monotonic() + timeout
+        while not self.is_at_rest() and monotonic() < end:
+            sleep(GLANCE)
+        return self.is_at_rest()
 
     def stop(self) -> None:
         """Take the node to ``finalized``, from whatever state it is in."""
@@ -215,6 +251,7 @@ class ModelNode(LifecycleNode):
 
     def _load_from_parameter(self) -> None:
         try:
+            self._description = description_text(self._description)
             self._load_model()
         except (FeatherstoneError, ValueError) as error:
             if isinstance(error, StartError):
@@ -256,8 +293,9 @@ class ModelNode(LifecycleNode):
         if self._model is not None and self._model_text == self._description:
             return
         model = self._parse(self._description)
-        self._model = None
-        self.parameters.undeclare(self._joint_setting_names)
+        same_joints = self._joints == model.joint_names
+        self._model, self._joints = None, model.joint_names
+        self.parameters.undeclare(self._joint_setting_names, for_good=not same_joints)
         self._joint_setting_names = []
         for setting in self.joint_settings(model):
             self._joint_setting_names.append(setting.name)
@@ -367,24 +405,52 @@ class ModelNode(LifecycleNode):
         What is known to be impossible is not tried: rcl would log every attempt.
         """
 
-        def callback(
+        async def callback(
             request: ChangeState.Request, response: ChangeState.Response
         ) -> ChangeState.Response:
             asked = request.transition.label or request.transition.id
-            available = self._state_machine.available_transitions
-            try:
-                if any(asked in transition[:2] for transition in available):
-                    return change_state(request, response)
-            except rclpy_implementation.RCLError:
-                pass
-            self.get_logger().warning(
-                f"refused the transition {plain(str(asked))}: not possible when {self.state_label}",
-                throttle_duration_sec=LOG_INTERVAL,
-            )
             response.success = False
+            if self._resting is not None:
+                why = "the arm is being brought to rest for another one"
+            elif not self._is_possible(asked):
+                why = f"not possible when {self.state_label}"
+            else:
+                try:
+                    await self._rest_before(asked)
+                    if asked in SHUTDOWNS:  # rcl has a number for each state it may begin in
+                        request.transition.label = "shutdown"
+                    return change_state(request, response)
+                except rclpy_implementation.RCLError:
+                    why = f"not possible when {self.state_label}"
+            self.log.warning(f"refused the transition {plain(str(asked))}: {why}", "transition")
             return response
 
         return callback
+
+    def _is_possible(self, asked: str | int) -> bool:
+        """Tell whether a transition, by label or number, leads away from the present state."""
+        available = self._state_machine.available_transitions
+        return any(asked in transition[:2] for transition in available)
+
+    async def _rest_before(self, asked: str | int) -> None:
+        """Before a transition that ends the commands, wait until the arm is at rest."""
+        if asked not in ENDING_TRANSITIONS or self.is_at_rest():
+            return
+        self._resting = Future(executor=self.executor)
+        end = monotonic() + self.REST_PATIENCE
+
+        def look() -> None:
+            if self._resting is not None and (self.is_at_rest() or monotonic() > end):
+                self._resting.set_result(self.is_at_rest())
+
+        timer = self.create_timer(GLANCE, look, clock=self.steady_clock)
+        try:
+            self.begin_rest()
+            if not await self._resting:
+                self.log.error(f"no rest within {self.REST_PATIENCE:g} s")
+        finally:
+            self._resting = None
+            self.destroy_timer(timer)
 
     # Parameters and diagnostics.
 
@@ -397,6 +463,7 @@ class ModelNode(LifecycleNode):
             raise ValueError("robot_description cannot become empty")
         if changed:
             try:
+                description = description_text(description)
                 self._parse(description)
             except FeatherstoneError as error:
                 raise ValueError(f"robot_description: {one_line(error)}") from error
@@ -411,7 +478,6 @@ class ModelNode(LifecycleNode):
         return commit_all
 
     def _reports(self) -> dict[str, Report]:
-        collect_garbage()  # once a second, by the thread that can wait
         reports = {"": self._report_of_state()}
         if self._description_report is not None:
             reports["robot description"] = self._description_report
@@ -427,12 +493,20 @@ class ModelNode(LifecycleNode):
         if not self._description:
             return Report(WARN, "waiting for the robot description")
         if self.state_label == "active":
-            report = self.diagnose()
+            report = self._diagnosis()
         else:
             report = Report(OK, self.state_label)
         if self._configured and self._description != self._model_text and report.level == OK:
             return Report(WARN, "another robot description was refused", report.values)
         return report
+
+    def _diagnosis(self) -> Report:
+        """Return what the derived class says; that it fails to must not silence all diagnostics."""
+        try:
+            return self.diagnose()
+        except Exception:
+            self.log.error(f"no diagnosis:\n{traceback.format_exc()}")
+            return Report(WARN, "unexpected exception in the diagnosis, see the log")
 
 
 def do_nothing() -> None:

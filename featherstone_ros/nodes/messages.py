@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.errors import MalformedMessageError, MessageError
 from featherstone_ros.joint_map import Floats, JointMap, field_values, optional_values
@@ -29,6 +30,12 @@ __all__ = [
 # last number are zero then: it is between 0 and this, which no effort is.
 CUT_OFF = 2.0**-1007
 
+# What is longer than anybody would mean it is refused before it is decoded, which would take the
+# interpreter a second for every few megabytes. A trajectory of 10,000 points for seven joints, with
+# all its fields, has 2.5 MB; the joint states of a humanoid have 10 kB.
+LONGEST = 65_536  # [byte]
+LONGEST_TRAJECTORY = 4_000_000  # [byte]
+
 
 def decode(kind: type, message: bytes) -> Any:
     """Return the message of a type that a raw subscription has taken.
@@ -37,8 +44,13 @@ def decode(kind: type, message: bytes) -> Any:
     lines go to standard error.
 
     Raises:
-        MalformedMessageError: The bytes are no message of this type.
+        MalformedMessageError: The bytes are no message of this type, or too many.
     """
+    longest = LONGEST_TRAJECTORY if kind is JointTrajectory else LONGEST
+    if len(message) > longest:
+        raise MalformedMessageError(
+            f"a {kind.__name__} of {len(message)} bytes, expected at most {longest}: not read"
+        )
     try:
         return deserialize_message(message, kind)
     except Exception:  # what it is depends on the middleware

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,15 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    GetParameterTypes,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
 from rclpy.exceptions import (
     InvalidParameterTypeException,
     InvalidParameterValueException,
@@ -28,6 +37,16 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from featherstone_ros.nodes.execution import StartError
+from featherstone_ros.text import plain
+
+MOST_AT_ONCE = 1000  # parameters in one request; a humanoid has some hundreds
+MOST_NAMED = 10  # in a reason
+QUESTIONS = {
+    DescribeParameters: "names",
+    GetParameters: "names",
+    GetParameterTypes: "names",
+    ListParameters: "prefixes",
+}
 
 Value = bool | int | float | str | list[str] | list[int] | list[float]
 Commit = Callable[[], None]
@@ -172,12 +191,16 @@ class Parameters(Mapping[str, Value]):
         self._plan = plan
         self._settings: dict[str, Setting] = {}
         self._values: dict[str, Value] = {}
+        self._chosen: dict[str, Value] = {}  # at run time, of parameters undeclared since too
         self._commit: Commit | None = None
         node.add_on_set_parameters_callback(self._on_set)
         node.add_post_set_parameters_callback(self._on_was_set)
+        own = {SetParameters: self._set_together, SetParametersAtomically: self._set_atomically}
         for service in node.services:
-            if service.srv_type is SetParameters:
-                service.callback = self._set_together
+            if service.srv_type in own:
+                service.callback = own[service.srv_type]
+            elif service.srv_type in QUESTIONS:
+                service.callback = sparing(service.callback, QUESTIONS[service.srv_type])
 
     def __getitem__(self, name: str) -> Value:
         """Return a parameter's current value."""
@@ -211,15 +234,27 @@ class Parameters(Mapping[str, Value]):
 
     def _declare(self, setting: Setting) -> None:
         descriptor = setting.descriptor()
+        chosen = self._chosen.get(setting.name)
+        value = setting.default if chosen is None else chosen
         # rclpy takes an empty list for one of bytes.
-        default = [""] if setting.default == [] else setting.default
-        declared = self._node.declare_parameter(setting.name, default, descriptor)
+        value = [""] if value == [] else value
+        declared = self._node.declare_parameter(
+            setting.name, value, descriptor, ignore_override=chosen is not None
+        )
         self._values[setting.name] = setting.accept(declared.value)
         self._settings[setting.name] = setting
 
-    def undeclare(self, names: Iterable[str]) -> None:
-        """Forget parameters, those too whose declaration failed half-way."""
+    def undeclare(self, names: Iterable[str], for_good: bool) -> None:
+        """Take parameters away, those too whose declaration failed half-way.
+
+        Args:
+            names: Theirs.
+            for_good: Forget what they have been set to; else they have it again when they come
+                back.
+        """
         for name in names:
+            if for_good:
+                self._chosen.pop(name, None)
             if self._node.has_parameter(name):
                 self._node.undeclare_parameter(name)
             self._settings.pop(name, None)
@@ -251,6 +286,7 @@ class Parameters(Mapping[str, Value]):
 
         def commit_all() -> None:
             self._values = values
+            self._chosen |= changed
             commit()
 
         self._commit = commit_all
@@ -261,17 +297,86 @@ class Parameters(Mapping[str, Value]):
             commit, self._commit = self._commit, None
             commit()
 
+    # Services.
+
     def _set_together(
         self, request: SetParameters.Request, response: SetParameters.Response
     ) -> SetParameters.Response:
-        names = [message.name for message in request.parameters]
-        unknown = [name for name in names if not self._node.has_parameter(name)]
-        if unknown:  # rclpy's own exception does not name them
-            reason = f"no such parameter: {', '.join(unknown)}"
-            result = SetParametersResult(successful=False, reason=reason)
-        else:
-            result = self._node.set_parameters_atomically(
-                [Parameter.from_parameter_msg(message) for message in request.parameters]
-            )
-        response.results = [result] * len(request.parameters)
+        result = self._set(request.parameters)
+        response.results = [result] * min(len(request.parameters), MOST_AT_ONCE)
         return response
+
+    def _set_atomically(
+        self, request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
+    ) -> SetParametersAtomically.Response:
+        response.result = self._set(request.parameters)
+        return response
+
+    def _set(self, messages: Sequence[ParameterMessage]) -> SetParametersResult:
+        """Set all parameters of a request, or none; what is read-only may be what it is."""
+        try:
+            parameters = [read(message) for message in self._known(messages)]
+            changed = [p for p in parameters if not self._is_as_before(p)]
+            if parameters and not changed:
+                return SetParametersResult(successful=True)
+            return self._node.set_parameters_atomically(changed)
+        except ValueError as error:
+            return SetParametersResult(successful=False, reason=plain(str(error)))
+        except Exception:
+            self._node.get_logger().error(f"parameters not set:\n{traceback.format_exc()}")
+            return SetParametersResult(successful=False, reason="unexpected exception, see the log")
+
+    def _known(self, messages: Sequence[ParameterMessage]) -> Sequence[ParameterMessage]:
+        """Return the messages of a request.
+
+        Raises:
+            ValueError: There are too many, or not all name a parameter.
+        """
+        if len(messages) > MOST_AT_ONCE:
+            raise ValueError(f"{len(messages)} parameters at once, expected {MOST_AT_ONCE} at most")
+        unknown = [
+            message.name for message in messages if not self._node.has_parameter(message.name)
+        ]
+        if unknown:  # rclpy's own exception does not name them
+            raise ValueError(f"no such parameter: {', '.join(unknown[:MOST_NAMED])}")
+        return messages
+
+    def _is_as_before(self, parameter: Parameter) -> bool:
+        """Tell whether a parameter is a text or read-only, and this is its value already.
+
+        What was dumped can then be loaded, although `ros2 param load` breaks the lines of a URDF
+        in another way.
+        """
+        name, value = parameter.name, parameter.value
+        present = self._node.get_parameter(name).value
+        if isinstance(value, str) and isinstance(present, str):
+            return value.split() == present.split()
+        if not self._node.describe_parameter(name).read_only:
+            return False
+        if name in self._settings:
+            return self._settings[name].accept(value) == self._values[name]
+        return value == present
+
+
+def read(message: ParameterMessage) -> Parameter:
+    """Return the parameter of a request.
+
+    Raises:
+        ValueError: Its type is none of ROS's.
+    """
+    try:
+        return Parameter.from_parameter_msg(message)
+    except (TypeError, ValueError):
+        kind = message.value.type
+        raise ValueError(f"{message.name} is of type number {kind}, which is none") from None
+
+
+def sparing(answer: Callable[[Any, Any], Any], field: str) -> Callable[[Any, Any], Any]:
+    """Return a service's callback that does not begin with more than ``MOST_AT_ONCE`` names."""
+
+    def callback(request: Any, response: Any) -> Any:
+        return (
+            answer(request, response) if len(getattr(request, field)) <= MOST_AT_ONCE else response
+        )
+
+    return callback

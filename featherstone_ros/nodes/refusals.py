@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.nodes.lifecycle import LOG_INTERVAL, ModelNode
+from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode
 from featherstone_ros.text import plain
 
@@ -52,9 +52,8 @@ class Refusals:
 
     def _tell(self) -> None:
         self._untold = False
-        self._node.get_logger().warning(
-            f"refused a message on {self._last}", throttle_duration_sec=LOG_INTERVAL
-        )
+        topic = self._last.partition(":")[0]
+        self._node.log.warning(f"refused a message on {self._last}", topic)
         self._node.publish_diagnostics()
 
     def _now(self) -> float:

@@ -1,8 +1,15 @@
-"""Mode ``shadow`` of the digital twin: topics of ``featherstone_ros.shadow``."""
+"""Mode ``shadow`` of the digital twin: topics of ``featherstone_ros.shadow``.
+
+The loop's thread takes messages without the interpreter, but what it does with them is Python:
+states that come meanwhile wait, and none is lost, as long as the interpreter is busy for less than
+``BEST_EFFORT``'s depth of them.
+"""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Mapping
+from threading import Lock
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -11,10 +18,14 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
+from featherstone_ros._cdr import Float64MultiArrayDecoder, JointStateDecoder
+from featherstone_ros._loop import TOO_LARGE_RECORD, PythonCycle
+from featherstone_ros.errors import FeatherstoneError, MalformedMessageError, MessageError
 from featherstone_ros.model import Model
+from featherstone_ros.nodes import payload_service, realtime_loop, realtime_path
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.messages import JointMap, MessageError, joint_state
+from featherstone_ros.nodes.messages import joint_state
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
 from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.shadow import Shadow, ShadowSettings
@@ -25,9 +36,8 @@ from featherstone_ros.shadow.timeline import NANOSECONDS
 from featherstone_ros.shadow.verdict import Finding, Verdict
 
 QUEUE = QoSProfile(depth=10)  # reliable
-BEST_EFFORT = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
-NO_LOOP = ("realtime.priority", "realtime.cpu_affinity", "realtime.lock_memory")
-LOG_INTERVAL = 5.0  # [s] between two equal complaints in the log
+BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+TOPICS = ("joint_states", "~/commands")
 RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a lost thread
 
 SETTINGS = (
@@ -73,6 +83,7 @@ SETTINGS = (
         1e-3,
         10.0,
     ),
+    *payload_service.SETTINGS,
 )
 
 
@@ -129,10 +140,10 @@ class ShadowMode:
         self._node = node
         model = node.model
         self._shadow = Shadow(model, shadow_settings(node.parameters, model))
-        ignored = [name for name in NO_LOOP if node.parameters[name]]
-        if ignored:
-            node.get_logger().warning(f"{', '.join(ignored)}: no effect in mode shadow")
-        self._joints = JointMap(model.joint_names)
+        self._lock = Lock()  # of the shadow: settings come in the executor's thread
+        self._joints = JointStateDecoder(model.joint_names)
+        self._torques = Float64MultiArrayDecoder(None)
+        self._loop: realtime_loop.ThreadLoop | realtime_loop.ExecutorLoop | None = None
         self._names = frozenset(model.joint_names)
         self._refusals = Refusals(node)
         self._states = self._unstamped = 0
@@ -141,6 +152,7 @@ class ShadowMode:
         self._predicted, *self._predicted_values = joint_state(model.joint_names)
         self._residual, *self._residual_values = joint_state(model.joint_names)
         self._wrench = WrenchStamped()
+        self._payload = payload_service.PayloadService(node)
         self._publishers = {
             topic: node.create_publisher(kind, f"~/{topic}", QUEUE)
             for kind, topic in (
@@ -155,62 +167,95 @@ class ShadowMode:
 
     def activate(self) -> None:
         """Listen."""
-        node, guard = self._node, self._refusals.guard
+        node, group = self._node, realtime_loop.DetachedGroup()
         self._activated = self._now()
         self._shadow.restart()
         self._subscriptions_made = [
             node.create_subscription(
-                kind,
-                topic,
-                guard(topic, kind, callback),
-                BEST_EFFORT,
-                callback_group=node.fast_lane,
-                raw=True,
+                kind, topic, realtime_loop.ignore, BEST_EFFORT, callback_group=group, raw=True
             )
-            for kind, topic, callback in (
-                (JointState, "joint_states", self._on_state),
-                (Float64MultiArray, "~/commands", self._on_commands),
-            )
+            for kind, topic in zip((JointState, Float64MultiArray), TOPICS, strict=True)
         ]
-        node.give_way(True)
+        self._loop = realtime_loop.make_loop(
+            node,
+            PythonCycle(self._take, self._fail),
+            group,
+            self._subscriptions_made,
+            [],
+            self._deliver,
+            scheduling=realtime_path.scheduling(node.parameters),
+            in_thread=node.parameters["realtime.path"] != realtime_path.EXECUTOR,
+        )
+        self._loop.start()
 
     def deactivate(self) -> None:
         """Stop listening."""
-        self._node.give_way(False)
+        self.halt()
         for subscription in self._subscriptions_made:
             self._node.destroy_subscription(subscription)
 
     def halt(self) -> None:
-        """Stop nothing: there is no thread."""
+        """End the threads."""
+        self._payload.stop()
+        if self._loop is not None:
+            self._loop.stop()
+            self._loop = None
 
     def cleanup(self) -> None:
         """Stop publishing."""
+        self._payload.destroy()
         for publisher in self._publishers.values():
             self._node.destroy_publisher(publisher)
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the shadow for new settings; its observer starts anew."""
-        return self._shadow.prepare(shadow_settings(values, self._node.model))
+        apply = self._shadow.prepare(shadow_settings(values, self._node.model))
+
+        def take() -> None:
+            with self._lock:
+                apply()
+
+        return take
 
     def _now(self) -> float:
         """Real time by the steady clock [s]."""
         return self._node.steady_clock.now().nanoseconds * 1e-9
 
-    # Messages.
+    # Messages, in the loop's thread.
 
-    def _on_state(self, message: JointState) -> None:
-        if self._names.isdisjoint(message.name):
-            return  # of a gripper or another arm
-        q, qd, effort = self._joints.state(message)
-        if qd is None or effort is None:
-            missing = "velocity" if qd is None else "effort"
+    def _take(self, topic: int, message: bytes) -> None:
+        try:
+            with self._lock:
+                (self._on_state, self._on_commands)[topic](message)
+        except (FeatherstoneError, ValueError) as error:
+            self._refusals.refuse(TOPICS[topic], error)
+
+    def _fail(self, error: Exception) -> None:
+        text = "".join(traceback.format_exception(error))
+        self._node.defer(lambda: self._node.give_up(f"unexpected exception in the loop:\n{text}"))
+
+    def _on_state(self, message: bytes) -> None:
+        state = self._joints
+        try:
+            state.decode(message)
+        except MalformedMessageError:
+            raise
+        except MessageError:
+            if self._names.isdisjoint(state.names):
+                return  # of a gripper or another arm
+            raise
+        q, qd, effort = state.position, state.velocity, state.effort
+        if not (state.has_velocity and state.has_effort):
+            missing = "effort" if state.has_velocity else "velocity"
             raise MessageError(f"{missing} is empty, expected {len(q)} values and more")
-        time = self._time_of(message)
+        time = self._time_of(state.sec, state.nanosec)
         update = self._shadow.update(time, q, qd, effort)
         if update is None:
             return
         self._states += 1
         self._received = self._now()
+        if self._payload.searching:
+            self._payload.feed(time, q, qd, self._shadow.torque(q, qd, effort))
         if update.lost_thread:
             self._report_lost_thread(update.lost_thread)
         if update.residual is not None:
@@ -220,13 +265,12 @@ class ShadowMode:
         if update.verdict is not None:
             self._report_verdict(update.verdict)
 
-    def _time_of(self, message: JointState) -> int:
+    def _time_of(self, sec: int, nanosec: int) -> int:
         """Return when a state was measured [ns]: its stamp, or its arrival if stamps stay 0.
 
         A single 0 may be the beginning of a simulation or a recording.
         """
-        stamp = message.header.stamp
-        time = stamp.sec * NANOSECONDS + stamp.nanosec
+        time = sec * NANOSECONDS + nanosec
         self._unstamped = 0 if time else self._unstamped + 1
         if self._unstamped < 2:
             return time
@@ -234,8 +278,9 @@ class ShadowMode:
             self._shadow.restart()
         return self._node.get_clock().now().nanoseconds
 
-    def _on_commands(self, message: Float64MultiArray) -> None:
-        self._shadow.command(message.data)
+    def _on_commands(self, message: bytes) -> None:
+        self._torques.decode(message)
+        self._shadow.command(self._torques.values)
 
     def _publish_prediction(self, prediction: Prediction, time: int) -> None:
         horizon = round(self._shadow.settings.prediction_horizon * NANOSECONDS)
@@ -264,23 +309,29 @@ class ShadowMode:
         if publisher.get_subscription_count():
             publisher.publish(message)
 
-    # What is said of it.
+    # What is said of it, in the executor's thread.
+
+    def _deliver(self, records: list[realtime_loop.Record]) -> None:
+        for kind, index, _, value, _ in records:
+            if kind == TOO_LARGE_RECORD:
+                self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
 
     def _report_lost_thread(self, reason: str) -> None:
         self._lost_thread, self._lost_time = reason, self._now()
-        self._node.get_logger().warning(
-            f"{reason}: the observer starts anew", throttle_duration_sec=LOG_INTERVAL
-        )
+        self._node.defer(lambda: self._node.log.warning(f"{reason}: the observer starts anew"))
 
     def _report_verdict(self, verdict: Verdict) -> None:
-        logger = self._node.get_logger()
-        if verdict.finding is Finding.BROKEN:
-            logger.error(verdict.text)
-        elif verdict.finding is Finding.UNEXPLAINED:
-            logger.warning(verdict.text)
-        else:
-            logger.info(verdict.text)
-        self._node.publish_diagnostics()
+        def tell() -> None:
+            log = self._node.get_logger()
+            if verdict.finding is Finding.BROKEN:
+                log.error(verdict.text)
+            elif verdict.finding is Finding.UNEXPLAINED:
+                log.warning(verdict.text)
+            else:
+                log.info(verdict.text)
+            self._node.publish_diagnostics()
+
+        self._node.defer(tell)
 
     def diagnose(self) -> Report:
         """Return the effort contract's checks, contact, gaps and refused messages."""
@@ -298,6 +349,9 @@ class ShadowMode:
             "last reason": self._lost_thread or "none",
             "effort contract": verdict.text,
             "contact at": ", ".join(in_contact) or "none",
+            "payload": self._payload.text,
+            "joint states lost": self._loop.runner.counters()["lost"],
+            "scheduling": self._loop.scheduling,
             **self._refusals.values,
         }
         problems = list(self._refusals.recent)
@@ -333,6 +387,7 @@ def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings
         integrator=values["integrator"],
         damping=per_joint("friction.{}.viscous"),
         friction=per_joint("friction.{}.coulomb"),
+        offset=per_joint("friction.{}.offset"),
         armature=per_joint("armature.{}"),
         sliding_speed=values["sliding_speed"],
         observer_gain=per_joint("observer_gain.{}"),

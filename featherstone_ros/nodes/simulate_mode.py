@@ -1,11 +1,16 @@
-"""Mode ``simulate`` of the digital twin: topics and services of ``featherstone_ros.simulation``."""
+"""Mode ``simulate`` of the digital twin: topics and services of ``featherstone_ros.simulation``.
+
+The twin runs in a compiled loop, which takes its messages and publishes its states; here is what
+Python does: parameters and services as requests to the loop, and the log and the diagnostics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -15,23 +20,31 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros._loop import TOO_LARGE_RECORD
+from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
+from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import realtime_path
+from featherstone_ros.nodes import realtime_loop, realtime_path
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report, Rivals
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.messages import JointMap, field_values, optional_values
-from featherstone_ros.nodes.own_wait_set import HotGroup
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
 from featherstone_ros.nodes.refusals import Refusals
-from featherstone_ros.nodes.simulation_cycle import COMMANDS, JOINT_COMMANDS, SimulationCycle
 from featherstone_ros.simulation import Noise, Twin, TwinSettings
-from featherstone_ros.simulation.run import Run
-from featherstone_ros.simulation.twin import NANOSECONDS, home_positions
+from featherstone_ros.simulation.drives import drive_gains
+from featherstone_ros.simulation.refusals import TOPICS, refusal
+from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, home_positions, snapshot
 
 Answer = TypeVar("Answer", Trigger.Response, SetBool.Response)
 
 QUEUE = QoSProfile(depth=10)  # reliable
+KINDS = {
+    "commands": Float64MultiArray,
+    "joint_commands": JointState,
+    "external_wrench": WrenchStamped,
+    "set_state": JointState,
+}
+PATIENCE = 1.0  # [s] that a service waits for the loop
+TURN = 0.001  # [s] between two looks at the time where the executor runs the loop
 
 SETTINGS = (
     Setting("rate", 1000.0, "states per second of simulation time [Hz]", 1.0, 10_000.0),
@@ -80,13 +93,36 @@ SETTINGS = (
 )
 
 
-def joint_settings(model: Model) -> Iterable[Setting]:
-    """Return the initial position of every joint."""
-    for joint, position in zip(model.joint_names, home_positions(model), strict=True):
-        yield Setting(
-            f"initial_positions.{joint}",
-            float(position),
-            "position at the start and after a reset [rad or m]",
+def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Setting]:
+    """Return the initial position of every joint, and the gains of its drive.
+
+    Args:
+        model: The arm.
+        values: Has each joint's ``armature``.
+    """
+    armature = np.array([values[f"armature.{joint}"] for joint in model.joint_names])
+    p, d = drive_gains(model, armature)
+    for joint, position, p_joint, d_joint in zip(
+        model.joint_names, home_positions(model), p, d, strict=True
+    ):
+        yield from (
+            Setting(
+                f"initial_positions.{joint}",
+                float(position),
+                "position at the start and after a reset [rad or m]",
+            ),
+            Setting(
+                f"drive.{joint}.p",
+                float(p_joint),
+                "of the drive's own loop, for positions on ~/joint_commands [N m/rad or N/m]",
+                0.0,
+            ),
+            Setting(
+                f"drive.{joint}.d",
+                float(d_joint),
+                "of the drive's own loop, on velocity [N m s/rad or N s/m]",
+                0.0,
+            ),
         )
 
 
@@ -105,26 +141,15 @@ class SimulateMode:
         """
         self._node = node
         model = node.model
-        self._twin = Twin(model, twin_settings(self._node.parameters, model))
-        self._run = Run(self._twin, monotonic())
-        self._joints = JointMap(model.joint_names, {*model.mimics, *model.locked})
+        publish_clock = bool(node.parameters["publish_clock"])
+        self._twin = Twin(model, self._settings(node.parameters), publish_clock)
+        self._named = [*model.joint_names, *sorted({*model.mimics, *model.locked})]
         self._refusals = Refusals(node)
-        self._known_fault = ""
         self._known_overruns = 0
-        self._states = node.create_publisher(JointState, "joint_states", QUEUE)
-        self._clock_messages = None
-        if node.parameters["publish_clock"]:
-            self._clock_messages = node.create_publisher(Clock, "/clock", QUEUE)
-        self._cycle = SimulationCycle(
-            self._run,
-            node.get_clock(),
-            bool(node.parameters["publish_clock"] or node.parameters["lockstep"]),
-            self._states,
-            self._clock_messages,
-            self._refusals.refuse,
-            self._note_fault,
-        )
-        self._loop: realtime_path.Loop | None = None  # while active
+        self._publishers = [node.create_publisher(JointState, "joint_states", QUEUE)]
+        if publish_clock:
+            self._publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
+        self._loop: realtime_loop.ThreadLoop | realtime_loop.ExecutorLoop | None = None
         self._rivals = Rivals(node)
         self._warn_of_odd_limits()
 
@@ -141,40 +166,43 @@ class SimulateMode:
 
     def activate(self) -> None:
         """Listen and let time pass."""
-        node, cycle, group = self._node, self._cycle, HotGroup()
-        self._commanders = [
-            node.create_subscription(kind, topic, take, QUEUE, callback_group=group, raw=True)
-            for kind, topic, take in (
-                (Float64MultiArray, COMMANDS, cycle.take_commands),
-                (JointState, JOINT_COMMANDS, cycle.take_joint_commands),
-            )
-        ]
+        node, group = self._node, realtime_loop.DetachedGroup()
         self._inputs = [
             node.create_subscription(
-                kind, topic, self._refusals.guard(topic, kind, callback), QUEUE, raw=True
+                KINDS[name],
+                f"~/{name}",
+                realtime_loop.ignore,
+                QUEUE,
+                callback_group=group,
+                raw=True,
             )
-            for kind, topic, callback in (
-                (WrenchStamped, "~/external_wrench", self._on_wrench),
-                (JointState, "~/set_state", self._on_set_state),
-            )
+            for name in sorted(INPUTS, key=lambda name: INPUTS[name])
         ]
         self._services_made = [
             node.create_service(Trigger, "~/reset", self._on_reset),
             node.create_service(SetBool, "~/pause", self._on_pause),
             node.create_service(Trigger, "~/step", self._on_step),
         ]
-        self._run.adopt(self._twin.settings, monotonic())
-        self._twin.restart_timeout(monotonic())
-        self._cycle.start()
-        self._loop = realtime_path.make_loop(
-            node, cycle, group, self._commanders, at_once=self._twin.settings.lockstep
+        self._twin.use(self._settings(node.parameters), monotonic())
+        self._twin.start(monotonic())
+        self._loop = realtime_loop.make_loop(
+            node,
+            self._twin,
+            group,
+            self._inputs,
+            self._publishers,
+            self._deliver,
+            scheduling=realtime_path.scheduling(node.parameters),
+            in_thread=node.parameters["realtime.path"] != realtime_path.EXECUTOR,
+            at_once=self._twin.settings.lockstep,
+            turn=TURN if self._twin.settings.real_time_factor else 0.0,
         )
         self._loop.start()
 
     def deactivate(self) -> None:
         """Stop listening; time stands still."""
         self.halt()
-        for subscription in (*self._commanders, *self._inputs):
+        for subscription in self._inputs:
             self._node.destroy_subscription(subscription)
         for service in self._services_made:
             self._node.destroy_service(service)
@@ -187,109 +215,112 @@ class SimulateMode:
 
     def cleanup(self) -> None:
         """Forget the twin."""
-        self._node.destroy_publisher(self._states)
-        if self._clock_messages is not None:
-            self._node.destroy_publisher(self._clock_messages)
+        for publisher in self._publishers:
+            self._node.destroy_publisher(publisher)
 
     # Parameters.
 
+    def _settings(self, values: Mapping[str, Value]) -> TwinSettings:
+        settings = twin_settings(values, self._node.model)
+        return replace(settings, follows_ros_time=self._node.get_clock().ros_time_is_active)
+
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the twin for new settings; state, command and time go on."""
-        settings = twin_settings(values, self._node.model)
-        apply = self._twin.prepare(settings)
+        twin, settings = self._twin, self._settings(values)
+        prepared = snapshot(self._node.model, settings)
 
         def take() -> None:
-            apply()
-            self._run.adopt(settings, monotonic())
+            if self._loop is None:
+                twin.use(settings, monotonic())
+                return
+            twin.keep(prepared)
+            twin.settings = settings
+            try:
+                self._ask("use_settings", prepared)
+            except TimeoutError:  # it has no time now: as soon as it has
+                with suppress(TimeoutError):
+                    self._loop.runner.post(REQUESTS["use_settings"], prepared.address, prepared)
 
-        return take if self._loop is None else partial(self._loop.apply, take)
+        return take
 
-    # From the loop's thread.
+    def _ask(self, request: str, payload: Any = None) -> int:
+        """Ask the loop for something; return its answer.
 
-    def _note_fault(self) -> None:
-        if self._twin.fault != self._known_fault:
-            self._known_fault = self._twin.fault
-            self._node.defer(self._report_fault)
+        Raises:
+            TimeoutError: It has no time; nothing happens.
+        """
+        address = 0 if payload is None else payload.address
+        return self._loop.runner.request(REQUESTS[request], address, payload, PATIENCE)
 
-    def _report_fault(self) -> None:
-        self._node.get_logger().error(self._known_fault)
-        self._node.publish_diagnostics()
+    # What the loop tells.
 
-    # Messages.
-
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        force, torque = message.wrench.force, message.wrench.torque
-        wrench = (force.x, force.y, force.z, torque.x, torque.y, torque.z)
-        self._loop.call(lambda: self._twin.apply_wrench(message.header.frame_id, wrench))
-
-    def _on_set_state(self, message: JointState) -> None:
-        source, joints = self._joints.partial(message.name)
-        count = len(message.name)
-        position = field_values(message.position, count, "position")[source]
-        velocity = optional_values(message.velocity, count, "velocity")
-        if velocity is not None:
-            velocity = velocity[source]
-        self._loop.call(lambda: self._twin.set_state(position, velocity, joints))
+    def _deliver(self, records: list[realtime_loop.Record]) -> None:
+        for kind, index, _, value, _ in records:
+            if kind == RECORDS["refused"]:
+                topic, reason = refusal(index, value, self._named, self._node.model.link_names)
+                self._refusals.refuse(topic, MessageError(reason))
+            elif kind == RECORDS["fault"]:
+                joint = self._node.model.joint_names[index]
+                self._node.get_logger().error(fault_text(int(value[0]), joint, *value[1:3]))
+                self._node.publish_diagnostics()
+            elif kind == TOO_LARGE_RECORD:
+                self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
 
     # Services.
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def reset() -> None:
-            self._run.reset(monotonic())
-            self._known_fault = ""
-
-        return self._answer(response, reset, "at the initial position, time 0")
+        return self._answer(response, "reset", done="at the initial position, time 0")
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        done = "paused" if request.data else "running"
-        return self._answer(response, lambda: self._run.pause(request.data, monotonic()), done)
+        if request.data:
+            return self._answer(response, "pause", done="paused")
+        return self._answer(response, "resume", done="running")
 
     def _on_step(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def step() -> None:
-            self._run.step(int(self._node.parameters["steps_per_call"]), monotonic())
-            self._cycle.publish()
-
-        self._answer(response, step, "")
+        steps = StepRequest(int(self._node.parameters["steps_per_call"]))
+        self._answer(response, "step", steps)
         if response.success:
-            response.message = f"simulation time {self._twin.time / NANOSECONDS:.6f} s"
-        elif self._twin.fault:
-            self._note_fault()
+            response.message = f"simulation time {steps.time / NANOSECONDS:.6f} s"
         return response
 
-    def _answer(self, response: Answer, action: Callable[[], None], done: str) -> Answer:
+    def _answer(
+        self, response: Answer, request: str, payload: Any = None, done: str = ""
+    ) -> Answer:
         """Have the loop do what a service asks for, and answer."""
         try:
-            self._loop.call(action)
-        except (FeatherstoneError, TimeoutError) as error:
-            response.success, response.message = False, str(error)
-        else:
-            response.success, response.message = True, done
+            reason = self._twin.refusal_of(self._ask(request, payload))
+        except TimeoutError as error:
+            reason = str(error)
+        response.success, response.message = not reason, reason or done
         return response
 
     # Diagnostics.
 
     def diagnose(self) -> Report:
         """Return fault, refused messages, overruns and too many commanders."""
-        twin = self._twin
-        publishers = sum(self._node.count_publishers(s.topic_name) for s in self._commanders)
+        twin, node = self._twin, self._node
+        commanders = self._inputs[INPUTS["commands"]], self._inputs[INPUTS["joint_commands"]]
+        publishers = sum(node.count_publishers(s.topic_name) for s in commanders)
         rivals = self._rivals.among({"command the arm": publishers})
+        fault = twin.fault
         values = {
             "simulation time [s]": f"{twin.time / NANOSECONDS:.3f}",
-            "paused": self._run.paused,
+            "paused": twin.paused,
             "brakes": "on" if twin.is_braked else "off",
             "wrenches on": ", ".join(twin.wrenches) or "none",
             "command publishers": publishers,
-            **self._cycle.timing.report("commands lost"),
+            **self._loop.timing.report("commands lost"),
             "commands saturated": twin.saturated,
             "scheduling": self._loop.scheduling,
             **self._refusals.values,
+            "refused messages": twin.refused + self._loop.runner.counters()["too_large"],
         }
-        if twin.fault:
-            return Report(ERROR, twin.fault, values)
+        if fault:
+            return Report(ERROR, fault, values)
         problems = rivals
         problems += self._refusals.recent
-        if self._run.pace.overruns > self._known_overruns:
-            self._known_overruns = self._run.pace.overruns
+        if twin.overruns > self._known_overruns:
+            self._known_overruns = twin.overruns
             problems.append("fell behind real time; what was missed is given up")
         if problems:
             return Report(WARN, "; ".join(problems), values)
@@ -311,7 +342,10 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
         initial_positions=per_joint("initial_positions.{}"),
         damping=per_joint("friction.{}.viscous"),
         friction=per_joint("friction.{}.coulomb"),
+        offset=per_joint("friction.{}.offset"),
         armature=per_joint("armature.{}"),
+        drive_p=per_joint("drive.{}.p"),
+        drive_d=per_joint("drive.{}.d"),
         stop_stiffness=values["stops.stiffness"],
         stop_damping=values["stops.damping"],
         saturate_effort=values["saturate_effort"],
@@ -324,4 +358,5 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
             effort=values["noise.effort"],
             seed=values["seed"],
         ),
+        simulation_stamps=bool(values["publish_clock"]),
     )

@@ -37,6 +37,14 @@ class LatencyHistogram:
         self._buckets = np.frombuffer(self._counts, np.uint64)  # the same memory, to be read
         self.max = 0.0
 
+    @classmethod
+    def from_counts(cls, counts: NDArray[np.uint64], longest: float) -> LatencyHistogram:
+        """Return the histogram with ``counts`` in its buckets and a longest duration [s]."""
+        histogram = cls()
+        histogram._buckets[:] = counts
+        histogram.max = longest
+        return histogram
+
     def add(self, seconds: float) -> None:
         """Count a duration [s]; a negative one as 0."""
         us = seconds * 1e6

@@ -14,6 +14,7 @@ from pathlib import Path
 MCL_CURRENT, MCL_FUTURE = 1, 2  # <sys/mman.h>
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # <malloc.h>
 BEST_NICE = -20
+LOWEST_PRIORITY = 1  # of SCHED_FIFO
 
 LIMITS = (
     "; to allow it, add to /etc/security/limits.conf '{user} - rtprio 98', '{user} - nice -20' "
@@ -36,13 +37,18 @@ class Scheduling:
     cpus: tuple[int, ...] = ()
     lock_memory: bool = False
 
-    def enter(self) -> list[str]:
+    def enter(self, needs_interpreter: bool = True) -> list[str]:
         """Put it into effect for the calling thread, memory for the whole process.
 
-        With a priority, the process's other threads get the best scheduling without real-time:
-        those of the middleware hand messages to the calling one, Python's hold the interpreter at
-        times. Real-time the middleware's could, in a flood, keep the one that holds the interpreter
-        from running, and the calling thread would wait for both.
+        With a priority, the process's other threads change too. Those of the middleware hand
+        messages to the calling one, Python's hold the interpreter at times.
+
+        Args:
+            needs_interpreter: Whether the calling thread does. If so, all others get the best
+                scheduling without real-time: the middleware's could otherwise, in a flood, keep the
+                one that holds the interpreter from running, and the calling thread would wait for
+                both. If not, the middleware's get the lowest real-time priority, and Python's stay
+                as they are.
 
         Returns:
             What was not allowed, a line for each that says how to allow it.
@@ -53,7 +59,7 @@ class Scheduling:
         if self.priority:
             try:
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(self.priority))
-                hurry_others()
+                (hurry_others if needs_interpreter else hurry_middleware)()
             except PermissionError:
                 problems.append(
                     f"no privilege for real-time priority {self.priority}: the loop runs with "
@@ -82,6 +88,15 @@ def hurry_others() -> None:
         if task != threading.get_native_id():
             with suppress(OSError):  # not allowed, or a thread that has just ended
                 os.setpriority(os.PRIO_PROCESS, task, BEST_NICE)
+
+
+def hurry_middleware() -> None:
+    """Give threads that are not Python's the lowest real-time priority, if allowed."""
+    python = {thread.native_id for thread in threading.enumerate()}
+    for task in map(int, os.listdir("/proc/self/task")):
+        if task not in python:
+            with suppress(OSError):
+                os.sched_setscheduler(task, os.SCHED_FIFO, os.sched_param(LOWEST_PRIORITY))
 
 
 def set_session_niceness(pid: int, niceness: int) -> None:

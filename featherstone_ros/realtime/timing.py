@@ -92,15 +92,20 @@ class Timing:
             self._begun = now
             latency, self._latency = self._latency, LatencyHistogram()
             jitter, self._jitter = self._jitter, PeriodJitter(0.0)
-            self._reported = {
-                "latency p50 [us]": microseconds(latency.percentile(50.0)),
-                "latency p99 [us]": microseconds(latency.percentile(99.0)),
-                "latency max [us]": microseconds(latency.max),
-                "latency histogram [us]": latency.text(),
-                "period jitter p99 [us]": microseconds(jitter.deviations.percentile(99.0)),
-                "period jitter max [us]": microseconds(jitter.deviations.max),
-            }
+            self._reported = in_words(latency, jitter.deviations)
         return {**self._reported, "overruns": self.overruns, lost: self.lost}
+
+
+def in_words(latency: LatencyHistogram, jitter: LatencyHistogram) -> dict[str, object]:
+    """Return latencies and deviations from the period as the diagnostics have them."""
+    return {
+        "latency p50 [us]": microseconds(latency.percentile(50.0)),
+        "latency p99 [us]": microseconds(latency.percentile(99.0)),
+        "latency max [us]": microseconds(latency.max),
+        "latency histogram [us]": latency.text(),
+        "period jitter p99 [us]": microseconds(jitter.percentile(99.0)),
+        "period jitter max [us]": microseconds(jitter.max),
+    }
 
 
 def microseconds(seconds: float) -> str:

@@ -15,21 +15,29 @@ class JointFriction:
     be anything up to Coulomb's anyway: it grows with speed up to about ``sliding_speed``.
     """
 
-    def __init__(self, damping: Floats, coulomb: Floats, sliding_speed: float) -> None:
+    def __init__(
+        self,
+        damping: Floats,
+        coulomb: Floats,
+        sliding_speed: float,
+        offset: Floats | float = 0.0,
+    ) -> None:
         """Take the coefficients.
 
         Args:
             damping: (n,) [N m s/rad or N s/m].
             coulomb: (n,) [N m or N].
             sliding_speed: [rad/s or m/s], positive.
+            offset: (n,) constant part [N m or N].
         """
         self.damping = damping
         self.coulomb = coulomb
         self.sliding_speed = sliding_speed
+        self.offset = offset
 
     def __call__(self, qd: Floats) -> Floats:
-        """Return the torque (n,) that opposes motion at ``qd`` (n,) [N m or N]."""
-        return self.damping * qd + self.coulomb * np.tanh(qd / self.sliding_speed)
+        """Return the torque (n,) that moving at ``qd`` (n,) takes [N m or N]."""
+        return self.damping * qd + self.coulomb * np.tanh(qd / self.sliding_speed) + self.offset
 
     @property
     def sliding(self) -> Floats:

@@ -13,9 +13,15 @@ Floats = NDArray[np.float64]
 class Predictor:
     """Integrates forward dynamics (ABA with friction and armature) over any time."""
 
-    def __init__(self, simulator: Simulator) -> None:
-        """Take the simulator that integrates; its state does not matter."""
+    def __init__(self, simulator: Simulator, offset: Floats | float = 0.0) -> None:
+        """Take what integrates.
+
+        Args:
+            simulator: Its state does not matter.
+            offset: (n,) constant friction, which the simulator does not know [N m or N].
+        """
         self._simulator = simulator
+        self._offset = offset
 
     def after(
         self, duration: float, q: Floats, qd: Floats, torque: Floats
@@ -33,11 +39,12 @@ class Predictor:
 
         Raises:
             SingularInertiaError: A joint moves no inertia.
+            DivergenceError: The state does not stay finite.
         """
         simulator = self._simulator
         steps = max(1, round(duration / simulator.time_step))
         simulator.set_state(q, qd)
-        simulator.step(torque, steps)
+        simulator.step(torque - self._offset, steps)
         rest = duration - steps * simulator.time_step
         qdd = simulator.qdd
         later = simulator.qd + rest * qdd

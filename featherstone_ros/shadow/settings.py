@@ -29,6 +29,7 @@ class ShadowSettings:
         integrator: As for ``featherstone_ros.Simulator``.
         damping: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
         friction: (n,) Coulomb friction [N m or N]; None takes the model's.
+        offset: (n,) constant friction: what the drives have to give on top [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
         sliding_speed: Above it Coulomb friction acts in full for the observer [rad/s or m/s].
         observer_gain: (n,) of the momentum observer [1/s]: the inverse of its time constant.
@@ -48,6 +49,7 @@ class ShadowSettings:
     integrator: str = "semi_implicit_euler"
     damping: ArrayLike | None = None
     friction: ArrayLike | None = None
+    offset: ArrayLike = 0.0
     armature: ArrayLike = 0.0
     sliding_speed: float = 0.02
     observer_gain: ArrayLike = 25.0

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from featherstone_ros import Dynamics, Model, Simulator, SingularInertiaError, UnknownNameError
+from featherstone_ros import (
+    DivergenceError,
+    Dynamics,
+    Model,
+    Simulator,
+    SingularInertiaError,
+    UnknownNameError,
+)
 
 from .contact import ContactDetector
 from .effort_contract import EffortContract
@@ -122,7 +129,10 @@ class Shadow:
         armature = given(settings.armature)
         coulomb = given(settings.friction, model.friction)
         friction = JointFriction(
-            given(settings.damping, model.damping), coulomb, settings.sliding_speed
+            given(settings.damping, model.damping),
+            coulomb,
+            settings.sliding_speed,
+            given(settings.offset),
         )
         simulator = Simulator(
             model,
@@ -145,7 +155,7 @@ class Shadow:
         def apply() -> None:
             self.settings = settings
             self.contact, self.rest_check, self.friction_check = contact, rest_check, friction_check
-            self._contract, self._predictor = contract, Predictor(simulator)
+            self._contract, self._predictor = contract, Predictor(simulator, friction.offset)
             self._observer, self._wrench = observer, wrench
             self._timeline.max_gap = settings.max_gap
             self.restart()
@@ -210,10 +220,14 @@ class Shadow:
             return None
         try:
             return self._take(time, *state)
-        except (SingularInertiaError, OverflowError) as error:
+        except (DivergenceError, SingularInertiaError, OverflowError) as error:
             self.restart()
             self.restarts += 1
             return Update(None, None, f"no answer of the model: {error}", None)
+
+    def torque(self, q: Floats, qd: Floats, effort: Floats) -> Floats:
+        """Return the joint torque (n,) that a reported effort stands for [N m or N]."""
+        return self._contract.torque(effort, q, qd)
 
     def _take(self, time: int, q: Floats, qd: Floats, effort: Floats) -> Update:
         """Take a state that is next in time."""

@@ -1,11 +1,9 @@
-"""The digital twin without ROS: plain classes that are given the time and never read a clock.
+"""The digital twin without ROS: given the time, it never reads a clock.
 
 - ``settings``: what can be chosen.
-- ``brakes``: how the arm stops and holds when nobody commands it.
-- ``sensors``: what is measured of the true state.
-- ``twin``: the arm, its command and its wrenches, advanced period by period.
-- ``pacing``: how many periods are due at a moment.
-- ``run``: puts twin and pacing together: real time, pause, single steps, lockstep.
+- ``twin``: the simulated arm and its run; compiled, in ``cython_core/simulation``.
+- ``drives``: gains of simulated drives that follow positions.
+- ``refusals``: why a message was refused, in words.
 """
 
 from .settings import Noise, TwinSettings

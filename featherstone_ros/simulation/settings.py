@@ -42,7 +42,10 @@ class TwinSettings:
         initial_positions: (n,) after a reset [rad or m]; None is ``home_positions(model)``.
         damping: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
         friction: (n,) Coulomb friction [N m or N]; None takes the model's.
+        offset: (n,) constant friction: what the drives have to give on top [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
+        drive_p: (n,) gain of the drives' own position loop [N m/rad or N/m]; None chooses it.
+        drive_d: (n,) gain of their velocity loop [N m s/rad or N s/m]; None chooses it.
         stop_stiffness: Of the joint stops at the position limits [N m/rad or N/m]; 0 is no stops.
         stop_damping: Of the joint stops [N m s/rad or N s/m].
         saturate_effort: Clip commands to the model's effort limits.
@@ -50,6 +53,8 @@ class TwinSettings:
         command_timeout: Brakes on after this real time without a command [s]; 0 is never.
         wrench_timeout: A wrench ends after this simulation time [s]; 0 is never.
         noise: Of the sensors.
+        simulation_stamps: Stamp states with simulation time, as in lockstep anyway.
+        follows_ros_time: The clock for other stamps is somebody's simulation time.
     """
 
     rate: float = 1000.0
@@ -60,7 +65,10 @@ class TwinSettings:
     initial_positions: ArrayLike | None = None
     damping: ArrayLike | None = None
     friction: ArrayLike | None = None
+    offset: ArrayLike = 0.0
     armature: ArrayLike = 0.0
+    drive_p: ArrayLike | None = None
+    drive_d: ArrayLike | None = None
     stop_stiffness: float = 0.0
     stop_damping: float = 0.0
     saturate_effort: bool = True
@@ -68,6 +76,8 @@ class TwinSettings:
     command_timeout: float = 0.0
     wrench_timeout: float = 0.0
     noise: Noise = field(default_factory=Noise)
+    simulation_stamps: bool = False
+    follows_ros_time: bool = False
 
     @property
     def period(self) -> float:

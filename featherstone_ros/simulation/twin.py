@@ -1,143 +1,97 @@
-"""The simulated arm: its state, its command, the wrenches on it, and its brakes."""
+"""The simulated arm: its state, its command, the wrenches on it, its brakes, and when it moves."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from featherstone_ros import (
-    Dynamics,
-    Model,
-    Simulator,
-    SingularInertiaError,
-    UnknownNameError,
-    _control,
-)
+from featherstone_ros import Model, Simulator, SingularInertiaError, UnknownNameError, _twin
+from featherstone_ros._twin import REQUESTS, Snapshot
+from featherstone_ros.errors import FeatherstoneError
 
-from .brakes import Brakes
-from .sensors import Sensors
+from .drives import drive_gains
 from .settings import TwinSettings
 
 Floats = NDArray[np.float64]
+# What is published: (which of OUTPUTS, bytes); what is recorded: (kind, index, time, four values,
+# object).
+Published = list[tuple[int, bytes]]
+Records = list[tuple[int, int, int, tuple[float, ...], int]]
 
 ABSURD_SPEED = 1e4  # [rad/s or m/s]: no robot's joint moves so fast, a diverging simulation does
 NANOSECONDS = 1_000_000_000
+SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 4)  # FaultKind in simulation/arm.pxd
+NOT_PAUSED, STOPPED = 1, 2  # TwinAnswer in simulation/cycle.pxi
 
 
-class Twin:
-    """A simulated arm that is commanded in joint efforts.
+class Twin(_twin.Twin):
+    """A simulated arm, commanded in joint efforts or by what its drives are to follow.
 
     All arrays are (n,) in the order of ``model.joint_names``. ``now`` is real time by a steady
-    clock [s], needed for the command time-out alone. All that happens in the simulation goes by
+    clock [s], for pacing and the command time-out alone. All that happens in the simulation goes by
     simulation time, so the same calls give the same states, bit for bit.
 
     When the brakes are on, effort is what they carry: what holds the arm against gravity, wrenches
-    and its own momentum. Otherwise it is the command after saturation.
+    and its own momentum. Otherwise it is what the drives apply: the command after saturation.
+
+    All of it is compiled, and needs no interpreter: a loop (``featherstone_ros._loop``) may run it
+    by its ``capsule``. From then on its properties may be read, what changes it goes by requests to
+    the loop (``_twin.REQUESTS``). Without a loop call ``advance``; or let messages, requests and
+    ``tick`` do what a loop would have them do, in real time, lockstep or step by step.
 
     Attributes:
         model: The arm.
         settings: As last applied.
-        fault: Why the simulation has stopped, empty if it has not. ``reset`` clears it.
-        saturated: Number of commands that the effort limits cut.
-        position: Measured [rad or m]; this and the next two are not to be modified.
-        velocity: Measured [rad/s or m/s].
-        effort: Measured [N m or N].
     """
 
-    def __init__(self, model: Model, settings: TwinSettings) -> None:
+    def __new__(cls, model: Model, settings: TwinSettings, clock: bool = False) -> Twin:
+        """Make the compiled part."""
+        others = sorted({*model.mimics, *model.locked})
+        return super().__new__(
+            cls, model.joint_names, others, model.link_names, snapshot(model, settings), clock
+        )
+
+    def __init__(self, model: Model, settings: TwinSettings, clock: bool = False) -> None:
         """Put the arm at its initial position, at time 0.
+
+        Args:
+            model: The arm.
+            settings: What can be chosen.
+            clock: Publish simulation time, too.
 
         Raises:
             ValueError: A setting that the simulator refuses.
         """
         self.model = model
         self.settings = settings
-        self.saturated = 0
-        self._dynamics = Dynamics(model)
-        self._simulator = Simulator(model)
-        self._sensors = Sensors(model.n, settings.noise)
-        self._brakes = Brakes()
-        self._elapsed_before = self._steps = 0
-        self._command = np.zeros(model.n)
-        self.prepare(settings)()
-        self.reset()
 
-    # Settings.
+    @property
+    def fault(self) -> str:
+        """Why the simulation has stopped, empty if it has not. ``reset`` clears it."""
+        kind, joint, position, velocity = self._fault
+        return fault_text(kind, self.model.joint_names[joint], position, velocity)
 
-    def prepare(self, settings: TwinSettings) -> Callable[[], None]:
-        """Check settings; return what puts them into effect without touching the state.
+    @property
+    def wrenches(self) -> dict[str, Floats]:
+        """The wrenches that act now, by link."""
+        names = self.model.link_names
+        return {names[link]: np.array(wrench) for link, wrench in self._loads}
+
+    def use(self, settings: TwinSettings, now: float = 0.0) -> None:
+        """Go by other settings; state, command and time go on.
 
         Raises:
-            ValueError: A setting that the simulator refuses.
+            ValueError: A setting that the simulator refuses; nothing changes.
         """
-        simulator = Simulator(
-            self.model,
-            time_step=settings.effective_time_step,
-            integrator=settings.integrator,
-            damping=settings.damping,
-            friction=settings.friction,
-            armature=settings.armature,
-            stop_stiffness=settings.stop_stiffness,
-            stop_damping=settings.stop_damping,
-        )
-        home = home_positions(self.model)
-        if settings.initial_positions is not None:
-            home = joint_array(settings.initial_positions, self.model, "initial_positions")
-        limit = self.model.effort_limit if settings.saturate_effort else np.inf
-        same_noise = settings.noise == self.settings.noise
-        sensors = self._sensors if same_noise else Sensors(self.model.n, settings.noise)
+        self._do("use_settings", now, snapshot(self.model, settings))
+        self.settings = settings
 
-        def apply() -> None:
-            simulator.set_state(self._simulator.q, self._simulator.qd)
-            self._elapsed_before, self._steps = self.time, 0
-            self.settings, self._simulator, self._sensors = settings, simulator, sensors
-            self._home, self._limit = home, np.zeros(self.model.n) + limit
-            self._saturate()
-
-        return apply
-
-    # State.
-
-    @property
-    def time(self) -> int:
-        """Simulation time since the reset [ns]."""
-        step = self.settings.effective_time_step
-        return self._elapsed_before + round(self._steps * step * NANOSECONDS)
-
-    @property
-    def q(self) -> Floats:
-        """True position, a copy [rad or m]."""
-        return self._q.copy()
-
-    @property
-    def qd(self) -> Floats:
-        """True velocity, a copy [rad/s or m/s]."""
-        return self._qd.copy()
-
-    @property
-    def is_braked(self) -> bool:
-        """Whether the brakes are on."""
-        return self._brakes.engaged
-
-    def reset(self) -> None:
+    def reset(self, now: float = 0.0) -> None:
         """Go back to the initial position at time 0, without command, wrenches and fault."""
-        self.fault = ""
-        self._elapsed_before = self._steps = 0
-        self._command = np.zeros(self.model.n)
-        self._saturate()
-        self._command_time = math.inf  # inf: the time-out waits for a first command
-        self._wrenches: dict[str, Floats] = {}
-        self._wrench_ends: dict[str, float] = {}
-        self._sensors.restart()
-        self._simulator.reset(self._home)
-        self._read_state()
-        self._brakes.release()
-        if self.settings.hold_until_command:
-            self._brakes.engage(np.zeros(self.model.n))
-        self._measure_now()
+        self._do("reset", now)
 
     def set_state(
         self, q: ArrayLike, qd: ArrayLike | None = None, joints: ArrayLike | None = None
@@ -152,23 +106,18 @@ class Twin:
         Raises:
             ValueError: Not finite, or absurdly fast.
         """
-        positions, velocities = self.q, self.qd
+        state = np.array([self.q, self.qd])
         chosen = slice(None) if joints is None else joints
-        positions[chosen] = q
-        velocities[chosen] = 0.0 if qd is None else qd
+        state[0, chosen] = q
+        state[1, chosen] = 0.0 if qd is None else qd
         names = self.model.joint_names
-        require(np.isfinite(positions), positions, names, "position", "a finite number")
-        fast = ~(np.abs(velocities) <= ABSURD_SPEED)
-        require(~fast, velocities, names, "velocity", f"at most {ABSURD_SPEED:g}")
-        self._set_state(positions, velocities)
-        if self._brakes.engaged:
-            self._brakes.engage(velocities)
-        self._measure_now()
-
-    # Command and wrenches.
+        require(np.isfinite(state[0]), state[0], names, "position", "a finite number")
+        slow = np.abs(state[1]) <= ABSURD_SPEED
+        require(slow, state[1], names, "velocity", f"at most {ABSURD_SPEED:g}")
+        self._set_state(state)
 
     def command(self, effort: ArrayLike, now: float, joints: ArrayLike | None = None) -> None:
-        """Take a command and let go of the brakes.
+        """Take efforts and let go of the brakes.
 
         Args:
             effort: [N m or N].
@@ -178,28 +127,56 @@ class Twin:
         Raises:
             ValueError: Wrong length or not finite; the command before stays.
         """
-        if joints is None:
-            command = joint_array(effort, self.model, "command").copy()
-        else:
-            command = self._command.copy()
-            command[joints] = effort
-        if not _control.is_finite(command):
-            names = self.model.joint_names
-            require(np.isfinite(command), command, names, "command", "a finite number")
-        self._command = command
-        self.saturated += self._saturate()
-        self._command_time = now
-        self._brakes.release()
+        self._tell("command", effort, None, None, now, joints)
 
-    def _saturate(self) -> bool:
-        """Work out what the drives apply of the command; return whether that is less."""
-        self._applied = np.empty(self.model.n)
-        return _control.clip(self._command, self._limit, self._applied)
+    def follow(
+        self,
+        position: ArrayLike | None,
+        velocity: ArrayLike | None,
+        now: float,
+        effort: ArrayLike = 0.0,
+        joints: ArrayLike | None = None,
+    ) -> None:
+        """Have drives follow positions by their own loop, and let go of the brakes.
 
-    def restart_timeout(self, now: float) -> None:
-        """Count the command time-out from now, e.g. after a pause."""
-        if self._command_time != math.inf:
-            self._command_time = now
+        They apply effort + p (position - q) + d (velocity - qd), as far as their limits go.
+
+        Args:
+            position: [rad or m]; None: the velocity alone is followed.
+            velocity: [rad/s or m/s]; None is rest.
+            now: Real time [s].
+            effort: Added to what the loop gives [N m or N].
+            joints: As in ``command``.
+
+        Raises:
+            ValueError: Wrong length or not finite; the command before stays.
+        """
+        still = 0.0 if velocity is None else velocity
+        self._tell("effort", effort, position, still, now, joints)
+
+    def _tell(
+        self,
+        what: str,
+        effort: ArrayLike,
+        position: ArrayLike | None,
+        velocity: ArrayLike | None,
+        now: float,
+        joints: ArrayLike | None,
+    ) -> None:
+        chosen = np.arange(self.n) if joints is None else np.asarray(joints)
+        names = [self.model.joint_names[joint] for joint in chosen]
+        wanted = np.array(self._command)
+        for row, name, given in zip(
+            wanted, (what, "position", "velocity"), (effort, position, velocity), strict=True
+        ):
+            if given is None:
+                row[chosen] = np.nan
+                continue
+            if joints is None and np.ndim(given):
+                joint_array(given, self.model, name)
+            row[chosen] = given
+            require(np.isfinite(row[chosen]), row[chosen], names, name, "a finite number")
+        self._take_command(wanted, nanoseconds(now))
 
     def apply_wrench(self, link: str, wrench: ArrayLike) -> None:
         """Apply a wrench to a link until the next one on it or the time-out.
@@ -209,7 +186,7 @@ class Twin:
             wrench: (6,) force [N] and torque [N m] at the link's origin, in its axes.
 
         Raises:
-            ValueError: Not finite.
+            ValueError: Not finite, or wrenches on too many links.
             UnknownNameError: No such link.
         """
         wrench = np.array(wrench, dtype=float)
@@ -217,97 +194,104 @@ class Twin:
             raise UnknownNameError("link", link, self.model.link_names)
         axes = ("fx", "fy", "fz", "tx", "ty", "tz")
         require(np.isfinite(wrench), wrench, axes, f"wrench on {link}", "a finite number")
-        timeout = self.settings.wrench_timeout or math.inf
-        self._wrenches[link] = wrench
-        self._wrench_ends[link] = self.time + timeout * NANOSECONDS
+        if not self._apply_wrench(self.model.link_names.index(link), wrench):
+            raise ValueError(f"wrench on {link}: there are wrenches on too many links already")
 
-    @property
-    def wrenches(self) -> dict[str, Floats]:
-        """The wrenches that act now, by link."""
-        return dict(self._wrenches)
-
-    # Motion.
-
-    def advance(self, now: float, steps: int | None = None) -> None:
+    def advance(self, now: float, steps: int = 0) -> None:
         """Advance the simulation; does nothing while there is a fault.
 
         Args:
             now: Real time [s].
-            steps: Integration steps; None is one period of 1 / rate.
+            steps: Integration steps; 0 is one period of 1 / rate.
         """
-        if self.fault:
-            return
-        if steps is None:
-            steps = self.settings.steps_per_period
-        if self._is_timed_out(now) and not self._brakes.engaged:
-            self._brakes.engage(self._qd)
-        if self._wrenches:
-            self._end_wrenches()
-        if self._brakes.engaged:
-            effort = self._advance_braked(steps)
-        else:
-            effort = self._advance_driven(steps)
-        if not self.fault:
-            self._steps += steps
-            self._measure(effort)
+        self._advance(steps, nanoseconds(now))
 
-    def _is_timed_out(self, now: float) -> bool:
-        timeout = self.settings.command_timeout
-        return 0.0 < timeout < now - self._command_time and not self.settings.lockstep
+    # A run.
 
-    def _end_wrenches(self) -> None:
-        for link in [link for link, end in self._wrench_ends.items() if end <= self.time]:
-            del self._wrenches[link], self._wrench_ends[link]
+    def start(self, now: float) -> None:
+        """Let real time count from now."""
+        self._do("start", now)
 
-    def _advance_driven(self, steps: int) -> Floats:
-        """Integrate; if that fails, report a fault and stay at the last good state."""
-        q, qd = self._q, self._qd
-        try:
-            self._simulator.step(self._applied, steps, self._wrenches or None)
-        except SingularInertiaError as error:
-            self.fault = f"simulation stopped: {error}"
-        else:
-            self._read_state()
-            self.fault = divergence(self._q, self._qd, self.model.joint_names)
-        if self.fault:
-            self._set_state(q, qd)
-        return self._applied
+    def pause(self, paused: bool, now: float) -> None:
+        """Stop time, or let it go on from where it stopped."""
+        self._do("pause" if paused else "resume", now)
 
-    def _advance_braked(self, steps: int) -> Floats:
-        q, qd = self._q, self._qd
-        duration = steps * self.settings.effective_time_step
-        stopped, qd, qdd = self._brakes.advance(q, qd, duration)
-        if self.settings.stop_stiffness:
-            nearest = np.minimum(q, self.model.lower)
-            farthest = np.maximum(q, self.model.upper)
-            stopped = np.minimum(np.maximum(stopped, nearest), farthest)
-        self._set_state(stopped, qd)
-        return self._carried(stopped, qd, qdd)
+    def step(self, steps: int, now: float) -> None:
+        """Advance a paused twin by integration steps.
 
-    def _carried(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        """Return the effort (n,) that imposes an acceleration."""
-        rigid = self._dynamics.rnea(q, qd, qdd, self._wrenches or None)
-        return rigid + self._simulator.armature * qdd
+        Raises:
+            FeatherstoneError: Time does not stand still, or the simulation has stopped.
+        """
+        reason = self.refusal_of(self._do("step", now, _twin.StepRequest(steps)))
+        if reason:
+            raise FeatherstoneError(reason)
 
-    def _measure(self, effort: Floats) -> None:
-        measured = self._sensors.measure(self._q, self._qd, effort)
-        self.position, self.velocity, self.effort = measured
+    def refusal_of(self, answer: int) -> str:
+        """Return in words why a request was not granted; empty if it was."""
+        return {NOT_PAUSED: "pause the simulation first", STOPPED: self.fault}.get(answer, "")
 
-    def _measure_now(self) -> None:
-        """Measure after the state was set: no effort was applied on the way to it."""
-        if self._brakes.engaged:
-            self._measure(self._carried(self._q, self._qd, np.zeros_like(self._qd)))
-        else:
-            self._measure(self._applied)
+    def _do(self, request: str, now: float, payload: Any = None) -> int:
+        return self.request(REQUESTS[request], nanoseconds(now), payload)[0]
 
-    def _read_state(self) -> None:
-        """Take the state from the simulator, into arrays that nobody else has."""
-        self._q, self._qd = self._simulator.q, self._simulator.qd
 
-    def _set_state(self, q: Floats, qd: Floats) -> None:
-        """Give the simulator another state."""
-        self._simulator.set_state(q, qd)
-        self._q, self._qd = q, qd
+def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
+    """Return settings as compiled code reads them.
+
+    Raises:
+        ValueError: A setting that the simulator refuses.
+    """
+    simulator = Simulator(
+        model,
+        time_step=settings.effective_time_step,
+        integrator=settings.integrator,
+        damping=settings.damping,
+        friction=settings.friction,
+        armature=settings.armature,
+        stop_stiffness=settings.stop_stiffness,
+        stop_damping=settings.stop_damping,
+    )
+    home = home_positions(model)
+    if settings.initial_positions is not None:
+        home = joint_array(settings.initial_positions, model, "initial_positions")
+    p, d = drive_gains(model, simulator.armature)
+    return Snapshot(
+        simulator=simulator,
+        period=settings.period,
+        steps_per_period=settings.steps_per_period,
+        real_time_factor=settings.real_time_factor,
+        command_timeout=nanoseconds(settings.command_timeout),
+        wrench_timeout=nanoseconds(settings.wrench_timeout),
+        lockstep=settings.lockstep,
+        hold_until_command=settings.hold_until_command,
+        owns_time=settings.simulation_stamps or settings.lockstep,
+        follows_ros_time=settings.follows_ros_time,
+        seed=settings.noise.seed,
+        deviation=(settings.noise.position, settings.noise.velocity, settings.noise.effort),
+        home=home,
+        limit=np.broadcast_to(model.effort_limit if settings.saturate_effort else np.inf, model.n),
+        offset=finite_joint_array(settings.offset, model, "offset"),
+        drive_p=p if settings.drive_p is None else gains(settings.drive_p, model, "drive_p"),
+        drive_d=d if settings.drive_d is None else gains(settings.drive_d, model, "drive_d"),
+    )
+
+
+def fault_text(kind: int, joint: str, position: float, velocity: float) -> str:
+    """Return in words why a simulation has stopped; empty if it has not."""
+    if kind == SINGULAR:
+        return f"simulation stopped: {SingularInertiaError(joint)}"
+    if kind == DIVERGED:
+        return (
+            f"simulation diverged: {joint} at position {position:g}, velocity {velocity:g}; "
+            "reset to go on (a smaller time_step or the implicit integrator may help)"
+        )
+    if kind == BEYOND_BOUNDS:
+        return f"simulation stopped: the effort of {joint} is beyond all bounds; reset to go on"
+    return ""
+
+
+def nanoseconds(seconds: float) -> int:
+    """Return a time as compiled code takes it."""
+    return round(seconds * NANOSECONDS)
 
 
 def home_positions(model: Model) -> Floats:
@@ -328,24 +312,33 @@ def joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
     return array
 
 
+def finite_joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
+    """Return values, one for all or one per joint, as (n,) array.
+
+    Raises:
+        ValueError: Another length, or not finite.
+    """
+    array = np.array(np.broadcast_to(values, model.n) if np.ndim(values) == 0 else values, float)
+    array = joint_array(array, model, what)
+    require(np.isfinite(array), array, model.joint_names, what, "a finite number")
+    return array
+
+
+def gains(values: ArrayLike, model: Model, what: str) -> Floats:
+    """Return gains as (n,) array.
+
+    Raises:
+        ValueError: Another length, negative or not finite.
+    """
+    array = finite_joint_array(values, model, what)
+    require(array >= 0.0, array, model.joint_names, what, "at least 0")
+    return array
+
+
 def require(
-    good: NDArray[np.bool_], values: Floats, names: tuple[str, ...], what: str, expected: str
+    good: NDArray[np.bool_], values: Floats, names: Sequence[str], what: str, expected: str
 ) -> None:
     """Raise ValueError naming the first value that is not good."""
     if not good.all():
         index = int(np.argmin(good))
         raise ValueError(f"{what} of {names[index]} is {values[index]}, expected {expected}")
-
-
-def divergence(q: Floats, qd: Floats, names: tuple[str, ...]) -> str:
-    """Return in words which joint shows that the simulation has diverged, or an empty string."""
-    if math.isfinite(q.dot(q)) and qd.dot(qd) <= ABSURD_SPEED**2:  # cheap, and enough to be good
-        return ""
-    good = np.isfinite(q) & (np.abs(qd) <= ABSURD_SPEED)
-    if good.all():
-        return ""
-    index = int(np.argmin(good))
-    return (
-        f"simulation diverged: {names[index]} at position {q[index]:g}, velocity {qd[index]:g}; "
-        "reset to go on (a smaller time_step or the implicit integrator may help)"
-    )

@@ -1,0 +1,48 @@
+"""The torque controller, compiled: one state machine that decodes, validates, follows, commands and encodes without Python.
+
+``CompiledController`` owns the memory; what it does stands in controller.pxd (phases), state_validator.pxd, motion.pxd, laws.pxd,
+governor.pxd and control_cycle.pxd (from bytes to bytes). A loop runs its ``capsule`` (cycle.pxd); Python calls its methods.
+What it is asked for are the request classes, which a loop passes on as well.
+"""
+
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from libc.math cimport INFINITY, NAN, fabs, isfinite, tanh
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+from control.cartesian_impedance cimport Impedance, ImpedanceSettings, Wall, lay_out, memory_size
+from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
+from control.control_cycle cimport *
+from control.controller cimport *
+from control.governor cimport Governor, fade, fade_weight, govern, start_from
+from control.laws cimport damped_gravity, law, model_torque
+from control.model_blend cimport ModelBlend, change_model, combine, gravity
+from control.model_blend cimport pass_time
+from control.motion cimport LEAD_CUBIC, LEAD_QUINTIC, LEAD_STRAIGHT, Motion, Path, hold_at, sample
+from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, GRAVITY_COMPENSATION, SETTINGS_ARRAYS, TERMS_FULL, TERMS_GRAVITY, TERMS_NONE, Mode, Settings, Terms
+from control.state_validator cimport FALLBACK_SPEED, REJECTIONS, StateValidator, accept, forget, surest
+from cycle cimport Arrival, Cycle, Output, Record, Request
+from dynamics_interface cimport DynamicsInterface
+from messages cimport MOST_NAMES, Template, write_stamp
+
+cdef extern from "<time.h>" nogil:
+    int nanosleep(const timespec* wanted, timespec* left)
+
+import itertools
+
+import numpy as np
+
+from featherstone_ros._core import BoundDynamics
+from featherstone_ros._cdr import Float64MultiArrayEncoder, JointStateEncoder
+from featherstone_ros.control.transitions import TRANSITIONS
+
+cnp.import_array()
+
+include "impedance_settings.pxi"
+include "kernels.pxi"
+include "requests.pxi"
+include "controller.pxi"
+include "parts.pxi"

@@ -1,0 +1,854 @@
+# The torque controller as one state machine: a joint state, a request or the time in, at most one command out.
+#
+# The phases and what leads from one to another stand in featherstone_ros/control/transitions.py; ``fire`` looks there.
+# Times called ``now`` are of a steady clock [s]; what moves (motions, fades, rate limits) goes by the controller's time,
+# the sum of the times between joint states (state_validator.pxd). Arrays are (n,) in joint order.
+
+from libc.math cimport INFINITY, NAN, fabs, fmin, isfinite
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
+
+from dynamics_interface cimport DynamicsInterface
+from control.cartesian_mode cimport (CartesianMode, CartesianTarget, begin_mode, copy_impedance, drop_stale, hand_torque, is_idle,
+                                     joint_motion, rest_ahead, set_target)
+from control.governor cimport Governor, all_finite, fade, fade_left, govern, start_from
+from control.laws cimport add_drives, damped_gravity, law, model_torque, motion_torque
+from control.model_blend cimport ModelBlend, change_model, gravity, pass_time
+from control.motion cimport Motion, Path, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, sample, sample_path, stop_from
+from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, JointLimits, Settings
+from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, common, forget, seen_since, surest
+
+cdef enum Phase:             # as in transitions.py, which a test compares
+    INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
+    STOPPING, SETTLING, LEAVING_BLIND, PHASES
+
+cdef enum Event:
+    ACTIVATE, DEACTIVATE, STATE, STATES_STOPPED, GIVE_UP, FOLLOW, ARRIVED, SET_POINT, SET_POINTS_STOPPED
+    HOLD, ABANDON, FALL_BACK, RECOVER, FAIL, FLOAT, TRACK, STOPPED, SETTLED, EVENTS
+
+cdef enum Cause:             # of a hold or an abandoned motion; the texts are in featherstone_ros.control.events
+    NO_CAUSE, CAUSE_DEACTIVATED, CAUSE_NO_STATES, CAUSE_GAP, CAUSE_OFF_PATH, CAUSE_NOT_FINITE, CAUSE_LATE_COMMANDS
+    CAUSE_TOO_FAST, CAUSE_OSCILLATION, CAUSE_OFTEN, CAUSE_EXECUTOR, CAUSE_CANNOT_HOLD, CAUSE_FAILURE
+
+cdef enum Refusal:           # the answer to a request; 0: granted
+    GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, IN_FAULT, GRAVITY_IN_USE
+    FOLLOWS_POSES, FOLLOWS_NO_POSES, NO_TIP
+
+cdef enum NoteKind:          # what the controller has to say by itself
+    NOTE_PHASE               # index: event; values: phase before, phase now
+    NOTE_CAUSE               # index: joint; values: cause, found, bound
+    NOTE_REJECTED            # index: joint; values: rejection, found, bound
+    NOTE_OUTSIDE             # index: joint, beyond its limits when commands begin; values: position, lower, upper
+    NOTE_MESSAGE             # index: joint; values: fault, field, claimed, expected
+
+cdef extern from *:
+    """
+    #define STALL (3.0)
+    #define NOTE_INTERVAL (0.1)
+    #define EFFORT_TOLERANCE (1.5)
+    #define DEAD_RECKONING (0.001)
+    #define STICKING_SPEED (1e-3)
+    #define STANDING (0.02)
+    #define STANDING_MOST (0.05)
+    #define SPEEDING (1.2)
+    #define SPEEDING_TIME (0.1)
+    #define SWING (0.25)
+    #define MOST_SWINGS (8)
+    #define SWING_TIME (2.0)
+    #define MOST_ABANDONED (3)
+    #define ABANDONED_TIME (2.0)
+    #define FAULT_SHARE (0.2)
+    #define SET_POINT_SLACK (0.01)
+    #define SET_POINT_SPEED (1.5)
+    """
+    const double NOTE_INTERVAL     # [s] between two rejected states that are told of
+    const double STALL             # periods without a call of tick: the process stood still, not the arm
+    const double EFFORT_TOLERANCE  # times the effort limit that a measured effort may be, to be believed
+    const double DEAD_RECKONING    # [s] time step: some 50 us of computing for 0.1 s of a 7-joint arm
+    const double STICKING_SPEED    # [rad/s, m/s] below which Coulomb friction is viscous there
+    const double STANDING          # share of the velocity limit below which an arm stands,
+    const double STANDING_MOST     # [rad/s, m/s] at most
+    const double SPEEDING          # times the velocity limit, or the desired velocity, that is too fast
+    const double SPEEDING_TIME     # [s] of the last ones
+    const double SWING             # share of the velocity limit by which an oscillation is too fast to and fro
+    const int MOST_SWINGS          # within
+    const double SWING_TIME        # [s]
+    const int MOST_ABANDONED       # motions within
+    const double ABANDONED_TIME    # [s]
+    const double FAULT_SHARE       # of the effort limit, by which damping brakes in a fault at the velocity limit
+    const double SET_POINT_SLACK   # [rad, m] that a set-point may be off without being led in
+    const double SET_POINT_SPEED   # velocity limits that set-points may differ by
+
+cdef struct Watch:           # for what no single state shows
+    double* speeding         # (n,) time spent too fast, leaking [s]
+    double* swings           # (n,) changes of direction at speed, leaking
+    double* direction        # (n,) of the last swing: -1, 0, 1
+    double abandoned         # motions off their path, leaking
+
+cdef struct Hold:            # why the arm is, or was last, held instead of moved
+    Cause cause
+    Py_ssize_t joint
+    double found, bound
+
+# How the controller says something: to a loop's records, or to Python's own.
+ctypedef void (*Say)(void* listener, NoteKind kind, Py_ssize_t index, double a, double b, double c, double d) noexcept nogil
+
+cdef struct Controller:
+    Py_ssize_t n
+    Phase phase
+    signed char[PHASES][EVENTS] next     # -1: nothing changes
+    Settings settings
+    JointLimits limits
+    StateValidator validator
+    ModelBlend models
+    Governor governor
+    Motion motion
+    CartesianMode hand
+    Watch watch
+    Hold hold
+    Hold fault               # that has not been asked to end yet; NO_CAUSE: none
+    double* desired          # (4, n) of the last command
+    double* torque
+    double* carried          # gravity at the arm's position: what drives that add it carry
+    double* scratch          # (4, n)
+    double* offset           # (4, n)
+    double* zero             # (4, n)
+    double* state            # (4, n) of a blind stop
+    double* expected         # (n,) position that states are compared with
+    bint expects             # the motion is that of a blind stop, by steady time
+    bint has_commanded       # since it was activated
+    bint floats              # mode gravity_compensation
+    double commanded         # steady time of the last command
+    double set_point_at
+    double held_since
+    double hold_until        # no recovery from DAMPED before
+    double updated           # when ``tick`` last ran
+    double noted_at          # when a rejected state was last told of
+    double heartbeat         # when Python last gave a sign of life; inf: it need not
+    long long commands
+    Say say
+    void* listener
+
+
+cdef inline void note(Controller* c, NoteKind kind, Py_ssize_t index, double a, double b, double d,
+                      double e) noexcept nogil:
+    if c.say != NULL:
+        c.say(c.listener, kind, index, a, b, d, e)
+
+
+cdef inline bint fire(Controller* c, Event event) noexcept nogil:
+    """Change the phase if the table says so; returns whether it did."""
+    cdef Phase before = c.phase
+    cdef int following = c.next[<int> before][<int> event]
+    if following < 0:
+        return False
+    c.phase = <Phase> following
+    note(c, NOTE_PHASE, event, <int> before, <int> c.phase, 0.0, 0.0)
+    return True
+
+
+cdef inline void because(Controller* c, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
+    """Keep and say why the arm is held."""
+    c.hold.cause, c.hold.joint, c.hold.found, c.hold.bound = cause, joint, found, bound
+    note(c, NOTE_CAUSE, joint, <int> cause, found, bound, 0.0)
+
+
+cdef inline bint is_tracking(const Controller* c) noexcept nogil:
+    """Whether the arm is asked to be somewhere."""
+    return c.phase == HOLDING or c.phase == TRAJECTORY or c.phase == REFERENCE or c.phase == STOPPING
+
+
+cdef inline bint sees(const Controller* c) noexcept nogil:
+    """Whether commands go out that answer joint states."""
+    return is_tracking(c) or c.phase == FLOATING or c.phase == DAMPED or c.phase == FAULT or c.phase == SETTLING
+
+
+cdef inline bint is_blind(const Controller* c) noexcept nogil:
+    return c.phase == BLIND or c.phase == LEAVING_BLIND
+
+
+cdef inline bint leads_hand(const Controller* c) noexcept nogil:
+    return c.settings.mode == CARTESIAN_IMPEDANCE
+
+
+cdef inline double standing_speed(const Controller* c, Py_ssize_t i) noexcept nogil:
+    return min(STANDING * c.limits.velocity[i], STANDING_MOST)
+
+
+cdef inline bint stands(const Controller* c) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if fabs(c.validator.qd[i]) > standing_speed(c, i):
+            return False
+    return True
+
+
+# Motions of the arm's own.
+
+cdef inline void stop_motion(Controller* c, double time, const double* state) noexcept nogil:
+    """Ask the arm to come to rest from a motion state (not ``offset``)."""
+    stop_from(&c.motion, time, state, c.settings.stop_time, c.limits.lower, c.limits.upper, c.offset, c.zero)
+
+
+cdef inline void stop_desired(Controller* c) noexcept nogil:
+    """Ask the arm to come to rest from what it is asked for now."""
+    if leads_hand(c):
+        rest_ahead(&c.hand.law, c.settings.stop_time)
+        fade(&c.governor, c.settings.blend_time)
+    sample(&c.motion, c.validator.time, c.scratch)
+    stop_motion(c, c.validator.time, c.scratch)
+
+
+cdef inline void latch(Controller* c) noexcept nogil:
+    """Ask the arm to come to rest from the state that it is in."""
+    memset(c.state, 0, 4 * c.n * sizeof(double))
+    memcpy(c.state, c.validator.q, c.n * sizeof(double))
+    memcpy(c.state + c.n, c.validator.qd, c.n * sizeof(double))
+    stop_motion(c, c.validator.time, c.state)
+    sample(&c.motion, c.validator.time, c.desired)
+    if leads_hand(c):
+        begin_mode(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd, c.settings.stop_time)
+    fade(&c.governor, c.settings.blend_time)
+
+
+cdef inline void reset_watch(Controller* c) noexcept nogil:
+    memset(c.watch.speeding, 0, c.n * sizeof(double))
+    memset(c.watch.swings, 0, c.n * sizeof(double))
+    memset(c.watch.direction, 0, c.n * sizeof(double))
+
+
+cdef inline void begin_tracking(Controller* c) noexcept nogil:
+    """After a change of phase to HOLDING that follows no desired state."""
+    latch(c)
+    reset_watch(c)
+    if c.floats:
+        fire(c, FLOAT)
+
+
+cdef inline void begin_hold(Controller* c, double now) noexcept nogil:
+    """Fade to what holds the arm without asking it to be anywhere."""
+    c.held_since, c.expects = now, False
+    memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
+    fade(&c.governor, c.settings.decay_time)
+
+
+cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
+    """The last command is part of what went wrong: only the rate limit delays that it ends."""
+    if c.phase == FAULT:
+        c.fault = c.hold
+    begin_hold(c, now)
+    fade(&c.governor, 0.0)
+    reset_watch(c)
+
+
+cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
+    """Give the motion up and come to rest from the state that the arm is in; too often, and it is a fault.
+
+    Of single states that may be wrong, none counts: the one before has to be off the path, too.
+    """
+    cdef bint shown_twice = joint >= 0 and fabs(common(c.desired[joint] - c.validator.q[joint],
+                                                       c.desired[joint] - c.validator.last_q[joint])) > bound
+    if not fire(c, ABANDON):
+        return
+    because(c, cause, joint, found, bound)
+    latch(c)
+    if cause == CAUSE_OFF_PATH and shown_twice:
+        c.watch.abandoned += 1.0
+        if c.watch.abandoned > MOST_ABANDONED - 0.5 and fire(c, FAIL):
+            c.watch.abandoned = 0.0
+            because(c, CAUSE_OFTEN, joint, MOST_ABANDONED, ABANDONED_TIME)
+            begin_fault(c, now)
+
+
+cdef inline void return_to_fault(Controller* c, double now) noexcept nogil:
+    """After a time without states a fault is still one: nobody has asked the arm to hold."""
+    if c.fault.cause != NO_CAUSE and fire(c, FAIL):
+        c.hold = c.fault
+        begin_fault(c, now)
+
+
+cdef inline void fail(Controller* c, double now, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
+    if fire(c, FAIL):
+        if c.phase == FAULT:                                    # not on the way out anyway
+            because(c, cause, joint, found, bound)
+        begin_fault(c, now)
+
+
+# The beginning.
+
+cdef inline bint is_plausible_effort(const Controller* c, const double* effort) noexcept nogil:
+    """Whether a measured effort can be what holds the arm.
+
+    An effort of exactly zero on all joints means that it is not measured, or that brakes hold the arm; one beyond the
+    limits, that it is not what the drives apply.
+    """
+    cdef bint acts = False
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if not fabs(effort[i]) <= EFFORT_TOLERANCE * c.settings.effort_limit[i] or not isfinite(effort[i]):
+            return False
+        acts |= effort[i] != 0.0
+    return acts
+
+
+cdef inline const double* holding_effort(Controller* c, const double* effort) noexcept nogil:
+    """The command that continues what holds the arm. effort: measured, NULL for none.
+
+    Drives that add gravity themselves hold the arm at command zero, whatever they report. After silence the drives still
+    have the last command.
+    """
+    cdef bint adds = c.settings.hardware_adds_gravity
+    if effort != NULL and c.settings.start_from_measured_effort and not adds and is_plausible_effort(c, effort):
+        return effort
+    if c.has_commanded:
+        return c.governor.command
+    if adds:
+        return c.zero
+    gravity(&c.models, c.validator.q, c.carried)
+    return c.carried
+
+
+cdef inline Py_ssize_t too_heavy(Controller* c) noexcept nogil:
+    """The first joint that its effort limit cannot hold where the arm is, or -1; leaves gravity in ``carried``."""
+    cdef Py_ssize_t i
+    gravity(&c.models, c.validator.q, c.carried)
+    for i in range(c.n):
+        if not fabs(c.carried[i]) <= c.settings.effort_limit[i]:
+            return i
+    return -1
+
+
+cdef inline void note_outside(Controller* c) noexcept nogil:
+    """Say which joints stand beyond their limits."""
+    cdef double slack = c.settings.start_tolerance
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if not c.limits.lower[i] - slack <= c.validator.q[i] <= c.limits.upper[i] + slack:
+            note(c, NOTE_OUTSIDE, i, c.validator.q[i], c.limits.lower[i], c.limits.upper[i], 0.0)
+
+
+cdef inline bint begin(Controller* c, double now, const double* effort) noexcept nogil:
+    """Begin at the effort that holds the arm now; not if nothing can."""
+    cdef Py_ssize_t i = too_heavy(c)
+    if i >= 0:
+        if c.hold.cause != CAUSE_CANNOT_HOLD:
+            because(c, CAUSE_CANNOT_HOLD, i, c.carried[i], c.settings.effort_limit[i])
+        forget(&c.validator)
+        return False
+    if c.hold.cause == CAUSE_CANNOT_HOLD:
+        c.hold.cause = NO_CAUSE
+    note_outside(c)
+    start_from(&c.governor, &c.settings, holding_effort(c, effort))
+    fire(c, STATE)
+    begin_tracking(c)
+    return_to_fault(c, now)
+    return True
+
+
+# What every command is checked for.
+
+cdef inline double surplus(const StateValidator* v, Py_ssize_t i, double desired) noexcept nogil:
+    """Velocity beyond the desired one that both velocity and positions show: one wrong number makes no motion."""
+    return common(v.qd[i] - desired, (v.q[i] - v.last_q[i]) / v.dt - desired) if v.dt > 0.0 else 0.0
+
+
+cdef inline void watch_speed(Controller* c, double now, double dt) noexcept nogil:
+    """A speed beyond what is allowed or asked for, for longer than a bump lasts."""
+    cdef double speed, bound
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        speed = fabs(surplus(&c.validator, i, 0.0))
+        bound = SPEEDING * max(c.limits.velocity[i], fabs(c.desired[c.n + i]))
+        c.watch.speeding[i] = max(c.watch.speeding[i] + (dt * speed / bound if speed > bound else -0.5 * dt), 0.0)
+        if c.watch.speeding[i] > SPEEDING_TIME:
+            fail(c, now, CAUSE_TOO_FAST, i, speed, bound)
+            return
+
+
+cdef inline void watch_swings(Controller* c, double now, double dt) noexcept nogil:
+    """A joint that goes to and fro at speed without being asked to."""
+    cdef double error, bound, direction
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        error = surplus(&c.validator, i, c.desired[c.n + i])
+        bound = SWING * c.limits.velocity[i]
+        c.watch.swings[i] = max(c.watch.swings[i] - dt * MOST_SWINGS / SWING_TIME, 0.0)
+        if fabs(error) <= bound:
+            continue
+        direction = 1.0 if error > 0.0 else -1.0
+        if direction == -c.watch.direction[i]:
+            c.watch.swings[i] += 1.0
+        c.watch.direction[i] = direction
+        if c.watch.swings[i] > 0.5 * MOST_SWINGS:
+            fail(c, now, CAUSE_OSCILLATION, i, fabs(error), bound)
+            return
+
+
+cdef inline void watch_path(Controller* c, double now) noexcept nogil:
+    """A motion that the arm does not follow: what holds it may let go at any time."""
+    cdef double worst = 0.0, error
+    cdef Py_ssize_t i, joint = -1
+    for i in range(c.n):
+        error = fabs(c.desired[i] - c.validator.q[i])
+        if error > worst:
+            worst, joint = error, i
+    if 0.0 < c.settings.path_tolerance < worst:
+        abandon(c, now, CAUSE_OFF_PATH, joint, worst, c.settings.path_tolerance)
+
+
+cdef inline void keep_within_limits(Controller* c) noexcept nogil:
+    """An extrapolated set-point ends at the position limits, unless the arm stands beyond them."""
+    cdef double lower, upper
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        lower, upper = min(c.limits.lower[i], c.validator.q[i]), max(c.limits.upper[i], c.validator.q[i])
+        if not lower <= c.desired[i] <= upper:
+            c.desired[i] = min(max(c.desired[i], lower), upper)
+            c.desired[c.n + i] = c.desired[2 * c.n + i] = 0.0
+
+
+cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
+    """The effort of mode cartesian_impedance. The desired state is what the joints would do for the hand's, to first order."""
+    cdef Py_ssize_t n = c.n, i
+    if drop_stale(&c.hand, now, c.settings.target_timeout):
+        fade(&c.governor, c.settings.blend_time)
+    hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q, c.validator.qd,
+                fmin(dt, c.settings.state_timeout), c.torque)
+    joint_motion(&c.hand, c.hand.law.error, c.limits.velocity, c.desired)           # what a second brings at most
+    joint_motion(&c.hand, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
+    memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
+    gravity(&c.models, c.validator.q, c.scratch)
+    for i in range(n):
+        c.desired[i] += c.validator.q[i]
+        c.torque[i] += c.scratch[i]
+    add_drives(&c.settings, n, c.desired + n, c.desired + 2 * n, c.torque)
+    if c.phase == REFERENCE and is_idle(&c.hand, now, c.settings.target_timeout):
+        fire(c, SET_POINTS_STOPPED)
+
+
+cdef inline void move_on(Controller* c, double now, double time) noexcept nogil:
+    """Bring the desired state to ``time``."""
+    if c.phase == FLOATING:
+        memcpy(c.desired, c.validator.q, c.n * sizeof(double))
+        memcpy(c.desired + c.n, c.validator.qd, c.n * sizeof(double))
+        memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
+        return
+    if c.phase == REFERENCE and now - c.set_point_at > c.settings.reference_timeout and fire(c, SET_POINTS_STOPPED):
+        stop_desired(c)
+    sample(&c.motion, time, c.desired)
+    if c.phase == REFERENCE:
+        keep_within_limits(c)
+    if c.phase != STOPPING:
+        watch_path(c, now)
+    if c.phase == TRAJECTORY and time >= c.motion.end:
+        fire(c, ARRIVED)
+
+
+cdef inline bint give(Controller* c, double now, double dt, const double* torque) noexcept nogil:
+    """Turn an effort that includes gravity into the next command; False if it is not finite."""
+    cdef const double* added = NULL
+    cdef Py_ssize_t i
+    if c.settings.hardware_adds_gravity:
+        gravity(&c.models, c.validator.q, c.carried)
+        for i in range(c.n):
+            c.torque[i] = torque[i] - c.carried[i]
+        added, torque = c.carried, c.torque
+    if not govern(&c.governor, &c.settings, torque, added, dt):
+        return False
+    c.commanded, c.has_commanded = now, True
+    c.commands += 1
+    return True
+
+
+cdef inline double fault_damping(const Controller* c, Py_ssize_t i) noexcept nogil:
+    """Damping that ends a fault's motion soon, and that bears delays which the gains may not; 0 without limits."""
+    cdef double damping = FAULT_SHARE * c.settings.effort_limit[i] / c.limits.velocity[i]
+    return damping if isfinite(damping) else 0.0
+
+
+cdef inline bint damped_command(Controller* c, double now, double dt) noexcept nogil:
+    """Gravity and damping for the last good state, which is fresh."""
+    cdef Py_ssize_t i
+    damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, 1.0, c.torque)
+    if c.phase == FAULT:
+        for i in range(c.n):
+            c.torque[i] -= max(fault_damping(c, i) - c.settings.damping[i], 0.0) * c.validator.qd[i]
+    return give(c, now, dt, c.torque)
+
+
+cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:
+    """Work out the command for the last good state; returns whether there is one."""
+    pass_time(&c.models, dt)
+    c.watch.abandoned = max(c.watch.abandoned - dt * MOST_ABANDONED / ABANDONED_TIME, 0.0)
+    if is_tracking(c):
+        watch_speed(c, now, dt)
+        watch_swings(c, now, dt)
+    if c.phase == SETTLING and now - c.held_since >= c.settings.give_up_after and stands(c) and fire(c, SETTLED):
+        c.has_commanded = False
+        return False
+    if c.phase == DAMPED and now >= c.hold_until and fire(c, RECOVER):
+        begin_tracking(c)
+    if not (is_tracking(c) or c.phase == FLOATING):
+        return damped_command(c, now, dt)
+    if c.phase == FLOATING or not leads_hand(c):
+        move_on(c, now, time)
+    if c.phase == STOPPING and time >= c.motion.end and fire(c, STOPPED):
+        begin_hold(c, now)
+        return damped_command(c, now, dt)
+    if c.phase == FAULT:                                        # since a moment ago
+        return damped_command(c, now, dt)
+    if leads_hand(c):
+        lead_hand(c, now, dt)
+    else:
+        law(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, c.desired, c.scratch, c.torque)
+    if give(c, now, dt, c.torque):
+        return True
+    fall_back(c, now, CAUSE_NOT_FINITE, 0.0, 0.0)
+    return damped_command(c, now, dt)
+
+
+cdef inline void fall_back(Controller* c, double now, Cause cause, double found, double bound) noexcept nogil:
+    """Abandon the motion for the damped gravity hold, for decay_time after the last call at least."""
+    if fire(c, FALL_BACK):
+        if c.phase == DAMPED:
+            because(c, cause, -1, found, bound)
+        begin_hold(c, now)
+    c.hold_until = now + c.settings.decay_time
+
+
+# Without states.
+
+cdef inline void dead_reckoning(Controller* c, double duration, const double* effort, double* state) noexcept nogil:
+    """Bring a motion state to where an arm comes under a constant effort, by implicit steps: stable whatever the friction.
+
+    The acceleration is the one that it has under this effort in the end: an effort worked out for a motion that begins
+    with this state begins with this effort, too. state: (4, n).
+    """
+    cdef const DynamicsInterface* model = c.models.newest.model
+    cdef const Settings* its = &c.settings
+    cdef double h = DEAD_RECKONING, d
+    cdef double* applied = c.offset
+    cdef double* diagonal = c.offset + c.n
+    cdef Py_ssize_t n = c.n, i, k, steps = max(<Py_ssize_t> (duration / h + 0.5), 1)
+    for k in range(steps):
+        for i in range(n):
+            d = its.viscous[i] + its.coulomb[i] / max(fabs(state[n + i]), STICKING_SPEED)
+            diagonal[i] = its.armature[i] + h * d
+            applied[i] = effort[i] - its.offset[i] - d * state[n + i]
+        if model.aba(model.self, state, state + n, applied, diagonal, state + 2 * n) or not all_finite(state + 2 * n, n):
+            memset(state + 2 * n, 0, n * sizeof(double))        # neither links nor armature: only the velocity is known
+        for i in range(n):
+            state[n + i] += h * state[2 * n + i]
+            state[i] += h * state[n + i]
+
+
+cdef inline void expect(Controller* c, double now) noexcept nogil:
+    """Make the motion by which the arm is to come to rest from where it must be by now, in steady time.
+
+    Since the last good state it has had the last command.
+    """
+    cdef double age = min(now - seen_since(&c.validator), c.settings.state_timeout + c.settings.period)
+    cdef double* effort = c.scratch
+    cdef Py_ssize_t i
+    memset(c.state, 0, 4 * c.n * sizeof(double))
+    surest(&c.validator, c.state, c.state + c.n)
+    if c.settings.hardware_adds_gravity:
+        gravity(&c.models, c.state, c.carried)
+    for i in range(c.n):
+        effort[i] = c.governor.command[i] + (c.carried[i] if c.settings.hardware_adds_gravity else 0.0)
+    memcpy(c.expected, c.state, c.n * sizeof(double))
+    dead_reckoning(c, age, effort, c.state)
+    for i in range(c.n):
+        c.state[i] = min(max(c.state[i], min(c.limits.lower[i], c.expected[i])), max(c.limits.upper[i], c.expected[i]))
+    stop_motion(c, now, c.state)
+    c.expects = True
+
+
+cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
+    """Brake the arm by the model, or hold the last good state; its velocity says less and less: the damping fades."""
+    cdef double dt = now - c.commanded
+    pass_time(&c.models, dt)
+    if c.settings.blind_stop:
+        if not c.expects:
+            expect(c, now)
+        sample(&c.motion, now, c.desired)
+        motion_torque(&c.settings, &c.models, c.n, c.desired, c.torque)
+    else:
+        damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, fade_left(&c.governor), c.torque)
+    return give(c, now, dt, c.torque)
+
+
+# What comes in.
+
+cdef inline void note_rejection(Controller* c, double now) noexcept nogil:
+    """Tell of a state that is not believed, not of every one."""
+    if now - c.noted_at < NOTE_INTERVAL:
+        return
+    c.noted_at = now
+    note(c, NOTE_REJECTED, c.validator.last.joint, <int> c.validator.last.rejection, c.validator.last.found,
+         c.validator.last.bound, 0.0)
+
+
+cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, const double* q, const double* qd,
+                            const double* effort) noexcept nogil:
+    """Answer a joint state; returns whether there is a command.
+
+    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; qd: NaN where it was not measured; effort: NULL
+    if it was not.
+    """
+    cdef double last = c.validator.received, dt
+    cdef bint blind = is_blind(c)
+    c.updated = now
+    if c.phase == INACTIVE:
+        return False
+    if not accept(&c.validator, now, stamp, on_its_way, q, qd, c.desired if is_tracking(c) else q, c.settings.jump_tolerance,
+                  c.settings.velocity_cutoff, c.settings.state_timeout):
+        note_rejection(c, now)
+        if c.validator.last.rejection in (REPEATED, CONTRADICTORY) and sees(c):    # feedback has pushed the arm on
+            go_blind(c, now, now - seen_since(&c.validator))
+            return is_blind(c) and blind_command(c, now)
+        return False
+    dt = c.validator.dt
+    if c.phase == WAITING or c.phase == SILENT:
+        if not begin(c, now, effort):
+            return False
+    elif blind:
+        dt = now - c.commanded                                  # commands have gone out since the last state
+        resume(c, now)
+    elif min(now - last, dt) > c.settings.state_timeout:
+        # As if the watchdog had looked in between: by now the motion would be far ahead.
+        abandon(c, now, CAUSE_GAP, -1, dt, c.settings.state_timeout)
+    if c.settings.on_timer:
+        return False
+    return command(c, now, c.validator.time, dt)
+
+
+cdef inline void resume(Controller* c, double now) noexcept nogil:
+    """States are back."""
+    fire(c, STATE)
+    if c.phase != HOLDING:                                      # leaving
+        begin_hold(c, now)
+        return
+    begin_tracking(c)
+    return_to_fault(c, now)
+    if now < c.hold_until and fire(c, FALL_BACK):
+        begin_hold(c, now)
+
+
+cdef inline void go_blind(Controller* c, double now, double age) noexcept nogil:
+    """Do without states."""
+    if fire(c, STATES_STOPPED):
+        because(c, CAUSE_NO_STATES, -1, age, c.settings.state_timeout)
+        begin_hold(c, now)
+        forget(&c.validator)
+
+
+cdef inline bint look_at_time(Controller* c, double now) noexcept nogil:
+    """See how old the last good state is; to be called every period. Returns whether there is a command."""
+    cdef bint stalled = now - c.updated > STALL * c.settings.period
+    cdef double age = now - c.validator.received
+    c.updated = now
+    # After a stall of this process the states that arrived meanwhile are still to be read.
+    if sees(c) and age > c.settings.state_timeout and not stalled:
+        go_blind(c, now, age)
+    if is_blind(c):
+        if now - c.held_since < c.settings.give_up_after:
+            return blind_command(c, now)
+        c.has_commanded = c.phase == BLIND
+        fire(c, GIVE_UP)
+        forget(&c.validator)
+    watch_executor(c, now)
+    if c.settings.on_timer and sees(c):
+        return command(c, now, c.validator.time + age, now - c.commanded)
+    return False
+
+
+cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
+    """Without a sign of life from Python nobody could ask for a stop: hold where the arm is."""
+    cdef double age = now - c.heartbeat
+    if (c.phase == TRAJECTORY or c.phase == REFERENCE) and age > c.settings.executor_timeout > 0.0:
+        if fire(c, HOLD):
+            because(c, CAUSE_EXECUTOR, -1, age, c.settings.executor_timeout)
+            stop_desired(c)
+
+
+# Requests. Each returns why it is refused, or GRANTED; refused, it changes nothing.
+
+cdef inline void activate(Controller* c, double now) noexcept nogil:
+    """Begin with the next joint state, or go on where the arm has not come to rest yet."""
+    c.updated = now
+    c.hold.cause = c.fault.cause = NO_CAUSE
+    if c.phase == INACTIVE:
+        forget(&c.validator)
+    if fire(c, ACTIVATE) and c.phase == HOLDING:
+        begin_tracking(c)
+
+
+cdef inline void deactivate(Controller* c, double now) noexcept nogil:
+    """Come to rest; then the commands end."""
+    if not fire(c, DEACTIVATE):
+        return
+    because(c, CAUSE_DEACTIVATED, -1, 0.0, 0.0)
+    if c.phase == STOPPING:
+        stop_desired(c)
+        c.held_since = now
+    elif c.phase == SETTLING:
+        begin_hold(c, now)
+    elif c.phase == INACTIVE:
+        c.has_commanded = False
+
+
+cdef inline Refusal why_not(const Controller* c) noexcept nogil:
+    """Why nothing can be followed now."""
+    if c.phase == FAULT:
+        return IN_FAULT
+    if c.phase == FLOATING:
+        return FOLLOWS_NOTHING
+    return GRANTED if c.phase == HOLDING or c.phase == TRAJECTORY or c.phase == REFERENCE else NOT_RUNNING
+
+
+cdef inline Refusal why_no_joints(const Controller* c) noexcept nogil:
+    """Why no motion of the joints can be followed now."""
+    cdef Refusal refusal = why_not(c)
+    return FOLLOWS_POSES if refusal == GRANTED and leads_hand(c) else refusal
+
+
+cdef inline Refusal hold(Controller* c, double now) noexcept nogil:
+    """Come to rest within stop_time and stay there; ends a fault."""
+    cdef Refusal refusal = why_not(c)
+    if refusal == IN_FAULT:
+        fire(c, HOLD)
+        c.hold.cause = c.fault.cause = NO_CAUSE
+        begin_tracking(c)
+        return GRANTED
+    if refusal == GRANTED:
+        fire(c, HOLD)
+        if c.motion.has_effort:
+            fade(&c.governor, c.settings.blend_time)
+        stop_desired(c)
+    return refusal
+
+
+cdef inline Refusal follow(Controller* c, const Path* path, double start, Hold* detail) noexcept nogil:
+    """Follow a trajectory from now on; ``start`` is when its time is zero, by the controller's time; -inf: now.
+
+    A point still to come may be as far away as the velocity limits allow until then, plus start_tolerance; where the
+    trajectory is already under way, the tolerance alone counts.
+    """
+    cdef double time = c.validator.time, elapsed, wait, allowed, distance
+    cdef Py_ssize_t i, piece = 0
+    cdef Refusal refusal = why_no_joints(c)
+    if refusal != GRANTED:
+        return refusal
+    if start == -INFINITY:
+        start = time
+    elapsed = time - start
+    detail.found, detail.joint, detail.bound = elapsed - path.duration, -1, 0.0
+    if elapsed > path.duration:
+        return ENDED
+    while piece + 1 < path.pieces and path.times[piece + 1] <= elapsed:
+        piece += 1
+    memset(c.scratch, 0, 4 * c.n * sizeof(double))
+    sample_path(path, c.n, piece, elapsed, c.scratch)
+    wait = max(path.times[0] - elapsed, 0.0)
+    for i in range(c.n):
+        allowed = c.settings.start_tolerance + (c.limits.velocity[i] * wait if wait > 0.0 else 0.0)
+        distance = fabs(c.scratch[i] - c.validator.q[i])
+        if not distance <= allowed:
+            detail.joint, detail.found, detail.bound = i, distance, allowed
+            return STARTS_TOO_FAR
+    sample(&c.motion, time, c.state)
+    follow_path(&c.motion, path, start, time, c.state, &c.limits, c.settings.stop_time, c.offset, c.zero)
+    fire(c, FOLLOW)
+    return GRANTED
+
+
+cdef inline Refusal take_set_point(Controller* c, double now, const double* state, Hold* detail) noexcept nogil:
+    """Follow a set-point (4, n), extrapolated at constant acceleration until the next one.
+
+    One that differs by more than the arm may move meanwhile is led in.
+    """
+    cdef double time = c.validator.time, since = now - c.set_point_at if c.phase == REFERENCE else 0.0
+    cdef bint jumps = False
+    cdef Py_ssize_t i
+    cdef Refusal refusal = why_no_joints(c)
+    if refusal != GRANTED:
+        return refusal
+    sample(&c.motion, time, c.scratch)
+    for i in range(c.n):
+        detail.joint, detail.found, detail.bound = i, fabs(state[i] - c.scratch[i]), c.settings.start_tolerance
+        if not detail.found <= detail.bound:
+            return SET_POINT_TOO_FAR
+        jumps |= detail.found > SET_POINT_SLACK + SET_POINT_SPEED * c.limits.velocity[i] * since
+    if jumps and not (c.phase == REFERENCE and time < c.motion.correction_end):
+        for i in range(4 * c.n):
+            c.offset[i] = c.scratch[i] - state[i]
+        extrapolate(&c.motion, time, state)
+        lead_in(&c.motion, time, c.offset, lead_in_duration(c.n, c.offset, c.limits.velocity, c.settings.stop_time), c.zero)
+    else:
+        extrapolate(&c.motion, time, state)
+    if c.phase != REFERENCE:
+        fade(&c.governor, c.settings.blend_time)
+    c.set_point_at = now
+    fire(c, SET_POINT)
+    return GRANTED
+
+
+cdef inline Refusal take_target(Controller* c, double now, const CartesianTarget* target) noexcept nogil:
+    """Lead the hand to a target."""
+    cdef Refusal refusal = why_not(c)
+    if refusal != GRANTED:
+        return refusal
+    if not leads_hand(c):
+        return FOLLOWS_NO_POSES
+    set_target(&c.hand, now, target)
+    fire(c, SET_POINT)
+    return GRANTED
+
+
+cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept nogil:
+    """Take other settings, without a step in the command."""
+    cdef bint commanding = sees(c) or is_blind(c), led_hand = leads_hand(c)
+    cdef Settings mine = c.settings
+    if settings.mode == CARTESIAN_IMPEDANCE and c.hand.link < 0:
+        return NO_TIP
+    if commanding and settings.hardware_adds_gravity != c.settings.hardware_adds_gravity:
+        return GRAVITY_IN_USE
+    c.settings = settings[0]
+    copy_arrays(&c.settings, &mine, settings, c.n)
+    if settings.impedance != NULL:
+        copy_impedance(&c.hand, settings.impedance)
+    c.settings.impedance = NULL                                 # a request's, which does not last
+    c.floats = settings.mode == GRAVITY_COMPENSATION
+    if not (c.phase == FLOATING or c.phase == FAULT or is_tracking(c)):
+        return GRANTED
+    fade(&c.governor, c.settings.blend_time)
+    if c.floats:
+        fire(c, FLOAT)
+        c.fault.cause = NO_CAUSE
+    elif fire(c, TRACK):
+        begin_tracking(c)
+    elif led_hand != leads_hand(c) and c.phase != FAULT:
+        fire(c, HOLD)
+        begin_tracking(c)
+    return GRANTED
+
+
+cdef inline void copy_arrays(Settings* to, const Settings* mine, const Settings* given, Py_ssize_t n) noexcept nogil:
+    """Copy the arrays of settings into the memory that the controller has for them."""
+    to.p, to.d, to.damping, to.coulomb, to.viscous = mine.p, mine.d, mine.damping, mine.coulomb, mine.viscous
+    to.offset, to.armature, to.effort_limit, to.torque_rate = mine.offset, mine.armature, mine.effort_limit, mine.torque_rate
+    memcpy(to.p, given.p, 9 * n * sizeof(double))
+
+
+cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint64_t number, double transition) noexcept nogil:
+    """Go over to another payload or gravity; at once while no commands go out."""
+    cdef bint commanding = sees(c) or is_blind(c)
+    change_model(&c.models, model, number, transition if commanding else 0.0)
+    if commanding and (transition <= 0.0 or leads_hand(c)):     # the hand's inertia changes at once
+        fade(&c.governor, c.settings.blend_time)
+
+
+cdef inline bint is_at_rest(const Controller* c) noexcept nogil:
+    """Whether no commands go out, so that nothing ends when they do."""
+    return not (sees(c) or is_blind(c))

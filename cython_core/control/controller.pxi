@@ -1,0 +1,442 @@
+# CompiledController: the memory of a ControlCycle, and Python's way to it.
+
+cdef enum:
+    LOCAL_RECORDS = 256
+
+
+cdef struct Local:                     # an Output for whoever calls the controller from Python
+    Record[LOCAL_RECORDS] records
+    int count
+    int64_t heartbeat
+
+
+cdef int publish_nothing(void* loop, int output, const uint8_t* data, size_t size) noexcept nogil:
+    return 0
+
+
+cdef bint nobody_watches(void* loop, int output) noexcept nogil:
+    return False
+
+
+cdef bint keep_record(void* loop, const Record* record) noexcept nogil:
+    cdef Local* local = <Local*> loop
+    if local.count == LOCAL_RECORDS:
+        return False
+    local.records[local.count] = record[0]
+    local.count += 1
+    return True
+
+
+cdef int64_t no_time(void* loop) noexcept nogil:
+    return 0
+
+
+cdef void begin_validator(StateValidator* v) noexcept:
+    """Without a state."""
+    v.received = v.seen_at = v.compared_at = -INFINITY
+    v.transit, v.transit_at, v.origin = INFINITY, 0.0, NAN
+    v.fresh, v.jumped = True, INFINITY
+
+
+cdef limit_validator(StateValidator* v, lower, upper, velocity):
+    """Take the joints' limits."""
+    cdef Py_ssize_t i
+    for i in range(v.n):
+        limited = isfinite(velocity[i]) and velocity[i] > 0.0
+        v.plausible_speed[i] = 2.0 * (velocity[i] if limited else FALLBACK_SPEED)
+        bounded = isfinite(upper[i] - lower[i])
+        v.middle[i] = (lower[i] + upper[i]) / 2.0 if bounded else 0.0
+        v.half_range[i] = (upper[i] - lower[i]) / 2.0 if bounded else INFINITY
+
+
+def stamped(str frame, int count):
+    """Make a message of a std_msgs/Header and so many doubles, all zero: PoseStamped has 7, TwistStamped 6."""
+    name = frame.encode() + b"\0"
+    header = bytes(8) + len(name).to_bytes(4, "little") + name
+    return bytearray(b"\0\1\0\0" + header + bytes(-len(header) % 8 + 8 * count))
+
+
+cdef class CompiledController:
+    """The compiled torque controller: see featherstone_ros.control.feedforward.TorqueController for its use from Python.
+
+    Args:
+        names: (n) joint names.
+        lower, upper, velocity: (n,) limits, +-inf where there is none.
+        settings: A ``featherstone_ros.control.Settings``.
+        model: A ``ModelRequest``: the first model.
+        show_period: Time between two messages about the motion [s].
+        tip: Index of the link that the hand is part of, in the model's ``link_names``; -1: there is none.
+        offset: (4, 4) pose of the hand's frame in that link's; None: the same.
+        base: Name of the base link.
+
+    Attributes:
+        capsule: A PyCapsule "featherstone_ros.Cycle": what a loop runs. It must not be used from Python meanwhile.
+    """
+
+    cdef ControlCycle its
+    cdef Cycle cycle
+    cdef Output output
+    cdef Local local
+    cdef double* block
+    cdef object owned                  # what the structures point to
+    cdef dict in_use                   # objects that the controller may point to, by number
+    cdef readonly object capsule
+    cdef cnp.ndarray command_array     # (n,) a view of the last command
+
+    def __cinit__(self, names, lower, upper, velocity, settings, ModelRequest model not None, double show_period=0.02,
+                  Py_ssize_t tip=-1, offset=None, str base=""):
+        cdef Py_ssize_t n = len(names)
+        self.block = <double*> calloc(80 * n + 16 + mode_memory(n), sizeof(double))
+        self.its.names.guess = <int32_t*> calloc(MOST_NAMES, sizeof(int32_t))
+        self.its.names.name = <const char**> calloc(n, sizeof(char*))
+        self.its.names.length = <size_t*> calloc(n, sizeof(size_t))
+        self.its.message.place = <int32_t*> calloc(n, sizeof(int32_t))
+        self.its.there = <bint*> calloc(n, sizeof(bint))
+        self.its.sequence = <int64_t*> calloc(n, sizeof(int64_t))
+        if (self.block == NULL or self.its.names.guess == NULL or self.its.names.name == NULL or
+                self.its.names.length == NULL or self.its.message.place == NULL or self.its.there == NULL or
+                self.its.sequence == NULL):
+            raise MemoryError()
+        if interface_of(model.dynamics).n != n:
+            raise ValueError(f"model: expected {n} joints, got {interface_of(model.dynamics).n}")
+        self.owned, self.in_use = [], {model.number: model.dynamics}
+        self._lay_out(n)
+        self.its.controller.hand.link = tip
+        fill(self.its.controller.hand.point, np.array(np.eye(4) if offset is None else offset, dtype=float).reshape(-1), 16)
+        self._name_joints(names)
+        self._set_limits(lower, upper, velocity)
+        self._make_messages(names, base)
+        self._fill_table()
+        self.its.controller.models.newest.model = interface_of(model.dynamics)
+        self.its.controller.models.newest.number = model.number
+        self.its.models[0], self.its.model_count = model.number, 1
+        self.its.show_period = <int64_t> (show_period * 1e9)
+        self._begin(settings)
+        self._connect()
+
+    def __dealloc__(self):
+        free(self.block)
+        free(self.its.names.guess)
+        free(self.its.names.name)
+        free(self.its.names.length)
+        free(self.its.message.place)
+        free(self.its.there)
+        free(self.its.sequence)
+
+    # Construction.
+
+    cdef double* _room(self, double** at, Py_ssize_t count):
+        """The next so many numbers of the block."""
+        cdef double* here = at[0]
+        at[0] += count
+        return here
+
+    cdef _lay_out(self, Py_ssize_t n):
+        cdef Controller* c = &self.its.controller
+        cdef double* at = self.block
+        c.n = c.validator.n = c.governor.n = c.motion.n = n
+        place_arrays(&c.settings, self._room(&at, SETTINGS_ARRAYS * n), n)
+        c.limits.lower, c.limits.upper, c.limits.velocity = (
+            self._room(&at, n), self._room(&at, n), self._room(&at, n))
+        self._lay_out_validator(&at)
+        c.models.part = self._room(&at, n)
+        c.governor.command, c.governor.asked = self._room(&at, n), self._room(&at, n)
+        c.governor.difference = self._room(&at, n)
+        c.motion.base, c.motion.base_effort = self._room(&at, 6 * n), self._room(&at, 2 * n)
+        c.motion.correction, c.motion.correction_effort = self._room(&at, 6 * n), self._room(&at, 2 * n)
+        c.watch.speeding, c.watch.swings = self._room(&at, n), self._room(&at, n)
+        c.watch.direction = self._room(&at, n)
+        c.desired, c.scratch, c.offset = self._room(&at, 4 * n), self._room(&at, 4 * n), self._room(&at, 4 * n)
+        c.zero, c.state = self._room(&at, 4 * n), self._room(&at, 4 * n)
+        c.torque, c.carried, c.expected = self._room(&at, n), self._room(&at, n), self._room(&at, n)
+        self.its.part, self.its.shown = self._room(&at, 3 * n), self._room(&at, n)
+        lay_out_mode(&c.hand, n, self._room(&at, mode_memory(n)))
+
+    cdef _lay_out_validator(self, double** at):
+        cdef StateValidator* v = &self.its.controller.validator
+        cdef Py_ssize_t n = v.n
+        v.q, v.qd, v.last_q, v.last_qd = (
+            self._room(at, n), self._room(at, n), self._room(at, n), self._room(at, n))
+        v.seen, v.plausible_speed = self._room(at, n), self._room(at, n)
+        v.middle, v.half_range = self._room(at, n), self._room(at, n)
+        v.compared_q, v.compared_qd = self._room(at, n), self._room(at, n)
+        v.discrepancy, v.travelled, v.repeated_from = self._room(at, n), self._room(at, n), self._room(at, n)
+        v.shown = self._room(at, n)
+        v.moved = self._room(at, n)
+
+    cdef _name_joints(self, names):
+        cdef Py_ssize_t i
+        for i, name in enumerate(names):
+            text = name.encode()
+            self.owned.append(text)
+            self.its.names.name[i] = PyBytes_AS_STRING(text)
+            self.its.names.length[i] = PyBytes_GET_SIZE(text)
+        self.its.names.n = <int32_t> len(names)
+        for i in range(MOST_NAMES):
+            self.its.names.guess[i] = -1
+
+    cdef _set_limits(self, lower, upper, velocity):
+        cdef Controller* c = &self.its.controller
+        cdef Py_ssize_t i
+        for i in range(c.n):
+            c.limits.lower[i], c.limits.upper[i] = lower[i], upper[i]
+            c.limits.velocity[i] = velocity[i] if velocity[i] > 0.0 else INFINITY
+        limit_validator(&c.validator, lower, upper, velocity)
+        begin_validator(&c.validator)
+
+    cdef _make_messages(self, names, base):
+        command = bytearray(Float64MultiArrayEncoder(len(names)).encode())
+        desired, error = (bytearray(JointStateEncoder(names).encode(0, 0)) for _ in range(2))
+        pose, twist = (stamped(base, count) for count in (7, 6))
+        self.owned += [command, desired, error, pose, twist]
+        for template, message in enumerate((command, desired, error, pose, twist)):
+            self._set_template(message, template)
+
+    cdef _set_template(self, bytearray message, int which):
+        cdef uint8_t* data = message
+        if which == 0:
+            self.its.command.data, self.its.command.size = data, len(message)
+        elif which == 1:
+            self.its.desired.data, self.its.desired.size = data, len(message)
+        elif which == 2:
+            self.its.error.data, self.its.error.size = data, len(message)
+        elif which == 3:
+            self.its.pose.data, self.its.pose.size = data, len(message)
+        else:
+            self.its.twist.data, self.its.twist.size = data, len(message)
+
+    cdef _fill_table(self):
+        cdef int phase, event
+        for phase in range(PHASES):
+            for event in range(EVENTS):
+                self.its.controller.next[phase][event] = TRANSITIONS[phase].get(event, -1)
+
+    cdef _begin(self, settings):
+        """Take the first settings; hold at zero."""
+        cdef Controller* c = &self.its.controller
+        cdef ConfigureRequest request = ConfigureRequest(settings)
+        if configure(c, &request.its) == NO_TIP:
+            raise ValueError("mode: cartesian_impedance needs a tip")
+        hold_at(&c.motion, 0.0, c.zero)
+        c.heartbeat, c.updated, c.hold_until, c.noted_at = INFINITY, -INFINITY, -INFINITY, -INFINITY
+
+    cdef _connect(self):
+        """Fill the capsule's structure, and the output for calls from Python."""
+        self.its.controller.say, self.its.controller.listener = say, &self.its
+        self.cycle.self, self.cycle.message, self.cycle.request = &self.its, on_message, on_request
+        self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = on_due, on_tick, on_safe_to_end
+        self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
+        self.output.loop, self.output.publish, self.output.is_watched = &self.local, publish_nothing, nobody_watches
+        self.output.record, self.output.ros_time, self.output.heartbeat = keep_record, no_time, no_time
+        self.its.output = &self.output
+        self.command_array = cnp.PyArray_SimpleNewFromData(1, [self.its.controller.n], cnp.NPY_DOUBLE,
+                                                           self.its.controller.governor.command)
+        cnp.set_array_base(self.command_array, self)
+
+    # Calls from Python, where no loop runs.
+
+    def take_state(self, double now, cnp.ndarray q not None, qd=None, effort=None, double stamp=0.0):
+        """Answer a joint state.
+
+        Args:
+            now: Steady time of arrival [s].
+            q: (n,) position [rad] or [m].
+            qd: (n,) velocity, NaN where it was not measured; None: nowhere.
+            effort: (n,) what the drives apply [N m] or [N], None if unknown.
+            stamp: Of the state [s], 0 for none.
+
+        Returns:
+            The command (n,) [N m] or [N], overwritten by the next call, or None.
+        """
+        cdef Py_ssize_t n = self.its.controller.n, i
+        cdef const double* measured = NULL
+        memcpy(self.its.part, numbers(q, n, "q"), n * sizeof(double))
+        if qd is None:
+            for i in range(n):
+                self.its.part[n + i] = NAN
+        else:
+            memcpy(self.its.part + n, numbers(qd, n, "qd"), n * sizeof(double))
+        if effort is not None:
+            measured = numbers(effort, n, "effort")
+        self._at(now)
+        if take_state(&self.its.controller, now, stamp, NAN, self.its.part, self.its.part + n, measured):
+            result = self.command_array
+        else:
+            result = None
+        release_unused(&self.its)
+        return result
+
+    def look_at_time(self, double now):
+        """Look at the age of the state; returns a command as ``take_state`` does, or None."""
+        self._at(now)
+        result = self.command_array if look_at_time(&self.its.controller, now) else None
+        release_unused(&self.its)
+        return result
+
+    def apply(self, ControlRequest request not None, double now):
+        """Do what is asked for; returns 0, or why not (``Refusal``)."""
+        cdef Request its
+        its.kind, its.answer, its.payload = request.kind, 0, <void*> request.payload
+        self.hold_on_to(request)
+        self.its.output = &self.output
+        on_request(&self.its, &its, <int64_t> (now * 1e9), &self.output)
+        return its.answer
+
+    def fall_back(self, double now):
+        """Lead the arm to the damped gravity hold for as long as this is called; see ``apply``."""
+        self._at(now)
+        fall_back(&self.its.controller, now, CAUSE_FAILURE, 0.0, 0.0)
+
+    cdef _at(self, double now):
+        self.its.now, self.its.output = <int64_t> (now * 1e9), &self.output
+
+    @property
+    def has_records(self):
+        return self.local.count > 0
+
+    def records(self):
+        """Take all records of calls from Python: tuples (kind, index, time [ns], four values, object)."""
+        cdef int k
+        taken = []
+        for k in range(self.local.count):
+            r = &self.local.records[k]
+            taken.append((r.kind, r.index, r.time, (r.value[0], r.value[1], r.value[2], r.value[3]), r.object))
+        self.local.count = 0
+        return taken
+
+    def time_cycles(self, bytes message not None, Py_ssize_t count, double pause=0.0, double period=0.001):
+        """How long cycles take from a joint state's bytes to a command's, for benchmarks: nothing is published.
+
+        Args:
+            message: A serialised JointState; its stamp is advanced from cycle to cycle.
+            count: Of cycles.
+            pause: To sleep before each [s].
+            period: Between two stamps [s].
+
+        Returns:
+            (count,) durations [s].
+        """
+        cdef cnp.ndarray durations = np.empty(count)
+        cdef double* out = <double*> cnp.PyArray_DATA(durations)
+        cdef bytearray copy = bytearray(message)
+        cdef Template state
+        cdef Arrival arrival
+        cdef int64_t begun, stamp
+        cdef timespec wait
+        cdef Py_ssize_t k
+        state.data, state.size = copy, len(copy)
+        arrival.data, arrival.size, arrival.received, arrival.sent, arrival.sequence = state.data, state.size, 0, 0, -1
+        wait.tv_sec, wait.tv_nsec = 0, <long> (pause * 1e9)
+        with nogil:
+            begun = monotonic_time()
+            for k in range(count):
+                if pause > 0.0:
+                    nanosleep(&wait, NULL)
+                stamp = 1000000000 + <int64_t> ((k + 1) * period * 1e9)
+                write_stamp(&state, <int32_t> (stamp // 1000000000), <uint32_t> (stamp % 1000000000))
+                begun = monotonic_time()
+                on_message(&self.its, 0, &arrival, begun, &self.output)
+                out[k] = (monotonic_time() - begun) * 1e-9
+                self.local.count = 0
+        return durations
+
+    # Objects that the structures point to.
+
+    def hold_on_to(self, request):
+        """Keep what a request brings until ``release`` is called with its number; before the request is made."""
+        if isinstance(request, FollowRequest):
+            self.in_use[request.path.number] = request.path
+        elif isinstance(request, ModelRequest):
+            self.in_use[request.number] = request.dynamics
+
+    def release(self, uint64_t number):
+        """Let go of an object: a record has said that it is not in use, or the request was not granted."""
+        self.in_use.pop(number, None)
+
+    # What may be read at any time, also while a loop runs: single numbers.
+
+    @property
+    def objects(self):
+        """Number of objects that are kept."""
+        return len(self.in_use)
+
+    @property
+    def phase(self):
+        return self.its.controller.phase
+
+    @property
+    def hold(self):
+        """Why the arm was last held: number of the cause, index of a joint or -1, what was found, its bound."""
+        its = &self.its.controller.hold
+        return its.cause, its.joint, its.found, its.bound
+
+    @property
+    def received(self):
+        """Steady time of the last good state [s], -inf before the first."""
+        return self.its.controller.validator.received
+
+    @property
+    def time(self):
+        """The controller's time [s]."""
+        return self.its.controller.validator.time
+
+    @property
+    def dt(self):
+        """Time between the last two good states [s]."""
+        return self.its.controller.validator.dt
+
+    @property
+    def accepted(self):
+        """Number of good states."""
+        return self.its.controller.validator.accepted
+
+    @property
+    def rejected(self):
+        """Numbers of states that were not believed, by ``Rejection``."""
+        return [self.its.controller.validator.rejected[k] for k in range(<int> REJECTIONS)]
+
+    @property
+    def rejection(self):
+        """Of the last state: number of the rejection (0: believed), joint, what was found, its bound."""
+        its = &self.its.controller.validator.last
+        return its.rejection, its.joint, its.found, its.bound
+
+    @property
+    def q(self):
+        """(n,) position of the last good state, a copy."""
+        return self._copy(self.its.controller.validator.q)
+
+    @property
+    def qd(self):
+        """(n,) velocity of the last good state, measured or estimated, a copy."""
+        return self._copy(self.its.controller.validator.qd)
+
+    @property
+    def desired(self):
+        """(4, n) motion state of the last command, a copy."""
+        return np.concatenate([self._copy(self.its.controller.desired + k * self.its.controller.n) for k in range(4)]
+                              ).reshape(4, -1)
+
+    cdef _copy(self, const double* values):
+        cdef cnp.ndarray array = np.empty(self.its.controller.n)
+        memcpy(cnp.PyArray_DATA(array), values, self.its.controller.n * sizeof(double))
+        return array
+
+    @property
+    def has_commanded(self):
+        return self.its.controller.has_commanded
+
+    @property
+    def is_late(self):
+        """Whether more commands than are tolerated came too late within the last second."""
+        return self.its.deadline.missed
+
+    def hears_several(self, double now):
+        """Whether, at a steady time [s], several publishers name the same joints."""
+        return self.its.falls[self.its.fall] > 0 and now * 1e9 - self.its.falls[self.its.fall] < FALL_TIME
+
+    def counters(self):
+        """Counts since the beginning, by name."""
+        c = &self.its.controller
+        return {"commands": c.commands, "saturated": c.governor.saturated, "interventions": c.governor.interventions,
+                "states": self.its.states, "foreign": self.its.foreign, "malformed": self.its.malformed}

@@ -1,0 +1,86 @@
+# The control laws: what effort the model and the gains ask for.
+#
+# Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control, sections 8.5 and 8.6; here the model's
+# torque comes from the recursive Newton-Euler algorithm. Arrays are (n,); a motion state is (4, n), see motion.pxd.
+
+from libc.math cimport tanh
+from libc.string cimport memset
+
+from control.model_blend cimport ModelBlend, combine, gravity
+from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL, TERMS_GRAVITY, Settings
+
+
+cdef inline void add_drives(const Settings* its, Py_ssize_t n, const double* velocity, const double* acceleration,
+                            double* torque) noexcept nogil:
+    """Add what the drives need for themselves: rotor inertia, viscous and Coulomb friction, a constant.
+
+    Coulomb's is smoothed by a hyperbolic tangent. The velocity is the desired one: friction cannot be over-compensated
+    into a limit cycle.
+    """
+    cdef Py_ssize_t i
+    for i in range(n):
+        torque[i] += its.armature[i] * acceleration[i] + its.viscous[i] * velocity[i] + its.offset[i]
+        torque[i] += its.coulomb[i] * tanh(velocity[i] / its.friction_velocity)
+
+
+cdef inline void motion_torque(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* desired,
+                               double* torque) noexcept nogil:
+    """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): all that a motion takes."""
+    combine(models, desired, desired + n, desired + 2 * n, torque)
+    add_drives(its, n, desired + n, desired + 2 * n, torque)
+
+
+cdef inline void model_torque(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* desired,
+                              double* torque) noexcept nogil:
+    """What the mode in force takes from the model along the desired motion, without feedback."""
+    if its.mode == CARTESIAN_IMPEDANCE:
+        gravity(models, desired, torque)
+    elif its.terms == TERMS_FULL or its.mode == COMPUTED_TORQUE:
+        motion_torque(its, models, n, desired, torque)
+    elif its.terms == TERMS_GRAVITY:
+        gravity(models, desired, torque)
+    else:
+        memset(torque, 0, n * sizeof(double))
+
+
+cdef inline void damped_gravity(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q, const double* qd,
+                                double share, double* torque) noexcept nogil:
+    """g(q) - share * D qd: what holds the arm without asking it to be anywhere; gravity compensation."""
+    cdef Py_ssize_t i
+    gravity(models, q, torque)
+    for i in range(n):
+        torque[i] += its.offset[i] - share * its.damping[i] * qd[i]
+
+
+cdef inline void feedforward(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q, const double* qd,
+                             const double* desired, double* torque) noexcept nogil:
+    """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d) + Kp e + Kd ed."""
+    cdef Py_ssize_t i
+    model_torque(its, models, n, desired, torque)
+    for i in range(n):
+        torque[i] += its.p[i] * (desired[i] - q[i]) + its.d[i] * (desired[n + i] - qd[i])
+
+
+cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q, const double* qd,
+                                 const double* desired, double* acceleration, double* torque) noexcept nogil:
+    """RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed. acceleration: (n,) scratch."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        acceleration[i] = desired[2 * n + i] + (its.p[i] * (desired[i] - q[i]) + its.d[i] * (desired[n + i] - qd[i]))
+    combine(models, q, qd, acceleration, torque)
+    add_drives(its, n, desired + n, acceleration, torque)
+
+
+cdef inline void law(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q, const double* qd,
+                     const double* desired, double* scratch, double* torque) noexcept nogil:
+    """The effort that the mode in force asks for, and what the motion asks for in addition."""
+    cdef Py_ssize_t i
+    if its.mode == FEEDFORWARD:
+        feedforward(its, models, n, q, qd, desired, torque)
+    elif its.mode == COMPUTED_TORQUE:
+        computed_torque(its, models, n, q, qd, desired, scratch, torque)
+    else:
+        damped_gravity(its, models, n, q, qd, 1.0, torque)
+        return
+    for i in range(n):
+        torque[i] += desired[3 * n + i]

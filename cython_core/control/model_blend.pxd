@@ -1,0 +1,94 @@
+# Inverse dynamics of a robot that is being given another payload or gravity.
+#
+# Efforts are linear in the inertial parameters and in gravity, so a weighted mean of the efforts of two models is what
+# the model half-way between them gives.
+
+from libc.stdint cimport uint64_t
+
+from dynamics_interface cimport DynamicsInterface
+
+cdef enum:
+    MOST_MODELS = 4          # changes that come faster than the transition are joined: the governor takes the step
+
+cdef struct WeightedModel:
+    const DynamicsInterface* model
+    uint64_t number          # by which Python knows it
+    double weight            # among those that lose theirs
+
+cdef struct ModelBlend:
+    WeightedModel newest
+    WeightedModel[MOST_MODELS] old
+    int olds
+    double duration
+    double elapsed
+    double* part             # (n,) scratch
+
+
+cdef inline double share(const ModelBlend* b) noexcept nogil:
+    """Weight of the newest model, 0 to 1."""
+    return b.elapsed / b.duration if b.olds else 1.0
+
+
+cdef inline void combine(ModelBlend* b, const double* q, const double* qd, const double* qdd, double* tau) noexcept nogil:
+    """tau = ID(q, qd, qdd), NULL being zero."""
+    cdef Py_ssize_t n = b.newest.model.n, i
+    cdef double weight
+    cdef int k
+    b.newest.model.rnea(b.newest.model.self, q, qd, qdd, tau)
+    if b.olds == 0:
+        return
+    for i in range(n):
+        tau[i] *= share(b)
+    for k in range(b.olds):
+        weight = (1.0 - share(b)) * b.old[k].weight
+        b.old[k].model.rnea(b.old[k].model.self, q, qd, qdd, b.part)
+        for i in range(n):
+            tau[i] += weight * b.part[i]
+
+
+cdef inline void gravity(ModelBlend* b, const double* q, double* tau) noexcept nogil:
+    """tau = g(q)."""
+    combine(b, q, NULL, NULL, tau)
+
+
+cdef inline void pass_time(ModelBlend* b, double dt) noexcept nogil:
+    if b.olds:
+        b.elapsed += dt
+        if b.elapsed >= b.duration:
+            b.olds = 0
+
+
+cdef inline void normalise(ModelBlend* b) noexcept nogil:
+    cdef double total = 0.0
+    cdef int k
+    for k in range(b.olds):
+        total += b.old[k].weight
+    for k in range(b.olds):
+        b.old[k].weight /= total
+
+
+cdef inline void change_model(ModelBlend* b, const DynamicsInterface* model, uint64_t number, double duration) noexcept nogil:
+    """Go over to another model, linearly in time, from whatever is in effect now; at once if the duration is 0."""
+    cdef double newest = share(b)
+    cdef int k
+    for k in range(b.olds):
+        b.old[k].weight *= 1.0 - newest
+    if b.olds == MOST_MODELS:
+        for k in range(1, MOST_MODELS):
+            b.old[k - 1] = b.old[k]
+        b.olds -= 1
+    b.old[b.olds] = b.newest
+    b.old[b.olds].weight = newest
+    b.olds = b.olds + 1 if duration > 0.0 else 0
+    normalise(b)
+    b.newest.model, b.newest.number, b.newest.weight = model, number, 1.0
+    b.duration, b.elapsed = duration, 0.0
+
+
+cdef inline bint uses(const ModelBlend* b, uint64_t number) noexcept nogil:
+    """Whether a model is still in use."""
+    cdef int k
+    for k in range(b.olds):
+        if b.old[k].number == number:
+            return True
+    return b.newest.number == number

@@ -1,0 +1,284 @@
+# What the arm is asked to do: polynomials of degree five in time, defined for all times.
+#
+# A Motion is one polynomial (the base: a hold, an extrapolated set-point, the way to a trajectory's first point), then a
+# Path if there is one (a trajectory: immutable, made by Python), and on top of both a correction: one more polynomial
+# that leads from what was asked for before into this motion and ends with zero value, slope and curvature.
+#
+# A motion state is (4, n): position, velocity, acceleration, and effort in addition to the model's.
+
+from libc.math cimport INFINITY, fabs
+from libc.string cimport memcpy, memset
+
+from control.settings cimport JointLimits
+
+cdef enum Lead:              # how a trajectory's first point is led up to, by the fields it has
+    LEAD_STRAIGHT, LEAD_CUBIC, LEAD_QUINTIC
+
+cdef struct Path:
+    Py_ssize_t pieces
+    const double* times      # (pieces,) start of each, from the trajectory's own start [s]; the last piece has no end
+    const double* coefficients   # (pieces, 6, n) of increasing power of the time since the piece's start
+    const double* effort     # (pieces, 2, n); NULL: none
+    const double* first      # (4, n) the first point
+    Lead lead
+    bint leads_effort        # the first point has effort
+    double duration          # until its last point [s]
+
+cdef struct Motion:
+    Py_ssize_t n
+    double* base             # (6, n)
+    double* base_effort      # (2, n)
+    double base_start
+    const Path* path         # NULL: none
+    double path_start        # when the path's time is zero
+    Py_ssize_t piece         # of the path, where it was last looked at
+    double* correction       # (6, n)
+    double* correction_effort    # (2, n)
+    double correction_start
+    double correction_end
+    double end               # from then on the motion stands still; inf: it never does
+    bint has_effort
+
+cdef extern from *:
+    """
+    #define BLEND_SPEED (0.25)
+    #define LONG_LEAD (10.0)
+    """
+    const double LONG_LEAD    # stop times after which a first point is far ahead
+    const double BLEND_SPEED  # share of the velocity limit that a correction may take
+
+
+cdef inline void add_polynomial(const double* c, Py_ssize_t n, double t, double* state) noexcept nogil:
+    """Add value, slope and curvature of (6, n) coefficients at t to a motion state."""
+    cdef double c1, c2, c3, c4, c5
+    cdef Py_ssize_t i
+    for i in range(n):
+        c1, c2, c3, c4, c5 = c[n + i], c[2 * n + i], c[3 * n + i], c[4 * n + i], c[5 * n + i]
+        state[i] += c[i] + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
+        state[n + i] += c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * (5.0 * c5))))
+        state[2 * n + i] += 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5)))
+
+
+cdef inline void add_line(const double* c, Py_ssize_t n, double t, double* effort) noexcept nogil:
+    """Add the value of (2, n) coefficients at t."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        effort[i] += c[i] + t * c[n + i]
+
+
+cdef inline Py_ssize_t piece_at(const Path* path, Py_ssize_t guess, double t) noexcept nogil:
+    """The last piece that has begun at t, or the first one; mostly the guess or the one behind it."""
+    cdef Py_ssize_t low = 0, high = path.pieces, middle
+    if path.times[guess] <= t:
+        if guess + 1 == path.pieces or t < path.times[guess + 1]:
+            return guess
+        low = guess + 1
+    else:
+        high = guess
+    while high - low > 1:
+        middle = (low + high) // 2
+        if path.times[middle] <= t:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+cdef inline void sample_path(const Path* path, Py_ssize_t n, Py_ssize_t k, double t, double* state) noexcept nogil:
+    cdef double since = max(t - path.times[k], 0.0)
+    add_polynomial(path.coefficients + 6 * n * k, n, since, state)
+    if path.effort != NULL:
+        add_line(path.effort + 2 * n * k, n, since, state + 3 * n)
+
+
+cdef inline void sample_without_correction(Motion* m, double time, double* state) noexcept nogil:
+    cdef Py_ssize_t n = m.n
+    cdef double since
+    memset(state, 0, 4 * n * sizeof(double))
+    if m.path != NULL and time >= m.path_start + m.path.times[0]:
+        m.piece = piece_at(m.path, m.piece, time - m.path_start)
+        sample_path(m.path, n, m.piece, time - m.path_start, state)
+        return
+    since = max(time - m.base_start, 0.0)
+    add_polynomial(m.base, n, since, state)
+    add_line(m.base_effort, n, since, state + 3 * n)
+
+
+cdef inline void sample(Motion* m, double time, double* state) noexcept nogil:
+    """The motion state that is asked for at a time."""
+    cdef double since
+    sample_without_correction(m, time, state)
+    if time < m.correction_end:
+        since = max(time - m.correction_start, 0.0)
+        add_polynomial(m.correction, m.n, since, state)
+        add_line(m.correction_effort, m.n, since, state + 3 * m.n)
+
+
+# Polynomials between two motion states, in one joint after another; duration > 0.
+
+cdef inline void straight(Py_ssize_t n, const double* start, const double* end, double duration, double* c) noexcept nogil:
+    cdef Py_ssize_t i
+    memset(c, 0, 6 * n * sizeof(double))
+    for i in range(n):
+        c[i] = start[i]
+        c[n + i] = (end[i] - start[i]) / duration
+
+
+cdef inline void cubic(Py_ssize_t n, const double* start, const double* end, double duration, double* c) noexcept nogil:
+    """Through both positions with both velocities."""
+    cdef double way, gain
+    cdef Py_ssize_t i
+    memset(c, 0, 6 * n * sizeof(double))
+    for i in range(n):
+        way = end[i] - start[i] - start[n + i] * duration
+        gain = (end[n + i] - start[n + i]) * duration
+        c[i] = start[i]
+        c[n + i] = start[n + i]
+        c[2 * n + i] = (3.0 * way - gain) / (duration * duration)
+        c[3 * n + i] = (gain - 2.0 * way) / (duration * duration * duration)
+
+
+cdef inline void quintic(Py_ssize_t n, const double* start, const double* end, double duration, double* c) noexcept nogil:
+    """Through both positions with both velocities and accelerations."""
+    cdef double half, way, gain, bend, cubed = duration * duration * duration
+    cdef Py_ssize_t i
+    for i in range(n):
+        half = start[2 * n + i] / 2.0
+        way = end[i] - start[i] - (start[n + i] + half * duration) * duration
+        gain = (end[n + i] - start[n + i] - start[2 * n + i] * duration) * duration
+        bend = (end[2 * n + i] - start[2 * n + i]) * (duration * duration / 2.0)
+        c[i] = start[i]
+        c[n + i] = start[n + i]
+        c[2 * n + i] = half
+        c[3 * n + i] = (10.0 * way - 4.0 * gain + bend) / cubed
+        c[4 * n + i] = (-15.0 * way + 7.0 * gain - 2.0 * bend) / (cubed * duration)
+        c[5 * n + i] = (6.0 * way - 3.0 * gain + bend) / (cubed * duration * duration)
+
+
+cdef inline void line(Py_ssize_t n, const double* start, const double* end, double duration, double* c) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        c[i] = start[i]
+        c[n + i] = (end[i] - start[i]) / duration
+
+
+cdef inline bint any_nonzero(const double* x, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        if x[i] != 0.0:
+            return True
+    return False
+
+
+# Motions.
+
+cdef inline void hold_at(Motion* m, double time, const double* position) noexcept nogil:
+    """Stay at a position (n,), without a correction."""
+    memset(m.base, 0, 6 * m.n * sizeof(double))
+    memset(m.base_effort, 0, 2 * m.n * sizeof(double))
+    memcpy(m.base, position, m.n * sizeof(double))
+    m.base_start, m.path, m.correction_end, m.end, m.has_effort = time, NULL, -INFINITY, time, False
+
+
+cdef inline void extrapolate(Motion* m, double time, const double* state) noexcept nogil:
+    """Go on from a motion state at constant acceleration and effort, without an end; a correction goes on as it is."""
+    cdef Py_ssize_t n = m.n, i
+    memset(m.base, 0, 6 * n * sizeof(double))
+    memset(m.base_effort, 0, 2 * n * sizeof(double))
+    for i in range(n):
+        m.base[i], m.base[n + i], m.base[2 * n + i] = state[i], state[n + i], state[2 * n + i] / 2.0
+        m.base_effort[i] = state[3 * n + i]
+    m.base_start, m.path, m.end = time, NULL, INFINITY
+    m.has_effort = any_nonzero(state + 3 * n, n) or (time < m.correction_end and m.has_effort)
+
+
+cdef inline void lead_in(Motion* m, double time, const double* offset, double duration, double* zero) noexcept nogil:
+    """Lead from an offset (4, n) at a time into the motion. zero: (4, n) zeros."""
+    quintic(m.n, offset, zero, duration, m.correction)
+    line(m.n, offset + 3 * m.n, zero, duration, m.correction_effort)
+    m.correction_start, m.correction_end = time, time + duration
+    m.end = max(m.end, time + duration)
+    m.has_effort = m.has_effort or any_nonzero(offset + 3 * m.n, m.n)
+
+
+cdef inline double lead_in_duration(Py_ssize_t n, const double* offset, const double* velocity_limit,
+                                    double shortest) noexcept nogil:
+    """How long a correction takes [s]: it alone stays below BLEND_SPEED of the velocity limits.
+
+    A quintic from rest to rest peaks at 15/8 of its mean velocity.
+    """
+    cdef Py_ssize_t i
+    for i in range(n):
+        shortest = max(shortest, 1.875 * fabs(offset[i]) / (BLEND_SPEED * velocity_limit[i]))
+    return shortest
+
+
+cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration, const double* lower,
+                                   const double* upper, double* position) noexcept nogil:
+    """Where a stop ends (n,): the way of a velocity that falls to zero as a cubic, within the position limits.
+
+    An arm that already stands beyond a limit stays there.
+    """
+    cdef double end
+    cdef Py_ssize_t i
+    for i in range(n):
+        end = state[i] + state[n + i] * (duration / 2.0) + state[2 * n + i] * (duration * duration / 12.0)
+        position[i] = min(max(end, min(lower[i], state[i])), max(upper[i], state[i]))
+
+
+cdef inline void stop_from(Motion* m, double time, const double* state, double duration, const double* lower,
+                           const double* upper, double* offset, double* zero) noexcept nogil:
+    """Come to rest from a motion state, within the position limits. offset: (4, n) scratch; zero: (4, n) zeros."""
+    cdef Py_ssize_t n = m.n, i
+    memcpy(offset, state, 4 * n * sizeof(double))
+    stopping_position(n, state, duration, lower, upper, offset)
+    hold_at(m, time, offset)
+    for i in range(n):
+        offset[i] = state[i] - offset[i]
+    lead_in(m, time, offset, duration, zero)
+
+
+cdef inline void lead_to(Motion* m, double time, const double* state, const Path* path, double duration) noexcept nogil:
+    """The way from a motion state to a trajectory's first point, by the fields that the point has."""
+    cdef Py_ssize_t n = m.n
+    if path.lead == LEAD_STRAIGHT:
+        straight(n, state, path.first, duration, m.base)
+    elif path.lead == LEAD_CUBIC:
+        cubic(n, state, path.first, duration, m.base)
+    else:
+        quintic(n, state, path.first, duration, m.base)
+    memset(m.base_effort, 0, 2 * n * sizeof(double))
+    if path.leads_effort:
+        line(n, state + 3 * n, path.first + 3 * n, duration, m.base_effort)
+    m.base_start = time
+
+
+cdef inline void follow_path(Motion* m, const Path* path, double start, double time, const double* state,
+                             const JointLimits* limits, double transition, double* offset, double* zero) noexcept nogil:
+    """Follow a trajectory that starts at ``start`` from the motion state asked for at ``time`` on.
+
+    A polynomial that leads from a moving state to a first point far ahead would go astray meanwhile: the arm is then
+    stopped and led from there.
+
+    From rest onto the path the points' fields alone decide, as in joint_trajectory_controller; where its desired state
+    would jump, the difference is led in. transition: shortest time for that [s]. offset: (4, n) scratch.
+    """
+    cdef Py_ssize_t n = m.n, i
+    cdef bint rests = not any_nonzero(state + n, 2 * n)
+    hold_at(m, time, path.first)
+    if time < start + path.times[0]:
+        memcpy(offset, state, 4 * n * sizeof(double))
+        if start + path.times[0] - time > LONG_LEAD * transition:
+            stopping_position(n, state, transition, limits.lower, limits.upper, offset)
+            memset(offset + n, 0, 2 * n * sizeof(double))
+        lead_to(m, time, offset, path, start + path.times[0] - time)
+    m.path, m.path_start, m.piece = path, start, 0
+    m.end = max(start + path.times[path.pieces - 1], time)
+    m.has_effort = path.effort != NULL or any_nonzero(m.base_effort, 2 * n)
+    sample_without_correction(m, time, offset)
+    for i in range(4 * n):
+        offset[i] = state[i] - offset[i]
+    if rests and not any_nonzero(offset, n):
+        memset(offset, 0, 3 * n * sizeof(double))
+    if any_nonzero(offset, 4 * n):
+        lead_in(m, time, offset, lead_in_duration(n, offset, limits.velocity, transition), zero)

@@ -1,0 +1,246 @@
+# The parts of the controller one by one, for Python: what a cycle does in a row can be called and tested alone.
+
+cdef double* own(list owned, Py_ssize_t count):
+    """Room for numbers, zero at first, that lives as long as the list."""
+    array = np.zeros(count)
+    owned.append(array)
+    return <double*> cnp.PyArray_DATA(<cnp.ndarray> array)
+
+
+cdef cnp.ndarray view(object owner, double* values, Py_ssize_t count):
+    cdef cnp.npy_intp size = count
+    cdef cnp.ndarray array = cnp.PyArray_SimpleNewFromData(1, &size, cnp.NPY_DOUBLE, values)
+    cnp.set_array_base(array, owner)
+    return array
+
+
+cdef class TorqueGovernor:
+    """The torque governor: see governor.pxd.
+
+    Args:
+        effort_limit, torque_rate: (n,).
+
+    Attributes:
+        command: (n,) the last command, overwritten by the next call.
+    """
+
+    cdef Governor its
+    cdef Settings settings
+    cdef list owned
+    cdef readonly cnp.ndarray command
+
+    def __cinit__(self, effort_limit, torque_rate):
+        cdef Py_ssize_t n = len(effort_limit)
+        self.owned = []
+        self.its.n = n
+        self.its.command, self.its.asked = own(self.owned, n), own(self.owned, n)
+        self.its.difference = own(self.owned, n)
+        self.settings.effort_limit, self.settings.torque_rate = own(self.owned, n), own(self.owned, n)
+        self.command = view(self, self.its.command, n)
+        self.configure(effort_limit, torque_rate)
+
+    def configure(self, effort_limit, torque_rate):
+        """Take other limits; the command moves into them at the rate limit."""
+        cdef Py_ssize_t i
+        for i in range(self.its.n):
+            self.settings.effort_limit[i], self.settings.torque_rate[i] = effort_limit[i], torque_rate[i]
+
+    def start(self, cnp.ndarray effort not None):
+        """Begin anew, as if this effort (n,), clamped to the limits, had been the last command."""
+        start_from(&self.its, &self.settings, numbers(effort, self.its.n, "effort"))
+
+    def fade(self, double duration):
+        """Fade the difference between the last command and what is asked for next out [s]."""
+        fade(&self.its, duration)
+
+    def govern(self, cnp.ndarray asked not None, double dt, added=None):
+        """The next command (n,), or None, with nothing changed, if ``asked`` is not finite.
+
+        Args:
+            asked: (n,) [N m] or [N].
+            dt: Time since the last command [s].
+            added: (n,) that the drives add by themselves; the limits hold for the sum.
+        """
+        cdef const double* others = NULL
+        if added is not None:
+            others = numbers(added, self.its.n, "added")
+        return self.command if govern(&self.its, &self.settings, numbers(asked, self.its.n, "asked"), others, dt) else None
+
+    saturated = property(lambda self: self.counts()[0])
+    interventions = property(lambda self: self.counts()[1])
+
+    def counts(self):
+        """Commands of which an effort limit changed some joint, and of which any limit did."""
+        return self.its.saturated, self.its.interventions
+
+
+def fade_weight_at(double progress):
+    """Weight of the difference that is faded out, 1 at progress 0 and 0 at 1."""
+    return fade_weight(progress)
+
+
+cdef class InverseDynamicsBlend:
+    """Inverse dynamics of a robot that is being given another payload or gravity: see model_blend.pxd.
+
+    Args:
+        model: A ``Model``.
+    """
+
+    cdef ModelBlend its
+    cdef list owned
+
+    def __cinit__(self, model):
+        self.owned = []
+        self.its.part = own(self.owned, model.n)
+        self.its.newest.model, self.its.newest.weight = self._bind(model), 1.0
+
+    cdef const DynamicsInterface* _bind(self, model) except NULL:
+        bound = BoundDynamics(model)
+        self.owned.append(bound)
+        return interface_of(bound)
+
+    def change(self, model, double duration):
+        """Go over to another model, linearly in time [s]."""
+        change_model(&self.its, self._bind(model), len(self.owned), duration)
+
+    def advance(self, double dt):
+        """Let time pass [s]."""
+        pass_time(&self.its, dt)
+
+    @property
+    def blending(self):
+        return self.its.olds > 0
+
+    def rnea(self, cnp.ndarray q not None, cnp.ndarray qd not None, cnp.ndarray qdd not None):
+        """tau (n,)."""
+        cdef Py_ssize_t n = self.its.newest.model.n
+        cdef cnp.ndarray tau = np.empty(n)
+        combine(&self.its, numbers(q, n, "q"), numbers(qd, n, "qd"), numbers(qdd, n, "qdd"), result(tau, n, "tau"))
+        return tau
+
+    def gravity(self, cnp.ndarray q not None):
+        """g(q), (n,)."""
+        cdef Py_ssize_t n = self.its.newest.model.n
+        cdef cnp.ndarray tau = np.empty(n)
+        gravity(&self.its, numbers(q, n, "q"), result(tau, n, "tau"))
+        return tau
+
+
+cdef class ControlLaws:
+    """The control laws with their gains: see laws.pxd. Arrays are (n,), ``desired`` is (3, n) or (4, n).
+
+    Args:
+        model: A ``Model``.
+        settings: A ``featherstone_ros.control.Settings``.
+    """
+
+    cdef InverseDynamicsBlend models
+    cdef ConfigureRequest settings
+    cdef Py_ssize_t n
+
+    def __cinit__(self, model, settings):
+        self.models, self.settings, self.n = InverseDynamicsBlend(model), ConfigureRequest(settings), model.n
+
+    cdef cnp.ndarray _motion_state(self, desired):
+        state = np.zeros((4, self.n))
+        state[:len(desired)] = desired
+        return state
+
+    def torque(self, q, qd, desired):
+        """The effort that the mode in force asks for."""
+        cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n), scratch = np.empty(self.n)
+        law(&self.settings.its, &self.models.its, self.n, numbers(q, self.n, "q"), numbers(qd, self.n, "qd"),
+            floats(state), <double*> cnp.PyArray_DATA(scratch), result(tau, self.n, "tau"))
+        return tau
+
+    def model_torque(self, desired):
+        """What the mode takes from the model, without feedback."""
+        cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n)
+        model_torque(&self.settings.its, &self.models.its, self.n, floats(state), result(tau, self.n, "tau"))
+        return tau
+
+    def damped_gravity(self, q, qd, double share=1.0):
+        """g(q) - share * D qd."""
+        cdef cnp.ndarray tau = np.empty(self.n)
+        damped_gravity(&self.settings.its, &self.models.its, self.n, numbers(q, self.n, "q"), numbers(qd, self.n, "qd"),
+                       share, result(tau, self.n, "tau"))
+        return tau
+
+
+cdef class StateGate:
+    """Judges joint states one by one and keeps the last good one: see state_validator.pxd.
+
+    Args:
+        velocity_limit: (n,) [rad/s] or [m/s], infinite or 0 where there is none.
+        lower, upper: (n,) position limits, infinite where there is none; None: nowhere.
+    """
+
+    cdef StateValidator its
+    cdef list owned
+
+    def __cinit__(self, velocity_limit, lower=None, upper=None):
+        cdef StateValidator* v = &self.its
+        cdef Py_ssize_t n = len(velocity_limit)
+        none = np.full(n, np.inf)
+        self.owned = []
+        v.n = n
+        v.q, v.qd, v.last_q, v.last_qd = own(self.owned, n), own(self.owned, n), own(self.owned, n), own(self.owned, n)
+        v.seen, v.plausible_speed = own(self.owned, n), own(self.owned, n)
+        v.middle, v.half_range = own(self.owned, n), own(self.owned, n)
+        v.compared_q, v.compared_qd = own(self.owned, n), own(self.owned, n)
+        v.discrepancy, v.travelled, v.repeated_from = own(self.owned, n), own(self.owned, n), own(self.owned, n)
+        v.shown = own(self.owned, n)
+        v.moved = own(self.owned, n)
+        limit_validator(v, -none if lower is None else lower, none if upper is None else upper, velocity_limit)
+        begin_validator(v)
+
+    def accept(self, double now, double stamp, cnp.ndarray q not None, qd, double jump_tolerance=0.1,
+               double velocity_cutoff=30.0, double state_timeout=0.1, double on_its_way=NAN, desired=None):
+        """Judge one state and take it over if it is good; returns whether it is.
+
+        Args:
+            now: Steady time [s].
+            stamp: Its stamp [s], 0 for none.
+            q: (n,) position; qd: (n,) velocity, NaN where it was not measured; None: nowhere.
+            jump_tolerance: Step in position that is believed at any rate [rad] or [m].
+            velocity_cutoff: Corner frequency of the estimate [Hz].
+            state_timeout: [s] that a state may be on its way, and that two may be apart to be compared.
+            on_its_way: [s] by two clocks; NaN: unknown.
+            desired: (n,) position that is asked for; None: none is.
+        """
+        cdef Py_ssize_t n = self.its.n
+        cdef cnp.ndarray velocity = np.full(n, NAN) if qd is None else np.ascontiguousarray(qd, dtype=float)
+        cdef const double* position = numbers(q, n, "q")
+        return accept(&self.its, now, stamp, on_its_way, position, numbers(velocity, n, "qd"),
+                      position if desired is None else numbers(desired, n, "desired"), jump_tolerance, velocity_cutoff,
+                      state_timeout)
+
+    def forget(self):
+        """Take the next state wherever the arm is."""
+        forget(&self.its)
+
+    def surest(self):
+        """Position and velocity (n,) when the last good state came, as far as one may rely on it."""
+        q, qd = np.empty(self.its.n), np.empty(self.its.n)
+        surest(&self.its, result(q, self.its.n, "q"), result(qd, self.its.n, "qd"))
+        return q, qd
+
+    q = property(lambda self: self.last_good()[0])
+    qd = property(lambda self: self.last_good()[1])
+
+    def last_good(self):
+        """Position and velocity (n,) of the last good state, copies."""
+        return view(self, self.its.q, self.its.n).copy(), view(self, self.its.qd, self.its.n).copy()
+
+    @property
+    def time(self):
+        return self.its.time
+
+    @property
+    def dt(self):
+        return self.its.dt
+
+    @property
+    def rejected(self):
+        """Numbers of states that were not believed, by ``Rejection``."""
+        return [self.its.rejected[k] for k in range(<int> REJECTIONS)]

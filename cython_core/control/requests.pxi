@@ -1,0 +1,268 @@
+# What the controller may be asked for: the payload of a request, and what keeps it alive.
+
+cdef dict MODES = {"gravity_compensation": GRAVITY_COMPENSATION, "feedforward": FEEDFORWARD, "computed_torque": COMPUTED_TORQUE,
+                   "cartesian_impedance": CARTESIAN_IMPEDANCE}
+cdef dict TERMS = {"none": TERMS_NONE, "gravity": TERMS_GRAVITY, "full": TERMS_FULL}
+cdef tuple LEADS = (LEAD_STRAIGHT, LEAD_CUBIC, LEAD_QUINTIC)
+_numbers = itertools.count(1)          # of objects that a controller may hold on to
+
+
+cdef const double* floats(cnp.ndarray array) noexcept:
+    return <const double*> cnp.PyArray_DATA(array)
+
+
+def _contiguous(values, shape, str name):
+    array = np.array(values, dtype=float, order="C")
+    if array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    array.flags.writeable = False
+    return array
+
+
+cdef class ControlRequest:
+    """Something that the controller is asked for; plain ones have no payload.
+
+    Attributes:
+        kind: Which one, of control_cycle.pxd.
+        payload: Address of what belongs to it; this object must outlive the request.
+    """
+
+    cdef readonly int kind
+    cdef readonly size_t payload
+
+    def __init__(self, int kind):
+        self.kind = kind
+
+
+ACTIVATE_REQUEST = ControlRequest(REQUEST_ACTIVATE)
+DEACTIVATE_REQUEST = ControlRequest(REQUEST_DEACTIVATE)
+HOLD_REQUEST = ControlRequest(REQUEST_HOLD)
+FALL_BACK_REQUEST = ControlRequest(REQUEST_FALL_BACK)
+
+
+cdef class CompiledPath:
+    """A trajectory as the controller follows it: immutable, see motion.pxd.
+
+    Args:
+        times: (K,) increasing start times of the pieces from the trajectory's start [s].
+        coefficients: (K, 6, n) of increasing power.
+        effort: (K, 2, n) or None.
+        first: (4, n) position, velocity, acceleration and effort of the first point.
+        lead: 0, 1 or 2: a straight line, a cubic or a quintic leads up to it.
+        leads_effort: Whether the first point has effort.
+        duration: Time of the last point [s].
+    """
+
+    cdef Path path
+    cdef readonly uint64_t number
+    cdef readonly cnp.ndarray times, coefficients, effort, first
+
+    def __init__(self, times, coefficients, effort, first, int lead, bint leads_effort, double duration):
+        count, n = len(times), len(first[0])
+        self.number = next(_numbers)
+        self.times = _contiguous(times, (count,), "times")
+        self.coefficients = _contiguous(coefficients, (count, 6, n), "coefficients")
+        self.first = _contiguous(first, (4, n), "first")
+        self.path.pieces, self.path.times = count, floats(self.times)
+        self.path.coefficients, self.path.first = floats(self.coefficients), floats(self.first)
+        if effort is not None:
+            self.effort = _contiguous(effort, (count, 2, n), "effort")
+            self.path.effort = floats(self.effort)
+        self.path.lead, self.path.leads_effort, self.path.duration = LEADS[lead], leads_effort, duration
+
+
+cdef class _Detailed(ControlRequest):
+    """A request that may be refused with figures."""
+
+    cdef Hold* its_detail
+
+    @property
+    def detail(self):
+        """Of a refusal: index of the joint or -1, what was found, and its bound."""
+        return self.its_detail.joint, self.its_detail.found, self.its_detail.bound
+
+
+cdef class FollowRequest(_Detailed):
+    """Follow a path.
+
+    Args:
+        path: A ``CompiledPath``.
+        start: When its time is zero, by the controller's time [s]; None: now.
+    """
+
+    cdef FollowPayload its
+    cdef readonly CompiledPath path
+
+    def __init__(self, CompiledPath path not None, start=None):
+        super().__init__(REQUEST_FOLLOW)
+        self.path = path
+        self.its.path, self.its.number = &path.path, path.number
+        self.its.start = -INFINITY if start is None else start
+        self.payload, self.its_detail = <size_t> &self.its, &self.its.detail
+
+
+cdef class SetPointRequest(_Detailed):
+    """Follow a set-point: (4, n) position, velocity, acceleration and effort."""
+
+    cdef SetPointPayload its
+    cdef cnp.ndarray state
+
+    def __init__(self, state):
+        super().__init__(REQUEST_SET_POINT)
+        self.state = np.array(state, dtype=float, order="C")
+        self.its.state = floats(self.state)
+        self.payload, self.its_detail = <size_t> &self.its, &self.its.detail
+
+
+cdef class ConfigureRequest(ControlRequest):
+    """Take other settings, a ``featherstone_ros.control.Settings``."""
+
+    cdef Settings its
+    cdef ImpedanceSettings impedance
+    cdef Impedance unused
+    cdef cnp.ndarray arrays, impedance_arrays
+
+    def __init__(self, settings):
+        cdef Py_ssize_t n = settings.n
+        super().__init__(REQUEST_CONFIGURE)
+        self.arrays = np.ascontiguousarray(np.concatenate([
+            settings.p, settings.d, settings.damping, settings.coulomb, settings.viscous, settings.offset,
+            settings.armature, settings.effort_limit, settings.torque_rate]), dtype=float)
+        place_arrays(&self.its, <double*> cnp.PyArray_DATA(self.arrays), n)
+        self.its.mode, self.its.terms = MODES[str(settings.mode)], TERMS[str(settings.feedforward_terms)]
+        self.its.on_timer = str(settings.update_on) == "timer"
+        self.its.hardware_adds_gravity = settings.hardware_adds_gravity
+        self.its.start_from_measured_effort = settings.start_from_measured_effort
+        self.its.blind_stop = settings.blind_stop
+        self.its.period, self.its.friction_velocity = settings.period, settings.friction_velocity
+        self.its.blend_time, self.its.decay_time = settings.blend_time, settings.decay_time
+        self.its.stop_time, self.its.state_timeout = settings.stop_time, settings.state_timeout
+        self.its.reference_timeout = settings.reference_timeout
+        self.its.executor_timeout = settings.executor_timeout
+        self.its.give_up_after, self.its.start_tolerance = settings.give_up_after, settings.start_tolerance
+        self.its.path_tolerance, self.its.jump_tolerance = settings.path_tolerance, settings.jump_tolerance
+        self.its.velocity_cutoff, self.its.target_timeout = settings.velocity_cutoff, settings.target_timeout
+        if settings.impedance is not None:
+            self.impedance_arrays = np.zeros(memory_size(n))
+            lay_out(&self.unused, &self.impedance, n, <double*> cnp.PyArray_DATA(self.impedance_arrays))
+            fill_settings(&self.impedance, n, settings.impedance)
+            self.its.impedance = &self.impedance
+        self.payload = <size_t> &self.its
+
+
+cdef void place_arrays(Settings* its, double* block, Py_ssize_t n) noexcept:
+    """Let the arrays of settings be in a block, in the order of the struct."""
+    its.p, its.d, its.damping = block, block + n, block + 2 * n
+    its.coulomb, its.viscous, its.offset = block + 3 * n, block + 4 * n, block + 5 * n
+    its.armature, its.effort_limit, its.torque_rate = block + 6 * n, block + 7 * n, block + 8 * n
+
+
+cdef class TargetRequest(ControlRequest):
+    """Lead the hand; base axes, what is None stays as it is.
+
+    Args:
+        pose: (4, 4).
+        twist: (6,) linear, then angular velocity at the target.
+        wrench: (6,) force, then moment to press with.
+    """
+
+    cdef CartesianTarget its
+
+    def __init__(self, pose=None, twist=None, wrench=None):
+        super().__init__(REQUEST_TARGET)
+        self.its.has_pose, self.its.has_twist, self.its.has_wrench = (
+            pose is not None, twist is not None, wrench is not None)
+        if pose is not None:
+            fill(self.its.pose, np.array(pose, dtype=float, order="C").reshape(-1), 16)
+        if twist is not None:
+            fill(self.its.twist, np.array(twist, dtype=float), 6)
+        if wrench is not None:
+            fill(self.its.wrench, np.array(wrench, dtype=float), 6)
+        self.payload = <size_t> &self.its
+
+
+cdef class ModelRequest(ControlRequest):
+    """Go over to another payload or gravity.
+
+    Args:
+        dynamics: A ``BoundDynamics``, for nobody else's use.
+        transition: [s]; 0 at once.
+    """
+
+    cdef ModelPayload its
+    cdef readonly object dynamics
+    cdef readonly uint64_t number
+
+    def __init__(self, dynamics, double transition=0.0):
+        super().__init__(REQUEST_MODEL)
+        self.dynamics, self.number = dynamics, next(_numbers)
+        self.its.model = interface_of(dynamics)
+        self.its.number, self.its.transition = self.number, transition
+        self.payload = <size_t> &self.its
+
+
+cdef const DynamicsInterface* interface_of(dynamics) except NULL:
+    return <const DynamicsInterface*> PyCapsule_GetPointer(dynamics.capsule, "featherstone_ros.DynamicsInterface")
+
+
+cdef class DeadlineRequest(ControlRequest):
+    """Count commands that take longer than ``cycle_time`` [s], and hold the arm while there are too many."""
+
+    cdef DeadlinePayload its
+
+    def __init__(self, double cycle_time, int allowed=0, bint holds=False):
+        super().__init__(REQUEST_DEADLINE)
+        self.its.cycle_time, self.its.allowed, self.its.holds = cycle_time, allowed, holds
+        self.payload = <size_t> &self.its
+
+
+cdef class SnapshotRequest(ControlRequest):
+    """What the controller knows at one moment.
+
+    Attributes:
+        q, qd: (n,) of the last good state.
+        desired: (4, n) motion state of the last command: position, velocity, acceleration, extra effort.
+        command: (n,) the last command, ``asked`` what was asked for before the governor.
+        gravity: (n,) at q; ``model_torque`` (n,) what the law takes from the model.
+        time: The controller's time [s]; ``received``: steady time of the last good state [s].
+        stamp: Its stamp, (sec, nanosec).
+        phase: Number of the phase.
+    """
+
+    cdef SnapshotPayload its
+    cdef readonly cnp.ndarray arrays, model_torque
+
+    def __init__(self, Py_ssize_t n):
+        super().__init__(REQUEST_SNAPSHOT)
+        self.arrays, self.model_torque = np.zeros((9, n)), np.zeros(n)
+        self.its.arrays = <double*> cnp.PyArray_DATA(self.arrays)
+        self.its.model_torque = <double*> cnp.PyArray_DATA(self.model_torque)
+        self.payload = <size_t> &self.its
+
+    q = property(lambda self: self.arrays[0])
+    qd = property(lambda self: self.arrays[1])
+    desired = property(lambda self: self.arrays[2:6])
+    command = property(lambda self: self.arrays[6])
+    asked = property(lambda self: self.arrays[7])
+    gravity = property(lambda self: self.arrays[8])
+
+    @property
+    def time(self):
+        return self.its.time
+
+    @property
+    def origin(self):
+        """Stamp at which ``time`` was zero [s]; NaN: states have none."""
+        return self.its.origin
+
+    @property
+    def received(self):
+        return self.its.received
+
+    @property
+    def stamp(self):
+        return self.its.sec, self.its.nanosec
+
+    @property
+    def phase(self):
+        return self.its.phase

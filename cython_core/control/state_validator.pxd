@@ -1,0 +1,424 @@
+# Which joint states are believed, and how much time passes between two of them.
+#
+# Time between two states is the difference of their stamps where both have one, so that what the controller does depends
+# neither on transport delays nor on how fast a simulation runs. Where stamps are missing (0) or jump to another time, it
+# is the steady time between their arrivals.
+
+from libc.math cimport INFINITY, M_PI, NAN, exp, fabs, isfinite, isnan
+from libc.string cimport memcpy, memset
+
+cdef enum Rejection:         # why a state is not believed; the texts are in featherstone_ros.control.state
+    BELIEVED = 0
+    NOT_FINITE
+    NOT_NEWER                # stamp not newer than the last
+    JUMPED                   # position
+    ABSURD                   # position far beyond the limits
+    TOO_FAST                 # velocity not plausible
+    DOUBTFUL                 # too many before were not plausible
+    REPEATED                 # a position that does not change while the arm moves, or is asked to
+    CONTRADICTORY            # velocities that the positions do not show
+    LATE                     # on its way for longer than state_timeout
+    REJECTIONS
+
+cdef extern from *:
+    """
+    #define CLOCK_JUMP (0.5)
+    #define FALLBACK_SPEED (20.0)
+    #define SPEED_TOLERANCE (1.0)
+    #define ABSURDLY_FAR (2.0 * 3.14159265358979323846)
+    """
+    const double CLOCK_JUMP       # [s] a stamp that differs by more from the last one belongs to another clock
+    const double FALLBACK_SPEED   # [rad/s, m/s] believed where the robot description gives no limit
+    const double SPEED_TOLERANCE  # [rad/s, m/s] of a measured velocity beyond what is plausible
+    const double ABSURDLY_FAR     # [rad, m] beyond a position limit: more than a wrong zero
+
+# A source of states that is often wrong is not believed even when it may be right: each state that cannot be true takes
+# one that can to make up for it, of the last ones as many as this.
+cdef extern from *:
+    """
+    #define MOST_DOUBT (10)
+    """
+    const int MOST_DOUBT
+
+# What a joint may gain at once and per second, in speed limits, and how long it may have gone on with that [s]: a state
+# that says more, and is the last one, is rather wrong. In a hard stop it may be right, and is believed if others follow.
+cdef extern from *:
+    """
+    #define AT_ONCE (0.05)
+    #define PER_SECOND (5.0)
+    #define GONE_ON (0.1)
+    """
+    const double AT_ONCE
+    const double PER_SECOND
+    const double GONE_ON
+
+# Positions and the integral of the velocities are compared over a sliding time [s]; they may differ by jump_tolerance and
+# by this share of the way travelled meanwhile: velocities are filtered, positions have a resolution.
+cdef extern from *:
+    """
+    #define COMPARED_OVER (0.25)
+    #define WAY_SHARE (0.3)
+    """
+    const double COMPARED_OVER
+    const double WAY_SHARE
+
+# A position that does not change by a single bit in any joint, while velocities say that it has moved by this [rad, m],
+# or while the arm was asked to move by this, is the last one repeated; it is until it changes, or the velocities say that
+# the arm stands. One velocity alone says nothing: it may be wrong.
+cdef extern from *:
+    """
+    #define MEASURED_MOTION (0.02)
+    #define STILL (0.02)
+    #define DESIRED_MOTION (0.2)
+    """
+    const double MEASURED_MOTION
+    const double STILL             # [rad/s, m/s] below which a velocity says that it stands, and nothing is repeated
+    const double DESIRED_MOTION
+
+cdef extern from *:
+    """
+    #define CLOCK_DRIFT (1e-3)
+    """
+    const double CLOCK_DRIFT  # of the clocks of two computers, at most
+
+cdef struct Judged:          # what was wrong with a state
+    Rejection rejection
+    Py_ssize_t joint         # -1: all
+    double found, bound
+
+cdef struct StateValidator:
+    Py_ssize_t n
+    double* q                # (n,) of the last good state, and so on
+    double* qd               # measured, or estimated from the positions
+    double* last_q           # of the good state before
+    double* last_qd
+    double* seen             # last position that was not believed
+    double* plausible_speed  # twice the limits
+    double* middle           # of the position range
+    double* half_range
+    double* compared_q       # of the last state whose positions and velocities were compared, believed or not
+    double* compared_qd
+    double* shown            # velocity that the positions show, filtered
+    double* discrepancy      # position minus integral of the velocity, of late
+    double* travelled        # integral of the speed, of late
+    double* moved            # integral of the velocity since the position last changed
+    double* repeated_from    # desired position when the position last changed
+    double time              # the controller's: sum of all times between good states [s]
+    double origin            # stamp at which it was zero, as long as stamps go on; NaN: they have none
+    double dt                # between the last two good states; 0 after ``forget``
+    double received          # steady time at which the last good one arrived; -inf before the first
+    double stamp             # its stamp; 0: none
+    double newest_stamp      # of all that were seen
+    double seen_at
+    double compared_at
+    double compared_stamp
+    bint repeats             # the position, although the arm moves
+    double changed           # steady time of the state since which it has been the same
+    double jumped            # time from the last good state to the first one that jumped
+    double transit           # shortest time on the way so far, by two clocks [s]
+    double transit_at
+    bint fresh               # the next state follows on nothing
+    int doubt                # states that were not plausible and have not been made up for
+    long long accepted
+    long long rejected[REJECTIONS]
+    Judged last              # what became of the last state
+
+
+cdef inline void forget(StateValidator* v) noexcept nogil:
+    """Take the next state wherever the arm is: too much time has passed since the last.
+
+    After states that were not plausible it has to fit the ones before it all the same, and it has to be newer.
+    """
+    v.fresh, v.jumped = True, INFINITY
+
+
+cdef inline Py_ssize_t out_of_reach(Py_ssize_t n, const double* q, const double* last_q, const double* speed,
+                                    double duration, double tolerance) noexcept nogil:
+    """The first joint that cannot have come from one position to another, or -1."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if not fabs(q[i] - last_q[i]) <= speed[i] * duration + tolerance:
+            return i
+    return -1
+
+
+cdef inline Judged judged(Rejection rejection, Py_ssize_t joint, double found, double bound) noexcept nogil:
+    cdef Judged result
+    result.rejection, result.joint, result.found, result.bound = rejection, joint, found, bound
+    return result
+
+
+cdef inline Judged believed() noexcept nogil:
+    return judged(BELIEVED, -1, 0.0, 0.0)
+
+
+cdef inline double elapsed(const StateValidator* v, double now, double stamp) noexcept nogil:
+    """Time since the last good state [s]; not positive if this one is older."""
+    cdef double dt
+    if stamp > 0.0:                                             # the last one may have been 0: a simulation's first state
+        dt = stamp - v.stamp
+        if -CLOCK_JUMP < dt < CLOCK_JUMP:
+            return dt
+    return max(now - v.received, 1e-6)
+
+
+cdef inline Judged judge_transit(StateValidator* v, double now, double on_its_way, double longest) noexcept nogil:
+    """Whether a state was on its way for too long. on_its_way [s] is by two clocks: only its growth counts; NaN: unknown."""
+    if isnan(on_its_way):
+        return believed()
+    v.transit = min(v.transit + CLOCK_DRIFT * (now - v.transit_at), on_its_way)
+    v.transit_at = now
+    if on_its_way - v.transit > longest:
+        return judged(LATE, -1, on_its_way - v.transit, longest)
+    return believed()
+
+
+cdef inline Judged judge_numbers(const StateValidator* v, const double* q, const double* qd) noexcept nogil:
+    """Whether the numbers are numbers, and near where an arm can be. A velocity that is NaN was not measured."""
+    cdef Py_ssize_t i
+    for i in range(v.n):
+        if not isfinite(q[i]):
+            return judged(NOT_FINITE, i, q[i], 0.0)
+        if not (isfinite(qd[i]) or isnan(qd[i])):
+            return judged(NOT_FINITE, i, qd[i], 0.0)
+    i = out_of_reach(v.n, q, v.middle, v.half_range, 1.0, ABSURDLY_FAR)
+    return believed() if i < 0 else judged(ABSURD, i, q[i], v.middle[i] + v.half_range[i])
+
+
+cdef inline Judged judge_speed(const StateValidator* v, double now, const double* q, const double* qd) noexcept nogil:
+    """Whether the velocities are ones that the arm may have, or that its positions show."""
+    cdef const double* there = v.seen
+    cdef double then = v.seen_at, mean, bound
+    cdef Py_ssize_t i
+    if v.received > then:
+        there, then = v.q, v.received
+    for i in range(v.n):
+        bound = v.plausible_speed[i] + SPEED_TOLERANCE
+        if fabs(qd[i]) > bound:
+            mean = (q[i] - there[i]) / max(now - then, 1e-6)
+            if fabs(qd[i] - mean) > bound:
+                return judged(TOO_FAST, i, qd[i], bound)
+    return believed()
+
+
+cdef inline double since_compared(const StateValidator* v, double now, double stamp) noexcept nogil:
+    """Time since the last state whose positions and velocities were compared [s]; by stamps where both have one."""
+    cdef double dt = stamp - v.compared_stamp
+    if stamp > 0.0 and v.compared_stamp > 0.0 and -CLOCK_JUMP < dt < CLOCK_JUMP:
+        return dt
+    return now - v.compared_at
+
+
+cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, const double* qd, double jump_tolerance,
+                             double cutoff, double state_timeout) noexcept nogil:
+    """Whether positions and velocities tell of the same motion, over a sliding time; after a gap it begins anew."""
+    cdef double left = exp(-dt / COMPARED_OVER), weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt), step, bound
+    cdef Py_ssize_t i
+    cdef Judged result = believed()
+    for i in range(v.n):
+        step = q[i] - v.compared_q[i]
+        if (not 0.0 < dt < state_timeout or isnan(qd[i]) or isnan(v.compared_qd[i]) or
+                v.fresh and fabs(step) > jump_tolerance):       # it was moved while nobody looked
+            v.discrepancy[i] = v.travelled[i] = 0.0
+            v.shown[i] = 0.0 if isnan(qd[i]) else qd[i]
+            continue
+        v.shown[i] += weight * (step / dt - v.shown[i])
+        v.discrepancy[i] = left * (v.discrepancy[i] + step - 0.5 * (qd[i] + v.compared_qd[i]) * dt)
+        v.travelled[i] = left * (v.travelled[i] + 0.5 * fabs(qd[i] + v.compared_qd[i]) * dt)
+        bound = jump_tolerance + WAY_SHARE * v.travelled[i]
+        if fabs(v.discrepancy[i]) > bound and result.rejection == BELIEVED:
+            result = judged(CONTRADICTORY, i, v.discrepancy[i], bound)
+    memcpy(v.compared_q, q, v.n * sizeof(double))
+    memcpy(v.compared_qd, qd, v.n * sizeof(double))
+    return result
+
+
+cdef inline bint same_position(const StateValidator* v, const double* q) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(v.n):
+        if q[i] != v.q[i]:
+            return False
+    return v.accepted > 0
+
+
+cdef inline double common(double a, double b) noexcept nogil:
+    """What two numbers have in common: the smaller one, nothing if they differ in sign."""
+    if a * b <= 0.0:
+        return 0.0
+    return a if fabs(a) < fabs(b) else b
+
+
+cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, const double* q, const double* qd,
+                                    const double* desired) noexcept nogil:
+    """Whether a position is the last one again although the arm moves, or is asked to."""
+    cdef Py_ssize_t i
+    if not same_position(v, q):
+        v.repeats, v.changed = False, now
+        memcpy(v.repeated_from, desired, v.n * sizeof(double))
+        memset(v.moved, 0, v.n * sizeof(double))
+        return believed()
+    for i in range(v.n):
+        if not isnan(qd[i]) and dt > 0.0:
+            v.moved[i] = v.moved[i] + common(qd[i], v.qd[i]) * dt if fabs(qd[i]) > STILL else 0.0
+        if fabs(v.moved[i]) > MEASURED_MOTION:
+            return judged(REPEATED, i, v.moved[i], MEASURED_MOTION)
+        if fabs(desired[i] - v.repeated_from[i]) > DESIRED_MOTION:
+            v.repeats = True
+            return judged(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION)
+    return judged(REPEATED, -1, 0.0, 0.0) if v.repeats else believed()
+
+
+cdef inline Judged judge_position(StateValidator* v, double now, double dt, const double* q,
+                                  double jump_tolerance) noexcept nogil:
+    """Whether the arm can have come here since the last good state."""
+    cdef double duration
+    cdef Py_ssize_t i
+    if v.fresh:
+        if v.doubt:
+            i = out_of_reach(v.n, q, v.seen, v.plausible_speed, now - v.seen_at, jump_tolerance)
+            if i >= 0:
+                return judged(JUMPED, i, q[i] - v.seen[i], v.plausible_speed[i] * (now - v.seen_at) + jump_tolerance)
+        return believed()
+    # What jumped and stays there is not reached by waiting: only ``forget`` believes it.
+    duration = min(max(dt, now - v.received), v.jumped)
+    i = out_of_reach(v.n, q, v.q, v.plausible_speed, duration, jump_tolerance)
+    if i < 0:
+        return believed()
+    v.jumped = duration
+    return judged(JUMPED, i, q[i] - v.q[i], v.plausible_speed[i] * duration + jump_tolerance)
+
+
+cdef inline bint is_old(const StateValidator* v, double dt, double stamp) noexcept nogil:
+    """Whether a state is not newer than those before it; after ``forget``, too."""
+    if stamp > 0.0 and v.newest_stamp - CLOCK_JUMP < stamp <= v.newest_stamp:
+        return True
+    return not v.fresh and dt <= 0.0
+
+
+cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp, double on_its_way, const double* q,
+                         const double* qd, const double* desired, double jump_tolerance, double cutoff,
+                         double state_timeout) noexcept nogil:
+    """All that can be wrong with a state, the plainest first."""
+    cdef Judged way, result = judge_numbers(v, q, qd)
+    if result.rejection != BELIEVED:
+        return result
+    if is_old(v, dt, stamp):
+        return judged(NOT_NEWER, -1, stamp, v.newest_stamp)
+    v.newest_stamp = stamp
+    result = judge_transit(v, now, on_its_way, state_timeout)
+    if result.rejection == BELIEVED:
+        result = judge_speed(v, now, q, qd)
+    if result.rejection == BELIEVED:
+        result = judge_position(v, now, dt, q, jump_tolerance)
+    if result.rejection != BELIEVED:
+        return result
+    dt = since_compared(v, now, stamp)
+    v.compared_at, v.compared_stamp = now, stamp
+    way = judge_way(v, dt, q, qd, jump_tolerance, cutoff, state_timeout)
+    result = judge_repetition(v, now, dt, q, qd, desired)
+    return way if result.rejection == BELIEVED else result
+
+
+cdef inline Judged weigh_doubt(StateValidator* v, Judged result) noexcept nogil:
+    """A source that lies has to earn its trust back: one plausible state for each that was not."""
+    if result.rejection == JUMPED or result.rejection == TOO_FAST:
+        v.doubt = min(v.doubt + 1, MOST_DOUBT)
+    elif result.rejection == BELIEVED and v.doubt:
+        v.doubt -= 1
+        if v.doubt:
+            return judged(DOUBTFUL, -1, v.doubt, 0.0)
+    return result
+
+
+cdef inline void take_velocity(StateValidator* v, double dt, const double* q, const double* qd,
+                               double cutoff) noexcept nogil:
+    """Measured velocities, and first-order filtered differences of the position where there is none."""
+    cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
+    cdef Py_ssize_t i
+    for i in range(v.n):
+        if not isnan(qd[i]):
+            v.qd[i] = qd[i]
+        elif v.fresh:
+            v.qd[i] = 0.0
+        else:
+            v.qd[i] = v.last_qd[i] + weight * ((q[i] - v.last_q[i]) / dt - v.last_qd[i])
+
+
+cdef inline void pass_time(StateValidator* v, double stamp) noexcept nogil:
+    """Let the controller's time go on; by stamps without a sum, so that it does not depend on how they were rounded."""
+    if v.stamp > 0.0 and v.dt == stamp - v.stamp:
+        v.time = stamp - v.origin
+    else:
+        v.time += v.dt
+        v.origin = stamp - v.time if stamp > 0.0 else NAN
+
+
+cdef inline void take_over(StateValidator* v, double now, double dt, double stamp, const double* q, const double* qd,
+                           double cutoff) noexcept nogil:
+    """Make a state the last good one."""
+    v.q, v.last_q = v.last_q, v.q
+    v.qd, v.last_qd = v.last_qd, v.qd
+    take_velocity(v, dt, q, qd, cutoff)
+    memcpy(v.q, q, v.n * sizeof(double))
+    v.dt = 0.0 if v.fresh else dt
+    pass_time(v, stamp)
+    v.received, v.stamp, v.fresh, v.jumped = now, stamp, False, INFINITY
+    v.accepted += 1
+
+
+cdef inline bint accept(StateValidator* v, double now, double stamp, double on_its_way, const double* q, const double* qd,
+                        const double* desired, double jump_tolerance, double cutoff, double state_timeout) noexcept nogil:
+    """Judge one state and take it over if it is good.
+
+    now: steady time [s]; stamp: 0 for none; on_its_way: time since it was sent or measured, by two clocks, NaN: unknown;
+    qd: (n,) NaN where it was not measured; desired: (n,) position that is asked for, q if none is.
+    """
+    cdef double dt = elapsed(v, now, stamp)
+    v.last = weigh_doubt(v, judge(v, now, dt, stamp, on_its_way, q, qd, desired, jump_tolerance, cutoff, state_timeout))
+    if v.last.rejection == BELIEVED:
+        take_over(v, now, dt, stamp, q, qd, cutoff)
+        return True
+    v.rejected[<int> v.last.rejection] += 1
+    if v.last.rejection in (JUMPED, TOO_FAST, DOUBTFUL):
+        memcpy(v.seen, q, v.n * sizeof(double))
+        v.seen_at = now
+    return False
+
+
+cdef inline bint contradicts_last(const StateValidator* v) noexcept nogil:
+    """Whether the last good state says what the one before makes unlikely; nothing has confirmed it since."""
+    cdef double gain = AT_ONCE + PER_SECOND * v.dt, limit, way
+    cdef Py_ssize_t i
+    if v.dt == 0.0:                                             # it follows on nothing
+        return False
+    for i in range(v.n):
+        limit = 0.5 * v.plausible_speed[i]
+        way = 0.5 * v.dt * (v.last_qd[i] + v.qd[i])
+        if not (fabs(v.qd[i] - v.last_qd[i]) <= limit * gain and
+                fabs(v.q[i] - v.last_q[i] - way) <= limit * gain * GONE_ON):
+            return True
+    return False
+
+
+cdef inline double seen_since(const StateValidator* v) noexcept nogil:
+    """Steady time of what ``surest`` says: a repeated state was over when it first came."""
+    if v.last.rejection == CONTRADICTORY:
+        return v.compared_at
+    return v.changed if v.repeats else v.received
+
+
+cdef inline void surest(const StateValidator* v, double* q, double* qd) noexcept nogil:
+    """Position and velocity when the last good state came, as far as one may rely on it.
+
+    If it contradicts the one before, they are that one's, moved on evenly. If velocities contradict the positions, these
+    are relied on.
+    """
+    cdef Py_ssize_t i
+    cdef bint contradicts = contradicts_last(v)
+    if v.last.rejection == CONTRADICTORY:
+        memcpy(q, v.compared_q, v.n * sizeof(double))
+        memcpy(qd, v.shown, v.n * sizeof(double))
+        return
+    for i in range(v.n):
+        qd[i] = v.last_qd[i] if contradicts else v.qd[i]
+        q[i] = v.last_q[i] + v.dt * v.last_qd[i] if contradicts else v.q[i]

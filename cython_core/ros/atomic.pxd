@@ -1,0 +1,70 @@
+# What two threads share without a lock: atomic words, and sleeping until one changes (futex(2)).
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+cdef extern from *:
+    enum: ACQUIRE "__ATOMIC_ACQUIRE"
+    enum: RELEASE "__ATOMIC_RELEASE"
+    enum: IN_ONE_ORDER "__ATOMIC_SEQ_CST"
+    uint32_t load32 "__atomic_load_n"(const uint32_t* word, int order) noexcept nogil
+    uint64_t load64 "__atomic_load_n"(const uint64_t* word, int order) noexcept nogil
+    int64_t load_time "__atomic_load_n"(const int64_t* word, int order) noexcept nogil
+    void store32 "__atomic_store_n"(uint32_t* word, uint32_t value, int order) noexcept nogil
+    void store64 "__atomic_store_n"(uint64_t* word, uint64_t value, int order) noexcept nogil
+    void store_time "__atomic_store_n"(int64_t* word, int64_t value, int order) noexcept nogil
+    uint32_t add32 "__atomic_fetch_add"(uint32_t* word, uint32_t value, int order) noexcept nogil
+    uint32_t exchange32 "__atomic_exchange_n"(uint32_t* word, uint32_t value, int order) noexcept nogil
+    int64_t exchange_time "__atomic_exchange_n"(int64_t* word, int64_t value, int order) noexcept nogil
+    bint compare_exchange32 "__atomic_compare_exchange_n"(uint32_t* word, uint32_t* expected, uint32_t value, bint weak,
+                                                          int order, int order_if_not) noexcept nogil
+
+cdef extern from "<sys/syscall.h>" nogil:
+    enum: SYS_futex
+
+cdef extern from "<linux/futex.h>" nogil:
+    enum: FUTEX_WAIT_BITSET_PRIVATE
+    enum: FUTEX_WAKE_PRIVATE
+    enum: FUTEX_BITSET_MATCH_ANY
+
+cdef extern from "<unistd.h>" nogil:
+    long syscall(long number, ...) noexcept
+
+cdef extern from "<time.h>" nogil:
+    struct timespec:
+        long tv_sec
+        long tv_nsec
+    int clock_gettime(int clock, timespec* time) noexcept
+    enum: CLOCK_MONOTONIC
+    enum: CLOCK_REALTIME
+
+cdef extern from "<limits.h>" nogil:
+    enum: INT_MAX
+
+cdef enum: NANOSECONDS = 1000000000
+
+
+cdef inline int64_t clock_now(int clock) noexcept nogil:
+    cdef timespec time
+    clock_gettime(clock, &time)
+    return <int64_t> time.tv_sec * NANOSECONDS + time.tv_nsec
+
+
+cdef inline int64_t steady_now() noexcept nogil:
+    return clock_now(CLOCK_MONOTONIC)
+
+
+cdef inline bint claim(uint32_t* word, uint32_t expected, uint32_t value) noexcept nogil:
+    """Change a word if it is as expected; return whether it was."""
+    return compare_exchange32(word, &expected, value, False, IN_ONE_ORDER, ACQUIRE)
+
+
+cdef inline void sleep_while(const uint32_t* word, uint32_t value, int64_t until) noexcept nogil:
+    """Sleep until somebody calls ``wake``, at once if the word is another one; at most until a steady time [ns]."""
+    cdef timespec time
+    time.tv_sec, time.tv_nsec = <long> (until // NANOSECONDS), <long> (until % NANOSECONDS)
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, &time, NULL, FUTEX_BITSET_MATCH_ANY)
+
+
+cdef inline void wake(const uint32_t* word) noexcept nogil:
+    """End the sleep of all who sleep on a word."""
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0)

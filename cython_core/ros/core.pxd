@@ -1,0 +1,126 @@
+# What all who run a cycle have in common: requests are handed to it, records from it, and its time is taken.
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from cycle cimport ENDED, STOP_REQUESTED, Arrival, Cycle, Output, Record, Request
+from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, claim, clock_now, exchange32, load32, load_time,
+                         steady_now, store32, store_time, wake)
+from ros.queue cimport DONE, FREE, TAKEN, WAITING, Records, Requests, Slot, put_record, take_request
+from ros.timing cimport Timing, answered, woke
+
+cdef extern from "<unistd.h>" nogil:
+    ssize_t write(int fd, const void* data, size_t size) noexcept
+
+cdef enum: TELL_EVERY = 100000000     # [ns]
+
+cdef struct Core:
+    Cycle* cycle
+    void* runner             # of a kind of its own
+    Output output
+    Requests requests
+    Records records
+    Timing timing
+    int64_t heartbeat        # when Python last gave a sign of life
+    int64_t stop_by          # when to end, safe or not; 0: go on
+    bint is_stopping         # the cycle knows
+    uint32_t is_told         # that there are records, by ``records_fd``
+    int records_fd           # eventfd(2), readable when there are records
+    bint has_published       # in this round
+
+
+cdef inline bint put(void* loop, const Record* record) noexcept nogil:
+    """Output.record."""
+    cdef Core* core = <Core*> loop
+    cdef uint64_t one = 1
+    cdef bint there = put_record(&core.records, record)
+    if exchange32(&core.is_told, 1, IN_ONE_ORDER) == 0:
+        write(core.records_fd, &one, sizeof(one))           # does not block: there is no other number in it
+    return there
+
+
+cdef inline int64_t heartbeat(void* loop) noexcept nogil:
+    """Output.heartbeat."""
+    return load_time(&(<Core*> loop).heartbeat, ACQUIRE)
+
+
+cdef inline void put_own(Core* core, int kind, int index, double value, double count) noexcept nogil:
+    """Record something of the loop's own."""
+    cdef Record record
+    memset(&record, 0, sizeof(record))
+    record.kind, record.index, record.time = kind, index, steady_now()
+    record.value[0], record.value[1] = value, count
+    put(core, &record)
+
+
+cdef struct Failures:
+    uint64_t count
+    int64_t told             # when the last one was recorded
+
+
+cdef inline void put_failure(Core* core, Failures* failures, int kind, int index, double value) noexcept nogil:
+    """Count a failure, and record it unless another one has just been."""
+    cdef int64_t now = steady_now()
+    failures.count += 1
+    if failures.count == 1 or now - failures.told > TELL_EVERY:
+        failures.told = now
+        put_own(core, kind, index, value, <double> failures.count)
+
+
+cdef inline void give_message(Core* core, int input, const Arrival* arrival, int64_t published) noexcept nogil:
+    """Have the cycle answer a message; when it was published counts for the jitter, 0: not."""
+    cdef int64_t now = steady_now(), end
+    core.has_published = False
+    core.cycle.message(core.cycle.self, input, arrival, now, &core.output)
+    core.timing.messages += 1
+    if published:
+        woke(&core.timing, published, now)
+    if core.has_published:
+        end = steady_now()
+        answered(&core.timing, clock_now(CLOCK_REALTIME) - arrival.received if arrival.received else end - now, end)
+
+
+cdef inline void give_time(Core* core, int64_t woken) noexcept nogil:
+    """Call ``tick`` if it is due; when the loop woke up for it counts for the jitter, 0: not."""
+    cdef int64_t due = core.cycle.due(core.cycle.self), now = steady_now(), end
+    if now < due:
+        return
+    core.has_published = False
+    core.cycle.tick(core.cycle.self, now, &core.output)
+    core.timing.ticks += 1
+    if woken:
+        woke(&core.timing, due, woken)
+    if core.has_published:
+        end = steady_now()
+        answered(&core.timing, end - max(due, core.timing.last), end)
+
+
+cdef inline void give_requests(Core* core) noexcept nogil:
+    """Hand over what is asked for, unless it has been withdrawn."""
+    cdef Slot* slot = take_request(&core.requests)
+    while slot != NULL:
+        if claim(&slot.state, WAITING, TAKEN):
+            core.cycle.request(core.cycle.self, &slot.request, steady_now(), &core.output)
+            store32(&slot.state, DONE if slot.is_awaited else FREE, RELEASE)
+            wake(&slot.state)
+        else:
+            store32(&slot.state, FREE, RELEASE)
+        slot = take_request(&core.requests)
+
+
+cdef inline bint may_end(Core* core, int64_t now) noexcept nogil:
+    """Tell whether it is time to end; the first time that an end is asked for, ask the cycle to lead to it."""
+    cdef int64_t stop_by = load_time(&core.stop_by, ACQUIRE)
+    cdef Request request
+    cdef bint is_safe
+    if not stop_by:
+        return False
+    if not core.is_stopping:
+        core.is_stopping = True
+        request.kind, request.answer, request.payload = STOP_REQUESTED, 0, NULL
+        core.cycle.request(core.cycle.self, &request, now, &core.output)
+    is_safe = core.cycle.is_safe_to_end(core.cycle.self, now)
+    if not is_safe and now < stop_by:
+        return False
+    put_own(core, ENDED, 0, is_safe, 0)
+    return True

@@ -1,0 +1,108 @@
+# A constant answer to every message: what the loop costs by itself, and a cycle for tests.
+
+cdef struct Echo:
+    Cycle cycle
+    const uint8_t* answer
+    size_t answer_size
+    size_t size              # of the messages that are answered; 0: of all
+    int64_t period           # between two ticks [ns]; 0: none
+    int64_t due
+    int64_t duration         # of the work for an answer [ns]
+    int64_t rest             # how long after a request to stop it is safe to end [ns]
+    int64_t stop_at
+    uint64_t messages, ticks, requests
+
+
+cdef void echo_answer(Echo* echo, Output* output) noexcept nogil:
+    cdef int64_t end = steady_now() + echo.duration
+    while echo.duration and steady_now() < end:
+        pass
+    output.publish(output.loop, 0, echo.answer, echo.answer_size)
+
+
+cdef void echo_message(void* self, int input, const Arrival* arrival, int64_t now, Output* output) noexcept nogil:
+    cdef Echo* echo = <Echo*> self
+    echo.messages += 1
+    if echo.period == 0 and echo.size in (0, arrival.size):
+        echo_answer(echo, output)
+
+
+cdef void echo_request(void* self, Request* request, int64_t now, Output* output) noexcept nogil:
+    """Count it and tell it as a record; the answer is its number, of those that are not the loop's own."""
+    cdef Echo* echo = <Echo*> self
+    cdef Record record
+    if request.kind == STOP_REQUESTED:
+        echo.stop_at = now + echo.rest
+        return
+    echo.requests += 1
+    request.answer = <int32_t> echo.requests
+    memset(&record, 0, sizeof(record))
+    record.kind, record.time, record.object = request.kind, now, <uint64_t> request.payload
+    output.record(output.loop, &record)
+
+
+cdef int64_t echo_due(void* self) noexcept nogil:
+    return (<Echo*> self).due
+
+
+cdef void echo_tick(void* self, int64_t now, Output* output) noexcept nogil:
+    cdef Echo* echo = <Echo*> self
+    echo.ticks += 1
+    while echo.due <= now:
+        echo.due += echo.period
+    echo_answer(echo, output)
+
+
+cdef bint echo_is_safe_to_end(void* self, int64_t now) noexcept nogil:
+    return now >= (<Echo*> self).stop_at
+
+
+cdef class EchoCycle:
+    """A cycle that publishes the same bytes always: for every message, or periodically.
+
+    Attributes:
+        capsule: For a runner.
+    """
+
+    cdef Echo* echo
+    cdef bytes answer
+    cdef readonly object capsule
+
+    def __cinit__(self):
+        self.echo = <Echo*> calloc(1, sizeof(Echo))
+        if self.echo == NULL:
+            raise MemoryError()
+
+    def __init__(self, bytes answer not None, size_t size=0, double period=0.0, double duration=0.0, double rest=0.0):
+        """Prepare.
+
+        Args:
+            answer: A serialised message.
+            size: Answer only messages of this size [bytes]; 0: all.
+            period: Publish it every so often [s]; 0: for every message.
+            duration: Work for so long before [s].
+            rest: How long it takes until it is safe to end [s].
+        """
+        cdef Cycle* cycle = &self.echo.cycle
+        self.answer = answer
+        self.echo.answer, self.echo.answer_size, self.echo.size = answer, <size_t> len(answer), size
+        self.echo.period = <int64_t> (period * 1e9)
+        self.echo.due = steady_now() + self.echo.period if period else INT64_MAX
+        self.echo.duration = <int64_t> (duration * 1e9)
+        self.echo.rest = <int64_t> (rest * 1e9)
+        cycle.self, cycle.message, cycle.request, cycle.due = self.echo, echo_message, echo_request, echo_due
+        cycle.tick, cycle.is_safe_to_end = echo_tick, echo_is_safe_to_end
+        self.capsule = PyCapsule_New(cycle, "featherstone_ros.Cycle", NULL)
+
+    def __dealloc__(self):
+        free(self.echo)
+
+    @property
+    def messages(self):
+        """How many there were so far."""
+        return self.echo.messages
+
+    @property
+    def requests(self):
+        """How many there were so far."""
+        return self.echo.requests

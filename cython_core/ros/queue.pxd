@@ -1,0 +1,74 @@
+# Requests to a loop and records from it: ring buffers with one thread at either end. Nothing in them waits.
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from cycle cimport Record, Request
+from ros.atomic cimport ACQUIRE, RELEASE, load32, load64, store32, store64
+
+cdef enum:
+    RECORDS = 2048           # powers of two
+    RESERVED = 512           # of them for records about objects, so that these are never lost
+    REQUESTS = 64
+
+cdef struct Records:
+    Record[RECORDS] ring
+    uint64_t taken           # how many so far, by the reader
+    uint64_t put             # by the writer
+    uint64_t dropped         # for want of room
+
+cdef enum SlotState:
+    FREE, WAITING, TAKEN, DONE, WITHDRAWN
+
+cdef struct Slot:
+    Request request
+    uint32_t state           # who sets it away from WAITING first has decided what becomes of the request
+    bint is_awaited
+
+cdef struct Requests:
+    Slot[REQUESTS] slots
+    uint32_t[REQUESTS] ring  # numbers of slots; there are no more of them, so that it is never full
+    uint64_t taken
+    uint64_t put
+
+
+cdef inline bint put_record(Records* records, const Record* record) noexcept nogil:
+    cdef uint64_t used = records.put - load64(&records.taken, ACQUIRE)
+    if used >= <uint64_t> (RECORDS if record.object else RECORDS - RESERVED):
+        store64(&records.dropped, records.dropped + 1, RELEASE)
+        return False
+    records.ring[records.put % RECORDS] = record[0]
+    store64(&records.put, records.put + 1, RELEASE)
+    return True
+
+
+cdef inline bint take_record(Records* records, Record* record) noexcept nogil:
+    if records.taken == load64(&records.put, ACQUIRE):
+        return False
+    record[0] = records.ring[records.taken % RECORDS]
+    store64(&records.taken, records.taken + 1, RELEASE)
+    return True
+
+
+cdef inline Slot* free_slot(Requests* requests) noexcept nogil:
+    """Return a slot that no request is in, NULL if there is none."""
+    cdef int i
+    for i in range(REQUESTS):
+        if load32(&requests.slots[i].state, ACQUIRE) == FREE:
+            return &requests.slots[i]
+    return NULL
+
+
+cdef inline void put_request(Requests* requests, Slot* slot) noexcept nogil:
+    store32(&slot.state, WAITING, RELEASE)
+    requests.ring[requests.put % REQUESTS] = <uint32_t> (slot - requests.slots)
+    store64(&requests.put, requests.put + 1, RELEASE)
+
+
+cdef inline Slot* take_request(Requests* requests) noexcept nogil:
+    """Return the oldest request, NULL if there is none."""
+    cdef Slot* slot
+    if requests.taken == load64(&requests.put, ACQUIRE):
+        return NULL
+    slot = &requests.slots[requests.ring[requests.taken % REQUESTS]]
+    store64(&requests.taken, requests.taken + 1, RELEASE)
+    return slot

@@ -1,0 +1,239 @@
+# The loop itself: from ``spin`` on it runs without the interpreter.
+
+cdef extern from "<poll.h>" nogil:
+    struct pollfd:
+        int fd
+        short events
+        short revents
+    int poll(pollfd* files, unsigned long count, int timeout) noexcept
+    enum: POLLIN
+
+cdef extern from "<sys/prctl.h>" nogil:
+    int prctl(int option, ...) noexcept
+    enum: PR_SET_TIMERSLACK
+
+cdef extern from "<signal.h>" nogil:
+    ctypedef struct sigset_t:
+        pass
+    int sigfillset(sigset_t* signals) noexcept
+    int pthread_sigmask(int how, const sigset_t* signals, sigset_t* before) noexcept
+    enum: SIG_SETMASK
+
+cdef enum:
+    MOST_AT_ONCE = 16                     # messages of one topic before the others have their turn
+    PLAUSIBLE = 3600                      # [s] between arrival and now, where the information is what we take it for
+
+cdef struct Topic:
+    Loop* loop
+    void* subscription
+    uint32_t waiting                      # messages
+    Sequence sequence
+    Failures too_large, take_failed
+
+cdef struct Destination:
+    void* publisher
+    uint32_t is_watched
+    Failures failed
+
+cdef struct Loop:
+    Core* core
+    Rcl rcl
+    Topic* topics
+    int topic_count
+    Destination* destinations
+    int destination_count
+    void* clock
+    bint at_once
+    uint32_t signal                       # changes when there is something to do
+    uint32_t is_asleep
+    uint32_t is_running
+    Serialized incoming, outgoing
+    MessageInfo info
+    uint8_t* memory                       # of the incoming message
+    size_t largest
+    size_t refused                        # size of a message that is larger
+    int64_t looked                        # when what nobody wakes up for was looked at
+    int stop_fd                           # readable: stop; -1: none
+    int64_t patience                      # until the end then [ns]
+    int64_t grace                         # until the process ends after that [ns]; -1: never
+    int exit_status
+    uint32_t is_acknowledged              # Python knows of the end
+
+
+# What others call.
+
+cdef void wake_up(Loop* loop) noexcept nogil:
+    add32(&loop.signal, 1, IN_ONE_ORDER)
+    if load32(&loop.is_asleep, IN_ONE_ORDER):
+        wake(&loop.signal)
+
+
+cdef void on_message(const void* data, size_t count) noexcept nogil:
+    """There are new messages; called by the middleware's threads."""
+    cdef Topic* topic = <Topic*> data
+    add32(&topic.waiting, <uint32_t> count, IN_ONE_ORDER)
+    if topic.loop.at_once:
+        wake_up(topic.loop)
+
+
+cdef void* refuse_to_grow(void* memory, size_t size, void* state) noexcept nogil:
+    """The middleware wants room for a message that is too large."""
+    (<Loop*> state).refused = size
+    return NULL
+
+
+cdef void* refuse_to_allocate(size_t size, void* state) noexcept nogil:
+    return NULL
+
+
+cdef void* refuse_to_clear(size_t count, size_t size, void* state) noexcept nogil:
+    return NULL
+
+
+cdef void keep(void* memory, void* state) noexcept nogil:
+    pass
+
+
+# What the loop gives to the cycle.
+
+cdef int publish(void* core, int output, const uint8_t* data, size_t size) noexcept nogil:
+    cdef Loop* loop = <Loop*> (<Core*> core).runner
+    cdef Destination* destination = &loop.destinations[output]
+    cdef int code
+    if output >= loop.destination_count:    # after ``close``
+        return PUBLISH_FAILED
+    loop.outgoing.buffer, loop.outgoing.length, loop.outgoing.capacity = <uint8_t*> data, size, size
+    code = loop.rcl.publish(destination.publisher, &loop.outgoing, NULL)
+    if code == 0:
+        loop.core.has_published = True
+    else:
+        loop.rcl.forget_error()             # else the next one prints that it replaces this one
+        loop.core.timing.publish_failed += 1
+        put_failure(loop.core, &destination.failed, PUBLISH_FAILED, output, code)
+    return code
+
+
+cdef bint is_watched(void* core, int output) noexcept nogil:
+    cdef Loop* loop = <Loop*> (<Core*> core).runner
+    return output < loop.destination_count and load32(&loop.destinations[output].is_watched, ACQUIRE) > 0
+
+
+cdef int64_t ros_time(void* core) noexcept nogil:
+    cdef Loop* loop = <Loop*> (<Core*> core).runner
+    cdef int64_t now = 0
+    if loop.clock == NULL:
+        return clock_now(CLOCK_REALTIME)
+    if loop.rcl.ros_time(loop.clock, &now) != 0:
+        loop.rcl.forget_error()
+    return now
+
+
+# The loop.
+
+cdef void spin(Loop* loop) noexcept nogil:
+    """Run the cycle until it is time to end."""
+    cdef int64_t now = steady_now()
+    while not may_end(loop.core, now):
+        wait(loop, now)
+        now = steady_now()
+        loop.core.timing.rounds += 1
+        if loop.at_once or now >= loop.core.cycle.due(loop.core.cycle.self):
+            take_all(loop)
+        give_requests(loop.core)
+        give_time(loop.core, 0 if loop.at_once else now)
+        if now - loop.looked >= GLANCE // 2:
+            look_around(loop, now)
+
+
+cdef void wait(Loop* loop, int64_t now) noexcept nogil:
+    """Sleep until there is something to do."""
+    cdef int64_t until = min(loop.core.cycle.due(loop.core.cycle.self), now + GLANCE)
+    cdef uint32_t signal
+    store32(&loop.is_asleep, 1, IN_ONE_ORDER)
+    signal = load32(&loop.signal, IN_ONE_ORDER)
+    if until > now and not has_work(loop):
+        sleep_while(&loop.signal, signal, until)
+    store32(&loop.is_asleep, 0, RELEASE)
+
+
+cdef bint has_work(Loop* loop) noexcept nogil:
+    cdef int i
+    if loop.at_once:
+        for i in range(loop.topic_count):
+            if load32(&loop.topics[i].waiting, IN_ONE_ORDER):
+                return True
+    return (load64(&loop.core.requests.put, IN_ONE_ORDER) != loop.core.requests.taken
+            or (load_time(&loop.core.stop_by, ACQUIRE) and not loop.core.is_stopping))
+
+
+cdef void look_around(Loop* loop, int64_t now) noexcept nogil:
+    """Look for what nobody wakes the loop up for."""
+    cdef pollfd file
+    cdef int i
+    loop.looked = now
+    for i in range(loop.topic_count):         # should the middleware have forgotten to tell
+        add32(&loop.topics[i].waiting, 1, RELEASE)
+    file.fd, file.events, file.revents = loop.stop_fd, POLLIN, 0
+    if loop.stop_fd >= 0 and not load_time(&loop.core.stop_by, ACQUIRE) and poll(&file, 1, 0) > 0:
+        store_time(&loop.core.stop_by, now + loop.patience, RELEASE)
+
+
+cdef void take_all(Loop* loop) noexcept nogil:
+    """Have the cycle answer the messages that are there."""
+    cdef uint32_t waiting, taken
+    cdef int i
+    for i in range(loop.topic_count):
+        waiting, taken = exchange32(&loop.topics[i].waiting, 0, IN_ONE_ORDER), 0
+        while taken < min(waiting, <uint32_t> MOST_AT_ONCE) and take(loop, i):
+            taken += 1
+        if waiting > MOST_AT_ONCE == taken:
+            add32(&loop.topics[i].waiting, waiting - taken, IN_ONE_ORDER)
+
+
+cdef bint take(Loop* loop, int input) noexcept nogil:
+    """Have the cycle answer a topic's oldest message; return whether there was one."""
+    cdef Topic* topic = &loop.topics[input]
+    cdef Arrival arrival
+    cdef int code
+    loop.incoming.buffer, loop.incoming.length, loop.incoming.capacity = loop.memory, 0, loop.largest
+    code = loop.rcl.take(topic.subscription, &loop.incoming, &loop.info, NULL)
+    if code == NOTHING_TAKEN:
+        return False
+    if code != 0:
+        note_refusal(loop, input, code)
+        return True
+    arrival.data, arrival.size = loop.memory, loop.incoming.length
+    arrival.received, arrival.sent, arrival.sequence = 0, 0, -1
+    if llabs(loop.info.received - clock_now(CLOCK_REALTIME)) // NANOSECONDS < PLAUSIBLE:
+        arrival.received, arrival.sent = loop.info.received, loop.info.published
+        if <int64_t> loop.info.sequence >= 0:     # -1: unsupported
+            arrival.sequence = <int64_t> loop.info.sequence
+            loop.core.timing.lost += lost_before(&topic.sequence, arrival.sequence)
+    give_message(loop.core, input, &arrival, loop.info.published if loop.at_once and input == 0 else 0)
+    return True
+
+
+cdef void note_refusal(Loop* loop, int input, int code) noexcept nogil:
+    """Count a message that could not be taken."""
+    cdef Topic* topic = &loop.topics[input]
+    loop.rcl.forget_error()
+    if loop.refused:
+        loop.core.timing.too_large += 1
+        put_failure(loop.core, &topic.too_large, TOO_LARGE, input, <double> loop.refused)
+        loop.refused = 0
+    else:
+        loop.core.timing.take_failed += 1
+        put_failure(loop.core, &topic.take_failed, TAKE_FAILED, input, code)
+
+
+cdef void await_python(Loop* loop) noexcept nogil:
+    """After an end that a file descriptor asked for, end the process if Python does not."""
+    cdef int64_t now = steady_now(), end
+    if loop.stop_fd < 0 or loop.grace < 0:
+        return
+    end = now + loop.grace
+    while now < end and not load32(&loop.is_acknowledged, ACQUIRE):
+        sleep_while(&loop.is_acknowledged, 0, end)
+        now = steady_now()
+    if not load32(&loop.is_acknowledged, ACQUIRE):
+        _exit(loop.exit_status)

@@ -1,0 +1,67 @@
+# How punctual a loop is, counted by the loop, read by another thread meanwhile (realtime/loop_timing.py).
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport llabs
+
+cdef enum:
+    FINE = 4096              # buckets as in realtime/histogram.py: of 1 us,
+    COARSE = 4096            # of 64 us above them,
+    COARSE_WIDTH = 64
+    BUCKETS = FINE + COARSE + 1  # and one for the rest
+
+cdef struct Histogram:
+    uint64_t[BUCKETS] counts
+    int64_t longest          # since it was last read [ns]
+
+cdef struct Timing:
+    Histogram latency        # from arrival, or from when it was due, to what was published then
+    Histogram jitter         # |time between two wake-ups - time between two messages or two times due|
+    int64_t allowed          # latency beyond which a cycle is an overrun [ns]; 0: the time since the last one
+    int64_t last             # end of the last cycle that published
+    int64_t last_due, last_woke
+    uint64_t rounds, messages, ticks, overruns, lost, too_large, take_failed, publish_failed
+
+
+cdef inline void add(Histogram* histogram, int64_t duration) noexcept nogil:
+    cdef int64_t us = duration // 1000
+    if us < 0:
+        us = 0
+    if us >= FINE:
+        us = min(FINE + (us - FINE) // COARSE_WIDTH, FINE + COARSE)
+    histogram.counts[us] += 1
+    if duration > histogram.longest:
+        histogram.longest = duration
+
+
+cdef inline void woke(Timing* timing, int64_t due, int64_t now) noexcept nogil:
+    """Count a wake-up for what was due at a time, by the same clock [ns] or another one."""
+    if timing.last_woke and due:
+        add(&timing.jitter, llabs((now - timing.last_woke) - (due - timing.last_due)))
+    timing.last_due, timing.last_woke = due, (now if due else 0)
+
+
+cdef inline void answered(Timing* timing, int64_t taken, int64_t now) noexcept nogil:
+    """Count what a cycle that published took [ns]; it ends at steady time ``now``."""
+    cdef int64_t allowed = timing.allowed or (now - timing.last if timing.last else 0)
+    add(&timing.latency, taken)
+    timing.overruns += taken > allowed > 0
+    timing.last = now
+
+
+cdef struct Sequence:        # of a topic's messages
+    int64_t newest, gap
+    bint is_known
+
+
+cdef inline int64_t lost_before(Sequence* sequence, int64_t number) noexcept nogil:
+    """Return how many messages are known to be missing, now that one with a publisher's number is there.
+
+    Nothing says which of several publishers sent one: a gap counts only once the numbers go on behind it.
+    """
+    cdef int64_t lost = 0
+    if not sequence.is_known or number < sequence.newest:
+        sequence.gap = 0
+    else:
+        lost, sequence.gap = sequence.gap, number - sequence.newest - 1
+    sequence.newest, sequence.is_known = number, True
+    return lost

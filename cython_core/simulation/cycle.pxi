@@ -1,0 +1,455 @@
+# The twin as a loop's Cycle: when the arm advances (with real time, with commands, by hand or not at all), what messages
+# and requests do to it, and the states that go out.
+
+cdef enum TwinInput:
+    COMMANDS, JOINT_COMMANDS, EXTERNAL_WRENCH, SET_STATE
+
+cdef enum TwinOutput:
+    JOINT_STATES, CLOCK
+
+cdef enum TwinRequest:
+    START                    # begin to run, e.g. after an activation
+    USE_SETTINGS             # payload: Settings*, in use until others are
+    RESET
+    PAUSE
+    RESUME
+    STEP                     # payload: Steps*
+
+cdef enum TwinAnswer:
+    DONE
+    NOT_PAUSED
+    STOPPED                  # by a fault
+    UNKNOWN
+
+cdef enum TwinRecord:
+    REFUSED                  # a message: see ``refuse``
+    FAULT                    # index: joint; value: FaultKind, position, velocity
+
+cdef enum Reason:            # why a message is refused, beside messages.pxd's MessageFault
+    NOT_FINITE = 100         # value: the figure
+    BEYOND_ABSURD            # the same
+    CUT_OFF_NUMBER           # the same
+    UNKNOWN_JOINT            # value: the name's first bytes
+    NO_JOINT
+    UNKNOWN_LINK             # as UNKNOWN_JOINT
+    TOO_MANY_LOADS
+
+cdef enum:                   # [ns]
+    LOCKSTEP_REPEAT = 80_000_000       # after which a state that nobody answered is published again
+    FIRST_REPEAT = 500_000_000         # the same for the state at time 0
+    PAUSED_REPEAT = 500_000_000        # for who comes to listen meanwhile: with the stamp it had
+    DISCOVERY = 500_000_000            # until publishers and subscriptions have found their others
+
+cdef enum: MOST_TOLD = 20    # records of refused messages in a second
+
+# A message that is cut off by one to three bytes arrives as long as before: RTPS fills submessages up to multiples of four
+# bytes (DDSI-RTPS 9.4.1), with zeros. Its last number is between 0 and this then, which no figure is.
+cdef double CUT_OFF_BELOW = 2.0**-1007
+
+cdef struct Steps:
+    int64_t count            # integration steps
+    int64_t time             # simulation time after them [ns]
+
+cdef struct TwinCycle:
+    Arm arm
+    Pace pace
+    bint paused
+    int64_t begin                      # nothing happens before
+    int64_t idle_since, idle_interval  # while time does not go by itself: since the last state, until it is repeated
+    bint is_new                        # the state has not been published
+    int64_t stamp                      # of the last one published [ns]
+    JointNames joints                  # the arm's, then those that are passed over
+    JointStateMessage names
+    JointNames links
+    size_t size                        # of the message at hand [bytes]
+    double* wanted                     # (3, n) of a message, until it is found to be good
+    Template states, clock
+    int64_t refused                    # messages
+    int64_t telling_since, told        # records of them within a second
+    bint fault_told
+
+
+# Out.
+
+cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexcept nogil:
+    if twin.arm.settings.owns_time:
+        return simulation_time(&twin.arm)
+    if not twin.is_new:
+        return twin.stamp              # nobody shall take an old state for a new one
+    # Somebody else's time is taken as it is.
+    return output.ros_time(output.loop) - (0 if twin.arm.settings.follows_ros_time else lag)
+
+
+cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* output) noexcept nogil:
+    """Publish the state that was due ``lag`` [ns] ago, and the time just before it."""
+    cdef int32_t n = <int32_t> twin.arm.n, sec, k
+    cdef uint32_t nanosec
+    cdef int64_t stamp = stamp_now(twin, lag, output)
+    sec = <int32_t> (stamp // SECOND - (stamp % SECOND < 0))
+    nanosec = <uint32_t> (stamp - sec * <int64_t> SECOND)
+    if twin.clock.data != NULL:
+        write_stamp(&twin.clock, sec, nanosec)
+        output.publish(output.loop, CLOCK, twin.clock.data, twin.clock.size)
+    write_stamp(&twin.states, sec, nanosec)
+    for k in range(3):
+        write_last(&twin.states, n, 2 - k, twin.arm.measured + k * n)
+    output.publish(output.loop, JOINT_STATES, twin.states.data, twin.states.size)
+    twin.stamp, twin.is_new, twin.idle_since = stamp, False, now
+
+
+cdef void tell_fault(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
+    cdef Record record
+    if twin.arm.fault.kind == NO_FAULT or twin.fault_told:
+        return
+    record.kind, record.index, record.time, record.object = FAULT, twin.arm.fault.joint, now, 0
+    record.value[0] = <int> twin.arm.fault.kind
+    record.value[1], record.value[2], record.value[3] = twin.arm.fault.position, twin.arm.fault.velocity, 0.0
+    twin.fault_told = output.record(output.loop, &record)
+
+
+# Time.
+
+cdef void pace_anew(TwinCycle* twin, int64_t now) noexcept nogil:
+    """Go by the settings' pace from now on; a state that is repeated comes at once."""
+    cdef const Settings* settings = twin.arm.settings
+    set_pace(&twin.pace, settings.period * SECOND, settings.real_time_factor, now)
+    twin.idle_interval = PAUSED_REPEAT
+    if settings.lockstep:
+        twin.idle_interval = LOCKSTEP_REPEAT if simulation_time(&twin.arm) else FIRST_REPEAT
+    twin.idle_since = now - twin.idle_interval
+
+
+cdef int64_t twin_due(void* self) noexcept nogil:
+    cdef TwinCycle* twin = <TwinCycle*> self
+    if twin.arm.fault.kind != NO_FAULT:
+        return NEVER if twin.fault_told else 0
+    if twin.paused or twin.arm.settings.lockstep:
+        return max(twin.idle_since + twin.idle_interval, twin.begin)
+    return max(next_due(&twin.pace), twin.begin)
+
+
+cdef void advance_and_publish(TwinCycle* twin, int64_t lag, int64_t now, Output* output) noexcept nogil:
+    advance_arm(&twin.arm, 0, now)
+    twin.is_new = True
+    if twin.arm.fault.kind == NO_FAULT:
+        publish_state(twin, lag, now, output)
+
+
+cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
+    cdef TwinCycle* twin = <TwinCycle*> self
+    cdef double lag
+    cdef int64_t k, count
+    if now < twin.begin:
+        return
+    if twin.arm.fault.kind == NO_FAULT:
+        if twin.paused or twin.arm.settings.lockstep:
+            if now - twin.idle_since >= twin.idle_interval:
+                publish_state(twin, 0, now, output)
+        else:
+            count = count_due(&twin.pace, now, &lag)
+            for k in range(count):
+                advance_and_publish(twin, <int64_t> (lag - k * twin.pace.real_period), now, output)
+    tell_fault(twin, now, output)
+
+
+# Refusals.
+
+cdef void refuse(TwinCycle* twin, int input, int reason, int field, int32_t which, const double* value, int64_t now,
+                 Output* output) noexcept nogil:
+    """Count a message that changes nothing, and tell of it unless there is a flood of such."""
+    cdef Record record
+    twin.refused += 1
+    if now - twin.telling_since >= SECOND:
+        twin.telling_since, twin.told = now, 0
+    if twin.told >= MOST_TOLD:
+        return
+    twin.told += 1
+    record.kind, record.time, record.object = REFUSED, now, 0
+    record.index = input | reason << 4 | field << 12 | (which + 1) << 18      # refusals.py takes it apart
+    memcpy(record.value, value, sizeof(record.value))
+    output.record(output.loop, &record)
+
+
+cdef void refuse_reader(TwinCycle* twin, int input, const Reader* r, int64_t now, Output* output) noexcept nogil:
+    cdef double[4] value
+    value[0], value[1], value[2], value[3] = twin.size, r.claimed, r.expected, 0.0
+    refuse(twin, input, r.fault, r.field, r.which, value, now, output)
+
+
+cdef void refuse_figure(TwinCycle* twin, int input, int reason, int field, int32_t which, double figure, int64_t now,
+                        Output* output) noexcept nogil:
+    cdef double[4] value
+    value[0], value[1], value[2], value[3] = figure, 0.0, 0.0, 0.0
+    refuse(twin, input, reason, field, which, value, now, output)
+
+
+cdef void refuse_name(TwinCycle* twin, int input, int reason, int field, const Text* text, int64_t now,
+                      Output* output) noexcept nogil:
+    cdef double[4] value
+    memset(value, 0, sizeof(value))
+    if text.data != NULL:
+        memcpy(value, text.data, min(text.length, sizeof(value)))
+    refuse(twin, input, reason, field, -1, value, now, output)
+
+
+cdef bint is_cut_off(const Doubles* values) noexcept nogil:
+    cdef double last = double_at(values, values.length - 1) if values.length else 0.0
+    return 0.0 < last < CUT_OFF_BELOW
+
+
+# Messages.
+
+cdef void command_taken(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
+    """In lockstep a command makes time go on."""
+    take_command(&twin.arm, now)
+    if twin.arm.settings.lockstep and not twin.paused and twin.arm.fault.kind == NO_FAULT:
+        twin.idle_interval = LOCKSTEP_REPEAT
+        advance_and_publish(twin, 0, now, output)
+        tell_fault(twin, now, output)
+
+
+cdef bint take_doubles(TwinCycle* twin, int input, const Doubles* values, int32_t count, int field, double* out,
+                       int64_t now, Output* output) noexcept nogil:
+    """Read finite figures; whether they are."""
+    cdef int32_t i
+    if is_cut_off(values):
+        refuse_figure(twin, input, CUT_OFF_NUMBER, field, -1, double_at(values, values.length - 1), now, output)
+        return False
+    for i in range(count):
+        out[i] = double_at(values, i)
+        if not isfinite(out[i]):
+            refuse_figure(twin, input, NOT_FINITE, field, i, out[i], now, output)
+            return False
+    return True
+
+
+cdef void take_commands(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
+    """std_msgs/Float64MultiArray: an effort for every joint."""
+    cdef Doubles values = read_multi_array(r)
+    if r.fault == MESSAGE_WHOLE and values.length != <size_t> twin.arm.n:
+        r.claimed, r.expected = values.length, twin.arm.n
+        refuse_message(r, OTHER_LENGTH, FIELD_DATA)
+    if r.fault != MESSAGE_WHOLE:
+        refuse_reader(twin, COMMANDS, r, now, output)
+    elif take_doubles(twin, COMMANDS, &values, <int32_t> twin.arm.n, FIELD_DATA, twin.wanted, now, output):
+        memcpy(twin.arm.command, twin.wanted, twin.arm.n * sizeof(double))
+        release_joints(&twin.arm)
+        command_taken(twin, now, output)
+
+
+cdef bint read_some_joints(TwinCycle* twin, int input, Reader* r, bint with_position, int64_t now,
+                           Output* output) noexcept nogil:
+    """A JointState that may name only some of the arm's joints, but nobody else's; whether it is good."""
+    cdef Reader again = r[0]
+    cdef Text text
+    cdef size_t k
+    cdef int32_t joint, ours = 0
+    cdef JointStateMessage* names = &twin.names
+    read_joint_names(r, &twin.joints, names)
+    if r.fault == MESSAGE_WHOLE and <size_t> names.found < names.count:
+        text = unknown_name(&again, &twin.joints)
+        refuse_name(twin, input, UNKNOWN_JOINT, FIELD_NAME, &text, now, output)
+        return False
+    read_joint_values(r, names, with_position)
+    if r.fault != MESSAGE_WHOLE:
+        refuse_reader(twin, input, r, now, output)
+        return False
+    for joint in range(<int32_t> twin.arm.n):
+        ours += names.place[joint] >= 0
+    if ours == 0:
+        refuse_figure(twin, input, NO_JOINT, FIELD_NAME, -1, 0.0, now, output)
+    return ours > 0
+
+
+cdef Text unknown_name(Reader* r, JointNames* joints) noexcept nogil:
+    """The first name in a JointState that is no joint's."""
+    cdef Text text
+    cdef size_t k, count
+    read_uint32(r, FIELD_STAMP)
+    read_uint32(r, FIELD_STAMP)
+    read_text(r, FIELD_FRAME)
+    count = read_item_count(r, sizeof(uint32_t), FIELD_NAME)
+    for k in range(count):
+        text = read_text(r, FIELD_NAME)
+        if find_joint(joints, k, &text) < 0:
+            return text
+    return text
+
+
+cdef bint gather_field(TwinCycle* twin, int input, const Doubles* values, Field field, double limit, double* out,
+                       int64_t now, Output* output) noexcept nogil:
+    """The named joints' figures, each at most ``limit``; whether they are."""
+    cdef int32_t n = <int32_t> twin.arm.n, i
+    cdef int reason
+    if field == FIELD_EFFORT and is_cut_off(values):
+        refuse_figure(twin, input, CUT_OFF_NUMBER, field, -1, double_at(values, values.length - 1), now, output)
+        return False
+    gather(&twin.names, values, n, out)
+    for i in range(n):
+        if values.length and twin.names.place[i] >= 0 and not fabs(out[i]) <= limit:
+            reason = BEYOND_ABSURD if isfinite(out[i]) else NOT_FINITE
+            refuse_figure(twin, input, reason, field, i, out[i], now, output)
+            return False
+    return True
+
+
+cdef bint gather_motion(TwinCycle* twin, int input, int64_t now, Output* output) noexcept nogil:
+    """Position and velocity of the named joints into ``wanted``, as far as there are such."""
+    cdef double* wanted = twin.wanted
+    return (gather_field(twin, input, &twin.names.position, FIELD_POSITION, DBL_MAX, wanted, now, output)
+            and gather_field(twin, input, &twin.names.velocity, FIELD_VELOCITY, ABSURD_SPEED, wanted + twin.arm.n, now,
+                             output))
+
+
+cdef bint gather_effort(TwinCycle* twin, int input, int64_t now, Output* output) noexcept nogil:
+    return gather_field(twin, input, &twin.names.effort, FIELD_EFFORT, DBL_MAX, twin.wanted + 2 * twin.arm.n, now, output)
+
+
+cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
+    """sensor_msgs/JointState: efforts, or what the drives are to follow and the effort to add to it."""
+    cdef Arm* arm = &twin.arm
+    cdef JointStateMessage* names = &twin.names
+    cdef Py_ssize_t n = arm.n, i
+    cdef const double* wanted = twin.wanted
+    if not read_some_joints(twin, JOINT_COMMANDS, r, False, now, output):
+        return
+    if not (names.position.length or names.velocity.length or names.effort.length):
+        r.claimed, r.expected = 0, names.count
+        refuse_message(r, OTHER_LENGTH, FIELD_EFFORT)
+        refuse_reader(twin, JOINT_COMMANDS, r, now, output)
+        return
+    if not (gather_motion(twin, JOINT_COMMANDS, now, output) and gather_effort(twin, JOINT_COMMANDS, now, output)):
+        return
+    for i in range(n):
+        if names.place[i] >= 0:
+            arm.follows_position[i] = names.position.length != 0
+            arm.follows_velocity[i] = names.position.length != 0 or names.velocity.length != 0
+            arm.desired_q[i] = wanted[i]
+            arm.desired_qd[i] = wanted[n + i] if names.velocity.length else 0.0
+            arm.command[i] = wanted[2 * n + i] if names.effort.length else 0.0
+    command_taken(twin, now, output)
+
+
+cdef void take_set_state(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
+    """sensor_msgs/JointState: move joints without touching time, command and brakes."""
+    cdef Arm* arm = &twin.arm
+    cdef Py_ssize_t n = arm.n, i
+    if not (read_some_joints(twin, SET_STATE, r, True, now, output) and gather_motion(twin, SET_STATE, now, output)):
+        return
+    for i in range(n):
+        if twin.names.place[i] >= 0:
+            arm.q[i] = twin.wanted[i]
+            arm.qd[i] = twin.wanted[n + i] if twin.names.velocity.length else 0.0
+    state_was_set(arm)
+    show_soon(twin, now)
+
+
+cdef void show_soon(TwinCycle* twin, int64_t now) noexcept nogil:
+    """Publish a state that has changed though time stands still."""
+    twin.is_new = True
+    if twin.paused:
+        twin.idle_since = now - twin.idle_interval
+
+
+cdef void take_wrench(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
+    """geometry_msgs/WrenchStamped on the link that its frame names."""
+    cdef Text frame
+    cdef Doubles values
+    cdef int32_t link
+    read_uint32(r, FIELD_STAMP)
+    read_uint32(r, FIELD_STAMP)
+    frame = read_text(r, FIELD_FRAME)
+    values.data, values.length, values.big_endian = take_bytes(r, 6 * sizeof(double), 8, FIELD_TORQUE), 6, r.big_endian
+    if r.fault != MESSAGE_WHOLE:
+        refuse_reader(twin, EXTERNAL_WRENCH, r, now, output)
+        return
+    link = find_joint(&twin.links, 0, &frame)
+    if link < 0:
+        refuse_name(twin, EXTERNAL_WRENCH, UNKNOWN_LINK, FIELD_FRAME, &frame, now, output)
+    elif take_doubles(twin, EXTERNAL_WRENCH, &values, 6, FIELD_FORCE, twin.wanted, now, output):
+        if not apply_load(&twin.arm, link, twin.wanted):
+            refuse_figure(twin, EXTERNAL_WRENCH, TOO_MANY_LOADS, FIELD_FRAME, -1, MOST_LOADS, now, output)
+
+
+cdef void twin_message(void* self, int input, const Arrival* arrival, int64_t now, Output* output) noexcept nogil:
+    cdef TwinCycle* twin = <TwinCycle*> self
+    cdef Reader r
+    twin.size = arrival.size
+    open_message(&r, arrival.data, arrival.size)
+    if input == COMMANDS:
+        take_commands(twin, &r, now, output)
+    elif input == JOINT_COMMANDS:
+        take_joint_commands(twin, &r, now, output)
+    elif input == EXTERNAL_WRENCH:
+        take_wrench(twin, &r, now, output)
+    elif input == SET_STATE:
+        take_set_state(twin, &r, now, output)
+
+
+# Requests.
+
+cdef void reset_twin(TwinCycle* twin, int64_t now) noexcept nogil:
+    reset_arm(&twin.arm)
+    twin.is_new, twin.fault_told = True, False
+    pace_anew(twin, now)
+
+
+cdef void pause_twin(TwinCycle* twin, int64_t now) noexcept nogil:
+    """Stop time."""
+    if not twin.paused:
+        twin.paused, twin.idle_since, twin.idle_interval = True, now, PAUSED_REPEAT
+
+
+cdef void resume_twin(TwinCycle* twin, int64_t now) noexcept nogil:
+    """Let time go on from where it stopped."""
+    if twin.paused:
+        twin.paused = False
+        pace_anew(twin, now)
+        restart_timeout(&twin.arm, now)
+
+
+cdef int step_twin(TwinCycle* twin, Steps* steps, int64_t now, Output* output) noexcept nogil:
+    """Advance by integration steps while time stands still."""
+    if not twin.paused:
+        return NOT_PAUSED
+    restart_timeout(&twin.arm, now)
+    advance_arm(&twin.arm, steps.count, now)
+    steps.time = simulation_time(&twin.arm)
+    if twin.arm.fault.kind != NO_FAULT:
+        tell_fault(twin, now, output)
+        return STOPPED
+    twin.is_new = True
+    publish_state(twin, 0, now, output)
+    return DONE
+
+
+cdef void start_twin(TwinCycle* twin, int64_t now) noexcept nogil:
+    """In lockstep a little later, since the answer to the first state must not be lost: it would be another run."""
+    pace_anew(twin, now)
+    restart_timeout(&twin.arm, now)
+    twin.begin = now + (DISCOVERY if twin.arm.settings.lockstep else 0)
+    twin.is_new = True
+
+
+cdef void twin_request(void* self, Request* request, int64_t now, Output* output) noexcept nogil:
+    cdef TwinCycle* twin = <TwinCycle*> self
+    request.answer = DONE
+    if request.kind == START:
+        start_twin(twin, now)
+    elif request.kind == USE_SETTINGS:
+        adopt_settings(&twin.arm, <const Settings*> request.payload)
+        pace_anew(twin, now)
+    elif request.kind == RESET:
+        reset_twin(twin, now)
+    elif request.kind == PAUSE:
+        pause_twin(twin, now)
+    elif request.kind == RESUME:
+        resume_twin(twin, now)
+    elif request.kind == STEP:
+        request.answer = step_twin(twin, <Steps*> request.payload, now, output)
+    elif request.kind != STOP_REQUESTED:
+        request.answer = UNKNOWN
+
+
+cdef bint twin_is_safe_to_end(void* self, int64_t now) noexcept nogil:
+    return True                        # nothing hangs on it

@@ -1,0 +1,61 @@
+# How simulation time follows real time: periods counted against a steady clock, without drift, however irregularly.
+#
+# After a stall at most twice the usual number of periods is due at once, so that commands still come between them.
+
+from libc.math cimport rint
+from libc.stdint cimport int64_t
+
+cdef enum:
+    CATCH_UP = 100_000_000             # [ns] of real time that is made good after a stall; the rest is given up
+    SHORTEST_TICK = 1_000_000          # [ns] between two looks at the clock: more would only cost
+
+cdef struct Pace:
+    double real_period                 # [ns] of real time; 0: as fast as possible
+    int64_t per_tick                   # periods that are usually due at once
+    double origin, looked              # [ns]
+    int64_t done                       # periods since the origin
+    int64_t overruns                   # stalls too long to be made good
+
+
+cdef inline void restart_pace(Pace* pace, int64_t now) noexcept nogil:
+    """Count from now, e.g. after a pause."""
+    # Half a period back: a look that comes a little early or late still finds one period due.
+    pace.origin, pace.looked, pace.done = now - 0.5 * pace.real_period, -1e300, 0
+
+
+cdef inline void set_pace(Pace* pace, double period, double factor, int64_t now) noexcept nogil:
+    """Begin with periods [ns] of simulation time, ``factor`` of it per real time; 0 is as fast as possible."""
+    pace.real_period = period / factor if factor > 0.0 else 0.0
+    pace.per_tick = 1
+    if pace.real_period > 0.0:
+        pace.per_tick = max(1, <int64_t> rint(max(pace.real_period, <double> SHORTEST_TICK) / pace.real_period))
+    restart_pace(pace, now)
+
+
+cdef inline int64_t next_due(const Pace* pace) noexcept nogil:
+    """When to look again; 0: at any time."""
+    cdef double punctual
+    if pace.real_period == 0.0:
+        return 0
+    punctual = pace.origin + (pace.done + pace.per_tick + 0.5) * pace.real_period
+    # After a stall there is time for commands between two looks.
+    return <int64_t> max(punctual, pace.looked + 0.5 * pace.per_tick * pace.real_period)
+
+
+cdef inline int64_t count_due(Pace* pace, int64_t now, double* lag) noexcept nogil:
+    """How many periods are due; ``lag`` is how long ago the first of them was [ns]."""
+    cdef int64_t behind, most_behind
+    lag[0] = 0.0
+    if pace.real_period == 0.0:
+        return 1
+    pace.looked = now
+    behind = <int64_t> ((now - pace.origin) / pace.real_period) - pace.done
+    most_behind = max(1, <int64_t> rint(<double> CATCH_UP / pace.real_period))
+    if behind > most_behind:
+        pace.overruns += 1
+        pace.done += behind - most_behind
+        behind = most_behind
+    behind = max(0, min(behind, 2 * pace.per_tick))
+    lag[0] = now - pace.origin - (pace.done + 1.5) * pace.real_period
+    pace.done += behind
+    return behind

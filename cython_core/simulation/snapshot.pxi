@@ -1,0 +1,55 @@
+# Settings that do not change any more, to be handed over to a twin as a whole.
+
+cdef class Snapshot:
+    """A twin's settings as compiled code reads them; whoever has a twin use them keeps this object.
+
+    Args:
+        simulator: A ``Simulator`` of nobody else's, with friction, armature, stops, integrator and time step.
+        period: Simulation time between two states [s].
+        steps_per_period: Integration steps of it.
+        real_time_factor: Simulation time per real time; 0 is as fast as possible.
+        command_timeout, wrench_timeout: [ns]; 0 is never.
+        lockstep, hold_until_command: As in ``TwinSettings``.
+        owns_time: Stamps are simulation time.
+        follows_ros_time: The node's clock is somebody else's simulation time.
+        seed: Of the noise.
+        deviation: (3) of measured position, velocity and effort.
+        home, limit, offset, drive_p, drive_d: (n,) initial position, effort limits, constant friction, and the gains of
+            the drives' own loop.
+    """
+
+    cdef Settings settings
+    cdef object owned
+
+    def __cinit__(self, *, simulator, double period, int64_t steps_per_period, double real_time_factor,
+                  int64_t command_timeout, int64_t wrench_timeout, bint lockstep, bint hold_until_command, bint owns_time,
+                  bint follows_ros_time, uint64_t seed, deviation, home, limit, offset, drive_p, drive_d):
+        cdef Settings* s = &self.settings
+        model = simulator.model
+        self.owned = [simulator, simulator._interface]
+        s.simulator = <const SimulatorInterface*> PyCapsule_GetPointer(self.owned[1], SIMULATOR_INTERFACE)
+        s.period, s.time_step, s.steps_per_period = period, simulator.time_step, steps_per_period
+        s.real_time_factor = real_time_factor
+        s.command_timeout, s.wrench_timeout = command_timeout, wrench_timeout
+        s.lockstep, s.hold_until_command = lockstep, hold_until_command
+        s.owns_time, s.follows_ros_time = owns_time, follows_ros_time
+        s.noise_seed, s.noisy = seed, any(deviation)
+        s.deviation = deviation
+        s.stops = bool(simulator.stop_stiffness.any())
+        s.lower, s.upper = self.array(model.lower), self.array(model.upper)
+        s.home, s.limit, s.offset = self.array(home), self.array(limit), self.array(offset)
+        s.armature = self.array(simulator.armature)
+        s.drive_p, s.drive_d = self.array(drive_p), self.array(drive_d)
+
+    cdef const double* array(self, values) except NULL:
+        """A copy (n,) that lives as long as this object."""
+        cdef cnp.ndarray array = np.array(values, float)
+        if cnp.PyArray_NDIM(array) != 1 or cnp.PyArray_DIM(array, 0) != self.settings.simulator.n:
+            raise ValueError(f"expected {self.settings.simulator.n} values, got shape {np.shape(values)}")
+        self.owned.append(array)
+        return <const double*> cnp.PyArray_DATA(array)
+
+    @property
+    def address(self) -> int:
+        """For the request ``use_settings``."""
+        return <size_t> &self.settings

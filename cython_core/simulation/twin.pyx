@@ -1,0 +1,322 @@
+"""The digital twin as compiled code: a simulated arm that a loop runs without the interpreter, or Python call by call.
+
+``arm.pxd`` is the arm, ``pacing.pxd`` real time, ``cycle.pxi`` what messages, requests and time do to it. The classes here
+own the memory. Times are of the steady clock [ns].
+"""
+
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from libc.float cimport DBL_MAX
+from libc.math cimport fabs, isfinite
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+from cycle cimport STOP_REQUESTED, Arrival, Cycle, Output, Record, Request
+from messages cimport (FIELD_DATA, FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_STAMP,
+                       FIELD_TORQUE, FIELD_VELOCITY, MESSAGE_WHOLE, MOST_NAMES, OTHER_LENGTH, Doubles, Field,
+                       JointNames, JointStateMessage, Reader, Template, Text, double_at, find_joint, gather, open_message,
+                       read_item_count, read_joint_names, read_joint_values, read_multi_array, read_text, read_uint32,
+                       refuse_message, take_bytes, write_last, write_stamp)
+from simulation.arm cimport (ABSURD_SPEED, MOST_LOADS, NEVER, NO_FAULT, SECOND, Arm, Settings, adopt_settings,
+                             advance_arm, apply_load, release_joints, reset_arm, restart_timeout, simulation_time,
+                             state_was_set, take_command)
+from simulation.pacing cimport Pace, count_due, next_due, set_pace
+from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
+
+import numpy as np
+
+from featherstone_ros._cdr import JointStateEncoder
+
+cnp.import_array()
+
+include "cycle.pxi"
+include "snapshot.pxi"
+include "collector.pxi"
+
+REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE, "resume": RESUME, "step": STEP}
+MOST_WAITING = 100                     # requests to a loop, and more
+INPUTS = {"commands": COMMANDS, "joint_commands": JOINT_COMMANDS, "external_wrench": EXTERNAL_WRENCH,
+          "set_state": SET_STATE}
+OUTPUTS = {"joint_states": JOINT_STATES, "clock": CLOCK}
+RECORDS = {"refused": REFUSED, "fault": FAULT}
+
+
+cdef class StepRequest:
+    """What the request ``step`` points to.
+
+    Attributes:
+        address: For the request.
+        time: Simulation time after the steps [ns].
+    """
+
+    cdef Steps steps
+
+    def __cinit__(self, int64_t count):
+        """Ask for so many integration steps."""
+        self.steps.count = count
+
+    @property
+    def address(self) -> int:
+        return <size_t> &self.steps
+
+    @property
+    def time(self) -> int:
+        return self.steps.time
+
+
+cdef class Twin:
+    """A simulated arm and its run; featherstone_ros.simulation.Twin adds what Python does better.
+
+    Whoever has a loop run it (``capsule``) only reads from then on, and asks for all else by requests to the loop.
+
+    Args:
+        joint_names: Of the arm, in the order of all arrays (n,).
+        other_names: Joints that messages may name though they are none of the arm's own.
+        link_names: As the model orders them.
+        snapshot: The settings to begin with.
+        clock: Whether simulation time is published.
+    """
+
+    cdef TwinCycle* twin
+    cdef Cycle cycle
+    cdef list memory                   # what the pointers in ``twin`` point to
+    cdef list snapshots                # of which the twin may go by one
+    cdef bytearray states, clock
+    cdef readonly object capsule
+    cdef readonly int n
+
+    def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None, bint clock=False):
+        self.twin = <TwinCycle*> calloc(1, sizeof(TwinCycle))
+        if self.twin == NULL:
+            raise MemoryError
+        self.n = len(joint_names)
+        self.memory = []
+        self.allocate_arm()
+        self.list_names(&self.twin.joints, [*joint_names, *other_names])
+        self.list_names(&self.twin.links, link_names)
+        self.twin.names.place = <int32_t*> self.block(self.twin.joints.n, np.int32)
+        self.twin.wanted = <double*> self.block(max(3 * self.n, 6), float)
+        self.states = bytearray(JointStateEncoder(joint_names).encode(0, 0))
+        self.twin.states.data, self.twin.states.size = self.states, len(self.states)
+        if clock:
+            self.clock = bytearray(b"\0\1\0\0" + bytes(8))
+            self.twin.clock.data, self.twin.clock.size = self.clock, len(self.clock)
+        self.snapshots = [snapshot]
+        adopt_settings(&self.twin.arm, &snapshot.settings)
+        reset_arm(&self.twin.arm)
+        self.fill_cycle()
+
+    def __dealloc__(self):
+        free(self.twin)
+
+    cdef void* block(self, Py_ssize_t count, kind) except NULL:
+        """Zeroed memory that lives as long as this object."""
+        cdef cnp.ndarray array = np.zeros(max(count, 1), kind)
+        self.memory.append(array)
+        return cnp.PyArray_DATA(array)
+
+    cdef int allocate_arm(self) except -1:
+        cdef Arm* arm = &self.twin.arm
+        cdef Py_ssize_t n = self.n
+        cdef double* at
+        at = <double*> self.block(18 * n, float)
+        arm.n = n
+        arm.q, arm.qd, arm.qdd, arm.command = at, at + n, at + 2 * n, at + 3 * n
+        arm.desired_q, arm.desired_qd, arm.applied, arm.braking = at + 4 * n, at + 5 * n, at + 6 * n, at + 7 * n
+        arm.measured = at + 8 * n      # (5, n): measured, then the last good state
+        arm.scratch = at + 13 * n      # (5, n)
+        arm.follows_position = <bint*> self.block(n, np.intc)
+        arm.follows_velocity = <bint*> self.block(n, np.intc)
+        arm.loads = <Load*> self.block(MOST_LOADS * sizeof(Load), np.uint8)
+        arm.load_end = <int64_t*> self.block(MOST_LOADS, np.int64)
+        return 0
+
+    cdef int list_names(self, JointNames* names, list_of_names) except -1:
+        cdef Py_ssize_t k
+        cdef bytes text
+        texts = [name.encode() for name in list_of_names]
+        self.memory.append(texts)
+        names.n = <int32_t> len(texts)
+        names.name = <const char**> self.block(names.n, np.uintp)
+        names.length = <size_t*> self.block(names.n, np.uintp)
+        names.guess = <int32_t*> self.block(MOST_NAMES, np.int32)
+        for k in range(MOST_NAMES):
+            names.guess[k] = -1
+        for k in range(names.n):
+            text = texts[k]
+            names.name[k], names.length[k] = PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)
+        return 0
+
+    cdef int fill_cycle(self) except -1:
+        self.cycle.self, self.cycle.message, self.cycle.request = self.twin, twin_message, twin_request
+        self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = twin_due, twin_tick, twin_is_safe_to_end
+        self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
+        return 0
+
+    # What it is like.
+
+    cdef object values(self, const double* numbers):
+        cdef cnp.ndarray array = np.empty(self.n)
+        memcpy(cnp.PyArray_DATA(array), numbers, self.n * sizeof(double))
+        return array
+
+    @property
+    def q(self):
+        """True position (n,) [rad or m]; all arrays are copies."""
+        return self.values(self.twin.arm.q)
+
+    @property
+    def qd(self):
+        """True velocity (n,) [rad/s or m/s]."""
+        return self.values(self.twin.arm.qd)
+
+    @property
+    def position(self):
+        """Measured position (n,) [rad or m]."""
+        return self.values(self.twin.arm.measured)
+
+    @property
+    def velocity(self):
+        """Measured velocity (n,) [rad/s or m/s]."""
+        return self.values(self.twin.arm.measured + self.n)
+
+    @property
+    def effort(self):
+        """Measured effort (n,) of the drives or, when they are on, of the brakes [N m or N]."""
+        return self.values(self.twin.arm.measured + 2 * self.n)
+
+    @property
+    def time(self) -> int:
+        """Simulation time since the reset [ns]."""
+        return simulation_time(&self.twin.arm)
+
+    @property
+    def is_braked(self) -> bool:
+        """Whether the brakes are on."""
+        return self.twin.arm.braked
+
+    @property
+    def paused(self) -> bool:
+        """Whether time stands still."""
+        return self.twin.paused
+
+    @property
+    def saturated(self) -> int:
+        """Number of commands that the effort limits cut."""
+        return self.twin.arm.saturated
+
+    @property
+    def overruns(self) -> int:
+        """Number of stalls too long to be made good."""
+        return self.twin.pace.overruns
+
+    @property
+    def refused(self) -> int:
+        """Number of messages refused."""
+        return self.twin.refused
+
+    @property
+    def _fault(self):
+        """Kind, joint, and the position and velocity that it would have had."""
+        return (self.twin.arm.fault.kind, self.twin.arm.fault.joint, self.twin.arm.fault.position,
+                self.twin.arm.fault.velocity)
+
+    @property
+    def _loads(self):
+        """Link indices of the wrenches that act now, and these (6,)."""
+        cdef Py_ssize_t k
+        return [(self.twin.arm.loads[k].link, [self.twin.arm.loads[k].wrench[i] for i in range(6)])
+                for k in range(min(self.twin.arm.load_count, MOST_LOADS))]
+
+    # Call by call.
+
+    @property
+    def _command(self):
+        """What joints are told: effort, position and velocity (3, n), NaN where a drive follows none."""
+        cdef Arm* arm = &self.twin.arm
+        follows = np.array([[arm.follows_position[i], arm.follows_velocity[i]] for i in range(self.n)], bool)
+        return np.array([self.values(arm.command), np.where(follows[:, 0], self.values(arm.desired_q), np.nan),
+                         np.where(follows[:, 1], self.values(arm.desired_qd), np.nan)])
+
+    def _take_command(self, double[:, ::1] wanted not None, int64_t now):
+        """Take finite efforts, and positions and velocities, NaN for none; let go of the brakes."""
+        cdef Arm* arm = &self.twin.arm
+        cdef Py_ssize_t i
+        if wanted.shape[0] != 3 or wanted.shape[1] != self.n:
+            raise ValueError(f"wanted: expected shape (3, {self.n})")
+        for i in range(self.n):
+            arm.command[i], arm.desired_q[i], arm.desired_qd[i] = wanted[0, i], wanted[1, i], wanted[2, i]
+            arm.follows_position[i], arm.follows_velocity[i] = wanted[1, i] == wanted[1, i], wanted[2, i] == wanted[2, i]
+        take_command(arm, now)
+
+    def _set_state(self, double[:, ::1] state not None):
+        """Move the arm to finite position and velocity (2, n)."""
+        cdef Py_ssize_t i
+        if state.shape[0] != 2 or state.shape[1] != self.n:
+            raise ValueError(f"state: expected shape (2, {self.n})")
+        for i in range(self.n):
+            self.twin.arm.q[i], self.twin.arm.qd[i] = state[0, i], state[1, i]
+        state_was_set(&self.twin.arm)
+
+    def _apply_wrench(self, Py_ssize_t link, double[::1] wrench not None):
+        """Apply a finite wrench (6,) to a link; whether there is room for it."""
+        if wrench.shape[0] != 6 or not 0 <= link < self.twin.links.n:
+            raise ValueError("wrench: expected shape (6,) and a link's index")
+        return apply_load(&self.twin.arm, link, &wrench[0])
+
+    def _advance(self, int64_t steps, int64_t now):
+        """Advance by integration steps, 0 for a period."""
+        advance_arm(&self.twin.arm, steps, now)
+
+    # As a loop does it.
+
+    @property
+    def due(self) -> int:
+        """When ``tick`` is wanted next; 2**63 - 1: never, 0: at any time."""
+        return twin_due(self.twin)
+
+    def message(self, int input, bytes data not None, int64_t now, int64_t ros_time=0):
+        """Take a serialised message.
+
+        Args:
+            input: One of ``INPUTS``.
+            data: CDR, with its header.
+            now: Steady time [ns].
+            ros_time: Time for stamps [ns].
+
+        Returns:
+            What was published: a list of (one of ``OUTPUTS``, bytes), and of records (kind, index, time, four values).
+        """
+        cdef Collector collector = Collector(ros_time)
+        cdef Arrival arrival
+        arrival.data, arrival.size = data, len(data)
+        arrival.received, arrival.sequence = 0, -1
+        twin_message(self.twin, input, &arrival, now, &collector.output)
+        return collector.published, collector.records
+
+    def request(self, int kind, int64_t now, payload=None, int64_t ros_time=0):
+        """Do what is asked for by one of ``REQUESTS``.
+
+        Returns:
+            The answer, 0 if it is done, and what ``message`` returns.
+        """
+        cdef Collector collector = Collector(ros_time)
+        cdef Request request
+        cdef size_t address = 0 if payload is None else payload.address
+        request.kind, request.answer, request.payload = kind, 0, <void*> address
+        twin_request(self.twin, &request, now, &collector.output)
+        if isinstance(payload, Snapshot):
+            self.snapshots = [payload]
+        return request.answer, collector.published, collector.records
+
+    def tick(self, int64_t now, int64_t ros_time=0):
+        """Do what is due; returns what ``message`` returns."""
+        cdef Collector collector = Collector(ros_time)
+        twin_tick(self.twin, now, &collector.output)
+        return collector.published, collector.records
+
+    def keep(self, Snapshot snapshot not None):
+        """Keep settings alive that a loop is given, and those before, which it may go by until then."""
+        self.snapshots = [*self.snapshots[-MOST_WAITING:], snapshot]

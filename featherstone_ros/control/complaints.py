@@ -1,0 +1,110 @@
+"""What to tell a user whose messages are of no use: what was seen, what was expected, in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.model import Model
+from featherstone_ros.text import plain
+
+Floats = NDArray[np.float64]
+
+SHOWN = 3  # names in a line
+LATE = 10.0  # [s] after which a trajectory that has not begun deserves a word
+DEGREES = np.pi / 180.0
+SLACK = 0.5  # [rad] beyond a limit that a real position may be
+
+
+def unusable_state(
+    names: Sequence[str], position: Sequence[float], velocity: Sequence[float], model: Model
+) -> str:
+    """Say what is wrong with joint states that are refused, one message given as an example.
+
+    Args:
+        names: The message's.
+        position: The message's, of any length.
+        velocity: The message's, of any length.
+        model: The arm.
+
+    Returns:
+        One line, empty if nothing is found.
+    """
+    wrong = wrong_names(names, model.joint_names)
+    if wrong:
+        return wrong
+    for what, values in (("position", position), ("velocity", velocity)):
+        if len(values) != len(names) and (what == "position" or len(values)):
+            return f"{len(values)} {what} values for {len(names)} names, expected one for each"
+    place = [list(names).index(name) for name in model.joint_names]
+    q = np.asarray(position, float)[place]
+    for what, values in (("position", q), ("velocity", np.asarray(velocity, float))):
+        chosen = values[place] if what == "velocity" and len(values) else values
+        bad = np.flatnonzero(~np.isfinite(chosen))
+        if len(bad):
+            joint = model.joint_names[bad[0]]
+            rest = f" and of {len(bad) - 1} more" if len(bad) > 1 else ""
+            return f"{what} of {joint}{rest} is {chosen[bad[0]]}, expected a number"
+    return out_of_range(q, model)
+
+
+def wrong_names(names: Sequence[str], expected: Sequence[str]) -> str:
+    """Say what is wrong with the names of a message, empty for nothing."""
+    missing = [name for name in expected if name not in names]
+    if not missing:
+        return ""
+    if not len(names):
+        return f"no joint is named, expected {shown(expected)}"
+    seen = f"the joints are {shown(names)}, expected {shown(expected)}"
+    if prefix := prefix_of(names, expected):
+        return f"{seen}: the prefix {plain(prefix, 40)!r} is too much"
+    if prefix := prefix_of(expected, names):
+        return f"{seen}: the prefix {plain(prefix, 40)!r} is missing"
+    if len(missing) == len(expected):
+        return f"{seen}: none of them"
+    return f"no word of {shown(missing)}; {seen}"
+
+
+def prefix_of(names: Sequence[str], bare: Sequence[str]) -> str:
+    """Return what stands before every one of the bare names among the others, empty for nothing."""
+    prefixes = {next((n.removesuffix(b) for n in names if b and n.endswith(b)), "") for b in bare}
+    return prefixes.pop() if len(prefixes) == 1 else ""
+
+
+def out_of_range(q: Floats, model: Model) -> str:
+    """Say which position is where no joint can be, and whether it looks like degrees."""
+    outside = (q < model.lower - SLACK) | (q > model.upper + SLACK)
+    turning = np.array([kind in ("revolute", "continuous") for kind in model.joint_types])
+    if not outside.any():
+        return ""
+    index = int(np.argmax(outside))
+    text = (
+        f"position of {model.joint_names[index]} is {q[index]:g}, expected "
+        f"{model.lower[index]:g} to {model.upper[index]:g}"
+    )
+    radians = np.where(turning, q * DEGREES, q)
+    fits = (radians >= model.lower - SLACK) & (radians <= model.upper + SLACK)
+    return f"{text}: degrees?" if fits.all() and turning[index] else text
+
+
+def late_start(delay: float, clock: float) -> str:
+    """Say that a trajectory begins only much later, empty if it does not.
+
+    Args:
+        delay: From now to its start [s].
+        clock: Time of the node's clock [s].
+    """
+    if not delay > LATE:
+        return ""
+    return (
+        f"the trajectory begins in {delay:.0f} s: its stamp is {clock + delay:.3f} and the time is "
+        f"{clock:.3f}; stamp 0 begins at once"
+    )
+
+
+def shown(names: Sequence[str]) -> str:
+    """Return the first few names for a message."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(plain(name, 40) for name in names[:SHOWN]) + more

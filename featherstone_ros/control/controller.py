@@ -1,0 +1,401 @@
+"""The torque controller for Python: joint states and requests in, commands out.
+
+The state machine itself is compiled (cython_core/control/controller.pxd); its phases stand in
+``transitions``. A node has a real-time loop run it; here it is called, e.g. around a simulation:
+
+    controller = TorqueController(JointSpace.of(model), model, settings)
+    controller.activate(0.0)
+    command = controller.accept_state(now, sim.q, sim.qd)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from featherstone_ros import _control
+from featherstone_ros._core import BoundDynamics
+from featherstone_ros.control import events
+from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
+from featherstone_ros.control.events import Explanation, Narrator, cause_text, rejection_text
+from featherstone_ros.control.governor import cut
+from featherstone_ros.control.motion import Motion, MotionState
+from featherstone_ros.control.planning import PlanningContext
+from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.trajectory import (
+    JointSpace,
+    Point,
+    Trajectory,
+    TrajectoryError,
+    set_point,
+)
+from featherstone_ros.control.transitions import HOLDS, RUNNING, Phase
+from featherstone_ros.errors import UnknownNameError
+from featherstone_ros.kinematics import as_transforms
+from featherstone_ros.model import Model
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Desired:
+    """Desired state and error; arrays (n,).
+
+    ``effort`` is the model's torque, ``effort_error`` what the command adds to it.
+    """
+
+    position: Floats
+    velocity: Floats
+    effort: Floats
+    position_error: Floats
+    velocity_error: Floats
+    effort_error: Floats
+
+
+class TorqueController:
+    """Model-based torque control of one arm, called from Python.
+
+    Whatever changes (mode, gains, model, motion, state after a gap), the next command begins at
+    the last one. Times called ``now`` are seconds of a steady clock that the caller reads; the
+    watchdogs use them. What moves goes by the time between joint states.
+    """
+
+    def __init__(
+        self,
+        space: JointSpace,
+        model: Model,
+        settings: Settings,
+        notify: Callable[[str], None] = lambda line: None,
+        tip: str = "",
+        offset: ArrayLike | None = None,
+    ) -> None:
+        """Make an inactive controller.
+
+        Args:
+            space: Joint names and limits.
+            model: The arm, joints in the same order.
+            settings: Gains, limits, times.
+            notify: Called with one line when the controller does something by itself.
+            tip: Link that mode cartesian_impedance leads, empty for none.
+            offset: (4, 4) or (7,) pose of the hand's frame in the tip's; None: the same.
+
+        Raises:
+            UnknownNameError: The model has no link ``tip``.
+            ValueError: The mode is cartesian_impedance, and there is no tip.
+        """
+        self._space = space
+        self._settings = settings
+        self._notify = notify
+        self._narrator = Narrator(space.names)
+        self.compiled = _control.CompiledController(
+            space.names,
+            space.lower,
+            space.upper,
+            space.velocity_limit,
+            settings,
+            _control.ModelRequest(BoundDynamics(model)),
+            tip=tip_index(model, tip),
+            offset=np.eye(4) if offset is None else as_transforms("offset", offset),
+            base=model.base_link,
+        )
+
+    # Life
+
+    def activate(self, now: float) -> None:
+        """Begin with the next joint state, or go on where the arm has not come to rest yet."""
+        self._apply(_control.ACTIVATE_REQUEST, now)
+
+    def deactivate(self, now: float) -> None:
+        """Bring the arm to rest and hold it by gravity and damping; then the commands end."""
+        self._apply(_control.DEACTIVATE_REQUEST, now)
+
+    def fall_back(self, now: float) -> None:
+        """Abandon the motion for the damped gravity hold, ``decay_time`` beyond the last call."""
+        self.compiled.fall_back(now)
+        self._tell()
+
+    # Commands
+
+    def accept_state(
+        self,
+        now: float,
+        q: Floats,
+        qd: Floats | None = None,
+        effort: Floats | None = None,
+        stamp: float = 0.0,
+    ) -> Floats | None:
+        """Take a joint state and answer it.
+
+        Args:
+            now: Steady time of arrival [s].
+            q: Position (n,) [rad] or [m], a contiguous array of float64 as the next two.
+            qd: Velocity (n,), NaN where it was not measured and has to be estimated; None: nowhere.
+            effort: What the drives apply (n,); None if unknown.
+            stamp: Stamp of the state [s], 0 for none.
+
+        Returns:
+            The command (n,) [N m] or [N], overwritten by the next call; None if the state is
+            refused, the controller is inactive, or commands go by the timer.
+        """
+        command = self.compiled.take_state(now, q, qd, effort, stamp)
+        if self.compiled.has_records:
+            self._tell()
+        return command
+
+    def update(self, now: float) -> Floats | None:
+        """Look at the age of the state; to be called every ``settings.period`` seconds.
+
+        Returns:
+            A command with ``update_on: timer`` and while there are no usable joint states.
+        """
+        command = self.compiled.look_at_time(now)
+        if self.compiled.has_records:
+            self._tell()
+        return command
+
+    # Requests
+
+    def set_trajectory(
+        self,
+        now: float,
+        names: Sequence[str],
+        points: Sequence[Point],
+        delay: float | None = None,
+        inspect: Callable[[Motion, float], None] = lambda motion, begin: None,
+    ) -> None:
+        """Follow a trajectory from now on.
+
+        Args:
+            now: Steady time [s].
+            names: Joint names, in any order.
+            points: Points, see ``Trajectory``.
+            delay: Time from now to its start [s], negative if that lies in the past; None: now.
+            inspect: Called last with the motion that will follow, its times counted from the
+                trajectory's start, and the time at which it takes over; may raise TrajectoryError.
+
+        Raises:
+            TrajectoryError: It is refused; nothing has changed.
+        """
+        trajectory = Trajectory(names, points, self._space, self._settings.allow_moving_end)
+        start = self.context().check(trajectory, delay, inspect)
+        self._ask(_control.FollowRequest(trajectory.compiled(self._settings.stop_time), start), now)
+
+    def set_reference(self, now: float, point: Point) -> None:
+        """Follow a set-point, extrapolated by its velocity and acceleration until the next one.
+
+        Args:
+            now: Steady time [s].
+            point: Set-point in joint order; its time is not used.
+
+        Raises:
+            TrajectoryError: It is refused; nothing has changed.
+        """
+        self._ask(_control.SetPointRequest(set_point(point, self._space).rows()), now)
+
+    def set_target(
+        self,
+        now: float,
+        pose: ArrayLike | None = None,
+        twist: ArrayLike | None = None,
+        wrench: ArrayLike | None = None,
+    ) -> None:
+        """Lead the hand to a target, in mode cartesian_impedance; what is None stays as it is.
+
+        Args:
+            now: Steady time [s].
+            pose: (4, 4), or position and quaternion x y z w (7,), in the base frame.
+            twist: (6,) velocity there, linear first, base axes [m/s, rad/s].
+            wrench: (6,) to press with besides, force first, base axes [N, N m].
+
+        Raises:
+            TrajectoryError: It is refused (named); nothing has changed.
+        """
+        self._ask(target_request(pose, twist, wrench), now)
+
+    def hold(self, now: float) -> None:
+        """Come to rest within ``stop_time`` and stay there; ends a fault.
+
+        Raises:
+            TrajectoryError: The mode or phase has no desired state.
+        """
+        self._ask(_control.HOLD_REQUEST, now)
+
+    def context(self) -> PlanningContext:
+        """Return what a trajectory is to be checked against.
+
+        Raises:
+            TrajectoryError: Nothing can be followed now.
+        """
+        refusal = events.why_not(self.phase)
+        if refusal:
+            raise TrajectoryError(self._refusal(Explanation(refusal, -1, 0.0, 0.0)))
+        return PlanningContext.of(self.snapshot(), self._settings)
+
+    def configure(self, now: float, settings: Settings) -> None:
+        """Take other settings, at any time, without a step in the command.
+
+        Raises:
+            ValueError: ``hardware_adds_gravity`` differs while commands go out.
+        """
+        refusal = self._apply(_control.ConfigureRequest(settings), now)
+        if refusal:
+            raise ValueError(self._refusal(Explanation(refusal, -1, 0.0, 0.0)))
+        self._settings = settings
+
+    def change_model(self, now: float, model: Model, transition_time: float) -> None:
+        """Go over to another payload or gravity in a time [s], at once while silent."""
+        self._apply(_control.ModelRequest(BoundDynamics(model), transition_time), now)
+
+    # What others want to know
+
+    @property
+    def phase(self) -> Phase:
+        """What the controller is doing."""
+        return Phase(self.compiled.phase)
+
+    @property
+    def hold_reason(self) -> str:
+        """Why the arm was last held, in words."""
+        return cause_text(Explanation(*self.compiled.hold), self._space.names)
+
+    @property
+    def objection(self) -> str:
+        """Why the last state was not believed, empty if it was."""
+        return rejection_text(Explanation(*self.compiled.rejection), self._space.names)
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """Numbers of states that were not believed, by reason."""
+        counts = zip(events.REJECTIONS, self.compiled.rejected, strict=True)
+        return {reason: count for reason, count in counts if count}
+
+    @property
+    def saturated(self) -> int:
+        """Number of commands of which an effort limit changed some joint."""
+        return self.compiled.counters()["saturated"]
+
+    @property
+    def interventions(self) -> int:
+        """Number of commands that the effort limits or the rate limit changed."""
+        return self.compiled.counters()["interventions"]
+
+    def snapshot(self) -> _control.SnapshotRequest:
+        """Return all that the controller knows at this moment."""
+        snapshot = _control.SnapshotRequest(len(self._space.names))
+        self.compiled.apply(snapshot, 0.0)
+        return snapshot
+
+    def desired(self) -> Desired | None:
+        """Return the desired state of the last command with its error; None while not running."""
+        return desired_of(self.snapshot(), self._settings)
+
+    def lost(self) -> dict[str, str]:
+        """Return, by joint, what the effort limits took from the last command's parts."""
+        return lost_of(self.snapshot(), self._settings, self._space.names)
+
+    # Within
+
+    def _apply(self, request: _control.ControlRequest, now: float) -> int:
+        refusal = self.compiled.apply(request, now)
+        self._tell()
+        return refusal
+
+    def _ask(self, request: _control.ControlRequest, now: float) -> None:
+        refusal = self._apply(request, now)
+        if refusal:
+            raise TrajectoryError(self._refusal(explain(request, refusal)))
+
+    def _refusal(self, refusal: Explanation) -> str:
+        return events.refusal_text(refusal, self._space.names, self.phase.text, self.hold_reason)
+
+    def _tell(self) -> None:
+        """Say what there is to say, and let go of what is no longer in use."""
+        records = self.compiled.records()
+        for kind, _, _, _, number in records:
+            if kind == events.RELEASED:
+                self.compiled.release(number)
+        for line in self._narrator.lines(records):
+            self._notify(line)
+
+
+def tip_index(model: Model, tip: str) -> int:
+    """Return the index of a link, -1 for an empty name.
+
+    Raises:
+        UnknownNameError: The model has no such link.
+    """
+    if tip and tip not in model.link_names:
+        raise UnknownNameError("link", tip, model.link_names)
+    return model.link_names.index(tip) if tip else -1
+
+
+def target_request(
+    pose: ArrayLike | None = None,
+    twist: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
+) -> _control.TargetRequest:
+    """Return the request for a target of the hand, see ``TorqueController.set_target``.
+
+    Raises:
+        TrajectoryError: A part of it is not finite, or no pose (named).
+    """
+    try:
+        return _control.TargetRequest(
+            None if pose is None else one_pose("pose", pose),
+            None if twist is None else finite_array("twist", twist, (6,)),
+            None if wrench is None else finite_array("wrench", wrench, (6,)),
+        )
+    except ValueError as error:
+        raise TrajectoryError(str(error)) from None
+
+
+def explain(request: _control.ControlRequest, refusal: int) -> Explanation:
+    """Return why a request was refused, with its figures if it has any."""
+    return Explanation(refusal, *getattr(request, "detail", (-1, 0.0, 0.0)))
+
+
+def desired_of(snapshot: _control.SnapshotRequest, settings: Settings) -> Desired | None:
+    """Return desired state and error of a moment; None unless the law in force commands."""
+    if Phase(snapshot.phase) not in RUNNING:
+        return None
+    state = MotionState(*snapshot.desired)
+    command = snapshot.command
+    if settings.hardware_adds_gravity:
+        command = command + snapshot.gravity
+    return Desired(
+        state.position,
+        state.velocity,
+        snapshot.model_torque,
+        state.position - snapshot.q,
+        state.velocity - snapshot.qd,
+        command - snapshot.model_torque,
+    )
+
+
+def lost_of(
+    snapshot: _control.SnapshotRequest, settings: Settings, names: Sequence[str]
+) -> dict[str, str]:
+    """Return, by joint, what the effort limits took from the parts of a moment's command."""
+    if Phase(snapshot.phase) not in RUNNING:
+        return {}
+    limit, gravity = settings.effort_limit, snapshot.gravity
+    asked = snapshot.asked + gravity if settings.hardware_adds_gravity else snapshot.asked
+    parts = (gravity, snapshot.model_torque - gravity, asked - snapshot.model_torque)
+    left = cut(*parts, limit)
+    return {
+        joint: ", ".join(
+            f"{name} cut by {part[j] - rest[j]:.3g}"
+            for name, part, rest in zip(
+                ("gravity", "feedforward", "feedback"), parts, left, strict=True
+            )
+            if part[j] != rest[j]
+        )
+        for j, joint in enumerate(names)
+        if abs(asked[j]) > limit[j]
+    }
+
+
+__all__ = ["HOLDS", "RUNNING", "Desired", "Phase", "TorqueController", "desired_of", "lost_of"]

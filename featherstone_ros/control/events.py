@@ -1,0 +1,208 @@
+"""What the compiled controller says, in words: the records of cython_core/control in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from featherstone_ros.control.transitions import TRACKING, Event, Phase
+from featherstone_ros.message_faults import FIELDS
+
+Record = tuple[int, int, int, tuple[float, float, float, float], int]
+
+# Kinds of records, as NoteKind and RecordKind.
+PHASE, CAUSE, REJECTED, OUTSIDE, MESSAGE = range(5)
+RELEASED = 100
+
+# In the order of Rejection.
+REJECTIONS = (
+    "",
+    "not finite",
+    "stamp not newer than the last",
+    "position jumped",
+    "position far beyond the limits",
+    "velocity not plausible",
+    "too many before were not plausible",
+    "position repeated although the arm moves",
+    "velocities contradict the positions",
+    "on the way for too long",
+)
+
+# In the order of Cause, for the joint, what was found and its bound.
+CAUSES = (
+    "",
+    "deactivated",
+    "no usable joint state for {found:.3f} s (state_timeout {bound:g} s)",
+    "no joint state for {found:.3f} s (state_timeout {bound:g} s)",
+    "joint {joint!r} is {found:.3g} away from where it should be (path_tolerance {bound:g})",
+    "the effort asked for is not finite",
+    "more than {found:g} commands within a second took longer than deadline.cycle_time {bound:g} s",
+    "joint {joint!r} moves at {found:.3g}, faster than {bound:.3g}",
+    "joint {joint!r} oscillates: {found:.3g} to and fro, bound {bound:.3g}",
+    "{found:g} motions within {bound:g} s were off their path, the last at joint {joint!r}",
+    "no sign of life from the executor for {found:.1f} s (executor_timeout {bound:g} s)",
+    "joint {joint!r} needs {found:.3g} to be held, its effort limit is {bound:.3g}",
+    "unexpected exception",
+)
+
+NO_STATES = 2  # of CAUSES
+
+# In the order of Refusal, for the joint, what was found and its bound.
+REFUSALS = (
+    "",
+    "the controller is not running: {phase}",
+    "mode gravity_compensation follows nothing",
+    "ends {found:.3f} s in the past",
+    "starts too far from the arm: joint {joint!r} is {found:.4g} away, at most {bound:.4g} can be "
+    "reached in time",
+    "set-point too far away: joint {joint!r} is {found:.4g} from the desired position, at most "
+    "{bound:.4g} (start_tolerance)",
+    "the arm is held after a fault ({reason}): ask it to hold first (~/hold)",
+    "hardware_adds_gravity cannot change while commands are published: gravity would act twice or "
+    "not at all for a moment; deactivate first",
+    "mode cartesian_impedance follows poses of the hand (~/target_pose), no motion of the joints",
+    "targets of the hand are followed in mode cartesian_impedance only",
+    "mode cartesian_impedance needs a tip",
+)
+GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, IN_FAULT, GRAVITY_IN_USE = 0, 1, 2, 6, 7  # of REFUSALS
+
+# In the order of MessageFault, for the field and lengths.
+FAULTS = (
+    "",
+    "not plain CDR",
+    "ends within {field}",
+    "{field} claims a length of {claimed:g}, more than there is",
+    "{field} has {claimed:g} items, expected at most 1000",
+    "{field} does not end with a zero byte",
+    "joint {joint!r} is named twice",
+    "{field} has {claimed:g} values, expected {expected:g}",
+    "names none of the joints",
+)
+
+
+class Explanation(NamedTuple):
+    """Why the arm is held, a state or a message refused, with its figures.
+
+    Attributes:
+        code: Number of the cause, rejection or refusal.
+        joint: Index of the joint, -1 for none.
+        found: What was found.
+        bound: What it was compared with.
+    """
+
+    code: int
+    joint: int
+    found: float
+    bound: float
+
+
+def joint_name(names: Sequence[str], index: int) -> str:
+    """Return the name of a joint, a question mark for none."""
+    return names[index] if 0 <= index < len(names) else "?"
+
+
+def cause_text(cause: Explanation, names: Sequence[str]) -> str:
+    """Return why the arm is held, or its motion abandoned."""
+    joint = joint_name(names, cause.joint)
+    return CAUSES[cause.code].format(joint=joint, found=cause.found, bound=cause.bound)
+
+
+def rejection_text(rejection: Explanation, names: Sequence[str]) -> str:
+    """Return why a state is not believed."""
+    text = REJECTIONS[rejection.code]
+    if rejection.joint < 0:
+        return text
+    joint = joint_name(names, rejection.joint)
+    return f"{text}: joint {joint!r}, {rejection.found:.4g}, bound {rejection.bound:.4g}"
+
+
+def refusal_text(refusal: Explanation, names: Sequence[str], phase: str, reason: str) -> str:
+    """Return why a request is refused in a phase, held for a reason."""
+    joint = joint_name(names, refusal.joint)
+    return REFUSALS[refusal.code].format(
+        joint=joint, found=refusal.found, bound=refusal.bound, phase=phase, reason=reason
+    )
+
+
+def why_not(phase: Phase) -> int:
+    """Return the refusal of whatever asks for a motion in a phase, 0 if it is not refused."""
+    if phase in TRACKING:
+        return GRANTED
+    return {Phase.FLOATING: FOLLOWS_NOTHING, Phase.FAULT: IN_FAULT}.get(phase, NOT_RUNNING)
+
+
+def message_text(index: int, values: Sequence[float], names: Sequence[str]) -> str:
+    """Return why a message is refused: fault, field, what it claims and what was expected."""
+    fault, field, claimed, expected = values
+    return FAULTS[int(fault)].format(
+        field=FIELDS[int(field)],
+        joint=joint_name(names, index),
+        claimed=claimed,
+        expected=expected,
+    )
+
+
+def change_text(event: Event, before: Phase, after: Phase, reason: str) -> str | None:
+    """Return what there is to say about a change of phase, None if it is nothing unusual."""
+    if event is Event.STATES_STOPPED:
+        held = "braking by the model" if after in (Phase.BLIND, Phase.LEAVING_BLIND) else "holding"
+        return f"{reason}: {held}; the motion is abandoned"
+    if event is Event.ABANDON:
+        return f"{reason}: the motion is abandoned, holding where the arm is now"
+    if event is Event.HOLD and before is not Phase.FAULT and reason:
+        return f"{reason}: holding where the arm is now"
+    if event in (Event.FALL_BACK, Event.FAIL):
+        return f"{reason}: gravity hold; the motion is abandoned"
+    if before in (Phase.BLIND, Phase.DAMPED) and after is Phase.HOLDING:
+        return "the gravity hold is over: holding where the arm is now"
+    if event is Event.GIVE_UP and after is Phase.SILENT:
+        return "no commands until the next usable joint state"
+    return None
+
+
+# Events whose cause follows in a record of its own, perhaps a little later.
+EXPLAINED = (Event.STATES_STOPPED, Event.ABANDON, Event.FALL_BACK, Event.FAIL, Event.DEACTIVATE)
+
+
+class Narrator:
+    """Turns the records of one controller into lines for a log."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Begin.
+
+        Args:
+            names: Its joints.
+        """
+        self._names = names
+        self._change: tuple[Event, Phase, Phase] | None = None
+
+    def lines(self, records: Sequence[Record]) -> list[str]:
+        """Return what there is to say; a cause follows the change that it belongs to."""
+        said: list[str] = []
+        for kind, index, _, values, _ in records:
+            if kind == PHASE:
+                said += self._finish("")
+                self._change = Event(index), Phase(int(values[0])), Phase(int(values[1]))
+            elif kind == CAUSE:
+                reason = cause_text(Explanation(int(values[0]), index, *values[1:3]), self._names)
+                said += self._finish(reason) if self._change else [reason]
+            elif kind == OUTSIDE:
+                said.append(outside_text(self._names[index], *values[:3]))
+            elif kind == MESSAGE:
+                said.append(f"joint_states: {message_text(index, values, self._names)}")
+        if self._change and self._change[0] not in EXPLAINED:
+            said += self._finish("")
+        return said
+
+    def _finish(self, reason: str) -> list[str]:
+        change, self._change = self._change, None
+        text = change_text(*change, reason) if change else None
+        return [text] if text else []
+
+
+def outside_text(joint: str, position: float, lower: float, upper: float) -> str:
+    """Return that a joint stands beyond its limits."""
+    return (
+        f"joint {joint!r} stands at {position:.4g}, outside its limits [{lower:g}, {upper:g}]: "
+        "is the joint state real?"
+    )

@@ -1,0 +1,466 @@
+"""Feedback gains from the model, and whether gains are stable as the sampled loop that they are.
+
+Small errors x about a posture at rest obey M(q) xdd + G(q) x = u, with the joint-space inertia M
+(armature included) and gravity's stiffness G = dg/dq. The controller samples x and xd once per
+period h; its u = -K_x x - K_v xd arrives after a delay and is held until the next. That is a linear
+system in discrete time (Astrom, Wittenmark, *Computer-Controlled Systems*, section 2.3, delayed
+input): the loop is stable if all its eigenvalues lie within the unit circle. Drive and link
+friction, which only help, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import factorial, pi
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from featherstone_ros import Dynamics
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.model import Model
+
+Floats = NDArray[np.float64]
+
+GAIN_MARGIN = 2.0  # all gains may be this much higher before the loop is unstable
+CANDIDATES = 1000  # postures from which those are taken that ask most of the gains
+EFFORT = 6000  # postures times joints squared: many joints get fewer postures
+UNLIMITED = {"prismatic": 1.0}  # range on either side of 0 where there is no limit; else pi
+STEP = 0.8  # factor on a gain in the search for one that is stable
+MOST_STEPS = 400
+SLIGHT = 1.0  # [1/s^2] stiffness over inertia of a joint that gravity itself does not move
+SLOWEST = 0.02  # share of the bandwidth below which the search is given up
+ALSO = 0.3  # share of the most guilty joint's power that makes a joint guilty, too
+ROUNDING = 1e-6  # a joint that nothing holds has eigenvalues of 1, give or take this
+TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When the loop acts.
+
+    Attributes:
+        period: Between two commands [s].
+        delay: From the measurement of a state to the torque that answers it [s].
+    """
+
+    period: float = 0.002
+    delay: float = 0.002
+
+    def __str__(self) -> str:
+        """Name both in milliseconds."""
+        return f"period {1e3 * self.period:.3g} ms, delay {1e3 * self.delay:.3g} ms"
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Gains, (n,) each: of torque [N m/rad, N m s/rad], or of acceleration [1/s^2, 1/s]."""
+
+    p: Floats
+    d: Floats
+
+
+@dataclass(frozen=True)
+class Chosen(Gains):
+    """Gains from the model.
+
+    Attributes:
+        reduced: Joint name to the bandwidth that it got [rad/s], where the loop's period and delay
+            do not allow what was asked for.
+    """
+
+    reduced: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A gain with which the loop is unstable or has no margin.
+
+    Attributes:
+        joint: Name.
+        gain: ``"p"`` or ``"d"``.
+        value: What it is.
+        advised: What would do, with all other findings mended, too; NaN if nothing was found.
+        why: In words.
+    """
+
+    joint: str
+    gain: str
+    value: float
+    advised: float
+    why: str
+
+    def __str__(self) -> str:
+        """Return one line for a person."""
+        known = np.isfinite(self.advised)
+        remedy = f"{self.advised:.3g} would do" if known else "found none that would do"
+        return f"gains.{self.joint}.{self.gain} = {self.value:.4g}: {self.why}; {remedy}"
+
+
+@dataclass(frozen=True)
+class UnstableMode:
+    """How the joints swing up.
+
+    Attributes:
+        value: Eigenvalue: growth and turn per period.
+        power: (n,) what command and gravity feed into the motion of each joint, on a scale of
+            its own.
+    """
+
+    value: complex
+    power: Floats
+
+    @property
+    def joint(self) -> int:
+        """The joint that feeds it most."""
+        return int(np.argmax(self.power))
+
+    @property
+    def guilty(self) -> NDArray[np.bool_]:
+        """(n,) whether a joint feeds it about as much as that one."""
+        guilty = self.power > ALSO * self.power.max()
+        guilty[self.joint] = True
+        return guilty
+
+
+class SampledLoop:
+    """The closed loop, linearised at several postures.
+
+    Attributes:
+        joint_names: Names of the joints, n.
+        inertia: (B, n, n) joint-space inertia with armature.
+        stiffness: (B, n, n) gravity's, dg/dq.
+        timing: Period and delay.
+        computed: Whether gains are of acceleration.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        armature: ArrayLike = 0.0,
+        timing: Timing | None = None,
+        at: Floats | None = None,
+        mode: Mode = Mode.FEEDFORWARD,
+    ) -> None:
+        """Linearise.
+
+        Args:
+            model: The arm, with a fixed base.
+            armature: (n,) inertia of the drives on the joints' side [kg m^2] or [kg].
+            timing: Period and delay; None: the defaults.
+            at: (B, n) postures; None: those of
+                ``postures(model)`` that ask most of the gains.
+            mode: With computed torque, gains are of acceleration.
+        """
+        self.joint_names = model.joint_names
+        self.timing = Timing() if timing is None else timing
+        self.computed = mode is Mode.COMPUTED_TORQUE
+        q = postures(model) if at is None else np.atleast_2d(at)
+        rest = np.zeros_like(q)
+        stiffness, _, inertia = Dynamics(model).rnea_derivatives(q, rest, rest)
+        drives = np.broadcast_to(np.asarray(armature, float), (model.n,))
+        inertia = inertia + np.diag(drives)
+        kept = _telling(inertia, stiffness) if at is None else slice(None)
+        self.inertia, self.stiffness = inertia[kept], stiffness[kept]
+        self._mobility = np.linalg.inv(self.inertia)
+        self._plant = self._discretise()
+
+    @property
+    def lightest(self) -> Floats:
+        """(n,) least inertia that each joint ever moves, all others being free [kg m^2] or [kg]."""
+        return 1.0 / np.diagonal(self._mobility, axis1=1, axis2=2).max(axis=0)
+
+    @property
+    def heaviest(self) -> Floats:
+        """(n,) largest inertia that each joint ever moves, all others at rest [kg m^2] or [kg]."""
+        return np.diagonal(self.inertia, axis1=1, axis2=2).max(axis=0)
+
+    @property
+    def tipping(self) -> Floats:
+        """(n,) position gains k with which gravity tips the arm over in no posture: k + G >= 0.
+
+        In proportion to each joint's own gravity stiffness, and no more than needed.
+        """
+        own = np.abs(np.diagonal(self.stiffness, axis1=1, axis2=2)).max(axis=0)
+        own = own + SLIGHT * self.heaviest
+        scale = np.sqrt(np.outer(own, own))
+        return own * max(0.0, -np.linalg.eigvalsh(self.stiffness / scale).min())
+
+    def is_stable(self, p: Floats, d: Floats) -> bool:
+        """Tell whether the loop is stable in all postures, with ``GAIN_MARGIN`` in hand."""
+        return self.worst(p, d) is None
+
+    def radius(self, p: Floats, d: Floats) -> Floats:
+        """Return the largest modulus of the eigenvalues in each posture, (B,): growth per period.
+
+        Args:
+            p: (n,) position gains.
+            d: (n,) velocity gains.
+        """
+        return np.abs(np.linalg.eigvals(self.transition(p, d))).max(axis=1)
+
+    def worst(self, p: Floats, d: Floats) -> UnstableMode | None:
+        """Return the worst unstable mode; None if there is none.
+
+        None neither with these gains nor with ``GAIN_MARGIN`` times them.
+        """
+        for factor in (GAIN_MARGIN, 1.0):
+            transition = self.transition(factor * p, factor * d)
+            radius = np.abs(np.linalg.eigvals(transition)).max(axis=1)
+            posture = int(np.argmax(radius))
+            if radius[posture] > 1.0 + ROUNDING:
+                return _worst_mode(transition[posture], self.stiffness[posture])
+        return None
+
+    def transition(self, p: Floats, d: Floats) -> Floats:
+        """Return the matrices (B, N, N) that lead from one sample to the next.
+
+        The state is x (n), xd (n), and the commands that are still on their way, the newest first.
+        """
+        free, new, old = self._plant
+        batch, twice, _ = free.shape
+        n, waiting = twice // 2, self._whole_periods + 1
+        command = -np.concatenate(self._feedback(p, d), axis=2)
+        A = np.zeros((batch, twice + n * waiting, twice + n * waiting))
+        A[:, :twice, :twice] = free
+        A[:, twice : twice + n, :twice] = command
+        for k in range(1, waiting):
+            row = twice + n * k
+            A[:, row : row + n, row - n : row] = np.eye(n)
+        A[:, :twice, -n:] += old
+        if waiting == 1:
+            A[:, :twice, :twice] += new @ command
+        else:
+            A[:, :twice, -2 * n : -n] += new
+        return A
+
+    def _feedback(self, p: Floats, d: Floats) -> tuple[Floats, Floats]:
+        """Return K_x and K_v, (B, n, n) each."""
+        if self.computed:  # M (p e + d ed), and the gravity of where the arm was measured
+            return self.inertia * p - self.stiffness, self.inertia * d
+        one = np.ones((len(self.inertia), 1, 1))
+        return one * np.diag(p), one * np.diag(d)
+
+    @property
+    def _whole_periods(self) -> int:
+        return int(self.timing.delay / self.timing.period + 1e-9)
+
+    def _discretise(self) -> tuple[Floats, Floats, Floats]:
+        """Return free motion over a period, and what the newer and the older command add to it."""
+        h = self.timing.period
+        late = max(self.timing.delay - self._whole_periods * h, 0.0)  # [0, h): the older one's time
+        free, whole = self._motion(h)
+        _, rest = self._motion(h - late)
+        return free, rest, whole - rest
+
+    def _motion(self, t: float) -> tuple[Floats, Floats]:
+        """Return how state and a constant command move the arm for a time t, exactly.
+
+        With W = M^-1 G: cos, sin and their integrals of sqrt(W) t as series.
+        """
+        W = self._mobility @ self.stiffness
+        powers = [np.broadcast_to(np.eye(W.shape[-1]), W.shape)]
+        for _ in range(TERMS - 1):
+            powers.append(-powers[-1] @ W)
+
+        def series(k: int) -> Floats:
+            return sum(P * (t ** (2 * i + k) / factorial(2 * i + k)) for i, P in enumerate(powers))
+
+        C, S, fall = series(0), series(1), series(2)
+        free = np.block([[C, S], [-W @ S, C]])
+        return free, np.concatenate((fall @ self._mobility, S @ self._mobility), axis=1)
+
+
+def _worst_mode(transition: Floats, stiffness: Floats) -> UnstableMode:
+    """Return the mode with the largest eigenvalue of one posture."""
+    values, vectors = np.linalg.eig(transition)
+    k, n = int(np.argmax(np.abs(values))), len(stiffness)
+    x, velocity, command = vectors[:n, k], vectors[n : 2 * n, k], vectors[-n:, k]
+    power = (velocity.conj() * (command - stiffness @ x)).real
+    return UnstableMode(complex(values[k]), power)
+
+
+def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:
+    """Return postures all over the range of motion (B, n), its middle first.
+
+    Half of them have every joint at 0 or a right angle, if it can be there: where axes are in line
+    a joint may move next to no inertia.
+    """
+    half = np.array([UNLIMITED.get(kind, pi) for kind in model.joint_types])
+    lower = np.where(np.isfinite(model.lower), model.lower, -half)
+    upper = np.where(np.isfinite(model.upper), model.upper, half)
+    random = np.random.default_rng(seed)
+    q = lower + random.random((count, model.n)) * (upper - lower)
+    q[0] = 0.5 * (lower + upper)
+    square = 0.5 * pi * random.integers(-1, 2, (count // 2, model.n))
+    square[0] = 0.0
+    q[1 : 1 + count // 2] = np.clip(square, lower, upper)
+    return q
+
+
+def _telling(inertia: Floats, stiffness: Floats) -> list[int]:
+    """Return the postures in which something is extreme; not all of them for many joints.
+
+    What: each joint's own inertia, its inertia with the others free, its gravity stiffness, and
+    the least inertia of any motion of all joints.
+    """
+    own = np.diagonal(inertia, axis1=1, axis2=2)
+    mobility = np.linalg.inv(inertia)
+    scale = np.sqrt(own.max(axis=0))
+    swiftest = np.linalg.eigvalsh(mobility * np.outer(scale, scale))[:, -1]
+    extremes = (
+        own.argmax(axis=0),
+        np.diagonal(mobility, axis1=1, axis2=2).argmax(axis=0),
+        np.diagonal(stiffness, axis1=1, axis2=2).argmin(axis=0),
+        np.argsort(swiftest)[-3:],
+        np.argsort(np.linalg.eigvalsh(stiffness)[:, 0])[:3],
+    )
+    kept = sorted({0, *map(int, np.concatenate(extremes))})
+    most = max(4, EFFORT // own.shape[1] ** 2)
+    return kept[:: -(-len(kept) // most)]
+
+
+def choose_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> Chosen:
+    """Choose P and D of every joint.
+
+    P = m w^2 + k and D = 2 zeta sqrt(m P), with the largest inertia m of the joint over its range
+    of motion and the stiffness k against which gravity cannot tip the arm over. Where period and
+    delay do not bear that, w and D of the joint are reduced.
+
+    Args:
+        loop: Of the arm, in mode feedforward.
+        bandwidth: w, natural frequency of a joint in its heaviest posture [rad/s].
+        damping_ratio: zeta of the same.
+
+    Raises:
+        ValueError: No gains are stable with margin; names a joint and what would help.
+    """
+    m = loop.heaviest
+    k = loop.tipping
+
+    def at(share: Floats) -> Gains:
+        p = k + m * (share * bandwidth) ** 2
+        return Gains(p, 2.0 * damping_ratio * share * np.sqrt(m * p))
+
+    return _reduce(loop, bandwidth, at)
+
+
+def choose_acceleration_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> Chosen:
+    """Choose P = w^2 [1/s^2] and D = 2 zeta w [1/s] of computed torque.
+
+    Args:
+        loop: Of the arm, in mode computed_torque.
+        bandwidth: w [rad/s].
+        damping_ratio: zeta.
+    """
+
+    def at(share: Floats) -> Gains:
+        return Gains((share * bandwidth) ** 2, 2.0 * damping_ratio * share * bandwidth)
+
+    return _reduce(loop, bandwidth, at)
+
+
+def choose(loop: SampledLoop, mode: Mode, bandwidth: float, damping_ratio: float) -> Chosen:
+    """Choose the gains that a mode takes; see the two functions for the arguments."""
+    rule = choose_acceleration_gains if mode is Mode.COMPUTED_TORQUE else choose_gains
+    return rule(loop, bandwidth, damping_ratio)
+
+
+def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) -> Chosen:
+    """Slow the joints down that feed unstable modes, until there is none.
+
+    Raises:
+        ValueError: There always is.
+    """
+    share = np.ones(len(loop.joint_names))
+    while share.min() > SLOWEST:
+        gains = at(share)
+        worst = loop.worst(gains.p, gains.d)
+        if worst is None:
+            slow = {
+                j: bandwidth * float(s)
+                for j, s in zip(loop.joint_names, share, strict=True)
+                if s < 1
+            }
+            return Chosen(gains.p, gains.d, slow)
+        share[worst.guilty] *= STEP
+    joint = loop.joint_names[int(np.argmin(share))]
+    raise ValueError(
+        f"joint {joint!r}: no gains of a bandwidth up to {bandwidth:g} rad/s are stable with "
+        f"{loop.timing}; a shorter delay would help, or `armature` if its drive has a rotor"
+    )
+
+
+def check_gains(loop: SampledLoop, p: Floats, d: Floats) -> list[Finding]:
+    """Return the gains with which the loop is not stable with margin; empty if it is.
+
+    Args:
+        loop: Of the arm, in the mode that the gains are for.
+        p: (n,) position gains.
+        d: (n,) velocity gains.
+    """
+    better, reasons = _mend(loop, p, d)
+    advised = {"p": better.p, "d": better.d} if better else {k: p * np.nan for k in "pd"}
+    given = {"p": p, "d": d}
+    return [
+        Finding(loop.joint_names[i], k, float(given[k][i]), float(advised[k][i]), why)
+        for (i, k), why in sorted(reasons.items())
+    ]
+
+
+def _mend(
+    loop: SampledLoop, p: Floats, d: Floats
+) -> tuple[Gains | None, dict[tuple[int, str], str]]:
+    """Change one gain after the other until the loop is stable; say why each was changed."""
+    p, d = np.array(p, float), np.array(d, float)
+    m = np.ones_like(p) if loop.computed else loop.lightest
+    latency = loop.timing.delay + 0.5 * loop.timing.period
+    reasons: dict[tuple[int, str], str] = {}
+    for _ in range(MOST_STEPS):
+        worst = loop.worst(p, d)
+        if worst is None:
+            return Gains(p, d), reasons
+        i = worst.joint
+        fault, why = _diagnose(worst.value, p[i], d[i], m[i], loop.timing)
+        if fault is Fault.D_LOW and (i, "d") in reasons:  # it has been too high, or is raised
+            fault, why = Fault.P_HIGH, why.replace("too low for its p", "too high")
+        reasons.setdefault((i, fault.value[0]), why)
+        if fault is Fault.P_LOW:
+            p[i] = max(p[i] / STEP, m[i])
+        elif fault is Fault.P_HIGH:
+            p[i] = min(p[i] * STEP, 2.0 * d[i] ** 2 / m[i]) if d[i] else p[i] * STEP
+        elif fault is Fault.D_LOW:
+            d[i] = min(2.0 * np.sqrt(p[i] * m[i]), 0.5 * m[i] / latency)
+        else:
+            d[i] = min(d[i] * STEP, 2.0 * m[i] / latency)
+    return None, reasons
+
+
+class Fault(Enum):
+    """What is wrong with the gains of a joint."""
+
+    P_LOW = "p too low"
+    P_HIGH = "p too high"
+    D_LOW = "d too low"
+    D_HIGH = "d too high"
+
+
+def _diagnose(value: complex, p: float, d: float, m: float, timing: Timing) -> tuple[Fault, str]:
+    """Return which gain of a joint makes a mode unstable, and words for it."""
+    if value.imag == 0.0 and value.real > 0.0:
+        return Fault.P_LOW, "too low, gravity tips the joint over"
+    frequency = abs(np.angle(value)) / timing.period
+    what = f"with {timing} the joint swings up at {frequency / (2.0 * pi):.2g} Hz"
+    if d * frequency >= p:
+        return Fault.D_HIGH, f"too high, {what}"
+    if d * d < p * m:
+        return Fault.D_LOW, f"too low for its p, {what}"
+    return Fault.P_HIGH, f"too high, {what}"
+
+
+def one_line(findings: Sequence[Finding], most: int = 3) -> str:
+    """Return findings in one line, the first few in full."""
+    more = f"; and {len(findings) - most} more" if len(findings) > most else ""
+    return "; ".join(map(str, findings[:most])) + more

@@ -1,0 +1,180 @@
+"""Output that never blocks: what a process writes goes by a pipe to a helper, which may wait.
+
+A terminal that is stopped (Ctrl-S), or a pipe that nobody reads, blocks whoever writes to it. Log
+lines are written in C with the interpreter held: the whole node would stand still, Ctrl-C included.
+So the node writes to a pump, a small process of this file, which takes everything at once, keeps
+``KEPT`` bytes while it cannot be written, and then says how many lines it had to drop. It outlives
+the node by as long as the output takes, so that last words are not lost, whatever ends the node.
+
+Run as a program, it imports the standard library alone: it is there within milliseconds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+KEPT = 1_000_000  # [byte] that wait for the terminal
+PIPE = 1 << 20  # [byte] that wait for the pump, as far as the system allows
+LINGER = 10.0  # [s] that the pump waits for a stopped terminal when the node has ended
+PARTING = 1.0  # [s] that the node waits for the pump then
+
+
+@contextmanager
+def patient_output() -> Iterator[None]:
+    """Let standard output and error never block this process, nor be closed, meanwhile."""
+    fill_standard_descriptors()
+    if sys.stderr is not None and sys.stderr.isatty():
+        os.environ.setdefault("RCUTILS_COLORIZED_OUTPUT", "1")  # what rcutils cannot see any more
+    originals = {fd: os.dup(fd) for fd in (1, 2) if can_block(fd)}
+    try:
+        pumps = start_pumps(originals)
+    except OSError:  # no process, or no memory for one: as without
+        pumps = []
+    try:
+        yield
+    finally:
+        flush()
+        for fd, original in originals.items():
+            os.dup2(original, fd)  # closes the last way into the pump, which then ends
+            os.close(original)
+        for pump in pumps:
+            with suppress(subprocess.TimeoutExpired):
+                pump.wait(PARTING)
+
+
+def fill_standard_descriptors() -> None:
+    """Open what is closed of 0, 1 and 2: else the next file or pipe would get the logs."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(fd, True)
+    os.close(fd)
+
+
+def can_block(fd: int) -> bool:
+    """Tell whether writing to a file descriptor may wait for somebody to read."""
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
+
+
+def start_pumps(targets: dict[int, int]) -> list[subprocess.Popen]:
+    """Put a pump before each target, one for those that are the same file; return them.
+
+    Args:
+        targets: File descriptors to be replaced, with copies of what they stand for.
+    """
+    inlets: dict[tuple[int, int], int] = {}
+    pumps = []
+    for fd, target in targets.items():
+        status = os.fstat(target)
+        file = (status.st_dev, status.st_ino)
+        if file not in inlets:
+            outlet, inlets[file] = os.pipe()
+            widen(inlets[file])
+            command = [sys.executable, "-I", "-S", __file__]
+            pumps.append(subprocess.Popen(command, stdin=outlet, stdout=target, stderr=target))
+            os.close(outlet)
+        os.dup2(inlets[file], fd)
+    for inlet in inlets.values():
+        os.close(inlet)
+    return pumps
+
+
+def widen(inlet: int) -> None:
+    """Let a pipe hold much, and never block its writer: a pump may itself have been stopped."""
+    os.set_blocking(inlet, False)
+    with suppress(AttributeError, OSError):  # not everywhere; not more than the system allows
+        fcntl.fcntl(inlet, fcntl.F_SETPIPE_SZ, PIPE)
+
+
+def flush() -> None:
+    """Write what Python has kept back."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with suppress(OSError, ValueError):  # the other side is gone, or it is closed
+                stream.flush()
+
+
+class Backlog:
+    """Lines that wait to be written; the newest are dropped, and counted, when there are many."""
+
+    def __init__(self, most: int) -> None:
+        """Begin empty; keep ``most`` bytes."""
+        self._most = most
+        self._lines: deque[bytes] = deque()
+        self._size = self._dropped = 0
+        self._rest = b""  # of a line that has not ended yet
+        self._ended = False
+        self._changed = threading.Condition()
+
+    def put(self, data: bytes) -> None:
+        """Take in what has been written; nothing: there will be no more."""
+        *lines, rest = (self._rest + data).splitlines(keepends=True) or [b""]
+        if rest.endswith(b"\n") or not data or len(rest) > self._most:
+            lines, rest = [*lines, rest], b""
+        self._rest = rest
+        with self._changed:
+            for line in filter(None, lines):
+                if self._size + len(line) > self._most:
+                    self._dropped += 1
+                else:
+                    self._keep(line)
+            self._ended = not data
+            self._changed.notify()
+
+    def _keep(self, line: bytes) -> None:
+        if self._dropped:
+            note = b"%d log lines were dropped while the terminal was stopped\n" % self._dropped
+            self._lines.append(note)
+            self._size += len(note)
+            self._dropped = 0
+        self._lines.append(line)
+        self._size += len(line)
+
+    def take(self) -> bytes:
+        """Wait for lines and return them, about a page of them; nothing: it was the last."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._lines or self._dropped or self._ended)
+            if not self._lines and self._dropped:
+                self._keep(b"")
+            taken = bytearray()
+            while self._lines and len(taken) < 4096:
+                taken += self._lines.popleft()
+            self._size -= len(taken)
+            return bytes(taken)
+
+
+def write_all(backlog: Backlog, fd: int) -> None:
+    """Write what comes, for as long as it takes; when it cannot be written at all, forget it."""
+    while left := backlog.take():
+        try:
+            while left:
+                left = left[os.write(fd, left) :]
+        except OSError:
+            continue  # nobody will ever read it; the node goes on
+
+
+def pump() -> None:
+    """Move standard input to standard output until the former ends."""
+    for signum in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with suppress(OSError, ValueError):  # the node's end is the pump's, and nothing else
+            signal.signal(signum, signal.SIG_IGN)
+    backlog = Backlog(KEPT)
+    writer = threading.Thread(target=write_all, args=(backlog, 1), daemon=True)
+    writer.start()
+    while data := os.read(0, 1 << 16):
+        backlog.put(data)
+    backlog.put(b"")
+    writer.join(LINGER)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    pump()

@@ -1,0 +1,80 @@
+"""Signals as requests to end in order.
+
+A signal only writes its number into a pipe (``signal.set_wakeup_fd``), which a thread waits on: no
+KeyboardInterrupt can strike half-way through an import or a callback, and the context is still
+alive when the node shuts down.
+
+========================================  =======================================================
+SIGINT, SIGTERM, SIGHUP (terminal lost)   end in order, exit status 0; SIGHUP not under ``nohup``
+others that end a process: SIGQUIT,       end in order, exit status 128 + number
+SIGUSR1, SIGALRM, real-time ones, ...
+SIGTSTP (Ctrl-Z), SIGTTIN, SIGTTOU        ignored: a stopped process cannot hold an arm
+SIGPIPE, SIGXFSZ                          ignored, as everywhere in Python
+SIGSEGV, SIGABRT and their like           not caught: what the memory holds then is not to be
+                                          trusted with an arm. For these and for SIGKILL and
+                                          SIGSTOP there is the drives' own command time-out.
+========================================  =======================================================
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+CLEAN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+JOB_CONTROL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+OTHERS = (
+    *("SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGXCPU"),
+    *("SIGIO", "SIGPWR", "SIGSTKFLT"),
+)
+FATAL = tuple(getattr(signal, name) for name in OTHERS if hasattr(signal, name)) + tuple(
+    range(signal.SIGRTMIN, signal.SIGRTMAX + 1)
+)
+
+
+class Signals:
+    """Catches signals from its making on.
+
+    Attributes:
+        caught: The first one that asked for the end, 0 before.
+    """
+
+    def __init__(self) -> None:
+        """Catch them; to be called in the main thread."""
+        self.caught = 0
+        self._readable, writable = os.pipe()
+        os.set_blocking(writable, False)
+        signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+        ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        for signum in [*CLEAN, *FATAL]:
+            if signum != signal.SIGHUP or not ignored:
+                with suppress(OSError):  # some are the C library's own
+                    signal.signal(signum, lambda *_: None)
+        for signum in JOB_CONTROL:
+            signal.signal(signum, signal.SIG_IGN)
+
+    def watch(self, end: Callable[[int], None]) -> None:
+        """From now on call ``end``, in a thread of its own, with the number of the first signal."""
+
+        def wait() -> None:
+            self.caught = os.read(self._readable, 1)[0]
+            end(self.caught)
+
+        threading.Thread(target=wait, name="signals", daemon=True).start()
+
+    @property
+    def exit_status(self) -> int:
+        """The status with which a process is to end that has ended in order."""
+        return 0 if self.caught in (0, *CLEAN) else 128 + self.caught
+
+    def ignore(self) -> None:
+        """Let no signal disturb the end.
+
+        Whoever stops processes may signal twice, and Python's own end restores the default.
+        """
+        for signum in [*CLEAN, *FATAL]:
+            with suppress(OSError):
+                signal.signal(signum, signal.SIG_IGN)

@@ -1,0 +1,83 @@
+"""A log in which nothing is said over and over.
+
+rclpy throttles per place in the code: a second complaint from there, about another joint, say, is
+lost behind a first. Here it is the text that counts, without its figures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
+LOG_INTERVAL = 5.0  # [s] between two equal complaints in the log
+AT_ONCE = 20  # different ones in that time
+FIGURE = re.compile(r"(?<![\w.])[-+]?\d+(\.\d+)?(e[-+]?\d+)?")  # not joint_1's
+
+
+@dataclass
+class Line:
+    """One that has been said.
+
+    Attributes:
+        time: When last [s].
+        kept_back: How often it has been kept back since.
+    """
+
+    time: float
+    kept_back: int = 0
+
+
+class ThrottledLog:
+    """Says each line at most every ``LOG_INTERVAL``, and ``AT_ONCE`` different ones in that time.
+
+    What has been kept back is counted with the next line of its kind: of the same text, or what
+    the caller takes for one kind, where anybody may have sent what the text is about. For one
+    thread.
+    """
+
+    def __init__(self, logger: RcutilsLogger, clock: Callable[[], float] = monotonic) -> None:
+        """Write to a node's logger."""
+        self._logger = logger
+        self._clock = clock
+        self._said: dict[str, Line] = {}
+
+    def info(self, text: str, kind: str = "") -> None:
+        """Tell what is as it should be."""
+        if line := self._line(text, kind):
+            self._logger.info(line)
+
+    def warning(self, text: str, kind: str = "") -> None:
+        """Tell what may be wrong."""
+        if line := self._line(text, kind):
+            self._logger.warning(line)
+
+    def error(self, text: str, kind: str = "") -> None:
+        """Tell what is wrong."""
+        if line := self._line(text, kind):
+            self._logger.error(line)
+
+    def _line(self, text: str, kind: str) -> str:
+        """Return what is to be said now, empty for nothing."""
+        now, kind = self._clock(), kind or FIGURE.sub("#", text)
+        last = self._said.pop(kind, None)
+        if last is not None and now - last.time < LOG_INTERVAL:
+            self._said[kind] = Line(last.time, last.kept_back + 1)
+            return ""
+        self._forget(now)
+        if len(self._said) >= AT_ONCE:
+            return ""
+        self._said[kind] = Line(now)
+        if last is None or not last.kept_back:
+            return text
+        return f"{text} ({last.kept_back} more such lines in {now - last.time:.0f} s)"
+
+    def _forget(self, now: float) -> None:
+        """Forget what was said long ago; if nothing has been kept back, at once."""
+        for kind, line in list(self._said.items()):
+            age = now - line.time
+            if age > 2.0 * LOG_INTERVAL or (age > LOG_INTERVAL and not line.kept_back):
+                del self._said[kind]

@@ -1,0 +1,58 @@
+"""What a node answers to ``--help``, before anything of ROS is imported or started."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+CONTROLLER = """\
+usage: feedforward_controller [--help] [--ros-args ...]
+
+Answers joint states with joint torques: gravity compensation, feedforward with PD, computed torque.
+
+  listens   joint_states, ~/joint_trajectory, ~/reference; service ~/hold
+  publishes ~/commands, ~/desired, ~/error, /diagnostics
+
+Parameters to begin with (all of them: ros2 param list, ros2 param describe):
+  robot_description   URDF text, or path, file:// or package:// of a .urdf or .xacro file; if it is
+                      empty, the topic robot_description
+  joints              that move, in the order of ~/commands (default: all)
+  mode                gravity_compensation, feedforward, computed_torque or cartesian_impedance
+  gains.<joint>.p .d  feedback (default: chosen from the model, see gains.bandwidth)
+
+Examples:
+  ros2 run featherstone_ros feedforward_controller --ros-args -p robot_description:=arm.urdf \\
+      --params-file arm.yaml -r ~/commands:=/effort_controller/commands
+  ros2 launch featherstone_ros twin_and_controller.launch.py robot:=arm.urdf     simulated
+"""
+
+TWIN = """\
+usage: digital_twin [--help] [--ros-args ...]
+
+Simulates an arm that takes torques (mode simulate), or runs beside a real one and tells what its
+model does not explain (mode shadow).
+
+  listens   ~/commands, ~/joint_commands, ~/external_wrench, ~/set_state; ~/reset, ~/pause, ~/step
+  publishes joint_states, /clock (publish_clock), /diagnostics; in mode shadow
+            ~/predicted_joint_states, ~/residual
+
+Parameters to begin with (all of them: ros2 param list, ros2 param describe):
+  robot_description   URDF text, or path, file:// or package:// of a .urdf or .xacro file; if it is
+                      empty, the topic robot_description
+  joints              that move, in the order of ~/commands (default: all)
+  rate                joint states per second
+  initial_positions.<joint>
+
+Examples:
+  ros2 run featherstone_ros digital_twin --ros-args -p robot_description:=arm.urdf \\
+      -r ~/commands:=feedforward_controller/commands
+  ros2 launch featherstone_ros twin_and_controller.launch.py robot:=arm.urdf     with controller
+"""
+
+
+def asks_for_help(args: Sequence[str] | None) -> bool:
+    """Tell whether a command line (None: the process's) asks for help, before ``--ros-args``."""
+    own = list(sys.argv if args is None else args)
+    if "--ros-args" in own:
+        own = own[: own.index("--ros-args")]
+    return "--help" in own or "-h" in own

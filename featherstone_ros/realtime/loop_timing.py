@@ -1,0 +1,72 @@
+"""How punctual a compiled loop is: what it counts, read once a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.realtime.histogram import UPPER, LatencyHistogram
+from featherstone_ros.realtime.timing import REPORTED, in_words
+
+
+class Counting(Protocol):
+    """What counts: a ``Runner`` of the compiled loop."""
+
+    def latency(self) -> tuple[bytes, float]:
+        """Return all counts so far, and the longest since the last call [s]."""
+
+    def jitter(self) -> tuple[bytes, float]:
+        """Return the same of the deviations from the period."""
+
+    def counters(self) -> dict[str, int]:
+        """Return what else was counted."""
+
+
+class LoopTiming:
+    """Latency, jitter and lost messages of one compiled loop, in words."""
+
+    def __init__(self, loop: Counting, clock: Callable[[], float] = monotonic) -> None:
+        """Begin.
+
+        Args:
+            loop: What counts.
+            clock: Steady time [s].
+        """
+        self._loop = loop
+        self._clock = clock
+        self._begun = clock()
+        self._reported: dict[str, object] = {}
+        self._latency, self._jitter = Recent(loop.latency), Recent(loop.jitter)
+
+    def report(self, lost: str = "states lost") -> dict[str, object]:
+        """Return what there was in the last second, the counts from the beginning.
+
+        Args:
+            lost: What to call the messages that never came.
+        """
+        now = self._clock()
+        if not self._reported or now - self._begun >= REPORTED:
+            self._begun = now
+            self._reported = in_words(self._latency.take(), self._jitter.take())
+        counters = self._loop.counters()
+        return {**self._reported, "overruns": counters["overruns"], lost: counters["lost"]}
+
+
+class Recent:
+    """The durations since the last look at counts that only grow."""
+
+    def __init__(self, read: Callable[[], tuple[bytes, float]]) -> None:
+        """Remember whom to ask."""
+        self._read = read
+        self._before: NDArray[np.uint64] = np.zeros(len(UPPER) + 1, np.uint64)
+
+    def take(self) -> LatencyHistogram:
+        """Return them."""
+        counts, longest = self._read()
+        now = np.frombuffer(counts, np.uint64)
+        recent, self._before = now - self._before, now
+        return LatencyHistogram.from_counts(recent, longest)

@@ -1,0 +1,33 @@
+"""Gains of the position loop of simulated drives, where nobody gives any."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics, Model
+
+Floats = NDArray[np.float64]
+
+BANDWIDTH = 100.0  # [rad/s], of common servo drives
+DEFLECTION = 0.05  # [rad or m] at which a drive gives all that it can
+POSTURES = 64
+REACH = np.pi  # [rad or m] that is looked at of a joint without limits
+
+
+def drive_gains(model: Model, armature: Floats) -> tuple[Floats, Floats]:
+    """Return P and D (n,) of stiff, critically damped drives.
+
+    P is what gives the bandwidth with the largest inertia that the joint feels within its limits,
+    or what uses the whole effort at a small deflection, whichever is more.
+
+    Args:
+        model: The arm.
+        armature: (n,) inertia of the drives as the joints feel it [kg m^2 or kg].
+    """
+    lower, upper = np.maximum(model.lower, -REACH), np.minimum(model.upper, REACH)
+    q = lower + (upper - lower) * np.random.default_rng(0).uniform(size=(POSTURES, model.n))
+    inertia = np.diagonal(Dynamics(model).crba(q), axis1=1, axis2=2).max(axis=0) + armature
+    by_effort = np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0) / DEFLECTION
+    p = np.maximum(inertia * BANDWIDTH**2, by_effort)
+    return p, 2.0 * np.sqrt(p * inertia)
