@@ -19,7 +19,7 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench chaos fuzz sanitize hostile lint environment clean
+.PHONY: help demo test bench chaos replica fuzz sanitize hostile lint environment clean
 
 help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
@@ -28,6 +28,7 @@ help:
 	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"
 	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? table, picture in chaos/"
 	@echo "            (ARGS=\"--episodes 25 --seed 100\"; about 2 s each)"
+	@echo "make replica  the same faults without ROS: 10,000 of them in minutes (ARGS=\"--episodes 100000\")"
 	@echo "make lint   ruff"
 	@echo "make fuzz   mutated messages and URDFs, read under AddressSanitizer and UBSan; 200,000 in all"
 	@echo "            (ARGS=\"--executions 10000000 --seed 1\": so many, from another beginning)"
@@ -57,6 +58,9 @@ hostile: environment
 
 chaos: environment
 	@$(VENV)/bin/python test/chaos $(ARGS)
+
+replica: environment
+	@$(VENV)/bin/python test/chaos/replica.py $(ARGS)
 
 lint: environment
 	@$(VENV)/bin/ruff check .

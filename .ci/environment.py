@@ -140,7 +140,7 @@ def install(folder, extras):
 def compile_core(folder, is_compiled):
     """Compile the core in place if its sources or the compiler's switches have changed."""
     note = os.path.join(folder, "compiled.txt")
-    wanted = digest("setup.py", *sorted(glob.glob("cython_core/*.[hp]*")))
+    wanted = digest("setup.py", *sorted(glob.glob("cython_core/**/*.[hp]*", recursive=True)))
     wanted += os.environ.get("FEATHERSTONE_DEBUG", "")
     wanted += os.environ.get("FEATHERSTONE_BUILD_FOR", "")
     if compiled() and is_noted(note, wanted):

@@ -58,7 +58,7 @@ class NodeProcess:
                     start_new_session=True,
                 )
                 unless_started.callback(self.stop)
-                _raise_priority(self._process.pid)
+                raise_priority(self._process.pid)
             unless_started.pop_all()
 
     @property
@@ -127,8 +127,8 @@ def _signals_wait() -> Iterator[None]:
         signal.raise_signal(signum)
 
 
-def _raise_priority(pid: int) -> None:
-    """Let a process go before others; its threads, still to be made, inherit that."""
+def raise_priority(pid: int) -> None:
+    """Let a process go before others, if allowed; its threads, still to be made, inherit that."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
     set_session_niceness(pid, _NICENESS)

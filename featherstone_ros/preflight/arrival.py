@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from featherstone_ros import Dynamics
-from featherstone_ros.control.motion import Motion
+from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.model import Model
 from featherstone_ros.preflight.demand import Drives
@@ -45,3 +47,26 @@ def check_arrival(
     most = MOST / model.n
     step = max(FINEST, (motion.end - begin) / most)
     return check(dynamics, drives, limits, motion, begin, motion.end, step, True, most)
+
+
+def check_set_point(
+    dynamics: Dynamics, model: Model, settings: Settings, state: MotionState
+) -> str:
+    """Return why the motors cannot follow a streamed set-point, empty if they can.
+
+    Args:
+        dynamics: The arm's, with its payload.
+        model: The arm.
+        settings: For armature, viscous friction and the effort limit.
+        state: What is asked for; speed and position are checked where it is read.
+    """
+    torque = dynamics.rnea(state.position, state.velocity, state.acceleration)
+    torque = torque + settings.armature * state.acceleration + settings.viscous * state.velocity
+    excess = np.abs(torque) - settings.effort_limit
+    worst = int(np.argmax(excess))
+    if excess[worst] <= 0.0:
+        return ""
+    return (
+        f"{model.joint_names[worst]} needs {abs(torque[worst]):.4g}, its effort limit is "
+        f"{settings.effort_limit[worst]:.4g}"
+    )

@@ -56,4 +56,4 @@ def fly(given: Given, arm: Arm) -> Flight:
 
 def started(trajectory: Trajectory) -> Motion:
     """Return the motion of an arm that is at the first point when its time has come."""
-    return trajectory.motion(0.0, trajectory.times[0], trajectory.knot(0), STOP_TIME)
+    return trajectory.motion(0.0, trajectory.times[0], trajectory.state(0), STOP_TIME)

@@ -122,13 +122,24 @@ def _trajectory(document: object, where: str) -> Given:
         return Given(names, tuple(_point(point) for point in inner.get("points") or ()))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         hint = "; ros2 topic echo --full-length prints all of it" if "..." in str(inner) else ""
-        raise SourceError(f"{where}: {type(error).__name__} {error}{hint}") from None
+        what = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise SourceError(f"{where}: {what}{hint}") from None
 
 
 def _point(point: Mapping[str, Any]) -> Point:
-    time = point["time_from_start"]
-    seconds = time["sec"] + 1e-9 * time["nanosec"]
-    return Point(seconds, *(tuple(map(float, point.get(field) or ())) for field in FIELDS))
+    return Point(
+        _seconds(point["time_from_start"]),
+        *(tuple(map(float, point.get(field) or ())) for field in FIELDS),
+    )
+
+
+def _seconds(time: object) -> float:
+    """Return a time [s] given as a number or as sec and nanosec, either of which may be missing."""
+    if isinstance(time, int | float) and not isinstance(time, bool):
+        return float(time)
+    if isinstance(time, Mapping) and time and not set(time) - {"sec", "nanosec"}:
+        return float(time.get("sec", 0)) + 1e-9 * float(time.get("nanosec", 0))
+    raise ValueError(f"time_from_start is {time!r}, expected seconds, or {{sec: 1, nanosec: 0}}")
 
 
 def as_yaml(trajectory: Given) -> str:

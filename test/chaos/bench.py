@@ -20,7 +20,7 @@ from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import SetBool
+from std_srvs.srv import Trigger
 from support import NodeProcess, Ros
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -29,6 +29,7 @@ from featherstone_ros import Dynamics
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
 RELIABLE = QoSProfile(depth=1000)
 STATES_PER_CLOCK = 4
+BRAKED = COMMAND_TIMEOUT + 0.2  # [s] after the last command the brakes have stopped the arm
 AT_PLACE = 1e-3  # [rad] of the desired position, before an episode begins
 PROBE = 1e-6  # [N m] by which the first joint's command is changed to see it obeyed
 AT_EASE = 0.02  # share of the effort limits, likewise
@@ -217,7 +218,10 @@ class Bench:
         return traffic
 
     def _prepare(self, start: np.ndarray) -> None:
-        """Put the arm at rest at the start, with the controller holding it."""
+        """Put the arm at rest at the start, with the controller holding it.
+
+        Without commands the twin's brakes hold the arm meanwhile; its states go on.
+        """
         weight = self._gravity.gravity(start).copy()
         slack = AT_EASE * self.arm.model.effort_limit
 
@@ -231,19 +235,22 @@ class Bench:
             return near and bool((np.abs(command - weight) < slack).all())
 
         state = JointState(name=list(self.arm.model.joint_names), position=start.tolist())
+        self._links[COMMANDS].begin(Fault("freeze commands"), 0.0)
+        self._spin(BRAKED)
         for silent in (0.0, 0.3, 0.3):
-            self.ros.call(SetBool, f"/{TWIN}/pause", SetBool.Request(data=True))
             self._set_state.publish(state)
             if silent:  # so near to where it was that the controller believes it has been moved
                 self._links[STATES].begin(Fault("freeze states"), 0.0)
                 self._spin(silent)
                 self._links[STATES].end()
+            self.ros.call(Trigger, f"/{CONTROLLER}/hold", Trigger.Request())  # ends a fault
             self._record = Record()
             if self._spin_until(holds, PATIENCE / 4):
                 break
         else:
-            raise TimeoutError("the controller does not hold the arm at rest")
-        self.ros.call(SetBool, f"/{TWIN}/pause", SetBool.Request(data=False))
+            last_words = self._processes[CONTROLLER].output[-2000:]
+            raise TimeoutError(f"the controller does not hold the arm at rest: {last_words}")
+        self._links[COMMANDS].end()
 
     def _send_trajectory(self, episode: Episode) -> None:
         """Ask for the motion; every other one says when it begins, by ROS time."""

@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import rclpy
@@ -20,13 +22,14 @@ from featherstone_ros.bench.chain import chain
 from featherstone_ros.bench.child import protocol
 from featherstone_ros.bench.instruction_sets import in_use
 from featherstone_ros.bench.nodes import jitter, loops, reaction
+from featherstone_ros.bench.nodes.conditions import conditions
 from featherstone_ros.bench.nodes.distribution import Distribution
 from featherstone_ros.bench.nodes.loop import Loop
-from featherstone_ros.bench.nodes.processes import Bench
+from featherstone_ros.bench.nodes.processes import FLOOD, Bench
 from featherstone_ros.bench.nodes.reaction import Pace
 from featherstone_ros.bench.nodes.scheduling import DEFAULT, FIFO, may_be_fifo
 from featherstone_ros.bench.results import Result
-from featherstone_ros.demo.processes import own_domain
+from featherstone_ros.demo.processes import own_domain, raise_priority
 from featherstone_ros.demo.robot import Robot, chosen_parameters, load
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
@@ -45,6 +48,7 @@ def main(order: str) -> None:
         order: JSON: "quick", whether a moment of each will do, and "minutes" of the closed loop.
     """
     _end_in_order()
+    _be_scheduled_as_the_nodes_are()
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     logging.disable(logging.WARNING)  # oddities of the descriptions
     with protocol() as out:
@@ -58,8 +62,16 @@ def run(quick: bool, minutes: float) -> Iterator[dict[str, Any]]:
     schedulings = (DEFAULT, FIFO) if may_be_fifo() else (DEFAULT,)
     raced = schedulings[-1:] if quick else schedulings
     plans = list(_plans(quick, 60 * minutes, schedulings[-1]))
-    races = [(kind, scheduling) for kind in (reaction, jitter) for scheduling in raced]
-    count = sum(kind.steps(pace) for kind, _ in races) + sum(map(loops.steps, plans))
+    reactions = [
+        (condition, how)
+        for condition in conditions(quick)
+        for how in (raced[-1:] if condition.companion == FLOOD else raced)
+    ]
+    races = [
+        (partial(reaction.race, condition=condition), how, reaction.steps(pace, condition))
+        for condition, how in reactions
+    ] + [(jitter.race, how, jitter.steps(pace)) for how in raced]
+    count = sum(steps for *_, steps in races) + sum(map(loops.steps, plans))
     yield {"cases": count + len(races) + len(plans), "schedulings": schedulings}
     robot = load("panda")
     context = Context()
@@ -67,8 +79,8 @@ def run(quick: bool, minutes: float) -> Iterator[dict[str, Any]]:
     rclpy.init(context=context, domain_id=domain)
     node = Node("bench", context=context, enable_rosout=False, start_parameter_services=False)
     with Bench(domain, os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"]) as bench:
-        for kind, scheduling in races:
-            measurement = kind.race(bench, node, robot, scheduling, pace)
+        for race, scheduling, _ in races:
+            measurement = race(bench, node, robot, scheduling, pace)
             yield from _lines(f"nodes, {scheduling}", map(_race_line, measurement))
         for plan in plans:
             yield from _lines(plan.title, map(_loops_line, loops.watch(bench, node, plan)))
@@ -105,6 +117,16 @@ def _end_in_order() -> None:
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, lambda *_: None)  # SIG_IGN would be the nodes' too
+
+
+def _be_scheduled_as_the_nodes_are() -> None:
+    """Get a session of one's own: by it, and not by process, Linux shares processors (autogroup).
+
+    The floor of the jitter would else be that of whoever starts the benchmark.
+    """
+    with suppress(PermissionError):  # it has one already
+        os.setsid()
+    raise_priority(os.getpid())
 
 
 def _plans(quick: bool, soak: float, scheduling: str) -> Iterator[loops.Plan]:

@@ -1,4 +1,4 @@
-"""How regularly the twin publishes at 1 kHz, against a loop that only sleeps.
+"""How regularly the twin publishes at 1 kHz, against a loop in C that only sleeps.
 
 Both are judged by |time since the one before - period|: of the twin, between the times at which its
 middleware published two states; of the loop, between the times at which it woke. Blocks alternate;

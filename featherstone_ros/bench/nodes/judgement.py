@@ -3,17 +3,17 @@
 Each block is compared with its neighbour, and the median of these ratios counts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.bench.nodes.conditions import COST, LONGEST, MEDIAN, P99
 from featherstone_ros.bench.results import Result, Target, median_and_quartiles
 from featherstone_ros.demo.robot import Robot
 
-REACTION = Target(0.5)
-JITTER = Target(2.0)
+JITTER = Target(1.3)
 
 
 @dataclass(frozen=True)
@@ -51,39 +51,50 @@ def judge_reaction(
     robot: Robot,
     scheduling: str,
     ours: Sequence[Block],
-    echo: Sequence[Block],
-    bound: Target | None = REACTION,
+    theirs: Sequence[Block],
+    bounds: Mapping[str, Target],
+    rival: str = "echo",
 ) -> list[Result]:
-    """Compare the blocks of a node with those of the echo node in the same rounds.
+    """Compare the blocks of a node with those of a rival in the same rounds.
 
     Percentiles are taken in each block; the ratio is the median of the rounds' ratios. Of the
     longest, there is one in all.
     """
-    figures: tuple[tuple[str, Callable[[Block], float], Target | None], ...] = (
-        ("reaction, median", lambda block: float(np.median(block.latency)), bound),
-        ("reaction, p99", lambda block: float(np.percentile(block.latency, 99)), bound),
-        ("reaction, longest", lambda block: float(block.latency.max()), None),
-        ("processor time", lambda block: block.cost, bound),
+    figures: tuple[tuple[str, Callable[[Block], float]], ...] = (
+        (MEDIAN, lambda block: float(np.median(block.latency))),
+        (P99, lambda block: float(np.percentile(block.latency, 99))),
+        (LONGEST, lambda block: float(block.latency.max())),
+        (COST, lambda block: block.cost),
     )
-    unanswered, too = (sum(block.unanswered for block in blocks) for blocks in (ours, echo))
-    idle = sum(not block.follows for block in ours)
-    remark = f"{name}, {scheduling}" + (
-        f", {unanswered} unanswered ({too} of echo's)" if unanswered else ""
-    )
-    remark += f", trajectory given up in {idle} of {len(ours)} turns" if idle else ""
+    remark = _remark(name, scheduling, ours, theirs, rival)
     results = []
-    for what, figure, target in figures:
-        mine, its = (np.array([figure(block) for block in blocks]) for blocks in (ours, echo))
+    for what, figure in figures:
+        mine, its = (np.array([figure(block) for block in blocks]) for blocks in (ours, theirs))
         ratio, quartiles = median_and_quartiles(mine / its)
-        middle = np.max if what.endswith("longest") else np.median
+        middle = np.max if what == LONGEST else np.median
         a, b = float(middle(mine)), float(middle(its))
         results.append(
             Result(
-                "nodes", robot.name, robot.model.n, what, "echo", "state", a, b, a,
-                a / b if middle is np.max else ratio, quartiles, len(ours), target, remark,
+                "nodes", robot.name, robot.model.n, what, rival, "state", a, b, a,
+                a / b if middle is np.max else ratio, quartiles, len(ours), bounds.get(what),
+                remark,
             )
         )  # fmt: skip
     return results
+
+
+def _remark(
+    name: str, scheduling: str, ours: Sequence[Block], theirs: Sequence[Block], rival: str
+) -> str:
+    """Return whose figures these are, and what disturbed them."""
+    unanswered, too = (sum(block.unanswered for block in blocks) for blocks in (ours, theirs))
+    idle = sum(not block.follows for block in ours)
+    remark = f"{name}, {scheduling}"
+    if unanswered:
+        remark += f", {unanswered} unanswered ({too} of {rival}'s)"
+    if idle:
+        remark += f", trajectory given up in {idle} of {len(ours)} turns"
+    return remark
 
 
 def judge_jitter(

@@ -70,6 +70,11 @@ class Meter:
         )
         self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
 
+    @property
+    def state_size(self) -> int:
+        """Size of the states that it publishes [bytes]."""
+        return len(self._state)
+
     def wait_until_answered(self, process: NodeProcess) -> None:
         """Publish states until one is answered.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from featherstone_ros.bench.nodes.conditions import OWN_WAIT_SET
 from featherstone_ros.bench.nodes.distribution import Distribution
 from featherstone_ros.bench.nodes.loop import Loop, slowest_reaction
 from featherstone_ros.bench.report import Report, machine
@@ -14,7 +15,8 @@ from featherstone_ros.bench.words import duration, figure
 from featherstone_ros.look import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, YELLOW
 
 _OURS = (BLUE, YELLOW, "#7a9a3a", RED)
-_FLOORS = {"echo": GREY, "sleeping loop": GREY, "raw echo": INK}
+_FLOORS = {"echo": GREY, "sleeping loop": GREY, "floor": INK}
+_BUSY = "busy interpreter"
 _SHORTEST = -6  # power of ten of the shortest time shown [s]
 _HEADINGS = {
     "reaction": "From joint state to command, there and back",
@@ -31,18 +33,22 @@ def draw(report: Report, path: Path) -> None:
 
     schedulings = list(dict.fromkeys(d.scheduling for d in report.distributions))
     with pyplot.rc_context(PANELS_STYLE):
-        canvas = pyplot.figure(figsize=(13, 11), dpi=130, facecolor="white")
+        canvas = pyplot.figure(figsize=(13, 15), dpi=130, facecolor="white")
         grid = canvas.add_gridspec(
-            3, 2, hspace=0.34, wspace=0.12, left=0.05, right=0.985, top=0.89, bottom=0.05
-        )
+            4, 2, hspace=0.34, wspace=0.12, left=0.05, right=0.985, top=0.92, bottom=0.035,
+            height_ratios=(1, 1, 1, 1.3),
+        )  # fmt: skip
         _title(canvas)
         for column, scheduling in enumerate(schedulings[:2]):
             for row, what in enumerate(("reaction", "jitter")):
                 axes = canvas.add_subplot(grid[row, column])
                 axes.set_title(f"{_HEADINGS[what]}, {scheduling}")
                 _histograms(axes, report.distributions, what, scheduling)
-        last = grid[2, :].subgridspec(1, 2, width_ratios=(1, 0.55), wspace=0.72)
-        _loops(canvas.add_subplot(last[0]), report.loops)
+        _loops(canvas.add_subplot(grid[2, 0]), report.loops)
+        axes = canvas.add_subplot(grid[2, 1])
+        axes.set_title(f"{_HEADINGS['reaction']}, {_BUSY}")
+        _histograms(axes, report.distributions, f"reaction, {_BUSY}", *schedulings[-1:])
+        last = grid[3, :].subgridspec(1, 2, width_ratios=(0.62, 1), wspace=0)
         _ratios(canvas.add_subplot(last[1]), report.of(NODES))
         canvas.savefig(path)
         pyplot.close(canvas)
@@ -51,18 +57,20 @@ def draw(report: Report, path: Path) -> None:
 def _title(canvas) -> None:
     here = machine()
     canvas.text(
-        0.02, 0.968, "How fast and how regular the nodes are, against floors of the same run",
+        0.02, 0.977, "How fast and how regular the nodes are, against floors of the same run",
         fontsize=17, fontweight="bold", color=INK, va="center",
     )  # fmt: skip
     canvas.text(
-        0.02, 0.935,
+        0.02, 0.952,
         f"7 joints, real processes over DDS, by turns, on {here['processor']}, {here['cores']} "
         f"cores under a load of {here['load']:.1f}. Lines: p50 (solid) and p99 (dotted).",
         fontsize=10, color=GREY, va="center",
     )  # fmt: skip
 
 
-def _histograms(axes, distributions: Sequence[Distribution], what: str, scheduling: str) -> None:
+def _histograms(
+    axes, distributions: Sequence[Distribution], what: str, scheduling: str = ""
+) -> None:
     """An outline per node, its share of all times in each bin."""
     found = [d for d in distributions if (d.what, d.scheduling) == (what, scheduling)]
     if not found:
@@ -116,7 +124,7 @@ def _loops(axes, loops: Sequence[Loop]) -> None:
 
 def _ratios(axes, results: Sequence[Result]) -> None:
     """A bar per figure that has a target."""
-    axes.set_title("Ratio to the floor (black: the target, at most)")
+    axes.set_title("Ratios that have a target (black, at most)")
     judged = [r for r in results if r.target]
     if not judged:
         return _nothing(axes)
@@ -127,7 +135,7 @@ def _ratios(axes, results: Sequence[Result]) -> None:
             figure(r.ratio), (max(r.ratio, r.target.bound), -k),
             (4, 0), textcoords="offset points", va="center", fontsize=7.5, color=GREY,
         )  # fmt: skip
-    labels = [f"{_short(r.remark)}: {r.algorithm}" for r in judged]
+    labels = [f"{_short(r.remark)}: {r.algorithm}, to {r.rival}" for r in judged]
     axes.set_yticks([-k for k in range(len(judged))], labels, fontsize=7.5)
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, None)
@@ -138,7 +146,10 @@ def _ratios(axes, results: Sequence[Result]) -> None:
 
 def _short(remark: str) -> str:
     """Return whose and how scheduled; the table has what disturbed."""
-    return ", ".join(part for part in remark.split(", ") if "unanswered" not in part)
+    left_out = ("unanswered", "given up", OWN_WAIT_SET)
+    return ", ".join(
+        part for part in remark.split(", ") if not any(word in part for word in left_out)
+    )
 
 
 def _figures(it: Distribution) -> str:

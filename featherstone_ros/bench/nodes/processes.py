@@ -21,6 +21,12 @@ from featherstone_ros.demo.robot import Robot
 
 ECHO = "bench.nodes.echo"
 RAW_ECHO = "bench.nodes.raw_echo"
+FLOOR = "bench.nodes.floor"
+BUSY_FLOOR = "bench.nodes.busy_floor"
+BUSY_CONTROLLER = "bench.nodes.busy_controller"
+RCLCPP_ECHO = "bench.nodes.rclcpp_echo"
+REQUESTER = "bench.nodes.requester"
+FLOOD = "bench.nodes.flood"
 CONTROLLER = "feedforward_controller"
 TWIN = "digital_twin"
 
@@ -67,7 +73,7 @@ class Bench:
         """
         folder = Path(self._folder.name, namespace.strip("/").replace("/", "_"), module)
         folder.mkdir(parents=True)
-        arguments = ["-r", f"__ns:={namespace}"]
+        arguments = ["-r", f"__ns:={namespace}", "-r", f"__node:={node_name(module)}"]
         if module == TWIN:
             arguments += ["-r", "~/commands:=feedforward_controller/commands"]
         if scheduling == FIFO and parameters:
@@ -138,6 +144,11 @@ class MeasuredProcess(NodeProcess):
         if self._process.poll() is None:
             self.go_on()
         return super().stop()
+
+
+def node_name(module: str) -> str:
+    """Return the name that a node gets here."""
+    return module.rpartition(".")[2]
 
 
 def controller_parameters(robot: Robot) -> dict[str, object]:

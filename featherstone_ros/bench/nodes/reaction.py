@@ -1,12 +1,12 @@
-"""How quickly the controller answers a joint state, and at what cost, against a bare echo node.
+"""How quickly the controller answers a joint state, and at what cost, against nodes that only echo.
 
 Blocks of all alternate, in every second round in the opposite order; those whose turn it is not are
-held still. The controller follows a trajectory meanwhile. An echo node without an executor takes
-part as well: what the controller takes beyond it is the control itself, the rest is middleware.
+held still, with what runs beside them. The controller follows a trajectory meanwhile. The floor is
+its loop without a control law: what it takes beyond that is the control itself.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,30 +14,26 @@ from rclpy.node import Node
 from rclpy.time import Time
 from trajectory_msgs.msg import JointTrajectory
 
+from featherstone_ros.bench.nodes.conditions import Condition, Entry
 from featherstone_ros.bench.nodes.distribution import Distribution
-from featherstone_ros.bench.nodes.judgement import REACTION, Block, Pace, judge_reaction
+from featherstone_ros.bench.nodes.judgement import Block, Pace, judge_reaction
 from featherstone_ros.bench.nodes.meter import Answers, Meter
 from featherstone_ros.bench.nodes.processes import (
-    CONTROLLER,
-    ECHO,
-    RAW_ECHO,
+    BUSY_FLOOR,
+    FLOOR,
+    REQUESTER,
     Bench,
     MeasuredProcess,
     controller_parameters,
+    node_name,
 )
-from featherstone_ros.bench.nodes.scheduling import taking_part
-from featherstone_ros.bench.results import Result, Target
+from featherstone_ros.bench.nodes.scheduling import DEFAULT, taking_part
+from featherstone_ros.bench.results import Result
 from featherstone_ros.demo.motion import Motion, plan
 from featherstone_ros.demo.robot import Robot
 from featherstone_ros.demo.session import trajectory_message
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.nodes.realtime_path import EXECUTOR, OWN_WAIT_SET
 
-FLOOR = "raw echo"
-BOUNDS = {
-    OWN_WAIT_SET: REACTION,
-    EXECUTOR: None,
-}  # of each realtime.path; the second is a fall-back
 RATE = 500.0  # [Hz]
 RUN_UP = 0.3  # [s] twice: for states to be believed, and for the trajectory to begin
 _ATTEMPTS = 3
@@ -53,14 +49,14 @@ class Contestant:
         process: Held still between its turns.
         meter: Measures it.
         start: Called once it answers again; gives it something to follow.
-        bound: What is asked of it; None for those that are there to compare with.
+        companion: Runs while it has its turn.
     """
 
     name: str
     process: MeasuredProcess
     meter: Meter
     start: Callable[[], None] | None = None
-    bound: Target | None = None
+    companion: MeasuredProcess | None = None
 
     def turn(self, duration: float) -> Block:
         """Measure for a while; again if the machine was too busy to let the node work.
@@ -69,7 +65,7 @@ class Contestant:
             FeatherstoneError: It hardly answers.
         """
         for _ in range(_ATTEMPTS):
-            with self.process.going(RUN_UP):
+            with self._companion_going(), self.process.going(RUN_UP):
                 answers, spent = self._attempt(duration)
             answered = len(answers.latency)
             states = answered + answers.unanswered
@@ -79,6 +75,15 @@ class Contestant:
         if not answered:
             raise FeatherstoneError(f"{self.name} answered none of {states} joint states")
         return Block(answers.latency, 1e-9 * spent / states, answers.unanswered, follows)
+
+    def _companion_going(self) -> AbstractContextManager[None]:
+        return self.companion.going(0.0) if self.companion else nullcontext()
+
+    def hold_still(self) -> None:
+        """Hold the process still, and its companion."""
+        self.process.hold_still()
+        if self.companion:
+            self.companion.hold_still()
 
     def _attempt(self, duration: float) -> tuple[Answers, int]:
         """Return the answers, and the processor time that the node spent on them [ns]."""
@@ -91,13 +96,13 @@ class Contestant:
         return answers, self.process.processor_time - before
 
 
-def steps(pace: Pace) -> int:
+def steps(pace: Pace, condition: Condition) -> int:
     """Return how many turns ``race`` has."""
-    return pace.rounds * (2 + len(BOUNDS))
+    return pace.rounds * len(condition.entries)
 
 
 def race(
-    bench: Bench, node: Node, robot: Robot, scheduling: str, pace: Pace
+    bench: Bench, node: Node, robot: Robot, scheduling: str, pace: Pace, condition: Condition
 ) -> Iterator[tuple[list[Result], list[Distribution]]]:
     """Measure; yields after every turn, in the end what came of it.
 
@@ -107,31 +112,27 @@ def race(
         robot: Whose joints.
         scheduling: Of all processes, this one too.
         pace: How long.
+        condition: What goes on meanwhile.
     """
+    blocks: dict[str, list[Block]] = {entry.name: [] for entry in condition.entries}
     with ExitStack() as stack:
-        contestants = _contestants(bench, node, robot, scheduling, stack)
+        contestants = _contestants(bench, node, robot, scheduling, condition, stack)
         stack.enter_context(taking_part(scheduling))
-        turns = list(enumerate(contestants))
-        blocks: list[list[Block]] = []
         for _ in range(pace.rounds):
-            blocks.append([None] * len(contestants))
-            for k, contestant in turns:
-                blocks[-1][k] = contestant.turn(pace.block)
+            for contestant in contestants:
+                blocks[contestant.name].append(contestant.turn(pace.block))
                 yield [], []
-            turns.reverse()
-    echo, *ours = zip(*blocks, strict=True)
+            contestants.reverse()
+    place = ", ".join(filter(None, (scheduling, condition.name)))
     results = [
         result
-        for contestant, mine in zip(contestants[1:], ours, strict=True)
-        for result in judge_reaction(
-            contestant.name, robot, scheduling, mine, echo, contestant.bound
-        )
+        for (ours, rival), bounds in condition.bounds.items()
+        for result in judge_reaction(ours, robot, place, blocks[ours], blocks[rival], bounds, rival)
     ]
+    what = ", ".join(filter(None, ("reaction", condition.name)))
     distributions = [
-        Distribution.of(
-            "reaction", contestant.name, scheduling, np.concatenate([b.latency for b in its])
-        )
-        for contestant, its in zip(contestants, (echo, *ours), strict=True)
+        Distribution.of(what, name, scheduling, np.concatenate([b.latency for b in its]))
+        for name, its in blocks.items()
     ]
     yield results, distributions
 
@@ -142,33 +143,54 @@ def slow_motion(robot: Robot) -> Motion:
 
 
 def _contestants(
-    bench: Bench, node: Node, robot: Robot, scheduling: str, stack: ExitStack
+    bench: Bench,
+    node: Node,
+    robot: Robot,
+    scheduling: str,
+    condition: Condition,
+    stack: ExitStack,
 ) -> list[Contestant]:
-    """Start the echo node and a controller for each path; all are held still once they answer."""
-    started = [
-        ("echo", bench.new_namespace(), ECHO, {}, None),
-        (FLOOR, bench.new_namespace(), RAW_ECHO, {}, None),
-    ]
-    for path, bound in BOUNDS.items():
-        parameters = controller_parameters(robot) | {"realtime.path": path}
-        name = f"controller, {path}"
-        started.append((name, bench.new_namespace(), CONTROLLER, parameters, bound))
-    processes = [
-        stack.enter_context(bench.start(module, namespace, scheduling, parameters))
-        for _, namespace, module, parameters, _ in started
-    ]
+    """Start all nodes; they are held still once they answer."""
     motion = slow_motion(robot)
     contestants = []
-    for (name, namespace, module, _, bound), process in zip(started, processes, strict=True):
-        topics = f"{namespace}/{module.rpartition('.')[2]}"
+    for entry in condition.entries:
+        namespace = bench.new_namespace()
+        topics = f"{namespace}/{node_name(entry.module)}"
         meter = Meter(node, namespace, topics, robot)
-        start = driver(node, topics, robot, motion) if module == CONTROLLER else None
-        contestants.append(Contestant(name, process, meter, start, bound))
+        parameters = _parameters(entry, robot, meter)
+        process = bench.start(entry.module, namespace, scheduling, parameters)
+        stack.enter_context(process)
+        companion = start = None
+        if condition.companion:
+            settings = dict(condition.settings)
+            if condition.companion == REQUESTER:
+                settings = _requests(topics, robot)
+            companion = bench.start(condition.companion, namespace, DEFAULT, settings)
+            stack.enter_context(companion)
+        if entry.is_controller and condition.companion != REQUESTER:
+            start = driver(node, topics, robot, motion)
+        contestants.append(Contestant(entry.name, process, meter, start, companion))
     for contestant in contestants:
         contestant.meter.wait_until_answered(contestant.process)
         contestant.process.settle()
-        contestant.process.hold_still()
+        contestant.hold_still()
     return contestants
+
+
+def _parameters(entry: Entry, robot: Robot, meter: Meter) -> dict[str, object]:
+    """Return a node's parameters; those that only echo get as many as the controller has."""
+    if entry.is_controller:
+        return controller_parameters(robot) | {"realtime.path": entry.path}
+    if entry.module in (FLOOR, BUSY_FLOOR):
+        return controller_parameters(robot) | {"answered_size": meter.state_size}
+    return {}
+
+
+def _requests(target: str, robot: Robot) -> dict[str, object]:
+    """Return the requester's parameters."""
+    name = f"gains.{robot.model.joint_names[0]}.p"
+    value = float(controller_parameters(robot)[name])
+    return {"target": target, "robot": "panda", "parameter": name, "value": value}
 
 
 def driver(node: Node, controller: str, robot: Robot, motion: Motion) -> Callable[[], None]:

@@ -15,8 +15,10 @@ from featherstone_ros.look import new_table
 _NOTES = (
     "reaction: a process publishes a joint state and waits for the command, 500 times a second; "
     "controllers and bare echo nodes take turns of seconds, the others are held still.",
-    "raw echo: takes bytes on a wait set of its own, answers the same bytes always: what is left "
-    "of the echo node's time without its executor; the controller computes on top of it.",
+    "floor: the controller's loop without a control law, a constant answer through librcl without "
+    "the interpreter. raw echo: the same on rclpy's wait set. rclcpp echo: in C++, see --help.",
+    "busy interpreter: a thread of Python that never rests in the process, a trajectory of 1,000 "
+    "points ten times a second and parameters set 40 times a second.",
     "processor time: of the whole node, all threads, per joint state answered.",
     "jitter: |time between two publications - period| at 1 kHz, against a loop that only sleeps, "
     "by turns too.",
@@ -45,7 +47,7 @@ def tables_of_nodes(results: Sequence[Result], loops: Sequence[Loop]) -> Iterato
 def _ratios(results: Sequence[Result]) -> Iterator[Table]:
     for (remark, rival), rows in groupby(results, lambda r: (r.remark, r.rival)):
         table = new_table(f"{remark}, against {rival}", "over DDS, 7 joints")
-        for heading in ("ours", "floor", "ratio", "target", "met"):
+        for heading in ("ours", "theirs", "ratio", "target", "met"):
             table.add_column(heading, justify="right", no_wrap=True)
         for r in rows:
             target = str(r.target) if r.target else ""

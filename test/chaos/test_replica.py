@@ -1,0 +1,51 @@
+"""Chaos without ROS: within the bounds, the same again for the same seed, and able to fail."""
+
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+import replica
+from arm import arm
+from episodes import KINDS, draw
+
+ARM = arm("panda")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def prepared():
+    replica.prepare("panda")
+
+
+@pytest.mark.parametrize("seed", range(len(KINDS)), ids=list(KINDS))
+def test_arm_stays_within_the_bounds(seed):
+    outcome = replica.outcome_of(seed)
+    assert outcome.kind == list(KINDS)[seed]
+    assert outcome.figures.faults == []
+
+
+def test_same_seed_gives_the_same_traffic_bit_for_bit():
+    episode = draw(24, ARM.model, ARM.home)  # all at once
+    first, second = (replica.Replica(ARM).run(episode) for _ in range(2))
+    for one, other in zip(astuple(first), astuple(second), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_faults_do_reach_controller_and_twin():
+    """Of a frozen link nothing comes out; of a spoiled one, something else."""
+    seed = list(KINDS).index("freeze commands")
+    traffic = replica.Replica(ARM).run(draw(seed, ARM.model, ARM.home))
+    assert np.diff(traffic.given_index).max() * ARM.period > 0.04
+    seed = list(KINDS).index("drop states")
+    traffic = replica.Replica(ARM).run(draw(seed, ARM.model, ARM.home))
+    assert len(np.unique(traffic.command_index)) < 0.95 * len(traffic.q)
+
+
+def test_arm_that_is_let_go_is_seen_to_fall(monkeypatch):
+    send = replica.Replica._send
+
+    def limp(self, command):
+        late = self._now > replica.BEGIN + 0.5
+        send(self, None if command is None else np.array(command) * (0.0 if late else 1.0))
+
+    monkeypatch.setattr(replica.Replica, "_send", limp)
+    assert any("sag" in fault for fault in replica.outcome_of(0).figures.faults)
