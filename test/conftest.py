@@ -32,7 +32,10 @@ def choose_package() -> None:
 
     That folder is often the source tree, which Python then puts first on its path and where the
     core may never have been compiled, or long ago. An editable installation leads back to it.
+    Whoever names the source tree in PYTHONPATH means it.
     """
+    if str(SOURCE) in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        return
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != SOURCE]
     if importlib.util.find_spec("featherstone_ros") is None:
         sys.path.insert(0, str(SOURCE))

@@ -68,7 +68,13 @@ def free_domain() -> Iterator[int]:
 class NodeProcess:
     """One node as a process of its own, with what it has written so far."""
 
-    def __init__(self, command: list[str], environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        stdout: int = subprocess.PIPE,
+    ) -> None:
         """Start the process in ``folder``, which is not the source folder."""
         self._changed = threading.Condition()
         self._lines: list[str] = []
@@ -76,7 +82,7 @@ class NodeProcess:
             command,
             cwd=folder,
             env=dict(environment),
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
@@ -85,7 +91,7 @@ class NodeProcess:
         self._reader.start()
 
     def _read(self) -> None:
-        for line in self._process.stdout:
+        for line in self._process.stdout or ():
             with self._changed:
                 self._lines.append(line)
                 self._changed.notify_all()
@@ -180,7 +186,11 @@ class Ros:
         rclpy.shutdown(context=self.context)
 
     def start(
-        self, module: str, parameters: Mapping[str, Any] | None = None, *arguments: str
+        self,
+        module: str,
+        parameters: Mapping[str, Any] | None = None,
+        *arguments: str,
+        stdout: int = subprocess.PIPE,
     ) -> NodeProcess:
         """Start ``python -m module --ros-args`` with parameters (a file) and further arguments."""
         command = [sys.executable, "-m", module, "--ros-args"]
@@ -188,11 +198,11 @@ class Ros:
             file = self.folder / f"parameters_{len(self._processes)}.yaml"
             file.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))
             command += ["--params-file", str(file)]
-        return self.run([*command, *arguments])
+        return self.run([*command, *arguments], stdout)
 
-    def run(self, command: list[str]) -> NodeProcess:
+    def run(self, command: list[str], stdout: int = subprocess.PIPE) -> NodeProcess:
         """Start any program in the domain; it is killed at the end, if it still runs then."""
-        process = NodeProcess(command, self.environment, self.folder)
+        process = NodeProcess(command, self.environment, self.folder, stdout)
         self._processes.append(process)
         return process
 

@@ -26,7 +26,8 @@ def status_of(ros: Ros, node: str):
 
 @pytest.mark.parametrize("node", NODES)
 def test_findings_are_logged_and_in_the_diagnostics_of_a_node_that_works(ros, node):
-    process = ros.start(f"featherstone_ros.{node}", {"robot_description": ODD})
+    limit = {} if node == "digital_twin" else {"effort_limit.rail": 9.0}
+    process = ros.start(f"featherstone_ros.{node}", {"robot_description": ODD, **limit})
     process.wait_for_output("activate: done")
     findings = examine(ODD).findings
     assert {"triangle-inequality", "effort-zero", "velocity-missing"} == {

@@ -199,10 +199,6 @@ def test_state_with_a_strange_stamp_kills_nothing(arm, time):
 BAD_STATES = {
     "nan": ({"position": [0.6, float("nan")]}, "joint states refused, not finite"),
     "inf": ({"velocity": [float("inf"), 0.0]}, "joint states refused, not finite"),
-    "missing joint": (
-        {"name": ["shoulder"], "position": [0.6], "velocity": [0.0]},
-        "messages refused on joint_states",
-    ),
     "positions too short": ({"position": [0.6]}, "messages refused on joint_states"),
     "velocities too long": ({"velocity": [0.0] * 3}, "messages refused on joint_states"),
     "named twice": (
@@ -247,18 +243,59 @@ def test_gap_longer_than_the_timeout_ends_in_gravity_hold_and_silence(arm):
     status = arm.status("waiting for joint states")
     assert status.level == DiagnosticStatus.ERROR
     held = np.array([command.data for command in arm.commands[count:]])
-    assert 5 < len(held) < 60
+    assert 5 < len(held) < 350  # one a millisecond, for 0.3 s
     assert_allclose(held, np.tile(GRAVITY, (len(held), 1)), atol=1e-6)
     assert_allclose(arm.answer(), GRAVITY, atol=1e-6)
 
 
-def test_second_publisher_is_reported(arm):
+def test_second_publisher_of_the_same_joints_is_reported_while_it_publishes(arm):
     other = arm.ros.node.create_publisher(JointState, "joint_states", 10)
+    for _ in range(10):
+        arm.answer()
+        other.publish(arm.message())
     status = arm.status("2 publishers on joint_states")
     assert status.level == DiagnosticStatus.WARN
     assert status_values(status)["publishers on joint_states"] == "/probe, /probe"
     arm.ros.node.destroy_publisher(other)
     arm.values(**{"publishers on joint_states": "/probe"})
+
+
+def test_states_that_are_refused_do_not_keep_the_arm_from_being_braked(arm):
+    arm.answer()
+    frozen, count = arm.message(), len(arm.commands)
+
+    def braked() -> bool:
+        for _ in range(5):  # more often than the watchdog looks
+            arm.states.publish(frozen)
+            arm.ros.run_for(0.002)
+        return len(arm.commands) > count + 20
+
+    arm.ros.wait_for(braked, "commands without a usable state")
+
+
+def test_publisher_of_other_joints_is_normal(arm):
+    gripper = arm.ros.node.create_publisher(JointState, "joint_states", 10)
+    for _ in range(10):
+        arm.answer()
+        gripper.publish(JointState(name=["finger"], position=[0.01]))
+    assert arm.status("running").level == DiagnosticStatus.OK
+    assert int(arm.values()["joint states of other joints"]) >= 10
+
+
+def test_joint_states_in_parts_are_answered_when_they_are_complete(arm):
+    before = len(arm.commands)
+    for name, position in zip(NAMES, Q, strict=True):
+        assert len(arm.commands) == before
+        part = arm.message(name=[name], position=[position], velocity=[0.0])
+        arm.states.publish(part)
+    arm.ros.wait_for(lambda: len(arm.commands) == before + 1, "the answer")
+
+
+def test_velocities_that_are_nan_are_estimated(arm):
+    for _ in range(5):
+        before = len(arm.commands)
+        arm.states.publish(arm.message(velocity=[float("nan"), 0.0]))
+        arm.ros.wait_for(lambda n=before: len(arm.commands) == n + 1, "an answer")
 
 
 # Trajectories, set-points, hold
@@ -546,7 +583,7 @@ GENTLE = {**PARAMETERS, **{f"torque_rate.{name}": 200.0 for name in NAMES}}
 STEP = 1.0 + 1e-9  # 200 N m/s for at most 5 ms
 
 
-START = 2  # [s] simulation time: after the time that the trajectory takes to arrive
+START = 20  # [s] simulation time: after the time that the trajectory takes to arrive
 FAST = [
     point(0.0, Q, velocities=[0.0, 0.0], accelerations=[0.0, 0.0]),
     point(0.8, Q + 0.9, velocities=[0.0, 0.0], accelerations=[0.0, 0.0]),
@@ -555,7 +592,7 @@ FAST = [
 
 def run_in_lockstep(ros: Ros) -> np.ndarray:
     """Follow a fast trajectory in lockstep; return the joint positions from its start on."""
-    states = ros.collect(JointState, "joint_states", 5000)
+    states = ros.collect(JointState, "joint_states", 20_000)
     controller = ros.start(MODULE, {**PARAMETERS, **PATIENT})
     publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
     twin = ros.start("featherstone_ros.digital_twin", {**TWIN, "lockstep": True}, *REMAP)

@@ -71,3 +71,10 @@ def test_second_commander_is_reported_and_forgotten(pair):
         end_neighbour(neighbour)
     pair.wait_until_well()
     assert pair.ros.get_parameter(CONTROLLER, "mode") == "feedforward"
+
+
+def test_requests_as_bytes_arrive(pair):
+    """Only then does what else is tested of them say anything."""
+    attack(pair, "giant_requests")
+    for node in pair.nodes.values():
+        node.wait_for_output("failed to create array for field 'parameters'")

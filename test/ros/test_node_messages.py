@@ -5,16 +5,21 @@ import pytest
 from support import Ros  # noqa: F401  (skips this module where ROS is missing)
 
 # isort: split
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from featherstone_ros.nodes.diagnostics import Voices
 from featherstone_ros.nodes.messages import (
     JointMap,
     MessageError,
+    decode,
     joint_state,
     require_whole,
     whole,
 )
 from featherstone_ros.nodes.parameters import Setting
+from featherstone_ros.nodes.throttled_log import AT_ONCE, LOG_INTERVAL, ThrottledLog
 
 NAMES = ["a", "b", "c"]
 
@@ -146,3 +151,95 @@ def test_setting_accepts(setting, value, accepted):
 def test_setting_raises_if_a_value_is_refused(setting, value, reason):
     with pytest.raises(ValueError, match=reason):
         setting.accept(value)
+
+
+def trajectory(points: int) -> JointTrajectory:
+    point = JointTrajectoryPoint(
+        positions=[0.0] * 7, velocities=[0.0] * 7, accelerations=[0.0] * 7, effort=[0.0] * 7
+    )
+    return JointTrajectory(
+        joint_names=[f"panda_joint{i}" for i in range(7)], points=[point] * points
+    )
+
+
+def test_trajectory_of_ten_thousand_points_is_read_and_one_of_8_MB_refused_by_its_size():
+    few, many = (serialize_message(trajectory(n)) for n in (10_000, 35_000))
+    assert len(decode(JointTrajectory, few).points) == 10_000
+    assert len(many) > 8_000_000
+    with pytest.raises(MessageError, match=rf"JointTrajectory of {len(many)} bytes, expected at"):
+        decode(JointTrajectory, many)
+
+
+def test_large_joint_state_is_refused_by_its_size():
+    with pytest.raises(MessageError, match="a JointState of 1000000 bytes, expected at most"):
+        decode(JointState, bytes(1_000_000))
+
+
+# Publishers that say the same.
+
+
+def hear(*sequences: int, start: float = 0.0) -> Voices:
+    voices = Voices()
+    for number, sequence in enumerate(sequences):
+        voices.hear(sequence, start + 0.001 * number)
+    return voices
+
+
+def test_two_publishers_are_several_however_their_numbers_stand():
+    assert hear(*[n for i in range(20) for n in (i, 5000 + i)]).are_several(0.1)
+    assert hear(*[n for i in range(20) for n in (i, i)]).are_several(0.1)
+
+
+def test_one_publisher_is_one_with_losses_with_a_new_start_and_without_numbers():
+    assert not hear(*range(0, 400, 7)).are_several(0.1)
+    assert not hear(*range(100, 200), *range(100)).are_several(0.3)
+    assert not hear(*[-1] * 100).are_several(0.1)
+
+
+def test_the_second_publisher_is_forgotten_when_it_is_gone():
+    voices = hear(*[n for i in range(20) for n in (i, 5000 + i)])
+    for number in range(100):
+        voices.hear(5020 + number, 1.0 + number)
+    assert not voices.are_several(100.0)
+
+
+# The log.
+
+
+class Recorder:
+    """What a logger is given."""
+
+    def __init__(self):
+        self.lines = []
+        self.info = self.warning = self.error = self.lines.append
+
+
+@pytest.fixture
+def log():
+    recorder = Recorder()
+    recorder.now = 0.0
+    recorder.log = ThrottledLog(recorder, lambda: recorder.now)
+    return recorder
+
+
+def test_each_text_is_throttled_for_itself_whatever_its_figures(log):
+    for count in range(100):
+        log.now = 0.01 * count
+        log.log.warning(f"joint_1 is {1.5 * count} rad off")
+        log.log.warning(f"joint_2 is {-1e-3 * count} rad off")
+    assert log.lines == ["joint_1 is 0.0 rad off", "joint_2 is -0.0 rad off"]
+
+
+def test_what_was_kept_back_is_counted_with_the_next_line(log):
+    for time in (0.0, 1.0, 2.0, LOG_INTERVAL + 0.5):
+        log.now = time
+        log.log.error("a fault")
+    assert log.lines == ["a fault", "a fault (2 more such lines in 6 s)"]
+
+
+def test_ever_new_texts_cannot_flood_the_log_nor_the_memory(log):
+    for count in range(10_000):
+        log.now = 1e-3 * count
+        log.log.warning(f"no joint x{count}y")
+    assert AT_ONCE <= len(log.lines) <= 3 * AT_ONCE
+    assert len(log.log._said) <= AT_ONCE

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import Ros, status_values  # skips this module where ROS is missing
+from test_digital_twin import start_busy
 
 # isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
@@ -318,3 +319,28 @@ def test_recorded_panda_replayed_leaves_what_it_leaves_offline(ros):
     np.testing.assert_array_equal(
         [figures(message) for message in said["wrench"]], [r.wrench for r in expected]
     )
+
+
+def test_a_busy_interpreter_delays_the_shadow_but_loses_no_state(ros):
+    ros.start(MODULE, {"robot_description": PANDA.text, **MODEL_FIGURES, "rate": 200.0})
+    states = ros.collect(JointState, "/joint_states", 1000)
+    ros.wait_for(lambda: states, "a state")
+    shadow = {"robot_description": PANDA.text, "mode": "shadow", **MODEL_FIGURES}
+    start_busy(ros, {**shadow, "max_gap": 0.2}, *AS_SHADOW)
+    residuals = ros.collect(JointState, f"{SHADOW}/residual", 1000)
+    ros.wait_for(lambda: residuals, "a residual")
+    (ros.folder / "busy").touch()
+    ros.run_for(1.0)
+    residuals.clear()
+    ros.run_for(3.0)
+    stamps = np.array([nanoseconds(message.header.stamp) for message in residuals])
+    assert np.median(np.diff(stamps)) == pytest.approx(5e6, rel=0.05)
+    assert np.diff(stamps).max() < 0.2 * NANOSECONDS  # less than Python was away
+    assert len(residuals) > 0.9 * 1e-9 * (stamps[-1] - stamps[0]) * 200
+
+
+def test_a_message_beyond_any_use_is_refused_by_its_size(ros):
+    start_shadow(ros, PANDA.text)
+    states = ros.publisher(JointState, "/joint_states")
+    states.publish(JointState(name=["x" * 100_000]))
+    ros.wait_for_diagnostics(lambda s: "expected at most 65536" in s.message, "refusal")

@@ -54,3 +54,13 @@ def float64_multi_array(values, dimensions=(), offset=0, **options):
     writer.add("I", offset)
     writer.add_doubles(values)
     return writer.message
+
+
+def wrench_stamped(frame_id, wrench, **options):
+    """Return a geometry_msgs/WrenchStamped."""
+    writer = Writer(**options)
+    writer.add("i", 0)
+    writer.add("I", 0)
+    writer.add_string(frame_id)
+    writer.add("d", *wrench)
+    return writer.message

@@ -7,7 +7,8 @@ import numpy as np
 import urdf_text
 
 import featherstone_ros as fr
-from featherstone_ros.control.feedforward import TorqueController
+from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
+from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace
 
@@ -23,8 +24,7 @@ def model() -> fr.Model:
 
 
 def space() -> JointSpace:
-    arm = model()
-    return JointSpace(arm.joint_names, arm.lower, arm.upper, arm.velocity_limit)
+    return JointSpace.of(model())
 
 
 def settings(**changes: Any) -> Settings:
@@ -38,6 +38,7 @@ def settings(**changes: Any) -> Settings:
         armature=zero,
         effort_limit=np.full(2, 20.0),
         torque_rate=np.full(2, 200.0),
+        impedance=prepared(CartesianSettings(), model()),
     )
     return replace(base, **changes)
 
@@ -52,17 +53,23 @@ class Bench:
         self.settings = settings(**changes)
         self.notes: list[str] = []
         self.controller = TorqueController(
-            space(), fr.Dynamics(self.model), self.settings, self.notes.append
+            space(), self.model, self.settings, self.notes.append, tip=self.model.link_names[-1]
         )
         self.now = 100.0
         self.stamp = 50.0
         self.commands: list[tuple[float, np.ndarray]] = []
         self.positions: list[np.ndarray] = []
+        self.desired: list[np.ndarray] = []
         self.effort: np.ndarray | None = None
 
     def configure(self, **changes: Any) -> None:
         self.settings = replace(self.settings, **changes)
-        self.controller.configure(self.settings)
+        self.controller.configure(self.now, self.settings)
+
+    @property
+    def gate(self) -> Any:
+        """The compiled controller: what it believes of the arm."""
+        return self.controller.compiled
 
     def gravity(self) -> np.ndarray:
         return fr.Dynamics(self.model).gravity(self.arm.q)
@@ -96,6 +103,7 @@ class Bench:
             if timer and i % 10 == 9:
                 self.update()
             self.positions.append(self.arm.q)
+            self.desired.append(self.gate.desired[0])
         return self
 
     def start(self) -> "Bench":

@@ -26,16 +26,19 @@ EMPTY = "ur3.urdf"  # a <robot> without any link: an xacro that was never instan
 
 
 def to_pinocchio(pinocchio_model, model, q):
-    """Return Pinocchio's configuration for positions q (n,), followers and locked joints included.
+    """Return Pinocchio's configuration for positions q (nq,), followers and locked joints included.
 
     Pinocchio's model is the one without mimic: every joint has its own position there.
     """
     import pinocchio
 
-    positions = dict(zip(model.joint_names, q, strict=True)) | model.locked
+    base, joints = np.split(np.asarray(q), [model.nq - model.n])
+    positions = dict(zip(model.joint_names, joints, strict=True)) | model.locked
     for name, (leader, multiplier, offset) in model.mimics.items():
         positions[name] = multiplier * positions[leader] + offset
     moved = np.zeros(pinocchio_model.nv)
     for name, position in positions.items():
         moved[pinocchio_model.joints[pinocchio_model.getJointId(name)].idx_v] = position
-    return pinocchio.integrate(pinocchio_model, pinocchio.neutral(pinocchio_model), moved)
+    full = pinocchio.integrate(pinocchio_model, pinocchio.neutral(pinocchio_model), moved)
+    full[: len(base)] = base
+    return full

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from featherstone_ros.bench.nodes.conditions import AGAINST_ECHO, conditions
 from featherstone_ros.bench.nodes.distribution import EDGES, Distribution
 from featherstone_ros.bench.nodes.judgement import Block, judge_jitter, judge_reaction
 from featherstone_ros.bench.nodes.loop import MOST_GROWTH, Loop
@@ -153,7 +154,9 @@ def test_reaction_is_compared_round_by_round():
     def blocks(*scales):
         return [Block(scale * np.linspace(1e-4, 3e-4, 101), scale * 1e-5, 0) for scale in scales]
 
-    results = judge_reaction("controller", load("panda"), FIFO, blocks(1, 4, 2), blocks(4, 4, 4))
+    results = judge_reaction(
+        "controller", load("panda"), FIFO, blocks(1, 4, 2), blocks(4, 4, 4), AGAINST_ECHO
+    )
     by_name = {result.algorithm: result for result in results}
     for name in ("reaction, median", "reaction, p99", "processor time"):
         assert by_name[name].ratio == pytest.approx(0.5) and by_name[name].is_met
@@ -165,17 +168,29 @@ def test_reaction_is_compared_round_by_round():
 
 def test_what_is_there_to_compare_with_has_no_target():
     block = Block(np.full(9, 1e-4), 1e-5, 0)
-    for result in judge_reaction("raw echo", load("panda"), FIFO, [block], [block], None):
+    for result in judge_reaction("raw echo", load("panda"), FIFO, [block], [block], {}):
         assert result.target is None and result.is_met is None
 
 
 def test_what_disturbed_the_measurement_is_told():
     good, bad = Block(np.full(9, 1e-4), 1e-5, 2), Block(np.full(9, 1e-4), 1e-5, 3, follows=False)
-    for result in judge_reaction("controller", load("panda"), FIFO, [good, bad], [good, good]):
+    for result in judge_reaction("controller", load("panda"), FIFO, [good, bad], [good, good], {}):
         expected = (
             f"controller, {FIFO}, 5 unanswered (4 of echo's), trajectory given up in 1 of 2 turns"
         )
         assert result.remark == expected
+
+
+@pytest.mark.parametrize("peer", [None, "/a/program"])
+def test_who_is_compared_takes_part_and_the_peer_if_there_is_one(peer, monkeypatch):
+    monkeypatch.delenv("FEATHERSTONE_RCLCPP_ECHO", raising=False)
+    if peer:
+        monkeypatch.setenv("FEATHERSTONE_RCLCPP_ECHO", peer)
+    for condition in conditions(quick=False):
+        names = {entry.name for entry in condition.entries}
+        assert names >= {name for pair in condition.bounds for name in pair}
+        assert "floor" in names
+    assert ("rclcpp echo" in {e.name for e in conditions(True)[0].entries}) == bool(peer)
 
 
 def test_jitter_is_judged_by_its_99th_percentile():
@@ -243,7 +258,9 @@ def test_scheduling_lasts_for_a_while_only(context):
 def a_report():
     block = Block(np.full(9, 1e-4), 1e-5, 0)
     report = Report()
-    report.results = judge_reaction("controller", load("panda"), FIFO, [block], [block])
+    report.results = judge_reaction(
+        "controller", load("panda"), FIFO, [block], [block], AGAINST_ECHO
+    )
     report.distributions = [a_distribution(), a_distribution(who="echo")]
     report.loops = [a_loop(), a_loop(title="4 arms", unanswered=3), a_loop(title="4 arms", arm=2)]
     report.loops += [a_loop(title="silent", states=0, reaction=None, jitter=None)]

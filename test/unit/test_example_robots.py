@@ -30,7 +30,13 @@ def test_there_are_69():
     assert len(ROBOTS) == 69
 
 
-@every_robot
+def test_the_one_without_any_link_is_refused():
+    (path,) = (path for path in ROBOTS if path.name == EMPTY)
+    with pytest.raises(ModelError, match="has no <link>"):
+        load(path)
+
+
+@comparable
 def test_loads_with_the_joints_of_the_document(path):
     root = ET.parse(path).getroot()
     by_name = {joint.get("name"): joint for joint in root.findall("joint")}

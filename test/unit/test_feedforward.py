@@ -7,11 +7,12 @@ from memory import growth
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
-from featherstone_ros.control.feedforward import Following, Phase
 from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.settings import Mode, Terms, UpdateOn
 from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.control.transitions import RUNNING, Phase
 
+NOT_OF_JOINTS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)
 GOAL = Q + np.array([0.8, -1.0])
 FAST = [
     Point(0.0, Q, [0.0, 0.0], [0.0, 0.0]),
@@ -26,7 +27,7 @@ def bench() -> Bench:
 
 
 def follow(bench: Bench) -> None:
-    bench.controller.set_trajectory(NAMES, FAST)
+    bench.controller.set_trajectory(bench.now, NAMES, FAST)
 
 
 # Start
@@ -98,14 +99,12 @@ def test_feedforward_tracks_a_fast_trajectory(bench):
     follow(bench)
     begin = len(bench.positions)
     bench.run(1.3)
-    motion = bench.controller._motion
-    times = bench.controller.gate.time - PERIOD * np.arange(1299, -1, -1)
-    desired = np.array([motion.knot(t).position for t in times])
+    desired = np.array(bench.desired[begin:])
     error = desired - np.array(bench.positions[begin:])
     assert np.abs(np.gradient(desired, PERIOD, axis=0)).max() > 2.5  # of 3 rad/s
     assert np.sqrt((error**2).mean(axis=0)).max() < 1e-3
     assert bench.largest_rate() < 0.7
-    assert bench.controller.following is Following.HOLD
+    assert bench.controller.phase is Phase.HOLDING
 
 
 def test_feedforward_terms_order_the_tracking_errors():
@@ -133,19 +132,19 @@ def test_hold_comes_to_rest_soon(bench):
     follow(bench)
     bench.run(0.3)
     there = bench.arm.q
-    bench.controller.hold()
+    bench.controller.hold(bench.now)
     bench.run(0.5)
     assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
     assert np.abs(bench.arm.q - there).max() < 0.3 * 0.25 * 3.0 + 0.2
     assert bench.largest_rate() <= 1.0
-    assert bench.controller.following is Following.HOLD
+    assert bench.controller.phase is Phase.HOLDING
 
 
 def test_trajectory_is_replaced_while_it_runs(bench):
     follow(bench)
     bench.run(0.3)
-    before = bench.controller._motion.knot(bench.controller.gate.time)
-    bench.controller.set_trajectory(NAMES, [Point(1.0, Q, [0.0, 0.0])])
+    before = bench.controller.desired()
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q, [0.0, 0.0])])
     bench.run(PERIOD)
     after = bench.controller.desired()
     assert_allclose(after.position, before.position + PERIOD * before.velocity, atol=1e-4)
@@ -155,33 +154,43 @@ def test_trajectory_is_replaced_while_it_runs(bench):
     assert bench.largest_rate() <= 1.0
 
 
-def test_future_trajectory_waits_and_the_old_one_goes_on(bench):
+def test_future_trajectory_replaces_the_old_one_at_once_and_leads_to_its_first_point(bench):
+    """As joint_trajectory_controller does."""
     follow(bench)
-    bench.controller.set_trajectory(NAMES, [Point(1.0, Q, [0.0, 0.0])], delay=0.6)
-    bench.run(0.59)
-    assert_allclose(bench.arm.q, GOAL, atol=5e-3)
-    bench.run(1.1)
-    assert_allclose(bench.arm.q, Q, atol=5e-3)
-
-
-def test_future_trajectory_waits_for_one_that_comes_before_it(bench):
-    bench.controller.set_trajectory(NAMES, [Point(0.5, Q + 0.2)])
-    bench.controller.set_trajectory(NAMES, [Point(1.0, Q + 0.4)], delay=1.0)
-    bench.run(0.9)
-    assert_allclose(bench.controller.desired().position, Q + 0.2)
+    bench.run(0.3)
+    there = bench.controller.desired().position
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.4, there + 0.2, [0.0, 0.0])], 0.6)
     bench.run(0.6)
-    assert_allclose(bench.controller.desired().position, Q + 0.3, atol=1e-3)
+    assert bench.controller.phase is Phase.TRAJECTORY
+    position = bench.controller.desired().position
+    assert (np.abs(position - there) < 0.8).all()
+    bench.run(0.6)
+    assert_allclose(bench.controller.desired().position, there + 0.2)
+    assert bench.largest_rate() <= 1.0
 
 
-def test_trajectory_that_starts_earlier_replaces_those_that_wait(bench):
-    bench.controller.set_trajectory(NAMES, [Point(1.0, Q + 0.4)], delay=0.5)
-    bench.controller.set_trajectory(NAMES, [Point(0.5, Q + 0.2)])
-    bench.run(2.0)
-    assert_allclose(bench.controller.desired().position, Q + 0.2)
+def test_trajectory_far_ahead_stops_a_moving_arm_first(bench):
+    follow(bench)
+    bench.run(0.3)
+    there = bench.controller.desired().position
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.0, there, [0.0, 0.0])], 1000.0)
+    bench.run(1.5)
+    assert_allclose(bench.controller.desired().velocity, 0.0, atol=0.01)
+    assert np.abs(bench.controller.desired().position - there).max() < 0.5
+    assert bench.largest_rate() <= 1.0
+
+
+def test_trajectories_of_the_past_are_let_go(bench):
+    for i in range(50):
+        bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q + 0.01 * (i % 3))], 5.0)
+        bench.run(PERIOD)
+    assert bench.gate.objects == 2  # the model and the last one
 
 
 def test_past_trajectory_is_entered_where_it_is_by_now(bench):
-    bench.controller.set_trajectory(NAMES, [Point(0.0, Q), Point(2.0, Q + 0.2)], delay=-1.0)
+    bench.controller.set_trajectory(
+        bench.now, NAMES, [Point(0.0, Q), Point(2.0, Q + 0.2)], delay=-1.0
+    )
     bench.run(0.5)
     assert_allclose(bench.controller.desired().position, Q + 0.15, atol=2e-3)
 
@@ -190,9 +199,9 @@ def test_refused_trajectory_keeps_the_old_one(bench):
     follow(bench)
     bench.run(0.3)
     with pytest.raises(TrajectoryError, match="far from the arm"):
-        bench.controller.set_trajectory(NAMES, [Point(0.0, Q - 1.5)])
+        bench.controller.set_trajectory(bench.now, NAMES, [Point(0.0, Q - 1.5)])
     with pytest.raises(TrajectoryError, match="in the past"):
-        bench.controller.set_trajectory(NAMES, [Point(1.0, Q)], delay=-2.0)
+        bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q)], delay=-2.0)
     bench.run(0.3)
     assert_allclose(bench.arm.q, GOAL, atol=5e-3)
 
@@ -200,14 +209,14 @@ def test_refused_trajectory_keeps_the_old_one(bench):
 def test_trajectory_effort_is_added_and_held(bench):
     q = bench.arm.q
     points = [Point(0.0, q, effort=[0.0, 0.0]), Point(0.5, q, effort=[1.0, 0.0])]
-    bench.controller.set_trajectory(NAMES, points)
+    bench.controller.set_trajectory(bench.now, NAMES, points)
     bench.run(0.5)
     model_torque = bench.controller.desired().effort
     extra = bench.commands[-1][1] - model_torque
     feedback = bench.settings.p * bench.controller.desired().position_error
     feedback += bench.settings.d * bench.controller.desired().velocity_error
     assert_allclose(extra - feedback, [1.0, 0.0], atol=0.01)
-    bench.controller.hold()
+    bench.controller.hold(bench.now)
     bench.run(0.5)
     assert bench.largest_rate() < 0.2
     assert_allclose(bench.commands[-1][1], bench.gravity(), atol=0.02)
@@ -216,7 +225,7 @@ def test_trajectory_effort_is_added_and_held(bench):
 @pytest.mark.parametrize("mode", Mode)
 def test_cycles_keep_no_memory(mode):
     bench = Bench(mode=mode).start()
-    if mode is not Mode.GRAVITY_COMPENSATION:
+    if mode not in NOT_OF_JOINTS:
         follow(bench)
     q, qd = bench.arm.q, bench.arm.qd
 
@@ -243,7 +252,7 @@ def stream(bench: Bench, duration: float, velocity: float = 0.5, every: int = 10
 
 def test_set_points_are_extrapolated_by_their_velocity(bench):
     stream(bench, 0.5)
-    assert bench.controller.following is Following.REFERENCE
+    assert bench.controller.phase is Phase.REFERENCE
     assert_allclose(bench.controller.desired().velocity, 0.5)
     assert_allclose(bench.controller.desired().position_error, 0.0, atol=2e-3)
     assert bench.largest_rate() < 1.0
@@ -253,16 +262,16 @@ def test_end_of_the_stream_stops_the_arm_without_a_step(bench):
     stream(bench, 0.5)
     begin = len(bench.commands)
     bench.run(0.7)
-    assert bench.controller.following is Following.HOLD
+    assert bench.controller.phase is Phase.HOLDING
     assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
     torques = np.array([command for _, command in bench.commands[begin:]])
     assert np.abs(np.diff(torques, axis=0)).max() < 0.1
 
 
 def test_far_set_point_is_refused(bench):
-    with pytest.raises(TrajectoryError, match=r"joint 'elbow' at 1, desired so far 0.5"):
+    with pytest.raises(TrajectoryError, match=r"joint 'elbow' is 0.5 from the desired"):
         bench.controller.set_reference(bench.now, Point(0.0, [Q[0], 1.0]))
-    assert bench.controller.following is Following.HOLD
+    assert bench.controller.phase is Phase.HOLDING
 
 
 @pytest.mark.parametrize("positions", [[0.6], [0.6, np.nan], [0.6, 0.5, 0.4], []])
@@ -271,13 +280,35 @@ def test_bad_set_point_is_refused(bench, positions):
         bench.controller.set_reference(bench.now, Point(0.0, positions))
 
 
-def test_absurd_set_point_ends_in_a_gravity_hold(bench):
-    bench.controller.set_reference(bench.now, Point(0.0, Q, [1e300, 0.0], [1e308, 0.0]))
-    bench.run(1.0)
-    assert np.isfinite([command for _, command in bench.commands]).all()
-    assert bench.largest_rate() <= 1.0
-    assert bench.controller.phase is Phase.RUNNING
-    assert any("not finite" in note for note in bench.notes)
+@pytest.mark.parametrize(
+    "velocity, acceleration, field",
+    [
+        ([1e300, 0.0], [0.0, 0.0], "velocity"),
+        ([3.5, 0.0], [0.0, 0.0], "velocity"),
+        ([0.0, 0.0], [0.0, -1e100], "acceleration"),
+    ],
+)
+def test_set_point_faster_than_the_limits_is_refused(bench, velocity, acceleration, field):
+    with pytest.raises(TrajectoryError, match=f"{field} of joint"):
+        bench.controller.set_reference(bench.now, Point(0.0, Q, velocity, acceleration))
+    assert bench.controller.phase is Phase.HOLDING
+
+
+def test_set_point_that_jumps_is_led_in_below_the_velocity_limit(bench):
+    for _ in range(1000):
+        bench.controller.set_reference(bench.now, Point(0.0, Q + 0.15))
+        bench.run(PERIOD)
+        assert (np.abs(bench.controller.desired().velocity) < 0.3 * 3.0).all()
+    assert_allclose(bench.controller.desired().position, Q + 0.15, atol=1e-6)
+
+
+def test_extrapolated_set_point_ends_at_the_position_limits():
+    bench = Bench(reference_timeout=1.0, start_tolerance=1.0).start()
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.5, [2.8, 0.5], [0.0, 0.0])])
+    bench.run(2.0)
+    bench.controller.set_reference(bench.now, Point(0.0, [2.8, 0.5], [2.0, 0.0]))
+    bench.run(0.5)
+    assert bench.controller.desired().position[0] <= 2.9
 
 
 # Changes at run time
@@ -287,14 +318,16 @@ def test_absurd_set_point_ends_in_a_gravity_hold(bench):
 @pytest.mark.parametrize("new", Mode)
 def test_mode_switch_in_motion_makes_no_step(old, new):
     bench = Bench(mode=old).start()
-    if old is not Mode.GRAVITY_COMPENSATION:
+    if old not in NOT_OF_JOINTS:
         follow(bench)
     bench.run(0.3)
     begin = len(bench.commands) - 1
     bench.configure(mode=new)
     bench.run(0.3)
     torques = np.array([command for _, command in bench.commands[begin:]])
-    assert np.abs(np.diff(torques, axis=0)).max() < 0.15  # 0.2 N m is the rate limit
+    # 0.2 N m is the rate limit, which braking a hand that is faster than max_speed may take up.
+    most = 0.2 + 1e-9 if new is Mode.CARTESIAN_IMPEDANCE else 0.15
+    assert np.abs(np.diff(torques, axis=0)).max() < most
 
 
 def test_tracking_after_gravity_compensation_holds_the_arm_where_it_is(bench):
@@ -313,7 +346,7 @@ def test_gravity_compensation_follows_nothing(bench):
     with pytest.raises(TrajectoryError, match="gravity_compensation follows nothing"):
         follow(bench)
     with pytest.raises(TrajectoryError):
-        bench.controller.hold()
+        bench.controller.hold(bench.now)
 
 
 def test_new_gains_make_no_step(bench):
@@ -331,7 +364,7 @@ def test_payload_is_taken_on_without_a_step(bench, transition):
     bench.configure(torque_rate=np.full(2, 1e4))
     loaded = bench.model.with_payload("link2", 1.0, (0.0, 0.0, 0.2))
     begin = len(bench.commands) - 1
-    bench.controller.change_model(fr.Dynamics(loaded), transition)
+    bench.controller.change_model(bench.now, loaded, transition)
     bench.run(0.001)
     bench.arm = fr.Simulator(loaded, PERIOD)
     bench.arm.reset(Q)
@@ -379,7 +412,7 @@ def test_arm_that_is_pushed_hard_comes_to_rest_again(delay):
 
 def test_effort_limits_hold_and_what_is_lost_is_told():
     bench = Bench(effort_limit=np.array([4.0, 1.0])).start()
-    bench.arm.reset(Q + 0.08)
+    bench.arm.set_state(Q + 0.08)
     bench.run(0.1)
     assert (np.abs([command for _, command in bench.commands]) <= [4.0, 1.0]).all()
     assert "feedback cut by" in bench.controller.lost()["shoulder"]
@@ -393,23 +426,24 @@ def test_gap_below_the_timeout_changes_nothing(bench):
     bench.run(0.2)
     bench.run(0.05, states=False)
     bench.run(0.01)
-    assert bench.controller.following is Following.TRAJECTORY
+    assert bench.controller.phase is Phase.TRAJECTORY
 
 
-def test_long_gap_decays_to_gravity_hold_and_then_to_silence(bench):
+def test_long_gap_decays_to_gravity_hold_and_then_to_silence():
+    bench = Bench(blind_stop=False).start()
     follow(bench)
     bench.run(0.3)
-    last_good = fr.Dynamics(bench.model).gravity(bench.controller.gate.q)
+    last_good = fr.Dynamics(bench.model).gravity(bench.gate.q)
     bench.arm.reset(bench.arm.q)  # a real arm would go on; here it only matters what is commanded
     bench.run(0.9, states=False)
-    assert bench.controller.phase is Phase.HOLDING
+    assert bench.controller.phase is Phase.BLIND
     assert_allclose(bench.commands[-1][1], last_good)
     assert bench.largest_rate() <= 1.0
     bench.run(1.0, states=False)
-    assert bench.controller.phase is Phase.WAITING
+    assert bench.controller.phase is Phase.SILENT
     silent_since = bench.commands[-1][0]
     assert silent_since < bench.now - 0.5
-    assert any("gravity hold of the last good one" in note for note in bench.notes)
+    assert any("no usable joint state for" in note for note in bench.notes)
 
 
 def test_recovery_from_a_gap_holds_the_arm_where_it_is_now(bench):
@@ -418,15 +452,15 @@ def test_recovery_from_a_gap_holds_the_arm_where_it_is_now(bench):
     bench.run(0.4, states=False)
     bench.arm.reset(GOAL + 0.3)
     bench.run(0.5)
-    assert bench.controller.phase is Phase.RUNNING
-    assert bench.controller.following is Following.HOLD
+    assert bench.controller.phase in RUNNING
+    assert bench.controller.phase is Phase.HOLDING
     assert_allclose(bench.arm.q, GOAL + 0.3, atol=0.1)
     assert bench.largest_rate() <= 1.0
 
 
 def test_recovery_after_silence_starts_from_the_measured_effort(bench):
     bench.run(2.0, states=False)
-    assert bench.controller.phase is Phase.WAITING
+    assert bench.controller.phase is Phase.SILENT
     bench.effort = bench.gravity() + 0.5
     assert_allclose(bench.state(), bench.effort)
 
@@ -443,6 +477,7 @@ def test_activation_after_silence_does_not_remember_the_last_command(bench):
     bench.run(1.5)
     assert bench.controller.phase is Phase.INACTIVE
     bench.arm.reset(Q - 0.5)
+    bench.stamp += PERIOD
     bench.controller.activate(bench.now)
     assert_allclose(bench.state(), bench.gravity())
 
@@ -454,7 +489,7 @@ def test_states_that_are_not_finite_get_no_answer_and_end_in_gravity_hold(bench,
         bench.now += 0.01
         assert bench.controller.accept_state(bench.now, np.array([q[0], bad])) is None
         bench.update()
-    assert bench.controller.phase is Phase.HOLDING
+    assert bench.controller.phase is Phase.BLIND
     assert np.isfinite([command for _, command in bench.commands]).all()
 
 
@@ -464,14 +499,14 @@ def test_second_publisher_elsewhere_is_not_believed(bench):
         bench.run(PERIOD)
         assert bench.controller.accept_state(bench.now, elsewhere, np.zeros(2)) is None
     assert_allclose(bench.arm.q, Q, atol=1e-3)
-    assert bench.controller.gate.refused["position jumped"] == 300
-    assert bench.controller.phase is Phase.RUNNING
+    assert bench.controller.refused["position jumped"] == 300
+    assert bench.controller.phase in RUNNING
 
 
 def test_arm_that_was_moved_elsewhere_is_believed_after_the_timeout(bench):
     bench.arm.reset(Q - 0.7)
     bench.run(0.5)
-    assert bench.controller.phase is Phase.RUNNING
+    assert bench.controller.phase in RUNNING
     assert_allclose(bench.arm.qd, 0.0, atol=0.1)
     assert np.abs(bench.arm.q - (Q - 0.7)).max() < 0.4  # it fell while nobody knew where it was
     assert bench.largest_rate() <= 1.0
@@ -482,7 +517,7 @@ def test_stall_of_the_process_is_not_a_gap(bench):
     assert bench.update() is None
     bench.stamp += PERIOD
     assert bench.state() is not None
-    assert bench.controller.phase is Phase.RUNNING
+    assert bench.controller.phase in RUNNING
     assert not bench.notes
 
 
@@ -493,7 +528,7 @@ def test_gap_that_no_watchdog_has_seen_ends_the_motion_too(bench):
     before = len(bench.commands)
     bench.run(0.4)
     assert any("no joint state for 0.15" in note for note in bench.notes)
-    assert bench.controller.following is Following.HOLD
+    assert bench.controller.phase is Phase.HOLDING
     assert_allclose(bench.arm.qd, 0.0, atol=0.05)
     assert bench.largest_rate() <= 1.0
     assert len(bench.commands) == before + 400
@@ -505,15 +540,18 @@ def test_motion_that_the_arm_does_not_follow_is_abandoned_without_wind_up(path_t
     follow(bench)
     place = bench.arm.q
     for _ in range(500):  # brakes are on, the drives do not obey
-        bench.run(PERIOD)
+        bench.now += PERIOD
+        bench.stamp += PERIOD
         bench.arm.set_state(place, np.zeros(2))
+        bench.state()
+        bench.update()
     excess = np.abs(bench.commands[-1][1] - bench.gravity()).max()
     if path_tolerance:
         assert any("'elbow' is 0.1" in note and "path_tolerance" in note for note in bench.notes)
         assert excess < 4.0
-    else:
-        assert bench.controller.following is Following.TRAJECTORY
-        assert excess > 10.0
+    else:  # positions that stay the same to the bit are not believed for ever
+        assert bench.controller.phase is Phase.BLIND
+        assert "position repeated" in bench.controller.objection
 
 
 def test_blind_stop_brakes_an_arm_whose_states_stop():
@@ -524,7 +562,7 @@ def test_blind_stop_brakes_an_arm_whose_states_stop():
         bench.run(0.3)
         before = np.abs(bench.arm.qd)
         bench.run(0.4, states=False)  # state_timeout 0.1, stop_time 0.25
-        assert bench.controller.phase is Phase.HOLDING
+        assert bench.controller.phase is Phase.BLIND
         assert bench.largest_rate() <= 1.0
         left[blind_stop] = (np.abs(bench.arm.qd) / before).max()
     assert left[True] < 0.05
@@ -550,7 +588,7 @@ def test_blind_stop_does_not_rely_on_a_last_state_that_lied(velocity):
 def test_states_that_lie_all_the_time_end_in_a_hold_at_once():
     bench = Bench(blind_stop=True, give_up_after=3.0).start()
     random = np.random.default_rng(0)
-    accepted = bench.controller.gate.accepted
+    accepted = bench.gate.accepted
     for _ in range(1000):
         bench.run(PERIOD, states=False)
         lie = random.choice([-1.0, 1.0], 2) * 10.0 ** random.uniform(-2.0, 0.5, 2)
@@ -560,11 +598,11 @@ def test_states_that_lie_all_the_time_end_in_a_hold_at_once():
         if command is not None:
             bench.commands.append((bench.now, command.copy()))
         bench.update()
-    assert bench.controller.phase is Phase.HOLDING
-    assert bench.controller.gate.accepted - accepted < 5
+    assert bench.controller.phase is Phase.BLIND
+    assert bench.gate.accepted - accepted < 5
     assert bench.largest_rate() <= 1.0
     bench.run(0.5)
-    assert bench.controller.phase is Phase.RUNNING
+    assert bench.controller.phase in RUNNING
     assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
 
 
@@ -595,9 +633,55 @@ def test_states_without_velocity_are_enough():
         bench.now += PERIOD
         bench._record(bench.controller.accept_state(bench.now, bench.arm.q))
         bench.arm.step(bench.commands[-1][1])
-        if bench.controller.gate.accepted == 300:
+        if bench.gate.accepted == 300:
             follow(bench)
-    assert_allclose(bench.arm.q, bench.controller._motion.knot(1e9).position, atol=0.01)
+    assert_allclose(bench.arm.q, Q, atol=0.01)
+
+
+# Faults
+
+
+def swing(bench: Bench) -> None:
+    """Excite the arm beyond its speed limit until the controller calls it a fault."""
+    for i in range(400):
+        bench.arm.set_state(bench.arm.q, np.array([4.5, 0.0]) * (1.0 if i // 40 % 2 else -1.0))
+        bench.run(PERIOD)
+        if bench.controller.phase is Phase.FAULT:
+            return
+    raise AssertionError("no fault")
+
+
+def test_excess_speed_ends_in_a_damped_hold_until_the_arm_is_asked_to_hold(bench):
+    swing(bench)
+    reason = bench.controller.hold_reason
+    assert "faster than" in reason or "oscillates" in reason
+    bench.run(2.0)
+    assert bench.controller.phase is Phase.FAULT
+    with pytest.raises(TrajectoryError, match="ask it to hold first"):
+        follow(bench)
+    bench.controller.hold(bench.now)
+    bench.run(0.5)
+    assert bench.controller.phase is Phase.HOLDING
+    assert_allclose(bench.arm.qd, 0.0, atol=0.02)
+    assert bench.largest_rate() <= 1.0
+
+
+def test_a_gap_in_the_states_does_not_end_a_fault(bench):
+    swing(bench)
+    reason = bench.controller.hold_reason
+    bench.run(0.3, states=False)
+    assert bench.controller.phase is Phase.BLIND
+    bench.arm.set_state(Q, np.zeros(2))
+    bench.run(0.3)
+    assert bench.controller.phase is Phase.FAULT
+    assert bench.controller.hold_reason == reason
+
+
+def test_a_fault_ends_with_the_mode_that_follows_nothing(bench):
+    swing(bench)
+    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
+    bench.run(0.1)
+    assert bench.controller.phase is Phase.FLOATING
 
 
 # Falling back
@@ -606,7 +690,7 @@ def test_states_without_velocity_are_enough():
 def fall_back(bench: Bench, duration: float, **kwargs) -> None:
     """Let the controller fall back every 10 ms, as long as it takes."""
     for _ in range(round(duration / 0.01)):
-        bench.controller.fall_back(bench.now, "6 overruns within a second")
+        bench.controller.fall_back(bench.now)
         bench.run(0.01, **kwargs)
 
 
@@ -620,73 +704,72 @@ def test_fall_back_leads_into_the_damped_gravity_hold_without_a_step(bench):
     bench.run(0.3)
     begin = len(bench.commands) - 1
     fall_back(bench, 0.3)
-    gate, damping = bench.controller.gate, bench.settings.damping
-    assert bench.controller.phase is Phase.HOLDING
-    assert bench.controller.hold_reason == "6 overruns within a second"
+    gate, damping = bench.gate, bench.settings.damping
+    assert bench.controller.phase is Phase.DAMPED
+    assert bench.controller.hold_reason == "unexpected exception"
     assert_allclose(bench.commands[-1][1], bench.gravity() - damping * gate.qd)
     assert torque_steps(bench, begin) < 0.15  # 0.2 N m is the rate limit
-    assert sum("overruns" in note for note in bench.notes) == 1
+    assert sum("unexpected" in note for note in bench.notes) == 1
 
 
 def test_fall_back_recovers_by_itself_once_the_hold_is_reached(bench):
     follow(bench)
     bench.run(0.3)
-    bench.controller.fall_back(bench.now, "overruns")
+    bench.controller.fall_back(bench.now)
     begin = len(bench.commands) - 1
     bench.run(0.19)
-    assert bench.controller.phase is Phase.HOLDING
+    assert bench.controller.phase is Phase.DAMPED
     bench.run(0.02)
-    assert bench.controller.phase is Phase.RUNNING
+    assert bench.controller.phase in RUNNING
     bench.run(0.5)
-    assert bench.controller.following is Following.HOLD
+    assert bench.controller.phase is Phase.HOLDING
     assert torque_steps(bench, begin) < 0.15
     assert_allclose(bench.arm.qd, 0.0, atol=0.02)
 
 
 def test_fall_back_with_states_never_ends_in_silence(bench):
     fall_back(bench, 3.0)  # give_up_after is 1 s
-    assert bench.controller.phase is Phase.HOLDING
+    assert bench.controller.phase is Phase.DAMPED
     assert bench.commands[-1][0] == bench.now
 
 
-def test_states_that_stop_during_a_fall_back_fade_its_damping_out_and_then_the_commands(bench):
+def test_states_that_stop_during_a_fall_back_fade_its_damping_out_and_then_the_commands():
+    bench = Bench(blind_stop=False).start()
     follow(bench)
     bench.run(0.3)
     fall_back(bench, 0.3)
     begin = len(bench.commands) - 1
-    assert np.abs(bench.controller.gate.qd * bench.settings.damping).max() > 0.4
+    assert np.abs(bench.gate.qd * bench.settings.damping).max() > 0.4
     fall_back(bench, 0.6, states=False)
     assert torque_steps(bench, begin) < 0.1  # the end of the damping would be a step of more
-    assert_allclose(
-        bench.commands[-1][1], fr.Dynamics(bench.model).gravity(bench.controller.gate.q)
-    )
+    assert_allclose(bench.commands[-1][1], fr.Dynamics(bench.model).gravity(bench.gate.q))
     bench.run(1.0, states=False)
-    assert bench.controller.phase is Phase.WAITING
+    assert bench.controller.phase is Phase.SILENT
 
 
 def test_fall_back_by_the_timer():
     bench = Bench(update_on=UpdateOn.TIMER, rate=100.0).start()
     fall_back(bench, 0.3)
-    assert bench.controller.phase is Phase.HOLDING
+    assert bench.controller.phase is Phase.DAMPED
     assert_allclose(np.diff([time for time, _ in bench.commands]), 0.01)
     bench.run(0.3)
-    assert bench.controller.phase is Phase.RUNNING
+    assert bench.controller.phase in RUNNING
     assert bench.largest_rate() <= 1.0
 
 
 def test_fall_back_without_commands_does_nothing():
     bench = Bench()
-    bench.controller.fall_back(bench.now, "overruns")
+    bench.controller.fall_back(bench.now)
     assert bench.controller.phase is Phase.INACTIVE
     bench.controller.activate(bench.now)
-    bench.controller.fall_back(bench.now, "overruns")
+    bench.controller.fall_back(bench.now)
     assert bench.controller.phase is Phase.WAITING
     assert not bench.notes
 
 
 def test_fall_back_during_the_hold_after_deactivation_does_not_prolong_it(bench):
     bench.controller.deactivate(bench.now)
-    fall_back(bench, 1.1)
+    fall_back(bench, 1.4)
     assert bench.controller.phase is Phase.INACTIVE
     assert bench.controller.hold_reason == "deactivated"
 
@@ -724,9 +807,9 @@ def test_deactivation_decays_to_damped_gravity_hold_then_silence(bench):
     follow(bench)
     bench.run(0.3)
     bench.controller.deactivate(bench.now)
-    bench.run(0.9)
-    damping = bench.settings.damping * bench.controller.gate.qd
-    hold = fr.Dynamics(bench.model).gravity(bench.controller.gate.q) - damping
+    bench.run(1.1)
+    damping = bench.settings.damping * bench.gate.qd
+    hold = fr.Dynamics(bench.model).gravity(bench.gate.q) - damping
     assert_allclose(bench.commands[-1][1], hold)
     assert bench.largest_rate() <= 1.0
     bench.run(0.3)
@@ -741,7 +824,7 @@ def test_activation_during_the_hold_goes_on_from_the_last_command(bench):
     bench.run(0.05)
     bench.controller.activate(bench.now)
     bench.run(0.5)
-    assert bench.controller.phase is Phase.RUNNING
+    assert bench.controller.phase in RUNNING
     assert bench.largest_rate() <= 1.0
 
 
@@ -761,9 +844,9 @@ def test_timer_commands_at_its_own_rate():
 def test_timer_stops_with_the_states():
     bench = Bench(update_on=UpdateOn.TIMER, rate=100.0).start()
     bench.run(0.5, states=False)
-    assert bench.controller.phase is Phase.HOLDING
+    assert bench.controller.phase is Phase.BLIND
     bench.run(1.0, states=False)
-    assert bench.controller.phase is Phase.WAITING
+    assert bench.controller.phase is Phase.SILENT
 
 
 # Requests before there is anything to be changed
@@ -772,7 +855,7 @@ def test_timer_stops_with_the_states():
 def test_requests_are_refused_while_not_running():
     bench = Bench()
     for request in (
-        bench.controller.hold,
+        lambda: bench.controller.hold(bench.now),
         lambda: follow(bench),
         lambda: bench.controller.set_reference(bench.now, Point(0.0, Q)),
     ):
@@ -784,6 +867,6 @@ def test_requests_are_refused_while_not_running():
 def test_model_can_be_changed_before_activation():
     bench = Bench()
     moon = model().with_gravity((0.0, 0.0, -1.62))
-    bench.controller.change_model(fr.Dynamics(moon), 1.0)
+    bench.controller.change_model(bench.now, moon, 1.0)
     bench.controller.activate(bench.now)
     assert_allclose(bench.state(), fr.Dynamics(moon).gravity(Q))

@@ -7,12 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
-from featherstone_ros.control.governor import (
-    TorqueGovernor,
-    cut,
-    default_torque_rate,
-    fade_weight,
-)
+from featherstone_ros._control import TorqueGovernor
+from featherstone_ros._control import fade_weight_at as fade_weight
+from featherstone_ros.control.governor import cut, default_torque_rate
 
 DT = 0.001
 efforts = arrays(float, 2, elements=st.floats(-1e3, 1e3))
@@ -82,7 +79,7 @@ def test_command_leaves_a_lowered_limit_at_the_rate_limit():
 def test_limits_hold_for_the_sum_with_what_the_drives_add():
     it = governor(rate=1e6)
     it.start(np.zeros(2))
-    command = it.govern(np.array([15.0, -30.0]), 0.01, carried=np.array([12.0, 12.0]))
+    command = it.govern(np.array([15.0, -30.0]), 0.01, added=np.array([12.0, 12.0]))
     assert_allclose(command, [8.0, -30.0])
 
 
@@ -121,7 +118,7 @@ def test_clamped_command_is_saturated_and_an_intervention():
     it.govern(np.array([20.0, 0.0]), DT)
     assert counts(it) == (0, 0)
     it.govern(np.array([20.1, 0.0]), DT)
-    it.govern(np.array([20.0, 0.0]), DT, carried=np.array([0.1, 0.0]))
+    it.govern(np.array([20.0, 0.0]), DT, added=np.array([0.1, 0.0]))
     assert counts(it) == (2, 2)
 
 

@@ -6,8 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
-from featherstone_ros.control.dynamics_blend import DynamicsBlend
-from featherstone_ros.control.laws import ControlLaws
+from featherstone_ros._control import ControlLaws, InverseDynamicsBlend
 from featherstone_ros.control.settings import Mode, Terms
 
 Q, QD = np.array([0.3, -0.4]), np.array([0.7, 0.2])
@@ -16,8 +15,7 @@ DYNAMICS = fr.Dynamics(control_arm.model())
 
 
 def laws(**changes) -> ControlLaws:
-    blend = DynamicsBlend(fr.Dynamics(control_arm.model()), 2)
-    return ControlLaws(blend, control_arm.settings(**changes))
+    return ControlLaws(control_arm.model(), control_arm.settings(**changes))
 
 
 def correction() -> np.ndarray:
@@ -67,6 +65,13 @@ def test_settings_may_be_arrays_of_any_kind():
     assert_allclose(laws(**kinds).torque(Q, QD, DESIRED), torque)
 
 
+@pytest.mark.parametrize("mode", Mode)
+def test_constant_effort_of_the_drives_is_compensated(mode):
+    offset = np.array([0.4, -0.2])
+    without = laws(mode=mode).torque(Q, QD, DESIRED)
+    assert_allclose(laws(mode=mode, offset=offset).torque(Q, QD, DESIRED) - without, offset)
+
+
 def test_rotor_inertia_is_moved_along():
     armature = np.array([0.2, 0.1])
     without = laws(mode=Mode.FEEDFORWARD).torque(Q, QD, DESIRED)
@@ -78,7 +83,7 @@ def test_rotor_inertia_is_moved_along():
 
 
 def test_gravity_hold_is_gravity_with_damping():
-    hold = laws().gravity_hold(Q, QD, 0.5)
+    hold = laws().damped_gravity(Q, QD, 0.5)
     assert_allclose(hold, DYNAMICS.gravity(Q) - 0.5 * control_arm.settings().damping * QD)
 
 
@@ -95,28 +100,28 @@ def test_blend_goes_linearly_from_one_model_to_the_next():
     heavy = control_arm.model().with_payload("link2", 2.0, (0.0, 0.0, 0.2))
     light = DYNAMICS.rnea(*DESIRED)
     loaded = fr.Dynamics(heavy).rnea(*DESIRED)
-    blend, out = DynamicsBlend(DYNAMICS, 2), np.empty(2)
-    blend.change(fr.Dynamics(heavy), 1.0)
+    blend = InverseDynamicsBlend(control_arm.model())
+    blend.change(heavy, 1.0)
     for time, share in ((0.0, 0.0), (0.25, 0.25), (0.5, 0.75), (0.5, 1.0)):
         blend.advance(time)
-        assert_allclose(blend.rnea(*DESIRED, out), light + share * (loaded - light))
+        assert_allclose(blend.rnea(*DESIRED), light + share * (loaded - light))
     assert not blend.blending
-    assert_allclose(blend.gravity(Q, out), fr.Dynamics(heavy).gravity(Q))
+    assert_allclose(blend.gravity(Q), fr.Dynamics(heavy).gravity(Q))
 
 
 def test_blend_that_is_interrupted_goes_on_from_where_it_is():
     heavy = control_arm.model().with_payload("link2", 2.0, (0.0, 0.0, 0.2))
-    blend, out = DynamicsBlend(DYNAMICS, 2), np.empty(2)
-    blend.change(fr.Dynamics(heavy), 1.0)
+    blend = InverseDynamicsBlend(control_arm.model())
+    blend.change(heavy, 1.0)
     blend.advance(0.5)
-    before = blend.gravity(Q, out).copy()
-    blend.change(fr.Dynamics(control_arm.model().with_gravity((0.0, 0.0, -1.62))), 1.0)
-    assert_allclose(blend.gravity(Q, out), before)
+    before = blend.gravity(Q).copy()
+    blend.change(control_arm.model().with_gravity((0.0, 0.0, -1.62)), 1.0)
+    assert_allclose(blend.gravity(Q), before)
     blend.advance(1.0)
-    assert_allclose(blend.gravity(Q, out), DYNAMICS.gravity(Q) * 1.62 / 9.81)
+    assert_allclose(blend.gravity(Q), DYNAMICS.gravity(Q) * 1.62 / 9.81)
 
 
 def test_blend_at_once():
-    blend, out = DynamicsBlend(DYNAMICS, 2), np.empty(2)
-    blend.change(fr.Dynamics(control_arm.model().with_gravity((0.0, 0.0, 0.0))), 0.0)
-    assert_allclose(blend.gravity(Q, out), 0.0, atol=1e-12)
+    blend = InverseDynamicsBlend(control_arm.model())
+    blend.change(control_arm.model().with_gravity((0.0, 0.0, 0.0)), 0.0)
+    assert_allclose(blend.gravity(Q), 0.0, atol=1e-12)

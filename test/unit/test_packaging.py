@@ -2,13 +2,17 @@
 
 import ast
 import importlib.metadata
+import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+
+import featherstone_ros
 
 SOURCE = Path(__file__).resolve().parents[2]
 MANIFEST = ElementTree.parse(SOURCE / "package.xml").getroot()
@@ -21,8 +25,9 @@ ROSDEP_KEYS = {
     "rich": "python3-rich",
     "yaml": "python3-yaml",
 }
-# What uses one says how to get it where it is missing; rosdep has no Debian package of rosbags.
-OPTIONAL = {"mujoco", "pinocchio", "rosbags"}
+# What uses one says how to get it where it is missing, or does without (threadpoolctl); rosdep has
+# no Debian package of rosbags.
+OPTIONAL = {"mujoco", "pinocchio", "rosbags", "threadpoolctl"}
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +64,16 @@ def test_package_xml_agrees_with_setup_py(installed):
     assert MANIFEST.findtext("license") in licences
 
 
+def test_version_of_the_module_is_that_of_package_xml():
+    assert featherstone_ros.__version__ == MANIFEST.findtext("version")
+
+
+def test_marker_of_type_hints_is_packaged(tmp_path):
+    command = [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(tmp_path)]
+    subprocess.run(command, cwd=SOURCE, check=True)
+    assert (tmp_path / "featherstone_ros" / "py.typed").exists()
+
+
 def test_package_xml_names_every_module_that_the_package_imports():
     declared = {dependency.text for dependency in MANIFEST.findall("exec_depend")}
     needed = {ROSDEP_KEYS.get(module, module) for module in imported_modules() - OPTIONAL}
@@ -80,3 +95,31 @@ def test_git_tracks_nothing_that_is_generated():
     if listing.returncode:
         pytest.skip(f"not a git checkout: {listing.stderr.strip()}")
     assert listing.stdout == ""
+
+
+def test_unknown_instruction_set_to_build_for_is_refused_with_the_valid_ones(tmp_path):
+    environment = {**os.environ, "FEATHERSTONE_BUILD_FOR": "x86-64-v9"}
+    done = subprocess.run(
+        [sys.executable, SOURCE / "setup.py", "--version"],
+        env=environment, cwd=SOURCE, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("FEATHERSTONE_BUILD_FOR has 'x86_64_v9', which")
+
+
+def test_source_distribution_holds_what_its_tests_read(tmp_path):
+    command = [sys.executable, "setup.py", "-q", "sdist", "--formats=gztar", "-d", str(tmp_path)]
+    egg = SOURCE / "featherstone_ros.egg-info"
+    was_there = egg.exists()
+    done = subprocess.run(command, cwd=SOURCE, capture_output=True, text=True, check=False)
+    if not was_there:
+        shutil.rmtree(egg, ignore_errors=True)
+    if done.returncode:
+        pytest.skip(f"no source distribution can be made here: {done.stderr[-200:]}")
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    for folder, pattern in (("docs", "*.*"), ("test", "**/*.py"), ("cython_core", "**/*.p*")):
+        there = {str(path.relative_to(SOURCE)) for path in SOURCE.glob(f"{folder}/{pattern}")}
+        there = {name for name in there if "__pycache__" not in name}
+        assert there <= names, sorted(there - names)

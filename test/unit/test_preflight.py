@@ -5,11 +5,11 @@ from math import inf
 
 import numpy as np
 import pytest
-from control_arm import NAMES, PERIOD, Bench, Q, model, settings, space
+from control_arm import NAMES, Bench, Q, model, settings, space
 from numpy.testing import assert_allclose
 
 from featherstone_ros import Dynamics
-from featherstone_ros.control.motion import Knot, Motion
+from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
 from featherstone_ros.demo.motion import plan
 from featherstone_ros.demo.robot import load
@@ -52,7 +52,7 @@ def slower(given: Given, factor: float) -> Given:
 def random_motion(rng: np.random.Generator) -> Motion:
     times = np.cumsum(rng.uniform(0.1, 0.4, 5)).tolist()
     motion = Motion(times, rng.normal(size=(5, 6, 3)), rng.normal(size=(5, 2, 3)))
-    motion.lead_in(times[0] + 0.05, Knot(*rng.normal(size=(4, 3))), 0.5)
+    motion.lead_in(times[0] + 0.05, MotionState(*rng.normal(size=(4, 3))), 0.5)
     return motion
 
 
@@ -316,11 +316,11 @@ def test_verdict_of_what_fits():
 def bench_following(*points: Point) -> tuple[Bench, list[tuple[Motion, float]]]:
     """A controller that is given a trajectory half-way through another one."""
     bench = Bench().start()
-    bench.controller.set_trajectory(NAMES, [Point(0.4, Q + 0.1)])
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.4, Q + 0.1)])
     bench.run(0.2)
     seen: list[tuple[Motion, float]] = []
     bench.controller.set_trajectory(
-        NAMES, points, inspect=lambda motion, begin: seen.append((motion, begin))
+        bench.now, NAMES, points, inspect=lambda motion, begin: seen.append((motion, begin))
     )
     return bench, seen
 
@@ -329,12 +329,11 @@ def test_the_motion_inspected_is_the_one_that_is_followed():
     bench, seen = bench_following(Point(0.3, Q), Point(0.8, Q + 0.2))
     ((motion, begin),) = seen
     assert begin == 0.0
-    bench.run(PERIOD)
-    start = bench.controller.gate.time
+    start = bench.gate.time
     for _ in range(5):
-        bench.run(0.1)
+        bench.run(0.09)
         desired = bench.controller.desired()
-        expected = motion.knot(bench.controller.gate.time - start)
+        expected = motion.state(bench.gate.time - start)
         assert_allclose(desired.position, expected.position, atol=2e-3)
         assert_allclose(desired.velocity, expected.velocity, atol=2e-2)
 
@@ -347,7 +346,7 @@ def test_what_inspection_refuses_changes_nothing():
         raise TrajectoryError("no")
 
     with pytest.raises(TrajectoryError, match="no"):
-        bench.controller.set_trajectory(NAMES, [Point(1.0, Q + 0.3)], inspect=refuse)
+        bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q + 0.3)], inspect=refuse)
     assert_allclose(bench.controller.desired().position, before.position)
     bench.run(1.0)
     assert_allclose(bench.controller.desired().position, Q)

@@ -215,3 +215,26 @@ def test_urdf_of_ones_own_is_taken(run):
 def test_missing_file_is_reported(capsys, source):
     assert cli.main(["preflight", source, "--urdf", "ur5e"]) == 1
     assert source in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("time", ["2.5", "{sec: 2, nanosec: 500000000}", "{nanosec: 2500000000}"])
+def test_times_are_read_as_people_write_them(time):
+    text = f"joint_names: [a]\npoints: [{{positions: [1], time_from_start: {time}}}]"
+    (found,) = parse(text, "file")
+    assert found.points[0].time == pytest.approx(2.5)
+
+
+def test_whole_seconds_need_no_nanoseconds():
+    (found,) = parse("joint_names: [a]\npoints: [{positions: [1], time_from_start: {sec: 1}}]", "f")
+    assert found.points[0].time == 1.0
+
+
+@pytest.mark.parametrize("time", ["soon", "{seconds: 1}", "[1]"])
+def test_a_time_that_is_none_is_shown(time):
+    with pytest.raises(SourceError, match=r"f: time_from_start is .*, expected seconds"):
+        parse(f"joint_names: [a]\npoints: [{{positions: [1], time_from_start: {time}}}]", "f")
+
+
+def test_a_missing_time_is_named():
+    with pytest.raises(SourceError, match="f: 'time_from_start' is missing"):
+        parse("joint_names: [a]\npoints: [{positions: [1]}]", "f")

@@ -1,55 +1,19 @@
-"""The thread that owns a loop: what others ask of it, how it ends, how it is scheduled."""
+"""What a loop needs beside it: hand-over, scheduling, counts."""
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
-from featherstone_ros.realtime.loop import LoopThread
 from featherstone_ros.realtime.mailbox import Mailbox
 from featherstone_ros.realtime.scheduling import Scheduling, refuse_missing_cpus
 from featherstone_ros.realtime.timing import Timing
 
 LONG = 30.0  # [s], reached only when a test fails
-
-
-class Loop:
-    """A loop that counts its rounds; ``fault`` is raised in the next one."""
-
-    def __init__(self, scheduling: Scheduling | None = None, go_on: bool = True) -> None:
-        self.rounds = 0
-        self.fault: Exception | None = None
-        self.problems: list[str] = []
-        self.errors: list[Exception] = []
-        self.go_on = go_on
-        self.thread = LoopThread(
-            self.turn, scheduling or Scheduling(), self.problems.append, self.fail
-        )
-
-    def turn(self) -> None:
-        time.sleep(0.001)
-        self.rounds += 1
-        if self.fault is not None:
-            fault, self.fault = self.fault, None
-            raise fault
-
-    def fail(self, error: Exception) -> bool:
-        self.errors.append(error)
-        return self.go_on
-
-
-@pytest.fixture
-def loop():
-    loop = Loop()
-    loop.thread.start()
-    yield loop
-    loop.thread.stop()
 
 
 # Mailbox.
@@ -83,80 +47,22 @@ def test_actions_put_in_while_running_wait_for_the_next_run():
     assert done
 
 
-# Loop.
-
-
-def test_call_runs_in_the_loops_thread(loop):
-    assert loop.thread.call(threading.current_thread) is not threading.current_thread()
-
-
-def test_call_raises_what_the_action_raises_and_the_loop_goes_on(loop):
-    with pytest.raises(ZeroDivisionError):
-        loop.thread.call(lambda: 1 / 0)
-    before = loop.rounds
-    assert loop.thread.call(lambda: loop.rounds) >= before
-    assert not loop.errors
-
-
-def test_many_actions_from_many_threads_are_all_done(loop):
-    done: list[int] = []
-    callers = [
-        threading.Thread(
-            target=lambda: [loop.thread.apply(lambda: done.append(1)) for _ in "x" * 20]
-        )
-        for _ in range(4)
-    ]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join()
-    assert len(done) == 80
-
-
-def test_what_is_asked_after_the_end_is_done_by_the_caller():
-    loop, done = Loop(), []
-    loop.thread.start()
-    loop.thread.stop()
-    assert loop.thread.call(threading.current_thread) is threading.current_thread()
-    loop.thread.apply(lambda: done.append(1))
-    assert done
-
-
-@pytest.mark.parametrize("go_on", [True, False])
-def test_exception_is_reported_and_ends_the_loop_if_told_to(go_on):
-    loop = Loop(go_on=go_on)
-    loop.thread.start()
-    loop.fault = ValueError("bug")
-    end = time.monotonic() + LONG
-    while not loop.errors and time.monotonic() < end:
-        time.sleep(0.001)
-    assert [str(error) for error in loop.errors] == ["bug"]
-    by_itself = loop.thread.call(threading.current_thread) is not threading.current_thread()
-    assert by_itself == go_on
-    loop.thread.stop()
-
-
-def test_garbage_collection_and_switching_are_restored_at_the_end():
-    interval = sys.getswitchinterval()
-    loop = Loop()
-    loop.thread.start()
-    assert not gc.isenabled()
-    assert sys.getswitchinterval() < interval
-    loop.thread.stop()
-    assert gc.isenabled()
-    assert sys.getswitchinterval() == pytest.approx(interval)
-
-
 # Scheduling.
 
 
 def test_affinity_is_the_threads_alone():
     cpus = sorted(os.sched_getaffinity(0))
-    loop = Loop(Scheduling(cpus=(cpus[-1],)))
-    loop.thread.start()
-    assert loop.thread.call(lambda: os.sched_getaffinity(0)) == {cpus[-1]}
+    seen: list[set[int]] = []
+
+    def run() -> None:
+        Scheduling(cpus=(cpus[-1],)).enter()
+        seen.append(os.sched_getaffinity(0))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert seen == [{cpus[-1]}]
     assert sorted(os.sched_getaffinity(0)) == cpus
-    loop.thread.stop()
 
 
 def test_missing_processor_is_named_with_those_that_there_are():

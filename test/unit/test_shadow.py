@@ -307,3 +307,16 @@ def test_wrong_settings_are_refused_and_the_old_ones_stay():
             shadow.prepare(replace(shadow.settings, **change))
     assert shadow.settings == ShadowSettings()
     assert shadow.wrench_link == "panda_link7"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_constant_friction_is_an_external_torque_only_to_who_does_not_know_it(known):
+    offset = np.linspace(-2.0, 2.0, MODEL.n)
+    shadow = Shadow(MODEL, ShadowSettings(offset=offset if known else 0.0, observer_gain=100.0))
+    torque = fr.Dynamics(MODEL).gravity(READY) + offset
+    for k in range(500):
+        update = shadow.update(k * 1_000_000 + 1, READY, np.zeros(MODEL.n), torque)
+    external = np.zeros(MODEL.n) if known else -offset
+    assert_allclose(update.residual.torque, external, atol=1e-9)
+    if known:
+        assert_allclose(update.prediction.position, READY, atol=1e-9)

@@ -4,18 +4,23 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from featherstone_ros.control.state import (
-    ABSURD,
-    DOUBTFUL,
-    JUMP,
-    MOST_DOUBT,
+from featherstone_ros._control import StateGate
+from featherstone_ros.control.events import REJECTIONS
+from featherstone_ros.control.state import start_delay
+
+(
+    _,
     NOT_FINITE,
     NOT_NEWER,
+    JUMP,
+    ABSURD,
     TOO_FAST,
-    StateGate,
-    start_delay,
-)
-
+    DOUBTFUL,
+    REPEATED,
+    CONTRADICTORY,
+    LATE,
+) = range(len(REJECTIONS))
+MOST_DOUBT = 10
 LIMIT = np.array([2.0, np.inf])
 Q = np.array([0.5, -0.5])
 ZERO = np.zeros(2)
@@ -28,9 +33,9 @@ class Source:
         self.gate = StateGate(LIMIT)
         self.now = 10.0
 
-    def give(self, q=Q, qd=ZERO, stamp=0.0, after=0.001) -> bool:
+    def give(self, q=Q, qd=ZERO, stamp=0.0, after=0.001, **more) -> bool:
         self.now += after
-        return self.gate.accept(self.now, stamp, np.asarray(q, float), qd, 0.1, 30.0)
+        return self.gate.accept(self.now, stamp, np.asarray(q, float), qd, **more)
 
 
 @pytest.fixture
@@ -60,7 +65,7 @@ def test_time_goes_by_the_arrival_without_stamps():
 @pytest.mark.parametrize("stamp", [5.0, 4.99])
 def test_duplicated_and_older_stamps_are_refused(source, stamp):
     assert not source.give(q=Q + 0.01, stamp=stamp)
-    assert source.gate.refused[NOT_NEWER] == 1
+    assert source.gate.rejected[NOT_NEWER] == 1
     assert_allclose(source.gate.q, Q)
 
 
@@ -96,29 +101,32 @@ def test_start_delay(start, stamp, now, delay):
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("field", ["q", "qd"])
 def test_what_is_not_finite_is_refused(source, bad, field):
+    if field == "qd" and np.isnan(bad):
+        assert source.give(qd=np.array([0.5, bad]))  # it was not measured
+        return
     assert not source.give(**{field: np.array([0.5, bad])})
-    assert source.gate.refused[NOT_FINITE] == 1
+    assert source.gate.rejected[NOT_FINITE] == 1
     assert_allclose(source.gate.q, Q)
 
 
 def test_a_jump_is_refused_until_forgotten(source):
     there = Q + np.array([0.15, 0.0])
     assert not source.give(q=there)
-    assert source.gate.refused[JUMP] == 1
+    assert source.gate.rejected[JUMP] == 1
     source.gate.forget()
     assert source.give(q=there)
     assert source.gate.dt == 0.0
 
 
 def test_twice_the_velocity_limit_is_believed(source):
-    assert source.give(q=Q + np.array([0.1 + 2 * 2.0 * 0.05 - 1e-6, 0.0]), after=0.05)
+    assert source.give(q=Q + np.array([0.1 + 2 * 2.0 * 0.05 - 1e-6, 0.0]), qd=None, after=0.05)
 
 
 def test_a_jump_that_stays_is_not_believed_by_waiting(source):
     there = Q + np.array([0.3, 0.0])  # after 50 ms twice the velocity limit could lead there
     for _ in range(100):
         assert not source.give(q=there)
-    assert source.gate.refused[JUMP] == 100
+    assert source.gate.rejected[JUMP] == 100
     assert any(source.give() for _ in range(MOST_DOUBT))
 
 
@@ -126,7 +134,7 @@ def test_a_source_that_is_often_wrong_has_to_make_up_for_it(source):
     for _ in range(3):
         assert not source.give(q=Q + 0.3)
     assert [source.give() for _ in range(4)] == [False, False, True, True]
-    assert source.gate.refused[DOUBTFUL] == 2
+    assert source.gate.rejected[DOUBTFUL] == 2
     for _ in range(100):
         assert not source.give(qd=np.array([1e3, 0.0]))
     assert [source.give() for _ in range(MOST_DOUBT)] == [False] * (MOST_DOUBT - 1) + [True]
@@ -154,7 +162,7 @@ def test_a_velocity_spike_is_refused(source, forgotten):
     if forgotten:
         source.gate.forget()
     assert not source.give(qd=np.array([1e3, 0.0]))
-    assert source.gate.refused[TOO_FAST] == 1
+    assert source.gate.rejected[TOO_FAST] == 1
     assert source.give()
 
 
@@ -235,8 +243,85 @@ def test_absurd_state_is_refused_even_if_it_follows_on_nothing(fresh, q, qd, rea
     if not fresh:
         assert source.give()
     assert not source.give(q, qd)
-    assert source.gate.refused[reason] == 1
+    assert source.gate.rejected[reason] == 1
     assert source.give(q=Q + 0.01, qd=np.array([4.5, 35.0]))
+
+
+def test_a_velocity_that_was_not_measured_is_estimated_joint_by_joint():
+    source = Source()
+    for i in range(200):
+        q = Q + 0.001 * i * np.array([1.0, -0.5])
+        assert source.give(q=q, qd=np.array([1.0, np.nan]))
+    assert_allclose(source.gate.qd, [1.0, -0.5], rtol=1e-3)
+
+
+# States that repeat, contradict themselves, or are late
+
+
+def last_states(source, count, qd, stamp=None, **more):
+    """Give the same position over and over; return which were believed."""
+    stamps = [0.0] * count if stamp is None else stamp + 0.001 * np.arange(1, count + 1)
+    return [source.give(qd=np.array(qd), stamp=stamp, **more) for stamp in stamps]
+
+
+@pytest.mark.parametrize("stamp", [None, 5.0], ids=["arrival", "new stamps"])
+def test_a_moving_arm_whose_position_never_changes_is_not_believed(source, stamp):
+    believed = last_states(source, 100, [1.0, 0.0], stamp)
+    assert sum(believed) < 25  # 20 mrad at 1 rad/s
+    assert source.gate.rejected[REPEATED] == 100 - sum(believed)
+    source.gate.forget()
+    assert not any(last_states(source, 20, [1.0, 0.0], stamp and stamp + 0.1))
+    assert source.give(q=Q + 1e-6, stamp=stamp + 0.2 if stamp else 0.0)
+
+
+def test_the_last_stamp_is_not_newer_after_forgetting_either(source):
+    source.gate.forget()
+    assert not source.give(stamp=5.0)
+    assert source.give(stamp=5.001)
+
+
+def test_an_arm_at_rest_may_repeat_its_position_for_ever(source):
+    assert all(last_states(source, 1000, [0.0, 0.0], 5.0))
+
+
+def test_a_wrong_velocity_at_rest_does_not_make_it_repeat_for_ever(source):
+    source.give(qd=np.array([2.0, 0.0]), after=0.02)
+    assert all(last_states(source, 20, [0.0, 0.0]))
+
+
+def test_an_arm_whose_velocities_were_wrong_for_long_is_believed_once_they_say_it_stands(source):
+    assert not last_states(source, 100, [1.0, 0.0])[-1]
+    assert source.give()
+
+
+def test_a_position_that_stays_while_the_arm_is_asked_to_move_is_not_believed(source):
+    believed = [source.give(desired=Q + 0.001 * i) for i in range(400)]
+    assert 200 <= sum(believed) <= 201
+    assert not source.give(desired=Q)
+
+
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 57.3 / 2])
+def test_velocities_that_the_positions_do_not_show_are_named(source, factor):
+    speed = np.array([0.06, 0.0]) if factor > 1.0 else np.array([1.0, 0.0])
+    believed = [source.give(Q + 0.001 * i * speed, factor * speed) for i in range(500)]
+    assert not any(believed[300:])
+    assert source.gate.rejected[CONTRADICTORY] > 200
+
+
+def test_a_filtered_velocity_is_no_contradiction():
+    source, qd = Source(), np.zeros(2)
+    for i in range(4000):
+        t = 0.001 * i
+        qd = qd + (1.0 - np.exp(-0.001 / 0.015)) * (2.0 * np.cos(2.0 * t) * np.ones(2) - qd)
+        assert source.give(Q + np.sin(2.0 * t), qd), i
+
+
+def test_a_state_that_was_long_on_its_way_is_late_whatever_the_clocks(source):
+    offset = -37.0  # [s] between the two computers
+    assert all(source.give(q=Q + 1e-6 * i, on_its_way=offset + 0.001) for i in range(10))
+    assert source.give(on_its_way=offset + 0.05)
+    assert not source.give(q=Q + 1e-6, on_its_way=offset + 0.15)
+    assert source.gate.rejected[LATE] == 1
 
 
 def test_continuous_joint_may_be_anywhere():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from featherstone_ros.control.motion import Knot, Motion
+from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
 
 NAMES = ("shoulder", "elbow", "wrist")
@@ -12,11 +12,11 @@ SPACE = JointSpace(NAMES, np.full(3, -3.0), np.full(3, 3.0), np.array([2.0, 2.0,
 HOME = np.array([0.1, 0.2, 0.3])
 
 
-def rest(position: np.ndarray = HOME) -> Knot:
-    return Knot.rest(np.asarray(position, dtype=float))
+def rest(position: np.ndarray = HOME) -> MotionState:
+    return MotionState.rest(np.asarray(position, dtype=float))
 
 
-def jump(a: Knot, b: Knot) -> float:
+def jump(a: MotionState, b: MotionState) -> float:
     """Largest difference in position, velocity, acceleration and effort."""
     return max(np.abs(field).max() for field in vars(a.minus(b)).values())
 
@@ -24,7 +24,7 @@ def jump(a: Knot, b: Knot) -> float:
 def continuous(motion: Motion, begin: float, end: float) -> bool:
     """Whether position and velocity never change faster than their slopes allow."""
     times = np.arange(begin, end, 1e-4)
-    knots = [motion.knot(t) for t in times]
+    knots = [motion.state(t) for t in times]
     position = np.array([k.position for k in knots])
     velocity = np.array([k.velocity for k in knots])
     acceleration = np.array([k.acceleration for k in knots])
@@ -40,24 +40,24 @@ def continuous(motion: Motion, begin: float, end: float) -> bool:
 
 def test_names_in_any_order():
     trajectory = Trajectory(("wrist", "shoulder", "elbow"), [Point(1.0, [3.0, 1.0, 2.0])], SPACE)
-    assert_allclose(trajectory.knot(0).position, [1.0, 2.0, 3.0])
+    assert_allclose(trajectory.state(0).position, [1.0, 2.0, 3.0])
 
 
 def test_positions_alone_give_straight_lines():
     points = [Point(1.0, [1.0, 0.2, 0.3]), Point(3.0, [0.0, 0.2, 0.3])]
     motion = Trajectory(NAMES, points, SPACE).motion(5.0, 5.0, rest(), 0.25)
-    assert_allclose(motion.knot(5.25).position[0], 0.1 + 0.25 * 0.9)
-    assert_allclose(motion.knot(6.5).position[0], 0.75)
-    assert_allclose(motion.knot(6.5).velocity[0], -0.5)
-    assert_allclose(motion.knot(6.5).acceleration[0], 0.0)
+    assert_allclose(motion.state(5.25).position[0], 0.1 + 0.25 * 0.9)
+    assert_allclose(motion.state(6.5).position[0], 0.75)
+    assert_allclose(motion.state(6.5).velocity[0], -0.5)
+    assert_allclose(motion.state(6.5).acceleration[0], 0.0)
 
 
 def test_velocities_give_cubics():
     points = [Point(1.0, [1.0, 0.2, 0.3], [0.5, 0.0, 0.0]), Point(2.0, [0.0] * 3, [0.0] * 3)]
     motion = Trajectory(NAMES, points, SPACE).motion(0.0, 0.0, rest(), 0.25)
-    knot = motion.knot(1.5)  # Hermite: the middle of a cubic
+    knot = motion.state(1.5)  # Hermite: the middle of a cubic
     assert_allclose(knot.position[0], (1.0 + 0.0) / 2 + (0.5 - 0.0) / 8)
-    assert_allclose(motion.knot(1.0).velocity[0], 0.5)
+    assert_allclose(motion.state(1.0).velocity[0], 0.5)
 
 
 def test_accelerations_give_quintics_without_a_step_in_acceleration():
@@ -66,8 +66,8 @@ def test_accelerations_give_quintics_without_a_step_in_acceleration():
         Point(2.0, [0.0] * 3, [0.0] * 3, [0.0] * 3),
     ]
     motion = Trajectory(NAMES, points, SPACE).motion(0.0, 0.0, rest(), 0.25)
-    assert_allclose(motion.knot(1.0 - 1e-9).acceleration[0], 0.7, atol=1e-6)
-    assert_allclose(motion.knot(1.0 + 1e-9).acceleration[0], 0.7, atol=1e-6)
+    assert_allclose(motion.state(1.0 - 1e-9).acceleration[0], 0.7, atol=1e-6)
+    assert_allclose(motion.state(1.0 + 1e-9).acceleration[0], 0.7, atol=1e-6)
 
 
 def test_degree_of_a_piece_is_what_both_its_points_have():
@@ -77,13 +77,13 @@ def test_degree_of_a_piece_is_what_both_its_points_have():
         Point(3.0, [0.0] * 3, [0.0] * 3, [0.0] * 3),
     ]
     motion = Trajectory(NAMES, points, SPACE).motion(0.0, 0.0, rest(np.zeros(3)), 0.25)
-    assert_allclose(motion.knot(1.2).position, 0.2)  # line
-    assert_allclose(motion.knot(2.5).position, 0.5 + 0.5 / 8)  # cubic
+    assert_allclose(motion.state(1.2).position, 0.2)  # line
+    assert_allclose(motion.state(2.5).position, 0.5 + 0.5 / 8)  # cubic
 
 
 def test_last_point_is_held_at_rest():
     motion = Trajectory(NAMES, [Point(1.0, [1.0, 1.0, 1.0])], SPACE).motion(0.0, 0.0, rest(), 0.25)
-    end = motion.knot(1.0)
+    end = motion.state(1.0)
     assert_allclose(end.position, 1.0)
     assert end.is_rest()
     assert motion.finished(1.0)
@@ -105,17 +105,17 @@ def test_start_in_the_past_enters_the_path_where_it_is_by_now():
     trajectory = Trajectory(NAMES, points, SPACE)
     untouched = trajectory.motion(0.0, 0.0, rest(np.zeros(3)), 0.25)
     late = trajectory.motion(0.0, 1.0, rest(np.full(3, 0.45)), 0.25)
-    assert jump(late.knot(1.0), rest(np.full(3, 0.45))) < 1e-12
-    assert jump(late.knot(1.9), untouched.knot(1.9)) < 1e-12
+    assert jump(late.state(1.0), rest(np.full(3, 0.45))) < 1e-12
+    assert jump(late.state(1.9), untouched.state(1.9)) < 1e-12
 
 
 def test_moving_end_is_stopped_if_allowed():
     points = [Point(1.0, [0.5] * 3, [0.0] * 3), Point(2.0, [1.0] * 3, [1.0] * 3)]
     trajectory = Trajectory(NAMES, points, SPACE, allow_moving_end=True)
     motion = trajectory.motion(0.0, 0.0, rest(), 0.25)
-    assert_allclose(motion.knot(2.0).velocity, 1.0)
-    assert_allclose(motion.knot(2.25).position, 1.125)
-    assert motion.knot(2.25).is_rest()
+    assert_allclose(motion.state(2.0).velocity, 1.0)
+    assert_allclose(motion.state(2.25).position, 1.125)
+    assert motion.state(2.25).is_rest()
     assert continuous(motion, 1.9, 2.4)
 
 
@@ -134,19 +134,19 @@ def test_moving_end_is_stopped_if_allowed():
     ids=["line", "cubic", "quintic", "begun", "single point"],
 )
 def test_running_motion_is_replaced_without_a_jump(points):
-    moving = Knot(HOME, np.array([0.5, -0.4, 0.3]), np.array([1.0, 2.0, -1.0]), np.ones(3))
+    moving = MotionState(HOME, np.array([0.5, -0.4, 0.3]), np.array([1.0, 2.0, -1.0]), np.ones(3))
     motion = Trajectory(NAMES, points, SPACE).motion(7.0, 7.0, moving, 0.25)
-    assert jump(motion.knot(7.0), moving) < 1e-9
-    assert jump(motion.knot(20.0), rest(np.asarray(points[-1].positions))) < 1e-12
+    assert jump(motion.state(7.0), moving) < 1e-9
+    assert jump(motion.state(20.0), rest(np.asarray(points[-1].positions))) < 1e-12
 
 
 def test_correction_is_gone_after_its_time():
     points = [Point(0.5, [0.0] * 3, [0.2] * 3), Point(1.0, [0.3] * 3, [0.0] * 3)]
     trajectory = Trajectory(NAMES, points, SPACE)
-    moving = Knot(HOME, np.full(3, 0.3), np.full(3, 1.0), np.zeros(3))
+    moving = MotionState(HOME, np.full(3, 0.3), np.full(3, 1.0), np.zeros(3))
     replaced = trajectory.motion(0.0, 0.0, moving, 0.25)
     fresh = trajectory.motion(0.0, 0.0, rest(), 0.25)
-    assert jump(replaced.knot(0.7), fresh.knot(0.7)) < 1e-12
+    assert jump(replaced.state(0.7), fresh.state(0.7)) < 1e-12
 
 
 # Refused

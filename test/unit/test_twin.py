@@ -5,7 +5,6 @@ import pytest
 
 import featherstone_ros as fr
 from featherstone_ros.simulation import Noise, Twin, TwinSettings
-from featherstone_ros.simulation.brakes import STOPPING_TIME
 
 ARM = """
 <robot name="two_link">
@@ -25,6 +24,7 @@ ARM = """
 </robot>
 """
 START = np.array([0.4, 0.7])
+STOPPING_TIME = 0.1  # of the brakes [s]
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +272,7 @@ def test_changed_settings_keep_state_and_time(model):
     twin = make(model, hold_until_command=False)
     run(twin, 10)
     q, qd = twin.q, twin.qd
-    twin.prepare(TwinSettings(rate=200.0, armature=1.0, integrator="rk4"))()
+    twin.use(TwinSettings(rate=200.0, armature=1.0, integrator="rk4"))
     np.testing.assert_array_equal(twin.q, q)
     np.testing.assert_array_equal(twin.qd, qd)
     run(twin, 10)
@@ -282,7 +282,7 @@ def test_changed_settings_keep_state_and_time(model):
 def test_refused_settings_change_nothing(model):
     twin = make(model)
     with pytest.raises(ValueError, match="armature"):
-        twin.prepare(TwinSettings(armature=-1.0))
+        twin.use(TwinSettings(armature=-1.0))
     assert twin.settings.armature == 0.0
 
 

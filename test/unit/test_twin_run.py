@@ -2,138 +2,205 @@
 
 import numpy as np
 import pytest
+from cdr_messages import float64_multi_array, joint_state
 from test_twin import ARM, START
 
 import featherstone_ros as fr
+from featherstone_ros._cdr import JointStateDecoder
+from featherstone_ros._twin import INPUTS, OUTPUTS
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.simulation import Noise, Twin, TwinSettings
-from featherstone_ros.simulation.pacing import CATCH_UP, Pace
-from featherstone_ros.simulation.run import FIRST_REPEAT, LOCKSTEP_REPEAT, Run
+
+SECOND = 1_000_000_000
+FIRST_REPEAT = 0.5  # [s] between two publications of the state at time 0 that nobody answers
+LOCKSTEP_REPEAT = 0.08  # of a later one
+CATCH_UP = 0.1  # [s] of real time that is made good after a stall
 
 
-def make(**settings) -> Run:
+def make(**settings) -> Twin:
     settings = TwinSettings(**{"initial_positions": START, **settings})
-    return Run(Twin(fr.Model.from_urdf(ARM), settings), now=0.0)
+    twin = Twin(fr.Model.from_urdf(ARM), settings)
+    twin.start(0.0)
+    twin.reset(0.0)
+    return twin
 
 
-def published(run: Run, now: float) -> int:
-    return sum(1 for _ in run.tick(now))
+def stamps(published: list) -> list[float]:
+    """Return the stamps [s] of the joint states among what was published."""
+    decoder = JointStateDecoder(["shoulder", "elbow"])
+    found = []
+    for output, data in published:
+        if output == OUTPUTS["joint_states"]:
+            decoder.decode(data)
+            found.append(decoder.stamp)
+    return found
 
 
-# Pace.
+def tick(twin: Twin, now: float) -> list[float]:
+    """Let a twin do what is due now; return the stamps of its states, ROS time is ``now``."""
+    nanoseconds = round(now * SECOND)
+    if nanoseconds < twin.due:
+        return []
+    return stamps(twin.tick(nanoseconds, nanoseconds)[0])
+
+
+def published(twin: Twin, now: float) -> int:
+    return len(tick(twin, now))
+
+
+def command(twin: Twin, effort: list[float], now: float) -> int:
+    """Send a command; return how many states answer it."""
+    data = float64_multi_array(effort)
+    return len(stamps(twin.message(INPUTS["commands"], data, round(now * SECOND))[0]))
+
+
+# Real time.
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
-def test_pace_keeps_the_factor_whatever_the_jitter(factor):
-    pace = Pace(0.001, factor, now=10.0)
+def test_twin_keeps_the_factor_whatever_the_jitter(factor):
+    twin = make(real_time_factor=factor)
+    period = max(0.001, 0.001 / factor)
     random = np.random.default_rng(0)
-    calls = 10.0 + pace.tick * np.arange(1, 10_001) + 0.4 * pace.tick * random.uniform(size=10_000)
-    counts = [len(pace.due(now)) for now in calls]
-    assert sum(counts) == pytest.approx(factor * 1000 * 10_000 * pace.tick, abs=2)
-    assert pace.overruns == 0
+    times = period * np.arange(1, 5001) + 0.4 * period * random.uniform(size=5000)
+    count = sum(published(twin, now) for now in times)
+    assert count == pytest.approx(factor * 1000 * 5000 * period, abs=2)
+    assert twin.time == count * 1_000_000
+    assert twin.overruns == 0
 
 
-def test_pace_gives_one_period_per_punctual_call_in_spite_of_jitter():
-    pace = Pace(0.001, 1.0, now=0.0)
+def test_twin_advances_once_per_punctual_call_in_spite_of_jitter():
+    twin = make()
     random = np.random.default_rng(0)
     calls = 0.001 * np.arange(1, 1001) + 0.0003 * random.uniform(size=1000)
-    assert {len(pace.due(now)) for now in calls} == {1}
+    assert {published(twin, now) for now in calls} == {1}
 
 
-def test_pace_makes_good_a_short_stall_little_by_little():
-    pace = Pace(0.001, 1.0, now=0.0)
-    counts = [len(pace.due(0.05 + 0.001 * k)) for k in range(100)]
+def test_a_short_stall_is_made_good_little_by_little():
+    twin = make()
+    counts = [published(twin, 0.05 + 0.001 * k) for k in range(100)]
     assert max(counts) == 2
     assert sum(counts) == 149
     assert counts[-1] == 1
-    assert pace.overruns == 0
+    assert twin.overruns == 0
 
 
-def test_pace_tells_when_each_period_was_due():
-    pace = Pace(0.001, 1.0, now=7.0)
-    calls = [7.0011, 7.0021, 7.03, 7.0301, 7.0302]
-    due = [now - lag for now in calls for lag in pace.due(now)]
-    np.testing.assert_allclose(due, 7.0 + 0.001 * np.arange(1, len(due) + 1), atol=1e-9)
+def test_states_are_stamped_with_the_times_when_they_were_due():
+    twin = make()
+    twin.start(7.0)
+    times = [7.0011, 7.0021, 7.03, 7.0305, 7.031]
+    due = [stamp for now in times for stamp in tick(twin, now)]
+    np.testing.assert_allclose(due, 7.0 + 0.001 * np.arange(1, len(due) + 1), atol=1e-8)
     assert len(due) == 8
 
 
-def test_pace_gives_up_what_a_long_stall_missed_and_counts_it():
-    pace = Pace(0.001, 1.0, now=0.0)
-    counts = [len(pace.due(5.0 + 0.001 * k)) for k in range(300)]
+def test_stamps_are_the_clocks_where_that_is_somebody_elses_time():
+    twin = make(follows_ros_time=True)
+    assert tick(twin, 0.0014) == [pytest.approx(0.0014, abs=1e-9)]
+
+
+def test_what_a_long_stall_missed_is_given_up_and_counted():
+    twin = make()
+    counts = [published(twin, 5.0 + 0.001 * k) for k in range(300)]
     assert sum(counts) == pytest.approx(CATCH_UP * 1000 + 300, abs=2)
-    assert pace.overruns == 1
+    assert twin.overruns == 1
 
 
-def test_pace_as_fast_as_possible_is_one_period_per_call():
-    pace = Pace(0.001, 0.0, now=0.0)
-    assert pace.tick == 0.0
-    assert [pace.due(0.0) for _ in range(5)] == [[0.0]] * 5
+def test_as_fast_as_possible_is_one_period_per_call():
+    twin = make(real_time_factor=0.0)
+    assert twin.due == 0
+    assert [published(twin, 0.0) for _ in range(5)] == [1] * 5
+    assert twin.due == 0
 
 
-# Run.
-
-
-def test_run_advances_with_real_time():
-    run = make(rate=100.0, real_time_factor=2.0)
-    count = sum(published(run, now) for now in 0.005 * np.arange(1, 201))
+def test_twin_advances_with_real_time():
+    twin = make(rate=100.0, real_time_factor=2.0)
+    count = sum(published(twin, now) for now in 0.005 * np.arange(1, 201))
     assert count == 200
-    assert run.twin.time == 2_000_000_000
+    assert twin.time == 2_000_000_000
 
 
-def test_paused_run_repeats_its_state_and_goes_on_without_a_jump():
-    run = make(rate=100.0, command_timeout=0.5)
-    run.command([1.0, 1.0], now=0.0)
-    run.pause(True, now=0.0)
-    q = run.twin.q
-    assert sum(published(run, now) for now in 0.01 * np.arange(1, 1001)) == 1000
-    np.testing.assert_array_equal(run.twin.q, q)
-    assert run.twin.time == 0
-    run.pause(False, now=10.0)
-    assert published(run, 10.01) == 1
-    assert run.twin.time == 10_000_000
-    assert not run.twin.is_braked
+# Pause.
 
 
-def test_step_advances_a_paused_run_only():
-    run = make(rate=100.0)
+def test_paused_twin_repeats_its_state_as_the_old_one_and_goes_on_without_a_jump():
+    twin = make(rate=100.0, command_timeout=0.5)
+    command(twin, [1.0, 1.0], now=0.0)
+    (before,) = tick(twin, 0.01)
+    twin.pause(True, now=0.01)
+    q, time = twin.q, twin.time
+    seen = [stamp for now in 0.01 * np.arange(2, 1001) for stamp in tick(twin, now)]
+    assert 10 <= len(seen) <= 25  # for who comes late, and no more
+    assert set(seen) == {before}
+    np.testing.assert_array_equal(twin.q, q)
+    assert twin.time == time
+    twin.pause(False, now=10.0)
+    assert published(twin, 10.01) == 1
+    assert twin.time == time + 10_000_000
+    assert not twin.is_braked
+
+
+def test_state_that_changes_while_paused_is_published_at_once_as_a_new_one():
+    twin = make(rate=100.0)
+    tick(twin, 0.01)
+    twin.pause(True, now=0.01)
+    assert tick(twin, 0.02) == []
+    state = joint_state(["shoulder", "elbow"], [0.1, 0.5])
+    twin.message(INPUTS["set_state"], state, 20_000_000)
+    assert tick(twin, 0.03) == [pytest.approx(0.03)]
+    np.testing.assert_array_equal(twin.q, [0.1, 0.5])
+
+
+def test_step_advances_a_paused_twin_only():
+    twin = make(rate=100.0)
     with pytest.raises(FeatherstoneError, match="pause"):
-        run.step(5, now=0.0)
-    assert run.twin.time == 0
-    run.pause(True, now=0.0)
-    run.step(5, now=0.0)
-    assert run.twin.time == 5_000_000
+        twin.step(5, now=0.0)
+    assert twin.time == 0
+    twin.pause(True, now=0.0)
+    twin.step(5, now=0.0)
+    assert twin.time == 5_000_000
+
+
+# Lockstep.
 
 
 def test_lockstep_advances_one_period_per_command_and_only_so():
-    run = make(rate=100.0, lockstep=True)
+    twin = make(rate=100.0, lockstep=True)
     for k in range(1, 6):
-        assert published(run, now=100.0 * k) == 1
-        assert run.twin.time == (k - 1) * 10_000_000
-        assert run.command([0.0, 0.0], now=100.0 * k)
-        assert run.twin.time == k * 10_000_000
+        assert published(twin, now=100.0 * k) == 1
+        assert twin.time == (k - 1) * 10_000_000
+        assert command(twin, [0.0, 0.0], now=100.0 * k) == 1
+        assert twin.time == k * 10_000_000
+
+
+def test_lockstep_waits_after_a_start_until_others_can_have_found_it():
+    twin = make(rate=100.0, lockstep=True)
+    twin.start(5.0)
+    assert published(twin, 5.4) == 0
+    assert published(twin, 5.51) == 1
 
 
 def test_lockstep_repeats_a_state_only_if_no_command_comes():
-    run = make(rate=100.0, lockstep=True)
-    assert published(run, now=0.02) == 1
-    assert run.command([0.0, 0.0], now=0.03)
-    counts = [published(run, now=0.03 + 0.02 * k) for k in range(1, 26)]
+    twin = make(rate=100.0, lockstep=True)
+    assert published(twin, now=1.02) == 1
+    assert command(twin, [0.0, 0.0], now=1.03) == 1
+    counts = [published(twin, now=1.03 + 0.02 * k) for k in range(1, 26)]
     assert sum(counts) == 0.5 // LOCKSTEP_REPEAT
     assert not any(counts[: int(LOCKSTEP_REPEAT / 0.02) - 1])
 
 
 def test_lockstep_repeats_the_first_state_slower():
-    run = make(rate=100.0, lockstep=True)
-    times = [now for now in 0.02 * np.arange(1, 101) if published(run, now)]
+    twin = make(rate=100.0, lockstep=True)
+    times = [now for now in 1.0 + 0.02 * np.arange(1, 101) if published(twin, now)]
     np.testing.assert_allclose(np.diff(times), FIRST_REPEAT, atol=0.021)
     assert len(times) == 4
 
 
 def test_refused_command_does_not_advance_lockstep():
-    run = make(lockstep=True)
-    with pytest.raises(ValueError):
-        run.command([np.nan, 0.0], now=0.0)
-    assert run.twin.time == 0
+    twin = make(lockstep=True)
+    assert command(twin, [np.nan, 0.0], now=0.0) == 0
+    assert twin.time == 0
+    assert twin.refused == 1
 
 
 def test_lockstep_is_reproducible_bit_for_bit_whatever_the_real_time():
@@ -141,15 +208,15 @@ def test_lockstep_is_reproducible_bit_for_bit_whatever_the_real_time():
     random = np.random.default_rng(1)
 
     def record(times: np.ndarray) -> list[bytes]:
-        run = make(lockstep=True, noise=noise, command_timeout=0.1, wrench_timeout=0.02)
+        twin = make(lockstep=True, noise=noise, command_timeout=0.1, wrench_timeout=0.02)
         rows = []
         for k, now in enumerate(times):
-            published(run, now)
+            published(twin, now)
             if k == 10:
-                run.twin.apply_wrench("tool", np.ones(6))
-            q, qd = run.twin.position, run.twin.velocity
-            run.command(-20 * (q - START) - 2 * qd + [np.sin(k), 0], now)
-            rows.append(np.r_[run.twin.time, run.twin.position, run.twin.effort].tobytes())
+                twin.apply_wrench("tool", np.ones(6))
+            q, qd = twin.position, twin.velocity
+            command(twin, list(-20 * (q - START) - 2 * qd + [np.sin(k), 0]), now)
+            rows.append(np.r_[twin.time, twin.position, twin.effort].tobytes())
         return rows
 
     steady = record(0.001 * np.arange(500))
@@ -158,22 +225,48 @@ def test_lockstep_is_reproducible_bit_for_bit_whatever_the_real_time():
 
 
 def test_command_after_a_fault_is_not_answered():
-    run = make(lockstep=True, rate=10.0, time_step=0.1, damping=5.0, hold_until_command=False)
-    run.twin.set_state(START, [1.0, 1.0])
-    answers = [run.command([0.0, 0.0], now=0.0) for _ in range(1000)]
-    assert run.twin.fault
+    twin = make(lockstep=True, rate=10.0, time_step=0.1, damping=5.0, hold_until_command=False)
+    twin.set_state(START, [1.0, 1.0])
+    answers = [command(twin, [0.0, 0.0], now=0.0) for _ in range(1000)]
+    assert twin.fault
     assert answers[0]
     assert not answers[-1]
-    assert published(run, now=1e6) == 0
+    assert published(twin, now=1e6) == 0
 
 
-def test_reset_of_a_run_starts_time_and_brakes_again():
-    run = make(rate=100.0)
-    run.command([1.0, 1.0], now=0.0)
+def test_fault_is_recorded_once_until_a_reset():
+    twin = make(rate=10.0, time_step=0.1, damping=5.0, hold_until_command=False)
+    twin.set_state(START, [1.0, 1.0])
+
+    def faults(first: float) -> int:
+        ticks = (twin.tick(round((first + 0.1 * k) * SECOND)) for k in range(1000))
+        return sum(len(records) for _, records in ticks)
+
+    assert faults(0.0) == 1
+    assert twin.due == 2**63 - 1
+    twin.reset(100.0)
+    assert twin.fault == ""
+    twin.set_state(START, [1.0, 1.0])
+    assert faults(100.0) == 1
+
+
+def test_reset_starts_time_and_brakes_again():
+    twin = make(rate=100.0)
+    command(twin, [1.0, 1.0], now=0.0)
     for now in 0.01 * np.arange(1, 11):
-        published(run, now)
-    run.reset(now=0.1)
-    assert run.twin.time == 0
-    assert run.twin.is_braked
-    np.testing.assert_array_equal(run.twin.q, START)
-    assert published(run, 0.11) == 1
+        published(twin, now)
+    twin.reset(now=0.1)
+    assert twin.time == 0
+    assert twin.is_braked
+    np.testing.assert_array_equal(twin.q, START)
+    assert published(twin, 0.11) == 1
+
+
+def test_clock_is_published_before_each_state_with_its_stamp():
+    model = fr.Model.from_urdf(ARM)
+    twin = Twin(model, TwinSettings(rate=100.0, simulation_stamps=True), clock=True)
+    twin.start(0.0)
+    (clock, state), _ = twin.tick(10_000_000)
+    assert (clock[0], state[0]) == (OUTPUTS["clock"], OUTPUTS["joint_states"])
+    assert clock[1] == b"\0\1\0\0" + bytes(4) + (10_000_000).to_bytes(4, "little")
+    assert stamps([state]) == [0.01]

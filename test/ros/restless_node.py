@@ -1,0 +1,62 @@
+"""A node whose arm takes a second to come to rest, and with faults that may be called up.
+
+STAND: how many seconds after ``begin_rest`` the arm stands. It says "beat" whenever it is alive.
+"""
+
+import os
+import sys
+import time
+
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from featherstone_ros.nodes.execution import run
+from featherstone_ros.nodes.lifecycle import ModelNode
+
+
+class RestlessNode(ModelNode):
+    """Moves while active."""
+
+    def __init__(self):
+        self._stands_at = 0.0
+        self._beats = 0
+        super().__init__("restless", ())
+
+    def configure(self):
+        self._orders = self.create_subscription(String, "~/order", self._obey, 10)
+        self._fault = self.create_service(Trigger, "~/fail", self._fail)
+        self._question = self.create_service(Trigger, "~/question", self._answer)
+
+    def activate(self):
+        self._stands_at = float("inf")
+
+    def deactivate(self):
+        self._stands_at = time.monotonic() + float(os.environ.get("STAND", "1"))
+
+    def cleanup(self):
+        print(f"cleanup, stands: {time.monotonic() >= self._stands_at}", flush=True)
+
+    def is_at_rest(self):
+        return time.monotonic() >= self._stands_at
+
+    def on_alive(self):
+        self._beats += 1
+
+    def diagnose(self):
+        raise ZeroDivisionError("built into the diagnosis")
+
+    def _obey(self, message):
+        if message.data == "sleep":
+            time.sleep(1e6)
+        raise ZeroDivisionError(f"built into the callback: {message.data}")
+
+    def _fail(self, request, response):
+        raise ZeroDivisionError("built into the service")
+
+    def _answer(self, request, response):
+        response.success, response.message = True, str(self._beats)
+        return response
+
+
+if __name__ == "__main__":
+    sys.exit(run("__main__:RestlessNode"))

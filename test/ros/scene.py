@@ -1,0 +1,278 @@
+"""An arm moved over DDS, with a liar between it and its controller, and a witness of the truth.
+
+The twin's drives keep the last command, as those of forward_command_controller do: an arm that is
+left alone in motion races or falls.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from support import NodeProcess, Ros
+
+# isort: split
+from builtin_interfaces.msg import Duration
+from neighbour import CONTROLLER, TWIN
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from featherstone_ros.model import Model
+from featherstone_ros.robots import robot_file, robot_parameters
+
+RATE = 200.0  # [Hz]
+STANDING = 0.05  # [rad/s] as the controller's own bound, controller.pxd
+SWAY, PERIOD = 0.35, 2.5  # of the motion: 0.88 rad/s at most, 0.4 of the Panda's limits
+ARM = "/arm/joint_states"  # the truth
+DEEP = QoSProfile(depth=1000)
+
+Lie = Callable[[JointState], "JointState | None"]
+
+
+class Scene:
+    """Twin, relay, controller; the relay and the witness have a thread of their own.
+
+    Attributes:
+        lie: What the relay makes of a joint state; None: it is lost.
+        peak: Largest speed as a share of its limit, of any joint, since ``watch``.
+        way: Largest distance of a joint from where it was at ``watch`` [rad].
+        speed: Largest speed of any joint now [rad/s].
+        commanded: When the last command was heard (monotonic).
+        speed_at_last_command: Then [rad/s].
+        commands: Number of commands.
+    """
+
+    def __init__(self, ros: Ros, arm: str = "panda", **parameters: Any) -> None:
+        """Start all of them and wait until the arm is held."""
+        self.ros = ros
+        self.arm = arm
+        self.urdf = robot_file(arm).read_text()
+        self._file = ("--params-file", str(robot_parameters(arm)))
+        self._parameters = {"robot_description": self.urdf, **parameters}
+        self.lie: Lie = truth
+        self.commands, self.commanded, self.speed_at_last_command = 0, 0.0, 0.0
+        self.q = self.qd = self.home = np.zeros(0)
+        self.names: list[str] = []
+        self.peak = self.way = self.speed = 0.0
+        self.limit = self.start = np.zeros(0)
+        self._listen()
+        self.twin = ros.start(
+            "featherstone_ros.digital_twin",
+            {"robot_description": self.urdf, "rate": RATE},
+            *self._file,
+            *("-r", f"~/commands:={CONTROLLER}/commands", "-r", f"joint_states:={ARM}"),
+        )
+        ros.wait_for(lambda: len(self.q), "the arm's state")
+        model = Model.from_urdf(self.urdf, joints=self.names)
+        self.limit, self.home = model.velocity_limit, self.q.copy()
+        self.watch()
+        self.trajectories = ros.node.create_publisher(
+            JointTrajectory, f"{CONTROLLER}/joint_trajectory", 10
+        )
+        self.controller = self.start_controller()
+
+    def _listen(self) -> None:
+        self._node = Node("relay", context=self.ros.context)
+        self._executor = SingleThreadedExecutor(context=self.ros.context)
+        self._executor.add_node(self._node)
+        self._out = self._node.create_publisher(JointState, "/joint_states", 10)
+        self._node.create_subscription(JointState, ARM, self._on_state, DEEP, raw=True)
+        self._node.create_subscription(
+            Float64MultiArray, f"{CONTROLLER}/commands", self._on_command, DEEP, raw=True
+        )
+        self._over = False
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        while not self._over:
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._over = True
+        self._thread.join()
+        self._executor.shutdown()
+        self._node.destroy_node()
+
+    def _on_state(self, raw: bytes) -> None:
+        state = deserialize_message(raw, JointState)
+        self.names = list(state.name)
+        self.q, self.qd = np.array(state.position), np.array(state.velocity)
+        self.speed = float(np.abs(self.qd).max())
+        if len(self.limit):
+            self.peak = max(self.peak, float((np.abs(self.qd) / self.limit).max()))
+            self.way = max(self.way, float(np.abs(self.q - self.start).max()))
+        told = self.lie(state)
+        if told is not None:
+            self._out.publish(serialize_message(told))
+
+    def _on_command(self, _: bytes) -> None:
+        self.commands += 1
+        self.commanded, self.speed_at_last_command = time.monotonic(), self.speed
+
+    def start_controller(self, wait: bool = True, stdout: int = subprocess.PIPE) -> NodeProcess:
+        """Start a controller; wait until it holds the arm."""
+        process = self.ros.start(
+            "featherstone_ros.feedforward_controller", self._parameters, *self._file, stdout=stdout
+        )
+        if wait:
+            self.wait_for_hold()
+        return process
+
+    def wait_for_hold(self) -> None:
+        """Wait until commands come, and trajectories would be heard."""
+        count = self.commands
+        self.ros.wait_for(lambda: self.commands > count + 20, "commands")
+        self.ros.wait_for(lambda: self.trajectories.get_subscription_count() > 0, "a listener")
+
+    def watch(self) -> None:
+        """Begin to measure."""
+        self.start, self.peak, self.way = self.q.copy(), 0.0, 0.0
+
+    def points(self, seconds: float) -> list[JointTrajectoryPoint]:
+        """Return a motion to and fro about where the arm began, at most so long."""
+        points = []
+        for t in np.arange(PERIOD / 4, seconds, PERIOD / 16):
+            phase = 2.0 * np.pi * t / PERIOD
+            points.append(
+                JointTrajectoryPoint(
+                    positions=self.home + SWAY * np.sin(phase),
+                    velocities=np.full(len(self.home), SWAY * 2.0 * np.pi / PERIOD * np.cos(phase)),
+                    time_from_start=duration(t),
+                )
+            )
+        points[-1].velocities = [0.0] * len(self.home)
+        return points
+
+    def trajectory(self, seconds: float = 60.0) -> JointTrajectory:
+        """Return that motion as a message."""
+        return JointTrajectory(joint_names=self.names, points=self.points(seconds))
+
+    def move(self) -> None:
+        """Let the arm move, wait until it moves fast, begin to measure."""
+        self.ros.run_for(0.1)
+        self.trajectories.publish(self.trajectory())
+        self.ros.wait_for(lambda: self.speed > 0.6, "motion")
+        self.watch()
+
+    def wait_for_rest(self, timeout: float = 15.0) -> float:
+        """Wait until the arm has stood for half a second; return when that began, from now."""
+        begin, still = time.monotonic(), deque([time.monotonic()], 1)
+
+        def stands() -> bool:
+            if self.speed > STANDING:
+                still.append(time.monotonic())
+            return time.monotonic() - still[0] > 0.5
+
+        self.ros.wait_for(stands, "rest", timeout)
+        return still[0] - begin
+
+    def wait_for_silence(self) -> None:
+        """Wait until no commands have come for half a second."""
+        self.ros.wait_for(lambda: time.monotonic() - self.commanded > 0.5, "silence")
+
+    def recover(self) -> None:
+        """Bring the arm back to where it began, held by an active controller."""
+        self.lie = truth
+        if not self.controller.is_running:
+            self.controller = self.start_controller()
+        if np.abs(self.q - self.home).max() > 1.0:
+            self.ros.call(Trigger, f"{TWIN}/reset")
+        state = self.ros.state(CONTROLLER)
+        for transition in {
+            "unconfigured": ["configure", "activate"],
+            "inactive": ["activate"],
+        }.get(state, []):
+            assert self.ros.change_state(CONTROLLER, transition)
+        self.ros.set_parameters(CONTROLLER, {"mode": "feedforward"})
+        self.wait_for_hold()
+        self.ros.call(Trigger, f"{CONTROLLER}/hold")
+        self.wait_for_rest()
+        goal = JointTrajectoryPoint(positions=self.home, time_from_start=duration(1.0))
+        self.ros.run_for(0.1)
+        self.trajectories.publish(JointTrajectory(joint_names=self.names, points=[goal]))
+        self.ros.wait_for(
+            lambda: np.abs(self.q - self.home).max() < 0.05 and self.speed < STANDING, "home"
+        )
+
+    def row(self, finding: str, rest: float) -> str:
+        """Return the figures."""
+        return f"{finding} | peak {self.peak:.2f} of the limit | {self.way:.2f} rad | {rest:.2f} s"
+
+
+def duration(seconds: float) -> Duration:
+    """Return it as a message."""
+    return Duration(sec=int(seconds), nanosec=int(seconds % 1.0 * 1e9))
+
+
+# Lies.
+
+
+def truth(state: JointState) -> JointState:
+    """Return what is true."""
+    return state
+
+
+class Frozen:
+    """The state of a moment, again and again."""
+
+    def __init__(self, new_stamps: bool) -> None:
+        self._new_stamps = new_stamps
+        self._state: JointState | None = None
+
+    def __call__(self, state: JointState) -> JointState:
+        if self._state is None:
+            self._state = state
+        if self._new_stamps:
+            self._state.header.stamp = state.header.stamp
+        return self._state
+
+
+class Delayed:
+    """States of a while ago, with their stamps or new ones."""
+
+    def __init__(self, messages: int, new_stamps: bool = False) -> None:
+        self._queue: deque[JointState] = deque()
+        self._messages, self._new_stamps = messages, new_stamps
+
+    def __call__(self, state: JointState) -> JointState | None:
+        self._queue.append(state)
+        if len(self._queue) <= self._messages:
+            return None
+        old = self._queue.popleft()
+        if self._new_stamps:
+            old.header.stamp = state.header.stamp
+        return old
+
+
+def velocities(factor: float) -> Lie:
+    """Return a lie about the velocities."""
+
+    def lie(state: JointState) -> JointState:
+        state.velocity = [factor * v for v in state.velocity]
+        return state
+
+    return lie
+
+
+def altered(**fields: Callable[[JointState], Any]) -> Lie:
+    """Return a lie about some fields."""
+
+    def lie(state: JointState) -> JointState:
+        for name, value in fields.items():
+            setattr(state, name, value(state))
+        return state
+
+    return lie

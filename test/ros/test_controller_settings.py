@@ -1,0 +1,72 @@
+"""Which gains the controller takes: those that are set, or those of the model."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+
+from featherstone_ros import Model
+from featherstone_ros.control.gains import SampledLoop, Timing, choose
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.nodes.controller_settings import (
+    SETTINGS,
+    control_settings,
+    joint_settings,
+    unstable_gains,
+)
+from featherstone_ros.robots import robot_file
+
+UR5E = Model.from_file(robot_file("ur5e"))
+ELBOW = UR5E.joint_names.index("elbow_joint")
+TRACKING = (Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE)
+
+
+def values(**changes):
+    """Return all parameters with their defaults, and changes with __ for dots."""
+    settings = (*SETTINGS, *joint_settings(UR5E))
+    return {s.name: s.default for s in settings} | {
+        name.replace("__", "."): value for name, value in changes.items()
+    }
+
+
+@pytest.mark.parametrize("mode", TRACKING)
+def test_without_gains_they_are_those_of_the_model(mode):
+    settings = control_settings(values(mode=str(mode), gains__bandwidth=5.0), UR5E)
+    expected = choose(SampledLoop(UR5E, mode=mode), mode, 5.0, 1.0)
+    np.testing.assert_array_equal(settings.p, expected.p)
+    np.testing.assert_array_equal(settings.d, expected.d)
+    assert settings.p.all()
+
+
+def test_armature_and_delay_count():
+    rotors = {f"armature__{joint}": 1.0 for joint in UR5E.joint_names}
+    loop = SampledLoop(UR5E, 1.0, Timing(0.001, 0.004))
+    given = values(gains__period=0.001, gains__delay=0.004, **rotors)
+    expected = choose(loop, Mode.FEEDFORWARD, 8.0, 1.0)
+    np.testing.assert_array_equal(control_settings(given, UR5E).p, expected.p)
+
+
+def test_if_one_joint_has_gains_nothing_is_chosen():
+    settings = control_settings(values(gains__elbow_joint__p=30.0), UR5E)
+    assert settings.p[ELBOW] == 30.0 and settings.p.sum() == 30.0 and not settings.d.any()
+
+
+@pytest.mark.parametrize("change", [{"gains__bandwidth": 0.0}, {"mode": "gravity_compensation"}])
+def test_nothing_is_chosen_where_nothing_is_to_be(change):
+    settings = control_settings(values(**change), UR5E)
+    assert not settings.p.any() and not settings.d.any()
+    assert unstable_gains(values(**change), UR5E) == []
+
+
+def test_a_loop_too_slow_for_any_gains_is_refused():
+    with pytest.raises(ValueError, match="no gains of a bandwidth up to 8 rad/s are stable"):
+        control_settings(values(gains__period=0.1, gains__delay=0.2), UR5E)
+
+
+def test_the_gain_that_is_too_high_is_named():
+    chosen = control_settings(values(), UR5E)
+    given = {f"gains__{j}__p": p for j, p in zip(UR5E.joint_names, chosen.p, strict=True)}
+    given |= {f"gains__{j}__d": d for j, d in zip(UR5E.joint_names, chosen.d, strict=True)}
+    assert unstable_gains(values(**given), UR5E) == []
+    (finding,) = unstable_gains(values(**given | {"gains__elbow_joint__d": 300.0}), UR5E)
+    assert (finding.joint, finding.gain) == ("elbow_joint", "d") and finding.advised < 300.0

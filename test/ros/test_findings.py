@@ -1,0 +1,298 @@
+"""What once made an arm fall or race, done again to a Panda that moves over DDS."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from support import Ros, free_domain  # skips this module where ROS is missing
+
+# isort: split
+from below_ros import BytesPublisher, request_topic
+from builtin_interfaces.msg import Time
+from neighbour import CONTROLLER, giant_request
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import SetParameters
+from rosgraph_msgs.msg import Clock
+from scene import STANDING, Delayed, Frozen, Scene, altered, duration, velocities
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+pytestmark = pytest.mark.timeout(240)
+
+Action = Callable[[Scene], Any]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory) -> Iterator[Scene]:
+    with free_domain() as domain:
+        ros = Ros(domain, tmp_path_factory.mktemp("scene"))
+        scene = Scene(ros)
+        yield scene
+        scene.close()
+        ros.close()
+
+
+@pytest.fixture
+def scene(shared: Scene) -> Iterator[Scene]:
+    """The arm in fast motion."""
+    shared.recover()
+    shared.move()
+    yield shared
+    print(shared.row("", 0.0))
+
+
+def status(scene: Scene, text: str) -> str:
+    """Wait until the controller's diagnostics say this; return what they say."""
+    return scene.ros.wait_for_diagnostics(
+        lambda s: s.name == CONTROLLER[1:] and text in s.message, f"diagnostics {text!r}"
+    ).message
+
+
+def assert_well(scene: Scene) -> None:
+    """Ask the arm, if it is still asked to move, to hold; it never raced, and comes to rest."""
+    response = scene.ros.call(Trigger, f"{CONTROLLER}/hold")
+    assert response.success, response.message
+    scene.wait_for_rest()
+    assert scene.peak < 1.0
+    assert scene.controller.is_running
+
+
+# 1. Exceptions in the executor.
+
+
+def set_unknown_type(scene: Scene) -> None:
+    parameter = ParameterMessage(name="mode", value=ParameterValue(type=77))
+    request = SetParameters.Request(parameters=[parameter])
+    response = scene.ros.call(SetParameters, f"{CONTROLLER}/set_parameters", request)
+    assert not response.results[0].successful
+
+
+def reference_that_overflows(scene: Scene) -> None:
+    references = scene.ros.publisher(JointTrajectoryPoint, f"{CONTROLLER}/reference")
+    for velocity in (1e100, -1e308):
+        references.publish(
+            JointTrajectoryPoint(positions=scene.q, velocities=[velocity] * len(scene.q))
+        )
+    point = JointTrajectoryPoint(positions=scene.q, time_from_start=duration(0.0))
+    scene.trajectories.publish(JointTrajectory(joint_names=scene.names, points=[point]))
+    status(scene, "refused")
+
+
+def clock_before_time(scene: Scene) -> None:
+    scene.ros.set_parameters(CONTROLLER, {"use_sim_time": True})
+    scene.ros.publisher(Clock, "/clock").publish(Clock(clock=Time(sec=-1)))
+    scene.ros.run_for(0.3)
+    scene.ros.set_parameters(CONTROLLER, {"use_sim_time": False})
+
+
+def reference_that_races(scene: Scene) -> None:
+    references = scene.ros.publisher(JointTrajectoryPoint, f"{CONTROLLER}/reference")
+    references.publish(JointTrajectoryPoint(positions=scene.q, velocities=[30.0] * len(scene.q)))
+    status(scene, "velocity")
+
+
+def giant_requests(scene: Scene) -> None:
+    topic = request_topic(f"{CONTROLLER}/set_parameters")
+    publisher = BytesPublisher(scene.ros.node, SetParameters.Request, topic)
+    publisher.wait_for_reader()
+    commands = scene.commands
+    for _ in range(20):
+        publisher.publish(giant_request(SetParameters.Request))
+    scene.ros.wait_for(lambda: scene.commands > commands + 100, "commands all the while")
+
+
+def oversized_trajectory(scene: Scene) -> None:
+    point = JointTrajectoryPoint(positions=scene.q)
+    scene.trajectories.publish(JointTrajectory(joint_names=scene.names, points=[point] * 100_000))
+    assert "bytes" in status(scene, "refused")
+
+
+def wrong_units(scene: Scene) -> None:
+    last = scene.names[-1]
+    for values in (
+        {"payload.link": "panda_link7", "payload.mass": 1.0, "payload.com": [50.0, 0.0, 0.0]},
+        {
+            "payload.link": "panda_link7",
+            "payload.mass": 1.0,
+            "payload.inertia": [1.0, 0.0, 0.0, 0.001, 0.0, 0.001],
+        },
+        {f"torque_rate.{last}": 1e-6},
+        {f"armature.{last}": 1e308},
+    ):
+        results = scene.ros.set_parameters(CONTROLLER, values, atomically=True)
+        assert not results[0].successful and results[0].reason, values
+
+
+def three_hundred_future_trajectories(scene: Scene) -> None:
+    message = scene.trajectory(30.0)
+    message.header.stamp = Time(sec=int(scene.ros.node.get_clock().now().nanoseconds * 1e-9) + 1000)
+    before = resident(scene)
+    for _ in range(300):
+        scene.trajectories.publish(message)
+        scene.ros.run_for(0.01)
+    assert resident(scene) - before < 60.0
+
+
+def resident(scene: Scene) -> float:
+    """Return the controller's memory [MB]."""
+    with open(f"/proc/{scene.controller.pid}/statm") as statm:
+        return int(statm.read().split()[1]) * 4096 / 1e6
+
+
+HARMLESS = [
+    set_unknown_type,
+    reference_that_overflows,
+    clock_before_time,
+    reference_that_races,
+    giant_requests,
+    oversized_trajectory,
+    wrong_units,
+    three_hundred_future_trajectories,
+]
+
+
+@pytest.mark.parametrize("action", HARMLESS, ids=lambda action: action.__name__)
+def test_arm_neither_falls_nor_races_after(action: Action, scene):
+    action(scene)
+    assert_well(scene)
+
+
+# 2 and 3. Ends of all kinds.
+
+
+@pytest.mark.parametrize("signum", [signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
+def test_signal_stops_the_arm_before_the_commands_end(signum, scene):
+    scene.controller.send(signum)
+    status_of_exit = scene.controller.wait()
+    assert status_of_exit == (0 if signum == signal.SIGHUP else 128 + signum)
+    assert scene.speed_at_last_command < STANDING
+    assert scene.peak < 1.0
+    scene.ros.run_for(0.5)
+    assert scene.speed < STANDING
+
+
+@pytest.mark.parametrize(
+    "transitions", [["deactivate"], ["deactivate", "cleanup"], ["shutdown"]], ids="+".join
+)
+def test_transition_stops_the_arm_before_the_commands_end(transitions, scene):
+    for transition in transitions:
+        assert scene.ros.change_state(CONTROLLER, transition)
+    scene.wait_for_silence()
+    assert scene.speed_at_last_command < STANDING
+    assert scene.peak < 1.0
+    scene.wait_for_rest()
+    if "shutdown" in transitions:
+        scene.controller.kill()
+
+
+def test_interrupt_beside_a_stopped_reader_stops_the_arm(shared):
+    shared.recover()
+    shared.controller.stop()
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(write, bytes(4096))
+    os.set_blocking(write, True)
+    shared.controller = shared.start_controller(stdout=write)
+    shared.move()
+    for number in range(20):  # lines that nobody reads
+        shared.ros.set_parameters(CONTROLLER, {"mode": str(number) * 200})
+        shared.trajectories.publish(JointTrajectory(joint_names=[str(number) * 200]))
+    shared.controller.send(signal.SIGINT)
+    assert shared.controller.wait() == 0
+    os.close(write)
+    os.close(read)
+    assert shared.speed_at_last_command < STANDING
+    assert shared.peak < 1.0
+
+
+# 4. Drivers that lie.
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, 0.3], ids=str)
+def test_velocities_that_contradict_the_positions_are_named(factor, scene):
+    scene.lie = velocities(factor)
+    text = status(scene, "contradict")
+    assert "velocities contradict the positions" in text
+    assert scene.peak < 4.0  # a damper of the wrong sign: once 11
+
+
+@pytest.mark.parametrize("new_stamps", [False, True], ids=["same stamp", "new stamps"])
+def test_repeated_states_are_named_and_the_arm_is_braked(new_stamps, scene):
+    count = scene.commands
+    scene.lie = Frozen(new_stamps)
+    scene.ros.wait_for(lambda: scene.commands > count + 500, "commands that brake")
+    peak = scene.peak  # until the commands end: nobody sees the arm, and it stands on its head
+    text = status(scene, "repeated" if new_stamps else "not newer")
+    assert "no usable joint state" in text
+    assert peak < 1.0
+
+
+# Usability.
+
+
+UNUSABLE = {
+    "prefixed names": altered(name=lambda s: [f"left_{name}" for name in s.name]),
+}
+
+
+@pytest.mark.parametrize("what", UNUSABLE)
+def test_unusable_states_give_a_line_that_says_why(what, shared):
+    shared.recover()
+    shared.controller.stop()
+    shared.lie = UNUSABLE[what]
+    shared.controller = shared.start_controller(wait=False)
+    shared.controller.wait_for_output("joint_states: ")
+    lines = shared.controller.output.splitlines()
+    assert any("left_" in line for line in lines)
+
+
+def test_far_future_trajectory_is_told_of_and_the_arm_stands(shared):
+    shared.recover()
+    message = shared.trajectory(5.0)
+    message.header.stamp = Time(sec=2_000_000_000)
+    shared.ros.run_for(0.1)
+    shared.trajectories.publish(message)
+    shared.controller.wait_for_output("begins in")
+    assert shared.wait_for_rest() < 1.0
+
+
+def test_effort_limits_that_cannot_hold_the_arm_are_refused_with_figures(shared):
+    shared.recover()
+    assert shared.ros.change_state(CONTROLLER, "deactivate")
+    shared.wait_for_silence()
+    shared.ros.set_parameters(CONTROLLER, {"effort_scale": 0.05})
+    shared.watch()
+    count = shared.commands
+    shared.ros.change_state(CONTROLLER, "activate")
+    assert "needs" in status(shared, "to be held")
+    assert shared.commands == count
+    shared.ros.set_parameters(CONTROLLER, {"effort_scale": 1.0})
+    shared.wait_for_hold()
+    assert shared.way < 0.1
+
+
+# 9. Delay in the loop.
+
+
+def test_limit_cycle_ends_in_a_damped_hold(tmp_path):
+    with free_domain() as domain:
+        ros = Ros(domain, tmp_path)
+        scene = Scene(ros, "ur5e")
+        try:
+            scene.lie = Delayed(4)  # 20 ms
+            scene.ros.run_for(0.2)
+            scene.watch()
+            scene.trajectories.publish(scene.trajectory())
+            status(scene, "gravity hold")
+            scene.wait_for_rest()
+            assert scene.peak < 5.0  # the cycle grows until it is noticed
+        finally:
+            scene.close()
+            ros.close()

@@ -1,0 +1,457 @@
+"""The compiled loop on rclpy's handles: messages, requests, records, and its end."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import DEADLINE, Ros  # skips this module where ROS is missing
+
+# isort: split
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from featherstone_ros._loop import (
+    ENDED_RECORD,
+    MOST_OBJECTS,
+    PUBLISH_FAILED_RECORD,
+    TOO_LARGE_RECORD,
+    EchoCycle,
+    ExecutorRunner,
+    RclLoop,
+)
+from featherstone_ros.bench.nodes.scheduling import may_be_fifo
+from featherstone_ros.errors import MiddlewareError
+from featherstone_ros.nodes.realtime_loop import DetachedGroup, make_loop
+from featherstone_ros.realtime.histogram import LatencyHistogram
+from featherstone_ros.realtime.scheduling import Scheduling
+
+VALUES = [1.0, 2.0, 3.0]
+ANSWER = serialize_message(Float64MultiArray(data=VALUES))
+STATE = JointState(name=["a", "b"], position=[0.1, 0.2])
+LARGEST = 4096
+LARGE = JointState(name=["a"], position=[0.0] * LARGEST)
+TALKER = Path(__file__).with_name("talker.py")
+
+
+class Host(Node):
+    """A node with what a loop needs of one."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("host", **options)
+        self.records: list[Any] = []
+        self.deferred: list[Any] = []
+        self._wake = self.create_guard_condition(self._run)
+
+    def defer(self, action: Any) -> None:
+        self.deferred.append(action)
+        self._wake.trigger()
+
+    def _run(self) -> None:
+        while self.deferred:
+            self.deferred.pop(0)()
+
+    def of_kind(self, kind: int) -> list[Any]:
+        return [record for record in self.records if record[0] == kind]
+
+
+class Bench:
+    """A loop with an EchoCycle on a node of its own, and the other ends of its topics."""
+
+    def __init__(self, ros: Ros, in_thread: bool = True, at_once: bool = True, **echo: Any) -> None:
+        self.ros = ros
+        self.host = Host(context=ros.context)
+        ros.executor.add_node(self.host)
+        group = DetachedGroup()
+        self.input = self.host.create_subscription(
+            JointState, "states", lambda *_: None, 100, callback_group=group, raw=True
+        )
+        self.output = self.host.create_publisher(Float64MultiArray, "commands", 100)
+        self.cycle = EchoCycle(ANSWER, **echo)
+        self.loop = make_loop(
+            self.host,
+            self.cycle,
+            group,
+            [self.input],
+            [self.output],
+            self.host.records.extend,
+            scheduling=Scheduling(),
+            in_thread=in_thread,
+            at_once=at_once,
+            largest_message=LARGEST,
+        )
+        self.runner = self.loop.runner
+        self.answers = ros.collect(Float64MultiArray, "commands")
+        self.publisher = ros.publisher(JointState, "states", 100)
+
+    def close(self) -> None:
+        if self.loop.stop(0.0):
+            self.host.destroy_node()
+
+
+@pytest.fixture
+def bench(ros: Ros) -> Iterator[Bench]:
+    bench = Bench(ros)
+    bench.loop.start()
+    yield bench
+    bench.close()
+
+
+def test_every_message_is_answered_with_the_cycles_bytes(ros, bench):
+    for _ in range(20):
+        bench.publisher.publish(STATE)
+    ros.wait_for(lambda: len(bench.answers) == 20, "20 answers")
+    assert all(list(answer.data) == VALUES for answer in bench.answers)
+    counters = bench.runner.counters()
+    assert (counters["messages"], counters["lost"], counters["publish_failed"]) == (20, 0, 0)
+
+
+@pytest.mark.parametrize("in_thread", [True, False])
+def test_thread_and_executor_run_a_cycle_alike(ros, in_thread):
+    bench = Bench(ros, in_thread=in_thread)
+    bench.loop.start()
+    for count in range(1, 6):
+        bench.publisher.publish(STATE)
+        ros.wait_for(lambda n=count: len(bench.answers) == n, "an answer")
+    bench.publisher.publish(LARGE)
+    ros.wait_for(lambda: bench.host.of_kind(TOO_LARGE_RECORD), "a record")
+    assert bench.runner.request(7, payload=99) == 1
+    assert bench.loop.stop()
+    assert [record[4] for record in bench.host.of_kind(7)] == [99]
+    assert bench.host.of_kind(ENDED_RECORD)
+    assert bench.runner.counters()["messages"] == 5
+    report = bench.loop.timing.report()
+    assert report["states lost"] == 0
+    assert LatencyHistogram.from_text(report["latency histogram [us]"]).count == 5
+    assert float(report["latency max [us]"]) >= float(report["latency p50 [us]"]) > 0
+
+
+def test_messages_are_answered_while_nobody_gives_the_interpreter_free(ros, bench):
+    ros.run([sys.executable, str(TALKER), "states", "200"])
+    ros.wait_for(lambda: bench.cycle.messages > 10, "the talker")
+    before = bench.cycle.messages
+    ctypes.PyDLL(None).usleep(500_000)  # PyDLL: with the interpreter held
+    assert bench.cycle.messages - before > 20
+
+
+def test_large_messages_are_dropped_and_recorded_and_the_next_one_is_answered(ros, bench, capfd):
+    for _ in range(30):
+        bench.publisher.publish(LARGE)
+    bench.publisher.publish(STATE)
+    ros.wait_for(lambda: len(bench.answers) == 1, "an answer")
+    ros.wait_for(lambda: bench.host.of_kind(TOO_LARGE_RECORD), "a record")
+    _, topic, _, (size, count, *_), _ = bench.host.of_kind(TOO_LARGE_RECORD)[0]
+    assert (topic, count) == (0, 1.0)
+    assert size == pytest.approx(8 * LARGEST, abs=100)
+    assert bench.runner.counters()["too_large"] == 30
+    assert len(bench.host.of_kind(TOO_LARGE_RECORD)) < 10
+    assert bench.cycle.messages == 1
+    assert "overwritten" not in capfd.readouterr().err
+
+
+def test_an_echo_of_one_size_leaves_other_messages_alone(ros):
+    state = serialize_message(STATE)
+    bench = Bench(ros, size=len(state))
+    bench.loop.start()
+    bench.publisher.publish(serialize_message(JointState(name=["a"] * 3)))
+    bench.publisher.publish(state)
+    ros.wait_for(lambda: bench.cycle.messages == 2 and bench.answers, "both messages")
+    ros.run_for(0.05)
+    assert len(bench.answers) == 1
+    bench.close()
+
+
+def test_states_that_never_came_are_counted(ros):
+    bench = Bench(ros, at_once=False, period=1.0)  # the queue overflows before the first tick
+    for _ in range(150):
+        bench.publisher.publish(STATE)
+    time.sleep(0.2)
+    for _ in range(2):
+        bench.publisher.publish(STATE)
+    bench.loop.start()
+    ros.wait_for(lambda: bench.cycle.messages >= 90, "messages", DEADLINE)
+    assert bench.runner.counters()["messages"] <= 100
+    bench.close()
+
+
+def test_waiting_messages_are_given_to_the_cycle_just_before_each_tick(ros):
+    bench = Bench(ros, at_once=False, period=0.2)
+    bench.loop.start()
+    ros.wait_for(lambda: bench.answers, "a tick")
+    messages = bench.cycle.messages
+    for _ in range(5):
+        bench.publisher.publish(STATE)
+    ros.wait_for(lambda: bench.cycle.messages == messages + 5, "the messages")
+    bench.close()
+
+
+# Requests and records.
+
+
+def test_requests_are_answered_in_the_order_in_which_they_came(bench):
+    for kind in range(10):
+        bench.runner.post(kind)
+    assert bench.runner.request(10) == 11
+    ros = bench.ros
+    ros.wait_for(lambda: len(bench.host.records) == 11, "records")
+    assert [record[0] for record in bench.host.records] == list(range(11))
+
+
+def test_requests_are_answered_before_the_start_and_after_the_end(ros):
+    bench = Bench(ros)
+    assert bench.runner.request(1) == 1
+    bench.loop.start()
+    assert bench.runner.request(2) == 2
+    bench.loop.stop()
+    assert bench.runner.request(3) == 3
+    assert [record[0] for record in bench.runner.records()] == [3]
+
+
+def test_a_request_that_is_late_is_withdrawn(ros):
+    bench = Bench(ros, duration=0.5)
+    bench.loop.start()
+    bench.publisher.publish(STATE)
+    ros.wait_for(lambda: bench.cycle.messages, "the message that keeps the loop busy")
+    with pytest.raises(TimeoutError, match="no time"):
+        bench.runner.request(1, timeout=0.05)
+    assert bench.runner.request(2) == 1  # the first one has not been counted
+    bench.close()
+
+
+def test_many_threads_can_ask_at_once(bench):
+    answers: list[int] = []
+
+    def ask() -> None:
+        answers.extend(bench.runner.request(1) for _ in range(200))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == list(range(1, 1601))
+
+
+def test_what_belongs_to_a_request_lives_until_it_is_answered(bench):
+    class Owner:
+        pass
+
+    owner = Owner()
+    before = sys.getrefcount(owner)
+    bench.runner.request(1, owner=owner)
+    assert sys.getrefcount(owner) == before
+
+
+def test_records_about_objects_find_room_when_others_are_dropped(ros):
+    bench = Bench(ros)
+    runner = bench.runner
+    for _ in range(3000):
+        runner.request(1)
+    assert runner.counters()["records_dropped"] > 0
+    for number in range(1, MOST_OBJECTS + 1):
+        runner.request(2, payload=number)
+    assert [record[4] for record in runner.records() if record[0] == 2] == [
+        *range(1, MOST_OBJECTS + 1)
+    ]
+    bench.close()
+
+
+# The end.
+
+
+def test_the_end_waits_until_it_is_safe_and_messages_are_answered_meanwhile(ros):
+    bench = Bench(ros, rest=0.4)
+    bench.loop.start()
+    bench.loop.end(within=5.0)
+    begun = time.monotonic()
+    while not bench.loop.has_ended:
+        bench.publisher.publish(STATE)
+        ros.run_for(0.02)
+    assert time.monotonic() - begun >= 0.35
+    assert len(bench.answers) >= 5
+    assert bench.loop.stop()
+    assert [record[3][0] for record in bench.host.of_kind(ENDED_RECORD)] == [1.0]
+
+
+def test_the_end_comes_in_time_if_it_never_gets_safe(ros):
+    bench = Bench(ros, rest=1e6)
+    bench.loop.start()
+    begun = time.monotonic()
+    assert bench.loop.stop(within=0.2)
+    assert 0.2 <= time.monotonic() - begun < 2.0
+    assert [record[3][0] for record in bench.host.of_kind(ENDED_RECORD)] == [0.0]
+
+
+def test_a_readable_file_ends_the_loop_though_nothing_is_read(ros):
+    readable, writable = os.pipe()
+    bench = Bench(ros, rest=0.1)
+    bench.runner.stop_on(readable, within=2.0)
+    bench.loop.start()
+    os.write(writable, b"\x02")
+    ros.wait_for(lambda: bench.loop.has_ended, "the end")
+    assert os.read(readable, 1) == b"\x02"
+    bench.close()
+
+
+def test_handles_outlive_their_destruction_while_the_loop_runs(ros, bench):
+    bench.host.destroy_subscription(bench.input)
+    bench.host.destroy_publisher(bench.output)
+    bench.publisher.publish(STATE)
+    ros.wait_for(lambda: bench.answers, "an answer")
+    with pytest.raises(RuntimeError, match="stop it first"):
+        bench.runner.close()
+
+
+def test_a_failure_to_publish_is_recorded(ros):
+    from rclpy.context import Context
+
+    context = Context()
+    context.init(domain_id=ros.domain)
+    host = Host(context=context)
+    output = host.create_publisher(Float64MultiArray, "commands", 10)
+    loop = RclLoop(EchoCycle(ANSWER, period=0.01), [], [output], at_once=False)
+    thread = threading.Thread(target=loop.run)
+    thread.start()
+    context.shutdown()
+    ros.wait_for(lambda: loop.counters()["publish_failed"] > 3, "failures")
+    loop.stop()
+    thread.join()
+    loop.close()
+    assert any(record[0] == PUBLISH_FAILED_RECORD for record in loop.records())
+    host.destroy_node()
+
+
+def test_records_do_not_pile_up_calls_while_the_executor_is_stuck(ros, bench):
+    for _ in range(5):
+        bench.runner.request(1)
+        time.sleep(0.02)
+    assert len(bench.host.deferred) <= 1
+    ros.wait_for(lambda: len(bench.host.of_kind(1)) == 5, "records")
+
+
+def test_a_loop_that_was_forgotten_lives_as_long_as_the_middleware_calls_it(ros):
+    states = ros.node.create_subscription(JointState, "forgotten", lambda _: None, 10, raw=True)
+    commands = ros.node.create_publisher(Float64MultiArray, "commands", 10)
+    loop = RclLoop(EchoCycle(ANSWER), [states], [commands])
+    references = sys.getrefcount(loop)
+    publisher = ros.publisher(JointState, "forgotten")
+    publisher.publish(STATE)
+    ros.run_for(0.1)
+    loop.close()
+    loop.close()
+    assert sys.getrefcount(loop) == references - 1
+
+
+def test_other_handles_than_rclpys_are_refused():
+    class Strange:
+        handle = None
+
+    with pytest.raises(MiddlewareError, match="handles are not as expected"):
+        RclLoop(EchoCycle(ANSWER), [Strange()], [])
+
+
+def test_what_is_no_cycle_is_refused():
+    class Strange:
+        capsule = "no capsule"
+
+    with pytest.raises(ValueError, match="PyCapsule"):
+        ExecutorRunner(Strange(), 0, [])
+
+
+PROCESS = """
+import os, sys, threading, time, rclpy
+from rclpy.serialization import serialize_message
+from std_msgs.msg import Float64MultiArray
+from featherstone_ros._loop import EchoCycle, RclLoop
+rclpy.init()
+node = rclpy.create_node("host")
+output = node.create_publisher(Float64MultiArray, "commands", 10)
+echo = EchoCycle(serialize_message(Float64MultiArray(data=[1.0])), period=0.01, rest=0.2)
+loop = RclLoop(echo, [], [output], node.get_clock(), at_once=False)
+"""
+FORK = (
+    PROCESS
+    + """
+thread = threading.Thread(target=loop.run)
+thread.start()
+child = os.fork()
+if not child:
+    assert not loop.is_running
+    loop.stop()
+    loop.close()
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+assert loop.is_running
+loop.stop()
+thread.join()
+loop.close()
+node.destroy_node()
+rclpy.shutdown()
+print("done")
+"""
+)
+STUCK = (
+    PROCESS
+    + """
+import ctypes, signal
+readable, writable = os.pipe()
+os.set_blocking(writable, False)
+signal.set_wakeup_fd(writable)
+signal.signal(signal.SIGTERM, lambda *_: None)
+loop.stop_on(readable, within=5.0, grace=0.2, status=42)
+threading.Thread(target=loop.run, daemon=True).start()
+print("ready", flush=True)
+ctypes.PyDLL(None).sleep(60)
+ctypes.PyDLL(None).sleep(60)
+"""
+)
+SCHEDULED = (
+    PROCESS
+    + """
+from featherstone_ros.realtime.scheduling import Scheduling
+def run():
+    assert not Scheduling(priority=20).enter(needs_interpreter=False)
+    loop.run()
+thread = threading.Thread(target=run)
+thread.start()
+while not loop.counters()["ticks"]:
+    time.sleep(0.01)
+python = {t.native_id for t in threading.enumerate()}
+tasks = set(map(int, os.listdir("/proc/self/task")))
+priority = {t: os.sched_getparam(t).sched_priority for t in tasks}
+assert priority[thread.native_id] == 20
+assert {priority[t] for t in python - {thread.native_id}} == {0}
+assert {priority[t] for t in tasks - python} == {1}
+loop.stop()
+thread.join()
+"""
+)
+
+
+@pytest.mark.skipif(not may_be_fifo(), reason="SCHED_FIFO is not allowed")
+def test_the_middleware_runs_before_python_but_after_the_loop(ros):
+    process = ros.run([sys.executable, "-c", SCHEDULED])
+    assert process.wait() == 0, process.output
+
+
+def test_a_child_of_the_process_can_end_without_the_loop(ros):
+    process = ros.run([sys.executable, "-c", FORK])
+    assert process.wait() == 0, process.output
+    assert "done" in process.output
+
+
+def test_a_signal_ends_a_process_whose_python_is_stuck(ros):
+    process = ros.run([sys.executable, "-c", STUCK])
+    process.wait_for_output("ready")
+    process.send(signal.SIGTERM)
+    assert process.wait() == 42

@@ -1,0 +1,124 @@
+"""Parameter services of the real nodes: odd requests, a dump that is loaded, gains that last."""
+
+import pytest
+import yaml
+from support import Ros  # skips this module where ROS is missing
+
+# isort: split
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
+from rclpy.parameter import parameter_dict_from_yaml_file, parameter_value_to_python
+from std_msgs.msg import String
+from test_lifecycle import SLIDER, slider
+
+from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
+from featherstone_ros.robots import robot_file, robot_parameters
+
+NODES = ["digital_twin", "feedforward_controller"]
+
+
+def start(ros: Ros, node: str, **parameters):
+    process = ros.start(f"featherstone_ros.{node}", {"robot_description": SLIDER, **parameters})
+    ros.wait_for_state(f"/{node}", "active")
+    return process
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_value_of_an_unknown_type_is_refused_by_name(ros, node):
+    process = start(ros, node)
+    odd = ParameterMessage(name="friction.rail.coulomb", value=ParameterValue(type=77))
+    request = SetParameters.Request(parameters=[odd])
+    (result,) = ros.call(SetParameters, f"/{node}/set_parameters", request).results
+    assert not result.successful
+    assert result.reason == "friction.rail.coulomb is of type number 77, which is none"
+    name = f"/{node}/set_parameters_atomically"
+    request = SetParametersAtomically.Request(parameters=[odd])
+    assert "77" in ros.call(SetParametersAtomically, name, request).result.reason
+    assert ros.state(f"/{node}") == "active"
+    process.stop()
+
+
+def all_parameters(ros: Ros, node: str) -> dict:
+    """Return all values, as `ros2 param dump` asks for them."""
+    names = ros.call(ListParameters, f"/{node}/list_parameters").result.names
+    request = GetParameters.Request(names=names)
+    values = ros.call(GetParameters, f"/{node}/get_parameters", request).values
+    return dict(zip(names, map(parameter_value_to_python, values), strict=True))
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_what_was_dumped_can_be_loaded(ros, node):
+    description = {"robot_description": robot_file("panda").read_text()}
+    arguments = ("--params-file", str(robot_parameters("panda")))
+    process = ros.start(f"featherstone_ros.{node}", description, *arguments)
+    ros.wait_for_state(f"/{node}", "active")
+    before = all_parameters(ros, node)
+    assert len(before) > 80
+    plain = {
+        name: list(value) if hasattr(value, "__iter__") and not isinstance(value, str) else value
+        for name, value in before.items()
+    }
+    dump = ros.folder / "dump.yaml"
+    dump.write_text(yaml.safe_dump({f"/{node}": {"ros__parameters": plain}}))
+    request = SetParameters.Request(
+        parameters=list(parameter_dict_from_yaml_file(str(dump), use_wildcard=True).values())
+    )
+    assert len(request.parameters) == len(before)
+    results = ros.call(SetParameters, f"/{node}/set_parameters", request).results
+    assert [result.reason for result in results if not result.successful] == []
+    assert len(results) == len(before)
+    assert all_parameters(ros, node) == before
+    process.stop()
+
+
+def go_round(ros: Ros, node: str) -> None:
+    for transition in ("deactivate", "cleanup", "configure", "activate"):
+        assert ros.change_state(f"/{node}", transition), transition
+
+
+@pytest.mark.parametrize(
+    ("node", "name"),
+    [("digital_twin", "armature.rail"), ("feedforward_controller", "gains.rail.p")],
+)
+def test_what_was_set_at_run_time_lasts_as_long_as_the_joints_do(ros, node, name):
+    process = ros.start(f"featherstone_ros.{node}", {name: 1.0})
+    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions.publish(String(data=SLIDER))
+    ros.wait_for_state(f"/{node}", "active")
+    assert ros.get_parameter(f"/{node}", name) == 1.0
+    assert ros.set_parameters(f"/{node}", {name: 7.0})[0].successful
+    go_round(ros, node)
+    assert ros.get_parameter(f"/{node}", name) == 7.0
+    descriptions.publish(String(data=SLIDER + "<!-- generated anew -->"))
+    process.wait_for_output("refused another robot description")
+    go_round(ros, node)
+    assert ros.get_parameter(f"/{node}", name) == 7.0
+    descriptions.publish(String(data=slider("rail", "lift")))
+    ros.wait_for(
+        lambda: process.output.count("refused another robot description") == 2, "second refusal"
+    )
+    go_round(ros, node)
+    assert ros.get_parameter(f"/{node}", name) == 1.0  # another robot: as at the start
+
+
+def test_far_too_many_names_are_not_looked_up(ros):
+    start(ros, "digital_twin")
+    few = DescribeParameters.Request(names=["rate"] * 1000)
+    many = DescribeParameters.Request(names=["rate"] * 1001)
+    service = "/digital_twin/describe_parameters"
+    assert len(ros.call(DescribeParameters, service, few).descriptors) == 1000
+    assert len(ros.call(DescribeParameters, service, many).descriptors) == 0
+    value = ParameterValue(type=3, double_value=1.0)
+    many = [ParameterMessage(name="rate", value=value)] * 1001
+    results = ros.call(
+        SetParameters, "/digital_twin/set_parameters", SetParameters.Request(parameters=many)
+    ).results
+    assert not any(result.successful for result in results)
+    assert "1001 parameters at once" in results[0].reason

@@ -1,0 +1,69 @@
+"""What users are told about joint states and trajectories of no use."""
+
+import numpy as np
+import pytest
+
+from featherstone_ros.control.complaints import late_start, unusable_state
+from featherstone_ros.demo.robot import load
+
+ROBOT = load("panda")
+MODEL, HOME = ROBOT.model, ROBOT.start
+NAMES = list(MODEL.joint_names)
+STILL = [0.0] * MODEL.n
+NAN = float("nan")
+
+
+def said(names=NAMES, position=HOME, velocity=STILL) -> str:
+    return unusable_state(names, list(position), list(velocity), MODEL)
+
+
+def test_nothing_is_said_of_a_good_state():
+    assert said() == ""
+    assert said(velocity=[]) == ""
+    order = [*reversed(NAMES), "finger"]
+    assert said(order, [*reversed(HOME), 0.04], []) == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([f"left_{name}" for name in NAMES], "the prefix 'left_' is too much"),
+        ([name.removeprefix("panda_") for name in NAMES], "the prefix 'panda_' is missing"),
+        (["finger"], "the joints are finger, expected panda_joint1, panda_joint2"),
+        ([], "no joint is named, expected panda_joint1"),
+        (NAMES[:5], "no word of panda_joint6, panda_joint7"),
+        ([f"\x1b[31m{'x' * 1000}"], "none of them"),
+    ],
+    ids=["prefixed", "without prefix", "gripper", "none", "some", "hostile"],
+)
+def test_names_are_set_against_those_expected(names, words):
+    text = said(names, [0.0] * len(names), [])
+    assert words in text
+    assert len(text) < 300
+    assert text.isprintable()
+
+
+def test_degrees_are_recognised():
+    assert said(position=np.degrees(HOME)).endswith("expected -1.7628 to 1.7628: degrees?")
+
+
+def test_what_is_merely_far_away_is_not_called_degrees():
+    text = said(position=[1e6, *HOME[1:]])
+    assert "panda_joint1 is 1e+06, expected -2.8" in text
+    assert "degrees" not in text
+
+
+def test_values_that_are_none_and_lengths_that_do_not_fit_are_named():
+    velocity = [0.0, NAN, NAN, *STILL[3:]]
+    assert said(velocity=velocity) == (
+        "velocity of panda_joint2 and of 1 more is nan, expected a number"
+    )
+    assert said(position=[*HOME[:6], NAN]).startswith("position of panda_joint7 is nan")
+    assert said(position=HOME[:6]) == "6 position values for 7 names, expected one for each"
+
+
+def test_late_start_names_both_clocks():
+    assert late_start(1.0, 1e9) == ""
+    assert late_start(float("nan"), 1e9) == ""
+    text = late_start(86400.0, 100.0)
+    assert "begins in 86400 s" in text and "86500.000" in text and "100.000" in text

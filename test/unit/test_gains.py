@@ -1,0 +1,164 @@
+"""Gains from the model, and the stability of the sampled loop, against simulated closed loops."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+from example_robots import ROBOTS
+
+from featherstone_ros import Dynamics, Model, Simulator
+from featherstone_ros.control.gains import (
+    SampledLoop,
+    Timing,
+    check_gains,
+    choose,
+    postures,
+)
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.robots import robot_file
+
+ARMS = ("kinova", "xarm7", "ur5_robot", "ur10_robot", "z1", "so100", "talos_left_arm")
+PATHS = [
+    *map(robot_file, ("panda", "ur5e")),
+    *(path for path in ROBOTS if path.stem in ARMS),
+]
+every_arm = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+both_laws = pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
+timings = pytest.mark.parametrize(
+    "timing", [Timing(0.002, 0.0), Timing(0.001, 0.0025), Timing(0.002, 0.002)], ids=str
+)
+SMALL = 1e-8  # [rad or m] so that the loop is as good as linear
+STEPS = 10  # of the simulation, per period
+
+
+def simulate(model, q, loop, p, d, x, periods):
+    """Return the largest error at each sample of a loop with delay that starts x off posture q."""
+    dynamics, timing = Dynamics(model), loop.timing
+    sim = Simulator(model, timing.period / STEPS, "rk4", damping=0.0, friction=0.0)
+    sim.reset(q + x)
+    late = round(timing.delay / timing.period * STEPS)
+    hold = dynamics.gravity(q)
+    coming = deque([hold] * (late + 1), late + 1)
+    errors = []
+    for _ in range(periods):
+        e, ed = q - sim.q, -sim.qd
+        errors.append(np.abs(e).max())
+        if loop.computed:
+            tau = dynamics.rnea(sim.q, sim.qd, p * e + d * ed)
+        else:
+            tau = hold + p * e + d * ed
+        for _ in range(STEPS):
+            coming.append(tau)
+            sim.step(coming[0])
+    return np.array(errors)
+
+
+def predict(loop, p, d, x, periods):
+    """Return the same by powers of the transition matrix."""
+    (A,) = loop.transition(p, d)
+    z = np.zeros(len(A))
+    z[: len(x)] = x
+    errors = []
+    for _ in range(periods):
+        errors.append(np.abs(z[: len(x)]).max())
+        z = A @ z
+    return np.array(errors)
+
+
+@every_arm
+@both_laws
+@timings
+@pytest.mark.parametrize("factor", [1.0, 5.0, 20.0], ids="{:g} times the gains".format)
+def test_the_linear_loop_predicts_the_simulated_one(path, mode, timing, factor):
+    model = Model.from_file(path)
+    q = postures(model)[1]
+    chosen = choose(SampledLoop(model, timing=timing, mode=mode), mode, 8.0, 1.0)
+    p, d = factor * chosen.p, factor * chosen.d
+    loop = SampledLoop(model, timing=timing, at=q, mode=mode)
+    x = SMALL * np.random.default_rng(3).standard_normal(model.n)
+    expected = predict(loop, p, d, x, 80)
+    linear = np.maximum.accumulate(expected) < 1e-6  # until then: what diverges is not small
+    got = simulate(model, q, loop, p, d, x, int(linear.sum()))
+    np.testing.assert_allclose(got, expected[linear], rtol=1e-2, atol=1e-3 * SMALL)
+
+
+@every_arm
+@both_laws
+@timings
+def test_chosen_gains_are_stable_with_margin_everywhere(path, mode, timing):
+    model = Model.from_file(path)
+    loop = SampledLoop(model, timing=timing, mode=mode)
+    gains = choose(loop, mode, 8.0, 1.0)
+    assert check_gains(loop, gains.p, gains.d) == []
+    everywhere = postures(model, 60, seed=4)
+    elsewhere = SampledLoop(model, timing=timing, at=everywhere, mode=mode)
+    assert elsewhere.radius(gains.p, gains.d).max() < 1.0 + 1e-6
+
+
+@every_arm
+def test_gravity_tips_no_arm_over_that_has_the_chosen_gains(path):
+    loop = SampledLoop(Model.from_file(path))
+    gains = choose(loop, Mode.FEEDFORWARD, 8.0, 1.0)
+    assert np.linalg.eigvalsh(loop.stiffness + np.diag(gains.p)).min() > 0.0
+
+
+@every_arm
+def test_what_the_check_advises_is_stable(path):
+    model = Model.from_file(path)
+    loop = SampledLoop(model)
+    p, d = np.full(model.n, 600.0), np.full(model.n, 50.0)
+    findings = check_gains(loop, p, d)
+    assert findings
+    for finding in findings:
+        i = model.joint_names.index(finding.joint)
+        (p if finding.gain == "p" else d)[i] = finding.advised
+        assert f"gains.{finding.joint}.{finding.gain} = " in str(finding)
+    assert loop.is_stable(p, d)
+
+
+@pytest.mark.parametrize(
+    ("gain", "value", "words"),
+    [("d", 200.0, "too high"), ("p", 0.0, "gravity tips"), ("d", 0.0, "too low for its p")],
+)
+def test_the_one_bad_gain_is_named(gain, value, words):
+    model = Model.from_file(robot_file("ur5e"))
+    loop = SampledLoop(model, armature=0.5)
+    gains = choose(loop, Mode.FEEDFORWARD, 8.0, 1.0)
+    wrong = {"p": gains.p.copy(), "d": gains.d.copy()}
+    joint = model.joint_names.index("elbow_joint")
+    if words.endswith("p"):
+        wrong["p"][joint] = 3000.0
+    wrong[gain][joint] = value
+    findings = check_gains(loop, wrong["p"], wrong["d"])
+    assert ("elbow_joint", gain) in [(f.joint, f.gain) for f in findings]
+    assert any(words in str(finding) for finding in findings)
+    assert {finding.joint for finding in findings} == {"elbow_joint"}
+
+
+def test_a_slow_loop_gets_slower_joints_and_says_which():
+    model = Model.from_file(robot_file("panda"))
+    fast = choose(SampledLoop(model, timing=Timing(0.001, 0.0)), Mode.FEEDFORWARD, 8.0, 1.0)
+    slow = choose(SampledLoop(model, timing=Timing(0.002, 0.002)), Mode.FEEDFORWARD, 8.0, 1.0)
+    assert set(fast.reduced) <= set(slow.reduced)
+    assert all(0.0 < bandwidth < 8.0 for bandwidth in slow.reduced.values())
+    assert slow.d.sum() < fast.d.sum()
+
+
+def test_rotors_make_room_for_the_bandwidth():
+    model = Model.from_file(robot_file("panda"))
+    assert choose(SampledLoop(model, armature=0.5), Mode.FEEDFORWARD, 8.0, 1.0).reduced == {}
+
+
+def test_acceleration_gains_are_those_of_the_bandwidth():
+    model = Model.from_file(robot_file("ur5e"))
+    loop = SampledLoop(model, mode=Mode.COMPUTED_TORQUE)
+    gains = choose(loop, Mode.COMPUTED_TORQUE, 8.0, 0.7)
+    np.testing.assert_allclose(gains.p, 64.0)
+    np.testing.assert_allclose(gains.d, 11.2)
+
+
+def test_gains_that_no_loop_can_have_are_refused_with_joint_and_remedy():
+    model = Model.from_file(robot_file("panda"))
+    loop = SampledLoop(model, timing=Timing(0.004, 0.004))
+    with pytest.raises(ValueError, match=r"'panda_joint3'.*period 4 ms, delay 4 ms.*`armature`"):
+        choose(loop, Mode.FEEDFORWARD, 8.0, 1.0)

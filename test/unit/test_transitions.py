@@ -1,0 +1,86 @@
+"""The controller's table of phases: complete, safe, and what the documentation shows."""
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from featherstone_ros.control import transitions
+from featherstone_ros.control.transitions import (
+    HOLDS,
+    RUNNING,
+    SILENT,
+    TRACKING,
+    TRANSITIONS,
+    Event,
+    Phase,
+    picture,
+    rows,
+    table,
+)
+
+DOCS = Path(__file__).parents[2] / "docs"
+COMMANDING = frozenset(Phase) - SILENT
+BLIND = {Phase.BLIND, Phase.LEAVING_BLIND}
+
+
+def reachable(start: Phase) -> set[Phase]:
+    found, new = set(), {start}
+    while new:
+        found |= new
+        new = {target for phase in new for target in TRANSITIONS[phase].values()} - found
+    return found
+
+
+def test_every_phase_can_be_reached_and_left():
+    assert reachable(Phase.INACTIVE) == set(Phase)
+    assert all(Phase.INACTIVE in reachable(phase) for phase in Phase)
+
+
+@pytest.mark.parametrize("phase", sorted(COMMANDING - BLIND), ids=lambda phase: phase.name)
+def test_commands_end_only_after_the_arm_stands_or_cannot_be_seen(phase):
+    ends = {e for e, target in TRANSITIONS[phase].items() if target in SILENT}
+    assert ends <= {Event.SETTLED}
+
+
+@pytest.mark.parametrize("phase", sorted(COMMANDING - BLIND), ids=lambda phase: phase.name)
+def test_a_phase_that_answers_states_notices_that_they_stop(phase):
+    assert TRANSITIONS[phase][Event.STATES_STOPPED] in BLIND
+
+
+@pytest.mark.parametrize("phase", Phase, ids=lambda phase: phase.name)
+def test_deactivation_leads_out_of_every_active_phase(phase):
+    leaving = {Phase.STOPPING, Phase.SETTLING, Phase.LEAVING_BLIND}
+    if phase is not Phase.INACTIVE and phase not in leaving:
+        assert TRANSITIONS[phase][Event.DEACTIVATE] in leaving | {Phase.INACTIVE}
+
+
+def test_a_fault_is_left_only_when_asked_to():
+    ways = {e for e, target in TRANSITIONS[Phase.FAULT].items() if target in RUNNING | HOLDS}
+    assert ways == {Event.HOLD, Event.FLOAT, Event.STATES_STOPPED}
+
+
+def test_the_compiled_controller_has_the_same_numbers():
+    source = Path(__file__).parents[2] / "cython_core" / "control" / "controller.pxd"
+    text = source.read_text()
+    for kind, last in ((Phase, "PHASES"), (Event, "EVENTS")):
+        body = re.search(rf"cdef enum {kind.__name__}:.*?\n(.*?), {last}", text, re.S).group(1)
+        assert re.findall(r"[A-Z_]+", body) == [member.name for member in kind]
+
+
+def test_the_page_and_its_picture_show_the_table():
+    assert table() in (DOCS / "phases.md").read_text()
+    drawn = re.findall(r"<title>(\w+)->(\w+)</title>", unescape((DOCS / "phases.svg").read_text()))
+    assert sorted(drawn) == sorted((a.name, b.name) for a, b in transitions.drawn())
+    assert picture().count(" -> ") == len(drawn)
+
+
+def test_the_picture_leaves_nothing_out():
+    drawn = {
+        (source, event, target)
+        for (phase, target), events in transitions.drawn().items()
+        for event in events
+        for source in (TRACKING if (phase, target) in transitions.shared() else {phase})
+    }
+    assert drawn == set(rows())

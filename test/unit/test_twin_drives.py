@@ -1,0 +1,193 @@
+"""Drives of the twin that close their own position loop, and constant friction."""
+
+import numpy as np
+import pytest
+from test_twin import ARM, START
+
+import featherstone_ros as fr
+from featherstone_ros.robots import robot_file, robot_names
+from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation.drives import drive_gains
+
+
+@pytest.fixture(scope="module")
+def model() -> fr.Model:
+    return fr.Model.from_urdf(ARM)
+
+
+def make(model: fr.Model, **settings) -> Twin:
+    return Twin(model, TwinSettings(**{"initial_positions": START, **settings}))
+
+
+def run(twin: Twin, periods: int) -> None:
+    for _ in range(periods):
+        twin.advance(0.0)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit", "rk4"])
+def test_drive_comes_to_rest_where_its_spring_carries_the_arm(model, integrator):
+    p = np.array([400.0, 100.0])
+    twin = make(model, integrator=integrator, drive_p=p, drive_d=[60.0, 15.0])
+    goal = np.array([0.5, 0.8])
+    twin.follow(goal, None, now=0.0)
+    run(twin, 5000)
+    np.testing.assert_allclose(twin.qd, 0.0, atol=1e-6)
+    gravity = fr.Dynamics(model).gravity(twin.q)
+    np.testing.assert_allclose(p * (goal - twin.q), gravity, rtol=1e-5)
+    np.testing.assert_allclose(twin.effort, gravity, rtol=1e-5)
+
+
+def test_feedforward_effort_makes_the_drive_exact(model):
+    twin = make(model, drive_p=400.0, drive_d=60.0)
+    goal = np.array([0.5, 0.8])
+    twin.follow(goal, None, now=0.0, effort=fr.Dynamics(model).gravity(goal))
+    run(twin, 5000)
+    np.testing.assert_allclose(twin.q, goal, atol=1e-8)
+
+
+def test_small_steps_are_the_spring_and_damper_of_the_equation(model):
+    """Against the simulator, the loop closed around it in steps of 10 us."""
+    p, d = np.array([200.0, 50.0]), np.array([20.0, 5.0])
+    goal, speed = np.array([0.5, 0.8]), np.array([0.1, -0.2])
+    twin = make(model, rate=100.0, time_step=1e-4, drive_p=p, drive_d=d, saturate_effort=False)
+    twin.follow(goal, speed, now=0.0)
+    run(twin, 20)
+    simulator = fr.Simulator(model, time_step=1e-5)
+    simulator.reset(START)
+    for _ in range(20_000):
+        simulator.step(p * (goal - simulator.q) + d * (speed - simulator.qd))
+    np.testing.assert_allclose(twin.q, simulator.q, atol=2e-4)
+    np.testing.assert_allclose(twin.qd, simulator.qd, atol=2e-3)
+
+
+def test_drive_stays_within_the_effort_limits_and_arrives_all_the_same(model):
+    twin = make(model, drive_p=1e5, drive_d=1e3)
+    twin.follow([-0.4, 1.0], None, now=0.0)
+    efforts = []
+    for _ in range(3000):
+        twin.advance(0.0)
+        efforts.append(np.abs(twin.effort))
+    limits = model.effort_limit
+    assert (np.max(efforts, axis=0) <= limits).all()
+    assert (np.max(efforts, axis=0) == limits).any()
+    np.testing.assert_allclose(twin.q, [-0.4, 1.0], atol=1e-3)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit"])
+@pytest.mark.parametrize("time_step", [1e-3, 1e-2])
+def test_any_gains_are_stable(model, integrator, time_step):
+    twin = make(
+        model,
+        rate=1 / time_step,
+        time_step=time_step,
+        integrator=integrator,
+        drive_p=1e8,
+        drive_d=1e6,
+        saturate_effort=False,
+    )
+    twin.follow(START + 0.1, None, now=0.0)
+    run(twin, 1000)
+    assert twin.fault == ""
+    np.testing.assert_allclose(twin.q, START + 0.1, atol=1e-4)
+
+
+def test_velocity_alone_is_followed_without_a_spring(model):
+    twin = make(model, drive_d=1e4, saturate_effort=False)
+    twin.follow(None, [0.3, -0.2], now=0.0)
+    run(twin, 1000)
+    np.testing.assert_allclose(twin.qd, [0.3, -0.2], atol=5e-3)
+
+
+def test_some_joints_follow_while_others_are_driven_by_effort(model):
+    twin = make(model, drive_p=400.0, drive_d=60.0)
+    twin.follow([START[0]], None, now=0.0, joints=[0])
+    twin.command([2.0], now=0.0, joints=[1])
+    twin.advance(0.0)
+    assert twin.effort[1] == 2.0
+    twin.command([1.0, 2.0], now=0.0)
+    twin.advance(0.0)
+    assert list(twin.effort) == [1.0, 2.0]
+
+
+def test_following_repeats_bit_for_bit_after_a_reset(model):
+    twin = make(model)
+
+    def record() -> bytes:
+        rows = []
+        for k in range(200):
+            twin.follow(START + 0.1 * np.sin(0.01 * k), None, now=0.0)
+            twin.advance(0.0)
+            rows.append(np.r_[twin.q, twin.qd, twin.effort])
+        return np.array(rows).tobytes()
+
+    first = record()
+    twin.reset()
+    assert record() == first
+
+
+def test_command_that_is_not_finite_changes_nothing(model):
+    twin = make(model)
+    twin.command([1.0, 2.0], now=0.0)
+    with pytest.raises(ValueError, match="position of elbow is nan"):
+        twin.follow([1.0, np.nan], None, now=0.0)
+    with pytest.raises(ValueError, match="velocity of shoulder is inf"):
+        twin.follow([1.0, 1.0], [np.inf, 0.0], now=0.0)
+    twin.advance(0.0)
+    assert list(twin.effort) == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_gains_chosen_for_an_arm_hold_and_move_it(name):
+    model = fr.Model.from_file(robot_file(name))
+    twin = Twin(model, TwinSettings())
+    home = twin.q
+    goal = np.clip(home + 0.2, model.lower, model.upper)
+    for blend in np.linspace(0.0, 1.0, 500):
+        twin.follow(home + blend * (goal - home), (goal - home) / 0.5, now=0.0)
+        twin.advance(0.0)
+    twin.follow(goal, None, now=0.0)
+    run(twin, 1000)
+    assert twin.fault == ""
+    np.testing.assert_allclose(twin.q, goal, atol=0.06)
+    np.testing.assert_allclose(twin.qd, 0.0, atol=0.05)
+
+
+def test_gains_refused_if_negative(model):
+    with pytest.raises(ValueError, match=r"drive_p of elbow is -1.0, expected at least 0"):
+        make(model, drive_p=[1.0, -1.0])
+
+
+def test_gains_grow_with_the_armature(model):
+    (p, d), (heavy_p, heavy_d) = (drive_gains(model, np.full(2, a)) for a in (0.0, 5.0))
+    assert (heavy_p > p).all()
+    assert (heavy_d > d).all()
+
+
+# Constant friction.
+
+
+def test_offset_is_what_the_drives_have_to_give_on_top(model):
+    offset = np.array([1.5, -0.5])
+    twin = make(model, offset=offset)
+    plain = make(model)
+    effort = fr.Dynamics(model).gravity(START) + np.array([0.3, 0.2])
+    plain.command(effort, now=0.0)
+    twin.command(effort + offset, now=0.0)
+    run(plain, 200)
+    run(twin, 200)
+    np.testing.assert_allclose(twin.q, plain.q, rtol=1e-12)
+    np.testing.assert_allclose(twin.effort, plain.effort + offset, rtol=1e-12)
+
+
+def test_brakes_tell_the_effort_that_holds_the_arm_offset_included(model):
+    twin = make(model, offset=[1.5, -0.5])
+    held = fr.Dynamics(model).gravity(START) + np.array([1.5, -0.5])
+    np.testing.assert_allclose(twin.effort, held)
+    twin.command(twin.effort, now=0.0)
+    run(twin, 100)
+    np.testing.assert_allclose(twin.q, START, atol=1e-9)
+
+
+def test_offset_that_is_not_finite_is_refused(model):
+    with pytest.raises(ValueError, match="offset of elbow is nan"):
+        make(model, offset=[0.0, np.nan])

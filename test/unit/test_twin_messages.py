@@ -1,0 +1,194 @@
+"""Messages as bytes to a twin: taken by name, or refused for a reason and without effect."""
+
+import numpy as np
+import pytest
+from cdr_messages import float64_multi_array, joint_state, wrench_stamped
+from test_twin import ARM, START
+
+import featherstone_ros as fr
+from featherstone_ros._twin import INPUTS, RECORDS
+from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation.refusals import refusal
+
+FINGER = """
+  <link name="finger"><inertial><mass value="0.1"/>
+    <inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="claw" type="revolute"><parent link="tool"/><child link="finger"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="1" effort="1"/>
+    <mimic joint="elbow" multiplier="0.1"/></joint>
+</robot>
+"""
+MODEL = fr.Model.from_urdf(ARM.replace("</robot>", FINGER))
+TINY = 5e-324  # what is left of a number whose last bytes were cut off
+
+
+@pytest.fixture
+def twin() -> Twin:
+    twin = Twin(MODEL, TwinSettings(initial_positions=START))
+    twin.command([3.0, 2.0], now=0.0)
+    return twin
+
+
+def send(twin: Twin, topic: str, data: bytes, now: float = 1.0) -> list[str]:
+    """Send a message; return why it was refused, as the node would say it."""
+    records = twin.message(INPUTS[topic], data, round(now * 1e9))[1]
+    names = [*MODEL.joint_names, *MODEL.mimics]
+    assert all(kind == RECORDS["refused"] for kind, *_ in records)
+    return [refusal(index, value, names, MODEL.link_names)[1] for _, index, _, value, _ in records]
+
+
+def effort_of(twin: Twin) -> list[float]:
+    twin.advance(0.0)
+    return list(twin.effort)
+
+
+@pytest.mark.parametrize("big_endian", [False, True])
+def test_commands_and_joint_commands_are_taken_in_either_byte_order(twin, big_endian):
+    assert send(twin, "commands", float64_multi_array([4.0, 1.0], big_endian=big_endian)) == []
+    assert effort_of(twin) == [4.0, 1.0]
+    message = joint_state(["elbow", "claw", "shoulder"], [], [], [1.5, 9.0, 2.5])
+    assert send(twin, "joint_commands", message) == []
+    assert effort_of(twin) == [2.5, 1.5]
+    assert send(twin, "joint_commands", joint_state(["elbow"], [], [], [-50.0])) == []
+    assert effort_of(twin) == [2.5, -10.0]
+    assert twin.saturated == 1
+
+
+@pytest.mark.parametrize(
+    ("topic", "data", "reason"),
+    [
+        ("commands", float64_multi_array([1.0]), "command has 1 values, expected 2"),
+        ("commands", float64_multi_array([1.0] * 3), "command has 3 values, expected 2"),
+        ("commands", float64_multi_array([np.nan, 1.0]), "command of shoulder is nan, expected a"),
+        ("commands", float64_multi_array([1.0, np.inf]), "command of elbow is inf"),
+        ("commands", float64_multi_array([1.0, TINY]), "a number that was cut off"),
+        ("commands", float64_multi_array([1.0, 2.0])[:-4], "ends within data"),
+        ("commands", b"", "message of 0 bytes ends within the encapsulation header"),
+        ("commands", b"\7\7\7\7", "no plain CDR"),
+        (
+            "joint_commands",
+            joint_state(["elbow", "knee"], [], [], [1.0, 1.0]),
+            "unknown joints: knee; valid names: shoulder, elbow",
+        ),
+        (
+            "joint_commands",
+            joint_state(["elbow", "k" * 40], [], [], [1.0, 1.0]),
+            f"unknown joints: {'k' * 32}…",
+        ),
+        (
+            "joint_commands",
+            joint_state(["elbow", "elbow"], [], [], [1.0, 1.0]),
+            "joints named twice: elbow",
+        ),
+        ("joint_commands", joint_state(["elbow"], [], [], []), "effort has 0 values, expected 1"),
+        ("joint_commands", joint_state(["elbow"], [], [], [1.0, 2.0]), "effort has 2 values"),
+        ("joint_commands", joint_state(["elbow"], [1.0, 2.0]), "position has 2 values"),
+        ("joint_commands", joint_state(["elbow"], [np.nan]), "position of elbow is nan"),
+        ("joint_commands", joint_state(["elbow"], [1.0], [np.inf]), "velocity of elbow is inf"),
+        ("joint_commands", joint_state(["elbow"], [1.0], [1e6]), "velocity of elbow is 1e+06"),
+        ("joint_commands", joint_state(["elbow"], [], [], [TINY]), "effort ends in 4.94"),
+        ("joint_commands", joint_state(["claw"], [], [], [1.0]), "no joint named"),
+        ("joint_commands", joint_state([], []), "no joint named"),
+        ("set_state", joint_state(["elbow"], [np.nan]), "position of elbow is nan"),
+        ("set_state", joint_state(["elbow"], [0.0], [1e6]), "expected at most 10000"),
+        ("set_state", joint_state(["elbow"], []), "position has 0 values, expected 1"),
+        ("external_wrench", wrench_stamped("hand", np.ones(6)), "no link 'hand'; valid names"),
+        ("external_wrench", wrench_stamped("tool", [0, 0, 0, 0, np.nan, 0]), "wrench of ty is nan"),
+        ("external_wrench", wrench_stamped("tool", np.ones(5)), "ends within torque"),
+    ],
+)
+def test_bad_message_is_refused_with_a_reason_and_changes_nothing(twin, topic, data, reason):
+    before = np.r_[twin.q, twin.qd, twin._command.ravel()]
+    (told,) = send(twin, topic, data)
+    assert reason in told
+    np.testing.assert_array_equal(np.r_[twin.q, twin.qd, twin._command.ravel()], before)
+    assert twin.wrenches == {}
+    assert twin.refused == 1
+
+
+def test_message_cut_off_anywhere_never_changes_anything(twin):
+    whole = {
+        "commands": float64_multi_array([4.0, 1.0], [("label", 2, 2)]),
+        "joint_commands": joint_state(["elbow", "shoulder"], [1.0, 1.0], [1.0, 1.0], [1.1, 1.1]),
+        "external_wrench": wrench_stamped("tool", np.ones(6)),
+        "set_state": joint_state(["elbow", "shoulder"], [1.0, 1.0], [1.0, 1.0], [1.1, 1.1]),
+    }
+    before = np.r_[twin.q, twin.qd, twin._command.ravel()]
+    count = 0
+    for topic, data in whole.items():
+        for size in range(len(data)):
+            send(twin, topic, data[:size])
+            count += 1
+    np.testing.assert_array_equal(np.r_[twin.q, twin.qd, twin._command.ravel()], before)
+    assert twin.wrenches == {}
+    assert twin.refused == count
+
+
+def test_any_bytes_leave_a_state_that_is_finite():
+    random = np.random.default_rng(0)
+    twin = Twin(MODEL, TwinSettings(initial_positions=START))
+    whole = joint_state(["elbow", "shoulder"], [1.0, 1.0], [1.0, 1.0], [1.1, 1.1])
+    for _ in range(5000):
+        data = bytearray(whole)
+        for place in random.integers(0, len(data), 3):
+            data[place] = random.integers(256)
+        send(twin, ("joint_commands", "set_state")[random.integers(2)], bytes(data))
+        twin.advance(0.0)
+        assert np.isfinite(np.r_[twin.position, twin.velocity, twin.effort]).all()
+        if twin.fault:
+            twin.reset()
+
+
+def test_a_flood_of_bad_messages_is_counted_but_told_now_and_then(twin):
+    bad = float64_multi_array([1.0])
+    told = [send(twin, "commands", bad, now=1.0 + 0.0001 * k) for k in range(10_000)]
+    assert twin.refused == 10_000
+    assert 20 <= sum(map(len, told)) <= 40
+
+
+def test_set_state_moves_the_joints_named(twin):
+    assert send(twin, "set_state", joint_state(["claw", "elbow"], [0.1, 1.5])) == []
+    np.testing.assert_array_equal(twin.q, [START[0], 1.5])
+    assert send(twin, "set_state", joint_state(["shoulder"], [-0.5], [0.3])) == []
+    np.testing.assert_array_equal(twin.q, [-0.5, 1.5])
+    np.testing.assert_array_equal(twin.qd, [0.3, 0.0])
+
+
+def test_wrench_acts_on_the_link_that_its_frame_names(twin):
+    assert send(twin, "external_wrench", wrench_stamped("tool", [1, 2, 3, 4, 5, 6])) == []
+    assert send(twin, "external_wrench", wrench_stamped("upper", np.ones(6))) == []
+    assert send(twin, "external_wrench", wrench_stamped("tool", [1, 2, 3, 4, 5, 7])) == []
+    assert {link: list(wrench) for link, wrench in twin.wrenches.items()} == {
+        "tool": [1, 2, 3, 4, 5, 7],
+        "upper": [1] * 6,
+    }
+
+
+def test_wrenches_on_more_links_than_there_is_room_for_are_refused():
+    links = "".join(
+        f'<link name="l{k}"/><joint name="f{k}" type="fixed"><parent link="tool"/>'
+        f'<child link="l{k}"/></joint>'
+        for k in range(70)
+    )
+    model = fr.Model.from_urdf(ARM.replace("</robot>", links + "</robot>"))
+    twin = Twin(model, TwinSettings())
+    for k in range(64):
+        twin.message(INPUTS["external_wrench"], wrench_stamped(f"l{k}", np.ones(6)), 0)
+    _, records = twin.message(INPUTS["external_wrench"], wrench_stamped("l65", np.ones(6)), 0)
+    assert len(twin.wrenches) == 64
+    ((_, index, _, value, _),) = records
+    assert "64 links" in refusal(index, value, model.joint_names, model.link_names)[1]
+    with pytest.raises(ValueError, match="too many"):
+        twin.apply_wrench("l65", np.ones(6))
+    twin.advance(0.0)
+    assert not twin.fault
+
+
+def test_effort_beyond_all_bounds_is_a_fault_and_never_published(twin):
+    twin.reset()
+    assert twin.is_braked
+    before = list(twin.effort)
+    assert send(twin, "external_wrench", wrench_stamped("tool", [1.7e308] * 6)) == []
+    twin.advance(0.0)
+    assert "effort of" in twin.fault
+    assert list(twin.effort) == before
