@@ -1,21 +1,27 @@
-"""Services that always answer, and replies to clients that have quit.
+"""Services that always answer, also clients that are discovered late, and never wait for one.
 
-rmw_fastrtps waits a tenth of a second for a client that it does not know (any more) before it gives
-the reply up, and rclpy holds the interpreter meanwhile: Ctrl-C in ``ros2 service call`` would hold
-up the loop of a node for longer than an arm may be without commands.
+rmw_fastrtps waits a tenth of a second for a client that it does not know before it gives the reply
+up, and rclpy holds the interpreter meanwhile: Ctrl-C in ``ros2 service call`` would hold up all
+other Python of the node. A request may also arrive before its client's reader has been discovered:
+on a busy machine by more than a tenth of a second, and the client would wait for ever.
 """
 
 from __future__ import annotations
 
 import traceback
-from time import monotonic, sleep
+from collections import deque
+from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.service import Service
+from rclpy.timer import Timer
 
-DISCOVERY = 0.1  # [s] that a client may be unknown yet, as long as rmw_fastrtps waits
-GLANCE = 0.002  # [s]
+DISCOVERY = 5.0  # [s] that a client may be unknown yet
+GLANCE = 0.01  # [s] between two looks whether it is known
+KEPT = 100  # replies that may wait for their clients
 
 
 def make_dependable(node: Node, service: Service) -> Service:
@@ -36,24 +42,45 @@ def make_dependable(node: Node, service: Service) -> Service:
             return response
 
     service.callback = answer
-    return spare_absent_clients(node, service)
-
-
-def spare_absent_clients(node: Node, service: Service) -> Service:
-    """Let a service reply only while it has clients; other threads go on during the wait for one.
-
-    Of several clients one may still have quit, or been killed within the last seconds: that is not
-    seen. Returns the service.
-    """
-    send = service.send_response
-
-    def send_response(response: Any, header: Any) -> None:
-        end = monotonic() + DISCOVERY
-        while not node.count_clients(service.service_name):
-            if monotonic() > end:
-                return
-            sleep(GLANCE)
-        send(response, header)
-
-    service.send_response = send_response
+    service.send_response = Replies(node, service, service.send_response).send
     return service
+
+
+class Replies:
+    """A service's replies; those to clients that are not known yet wait, the executor does not.
+
+    Of several clients one may have quit, or be unknown yet: rclpy does not tell which one asked,
+    and rmw_fastrtps waits its tenth of a second.
+    """
+
+    def __init__(self, node: Node, service: Service, send: Callable[[Any, Any], None]) -> None:
+        """Remember the service's own way to send."""
+        self._node = node
+        self._service = service
+        self._send = send
+        self._waiting: deque[tuple[float, Any, Any]] = deque(maxlen=KEPT)
+        self._timer: Timer | None = None
+
+    def send(self, response: Any, header: Any) -> None:
+        """Send a reply now or, if the service has no client, as soon as it has one."""
+        if self._has_clients():
+            self._send(response, header)
+            return
+        self._waiting.append((monotonic() + DISCOVERY, response, header))
+        if self._timer is None:
+            clock = Clock(clock_type=ClockType.STEADY_TIME)
+            self._timer = self._node.create_timer(GLANCE, self._look, clock=clock)
+
+    def _look(self) -> None:
+        known = self._has_clients()
+        while self._waiting and monotonic() > self._waiting[0][0]:
+            self._waiting.popleft()
+        if self._waiting and known:  # one a look: it may take a tenth of a second
+            _, response, header = self._waiting.popleft()
+            self._send(response, header)
+        if not self._waiting and self._timer is not None:
+            self._node.destroy_timer(self._timer)
+            self._timer = None
+
+    def _has_clients(self) -> bool:
+        return self._node.count_clients(self._service.service_name) > 0
