@@ -41,7 +41,7 @@ demo: environment
 	@$(VENV)/bin/featherstone-ros demo $(ARGS)
 
 test: environment
-	@$(VENV)/bin/python -m pytest $(ARGS)
+	@$(VENV)/bin/python .ci/tests.py $(ARGS)
 
 bench: environment
 	@$(VENV)/bin/featherstone-ros bench $(ARGS)

@@ -185,6 +185,7 @@ TEST = [
     "mpmath",
     "pytest>=7",
     "pytest-timeout",
+    "pytest-xdist>=3.2",
     "scipy",
     "xacro",
 ]

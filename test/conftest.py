@@ -14,13 +14,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A shell's background jobs ignore Ctrl-C, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# An example may take any time on a busy machine, or under sanitizers.
+# An example may take any time on a busy machine, or under sanitizers. Each run has the same ones: a
+# suite that fails by chance says nothing. --hypothesis-profile=exploring looks for others.
 if importlib.util.find_spec("hypothesis"):
     from hypothesis import HealthCheck, settings
 
-    settings.register_profile(
-        "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    patient = settings(
+        deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, database=None
     )
+    settings.register_profile("patient", patient)
+    settings.register_profile("exploring", patient, derandomize=False, max_examples=5000)
     settings.load_profile("patient")
 
 TESTS = Path(__file__).resolve().parent

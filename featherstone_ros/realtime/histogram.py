@@ -91,7 +91,8 @@ class LatencyHistogram:
         The last bucket of all, which has no end, ends at the longest duration.
         """
         used = np.flatnonzero(self._buckets)
-        ends = np.append(UPPER, np.ceil(1e6 * self.max))[used]
+        longest = np.round(1e6 * self.max, 6)  # 515074 us as seconds are 515074.00000000006 us
+        ends = np.append(UPPER, np.ceil(longest))[used]
         return ends, self._buckets[used]
 
     def text(self) -> str:

@@ -13,6 +13,8 @@ from bench import Bench, StarvationError
 from checks import judge
 from episodes import KINDS, draw
 
+pytestmark = pytest.mark.ros
+
 ATTEMPTS = 3
 SEEDS = {
     "drop commands": 1,

@@ -13,6 +13,8 @@ pytest.importorskip("rclpy", reason="rclpy is not installed: the launch tests ne
 
 from ros.support import free_domain, package_path
 
+pytestmark = pytest.mark.ros
+
 HERE = Path(__file__).parent
 
 

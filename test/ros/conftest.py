@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from support import Ros
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker("ros")
+
+
 @pytest.fixture
 def ros(tmp_path: Path) -> "Iterator[Ros]":
     """A ROS domain of the test's own, without anything else in it."""
