@@ -105,24 +105,14 @@ class UnstableMode:
 
     Attributes:
         value: Eigenvalue: growth and turn per period.
-        power: (n,) what command and gravity feed into the motion of each joint, on a scale of
-            its own.
+        joint: The joint that feeds it most.
+        guilty: (n,) whether a joint feeds this mode, or one of the same posture that grows about
+            as fast, about as much as the joint that feeds it most.
     """
 
     value: complex
-    power: Floats
-
-    @property
-    def joint(self) -> int:
-        """The joint that feeds it most."""
-        return int(np.argmax(self.power))
-
-    @property
-    def guilty(self) -> NDArray[np.bool_]:
-        """(n,) whether a joint feeds it about as much as that one."""
-        guilty = self.power > ALSO * self.power.max()
-        guilty[self.joint] = True
-        return guilty
+    joint: int
+    guilty: NDArray[np.bool_]
 
 
 class SampledLoop:
@@ -211,7 +201,8 @@ class SampledLoop:
             radius = np.abs(np.linalg.eigvals(transition)).max(axis=1)
             posture = int(np.argmax(radius))
             if radius[posture] > 1.0 + ROUNDING:
-                return _worst_mode(transition[posture], self.stiffness[posture])
+                ago = int(self._whole_periods > 0 and not self._is_between)
+                return _worst_mode(transition[posture], self.stiffness[posture], ago)
         return None
 
     def transition(self, p: Floats, d: Floats) -> Floats:
@@ -221,7 +212,7 @@ class SampledLoop:
         """
         free, new, old = self._plant
         batch, twice, _ = free.shape
-        n, waiting = twice // 2, self._whole_periods + 1
+        n, waiting = twice // 2, max(1, self._whole_periods + self._is_between)
         command = -np.concatenate(self._feedback(p, d), axis=2)
         A = np.zeros((batch, twice + n * waiting, twice + n * waiting))
         A[:, :twice, :twice] = free
@@ -229,11 +220,13 @@ class SampledLoop:
         for k in range(1, waiting):
             row = twice + n * k
             A[:, row : row + n, row - n : row] = np.eye(n)
-        A[:, :twice, -n:] += old
-        if waiting == 1:
+        if self._is_between:
+            A[:, :twice, -n:] += old
+        if not self._whole_periods:
             A[:, :twice, :twice] += new @ command
         else:
-            A[:, :twice, -2 * n : -n] += new
+            acting = twice + n * (self._whole_periods - 1)
+            A[:, :twice, acting : acting + n] += new
         return A
 
     def _feedback(self, p: Floats, d: Floats) -> tuple[Floats, Floats]:
@@ -246,6 +239,11 @@ class SampledLoop:
     @property
     def _whole_periods(self) -> int:
         return int(self.timing.delay / self.timing.period + 1e-9)
+
+    @property
+    def _is_between(self) -> bool:
+        """Whether commands take effect within a period, not at its beginning."""
+        return self.timing.delay > (self._whole_periods + 1e-9) * self.timing.period
 
     def _discretise(self) -> tuple[Floats, Floats, Floats]:
         """Return free motion over a period, and what the newer and the older command add to it."""
@@ -273,13 +271,25 @@ class SampledLoop:
         return free, np.concatenate((fall @ self._mobility, S @ self._mobility), axis=1)
 
 
-def _worst_mode(transition: Floats, stiffness: Floats) -> UnstableMode:
-    """Return the mode with the largest eigenvalue of one posture."""
+def _worst_mode(transition: Floats, stiffness: Floats, periods_ago: int) -> UnstableMode:
+    """Return the mode with the largest eigenvalue of one posture.
+
+    Args:
+        transition: (N, N) from one sample to the next.
+        stiffness: (n, n) gravity's.
+        periods_ago: 1 if the oldest command in the state is still to act, 0 if it has acted.
+    """
     values, vectors = np.linalg.eig(transition)
-    k, n = int(np.argmax(np.abs(values))), len(stiffness)
-    x, velocity, command = vectors[:n, k], vectors[n : 2 * n, k], vectors[-n:, k]
-    power = (velocity.conj() * (command - stiffness @ x)).real
-    return UnstableMode(complex(values[k]), power)
+    size, n = np.abs(values), len(stiffness)
+    growth = size - 1.0
+    unstable = np.argsort(-size)[: int((growth >= ALSO * growth.max()).sum())]
+    x, velocity = vectors[:n, unstable], vectors[n : 2 * n, unstable]
+    command = vectors[-n:, unstable] / values[unstable] ** periods_ago  # until the sample
+    power = (velocity.conj() * (command - stiffness @ x)).real  # fed into each joint's motion
+    guilty = power >= ALSO * power.max(axis=0)
+    guilty[power.argmax(axis=0), np.arange(len(unstable))] = True
+    worst = int(power[:, 0].argmax())
+    return UnstableMode(complex(values[unstable[0]]), worst, guilty.any(axis=1))
 
 
 def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:

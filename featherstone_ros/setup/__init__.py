@@ -1,0 +1,1 @@
+"""What ``featherstone-ros setup`` is made of: what it proposes, checks, writes and draws."""

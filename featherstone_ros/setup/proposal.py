@@ -1,0 +1,163 @@
+"""What an arm that nobody has seen before begins with: gains, posture, tool link."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics
+from featherstone_ros.control.gains import Chosen, SampledLoop, Timing, choose_gains, postures
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.inspection.doctor import Inspection, examine
+from featherstone_ros.model import Model, read_description
+
+Floats = NDArray[np.float64]
+
+BANDWIDTH, DAMPING_RATIO = 8.0, 1.0  # the controller's defaults
+TIMING = Timing()
+EASY = 0.5  # share of the effort limits that gravity may take in the middle of the range
+INNER = 0.6  # share of the range of motion in which an easier posture is looked for
+ROTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of a joint's largest inertia
+TOOLS = ("tool0", "tcp", "tool", "ee_link", "end_?effector", "flange", "hand", "wrist", "gripper")
+
+
+class SetupError(FeatherstoneError):
+    """An arm that cannot be held; the message names the joint and says what would help."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """What the parameter file says; arrays (n,) in joint order.
+
+    Attributes:
+        urdf: The file.
+        text: URDF text.
+        model: The arm, all joints that move.
+        inspection: What is odd about the description.
+        loop: The closed loop that gains were chosen for.
+        gains: Of mode feedforward.
+        rotors: Drives' inertia with which every joint would reach ``BANDWIDTH`` [kg m^2 or kg];
+            None if every joint does without, or none of ``ROTORS`` is enough.
+        start: Where the twin begins [rad or m].
+        tip: The link of the tool; empty if there is no telling.
+    """
+
+    urdf: Path
+    text: str
+    model: Model
+    inspection: Inspection
+    loop: SampledLoop
+    gains: Chosen
+    rotors: Floats | None
+    start: Floats
+    tip: str
+
+    @property
+    def bandwidth(self) -> Floats:
+        """What each joint gets [rad/s]."""
+        reduced = self.gains.reduced
+        return np.array([reduced.get(joint, BANDWIDTH) for joint in self.model.joint_names])
+
+
+def propose(urdf: Path) -> Proposal:
+    """Look at an arm and choose.
+
+    Args:
+        urdf: A URDF or xacro file.
+
+    Raises:
+        ModelError: It cannot be used.
+        OSError: It cannot be read.
+        SetupError: The arm cannot be held.
+    """
+    text = read_description(urdf)
+    model = Model.from_urdf(text)
+    if not model.n:
+        raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
+    _require_effort(model)
+    loop = SampledLoop(model, timing=TIMING)
+    try:
+        gains = choose_gains(loop, BANDWIDTH, DAMPING_RATIO)
+    except ValueError as error:
+        raise SetupError(str(error)) from None
+    return Proposal(
+        urdf,
+        text,
+        model,
+        examine(text, urdf.parent),
+        loop,
+        gains,
+        sufficient_rotors(model, loop) if gains.reduced else None,
+        start_posture(model),
+        tool_link(model),
+    )
+
+
+def _require_effort(model: Model) -> None:
+    helpless = np.flatnonzero(model.effort_limit <= 0.0)
+    if len(helpless):
+        weight = np.abs(Dynamics(model).gravity(postures(model))).max(axis=0)
+        joints = ", ".join(f"{model.joint_names[i]} (weight {weight[i]:.3g})" for i in helpless)
+        raise SetupError(
+            f"<limit effort> is 0, so nothing can hold the arm: {joints}; write into the URDF what "
+            "the drives can do, more than the weight given here [N m or N]"
+        )
+
+
+def start_posture(model: Model) -> Floats:
+    """Return a posture that is easy to hold (n,): the middle of the range, if it is."""
+    q = postures(model)
+    q = q[0] + INNER * (q - q[0])
+    load = (np.abs(Dynamics(model).gravity(q)) / model.effort_limit).max(axis=1)
+    return q[0] if load[0] <= EASY else q[int(np.argmin(load))]
+
+
+def tool_link(model: Model) -> str:
+    """Return the link at the end of the arm: by its name, else the last one of the longest chain.
+
+    Where chains are equally long, as those of hands and legs are, there is no telling: empty.
+    """
+    tree = model.tree
+    depth = [0]
+    for parent, kind in zip(tree.parent, _kinds(model), strict=True):
+        depth.append(depth[parent + 1] + (kind != "prismatic"))  # fingers slide
+    reach = {
+        link: depth[body + 1] for link, body in zip(tree.link_names, tree.link_body, strict=True)
+    }
+    longest = max(reach.values())
+    ends = [link for link in tree.link_names if reach[link] == longest]
+    bodies = {tree.link_body[tree.link_names.index(link)] for link in ends}
+    if len({_branch(tree.parent, body, depth, longest) for body in bodies}) > 1:
+        return ""
+    for tool in TOOLS:
+        named = [link for link in ends if re.search(rf"(^|[^a-z]){tool}($|[^a-z])", link.lower())]
+        if named:
+            return named[-1]
+    return ends[-1]
+
+
+def _kinds(model: Model) -> list[str]:
+    return [model.joint_types[dof] for dof in model.tree.dof]
+
+
+def _branch(parent: NDArray[np.intp], body: int, depth: list[int], longest: int) -> int:
+    """Return the first body up the chain that is as deep: fingers share that of their hand."""
+    while parent[body] >= 0 and depth[parent[body] + 1] == longest:
+        body = parent[body]
+    return int(body)
+
+
+def sufficient_rotors(model: Model, loop: SampledLoop) -> Floats | None:
+    """Return inertias of the drives with which no gain need be reduced (n,), None if none do."""
+    for share in ROTORS:
+        rotors = share * loop.heaviest
+        with_rotors = SampledLoop(model, rotors, loop.timing)
+        m, k = with_rotors.heaviest, with_rotors.tipping
+        p = k + m * BANDWIDTH**2
+        if with_rotors.is_stable(p, 2.0 * DAMPING_RATIO * np.sqrt(m * p)):
+            return rotors
+    return None
