@@ -7,6 +7,7 @@ every module of ``COMMANDS`` is imported for ``featherstone-ros --help``.
 """
 
 COMMANDS = (
+    "setup",
     "demo",
     "inspect",
     "evaluate",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,23 +79,38 @@ def gentle_motion(model: Model, start: Floats) -> Motion:
     room = np.minimum(model.upper - start, start - model.lower)
     limit = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
     amplitude = np.minimum(np.minimum(SWING, ROOM * room) / reach, SPEED * limit / speed)
-    dynamics = Dynamics(model)
-    for k in range(MOST_HALVINGS):
-        motion = Motion(start, amplitude * 0.5**k, motion.frequency, DURATION, motion.ramp)
-        _, q, qd, qdd = motion.samples(0.01)
-        torque = dynamics.rnea(q, qd, qdd) + model.damping * qd + model.friction * np.sign(qd)
-        if (np.abs(torque) <= EFFORT * model.effort_limit).all():
+    for _ in range(MOST_HALVINGS):
+        motion = replace(motion, amplitude=amplitude)
+        heavy = _too_heavy(model, motion)
+        if not heavy.any():
             break
+        amplitude = np.where(heavy, amplitude / 2, amplitude)
     return motion
 
 
-def drive(proposal: Proposal, motion: Motion, excess: float = 0.0) -> Drive:
+def _too_heavy(model: Model, motion: Motion) -> NDArray[np.bool_]:
+    """Return (n,) whether a joint needs too much effort for moving, beyond holding and friction."""
+    _, q, qd, qdd = motion.samples(0.01)
+    dynamics = Dynamics(model)
+    standing = np.abs(dynamics.gravity(motion.centre)) + model.friction
+    torque = np.abs(dynamics.rnea(q, qd, qdd) + model.damping * qd).max(axis=0) + model.friction
+    limit = model.effort_limit
+    return torque > np.maximum(EFFORT * limit, standing + (1.0 - EFFORT) * limit)
+
+
+def drive(
+    proposal: Proposal,
+    motion: Motion,
+    excess: float = 0.0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Drive:
     """Drive the motion on a twin that answers as late as the gains allow for.
 
     Args:
         proposal: Arm and gains.
         motion: From rest to rest, beginning at ``proposal.start``.
         excess: How much heavier the twin is than the controller believes, as a share.
+        progress: Told how many periods are done, and how many there are.
     """
     model, timing = proposal.model, proposal.loop.timing
     controller = TorqueController(JointSpace.of(model), model, settings(proposal))
@@ -108,7 +124,9 @@ def drive(proposal: Proposal, motion: Motion, excess: float = 0.0) -> Drive:
     trouble = ""
     rest = round(HOLD / timing.period)
     try:
-        for k in range(2 * rest + round(DURATION / timing.period)):
+        total = 2 * rest + round(DURATION / timing.period)
+        for k in range(total):
+            progress(k, total)
             if k == rest:
                 controller.set_trajectory(now, model.joint_names, _points(motion))
             command = controller.accept_state(now, sim.q, sim.qd, None, now)
@@ -127,9 +145,7 @@ def drive(proposal: Proposal, motion: Motion, excess: float = 0.0) -> Drive:
         trouble = str(error)
     columns = [np.array(column).reshape(-1, model.n) for column in zip(*rows, strict=True)]
     desired, error, effort = columns or [np.zeros((0, model.n))] * 3
-    result = Drive(
-        excess, timing.period * np.arange(len(desired)), desired, error, effort, trouble
-    )
+    result = Drive(excess, timing.period * np.arange(len(desired)), desired, error, effort, trouble)
     if not trouble and result.peak.max() > FAR:
         worst = int(np.argmax(result.peak))
         trouble = f"joint {model.joint_names[worst]!r} was {result.peak[worst]:.2g} off"

@@ -18,7 +18,6 @@ from featherstone_ros.model import Model, read_description
 Floats = NDArray[np.float64]
 
 BANDWIDTH, DAMPING_RATIO = 8.0, 1.0  # the controller's defaults
-TIMING = Timing()
 EASY = 0.5  # share of the effort limits that gravity may take in the middle of the range
 INNER = 0.6  # share of the range of motion in which an easier posture is looked for
 ROTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of a joint's largest inertia
@@ -40,8 +39,9 @@ class Proposal:
         inspection: What is odd about the description.
         loop: The closed loop that gains were chosen for.
         gains: Of mode feedforward.
-        rotors: Drives' inertia with which every joint would reach ``BANDWIDTH`` [kg m^2 or kg];
-            None if every joint does without, or none of ``ROTORS`` is enough.
+        asked: Bandwidth that every joint should get [rad/s].
+        rotors: Drives' inertia with which every joint would get it [kg m^2 or kg]; None if every
+            joint does without, or none of ``ROTORS`` is enough.
         start: Where the twin begins [rad or m].
         tip: The link of the tool; empty if there is no telling.
     """
@@ -52,6 +52,7 @@ class Proposal:
     inspection: Inspection
     loop: SampledLoop
     gains: Chosen
+    asked: float
     rotors: Floats | None
     start: Floats
     tip: str
@@ -60,14 +61,16 @@ class Proposal:
     def bandwidth(self) -> Floats:
         """What each joint gets [rad/s]."""
         reduced = self.gains.reduced
-        return np.array([reduced.get(joint, BANDWIDTH) for joint in self.model.joint_names])
+        return np.array([reduced.get(joint, self.asked) for joint in self.model.joint_names])
 
 
-def propose(urdf: Path) -> Proposal:
+def propose(urdf: Path, bandwidth: float = BANDWIDTH, timing: Timing | None = None) -> Proposal:
     """Look at an arm and choose.
 
     Args:
         urdf: A URDF or xacro file.
+        bandwidth: Of the gains [rad/s].
+        timing: Of the loop; None: the controller's default.
 
     Raises:
         ModelError: It cannot be used.
@@ -79,9 +82,9 @@ def propose(urdf: Path) -> Proposal:
     if not model.n:
         raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
     _require_effort(model)
-    loop = SampledLoop(model, timing=TIMING)
+    loop = SampledLoop(model, timing=timing)
     try:
-        gains = choose_gains(loop, BANDWIDTH, DAMPING_RATIO)
+        gains = choose_gains(loop, bandwidth, DAMPING_RATIO)
     except ValueError as error:
         raise SetupError(str(error)) from None
     return Proposal(
@@ -91,7 +94,8 @@ def propose(urdf: Path) -> Proposal:
         examine(text, urdf.parent),
         loop,
         gains,
-        sufficient_rotors(model, loop) if gains.reduced else None,
+        bandwidth,
+        sufficient_rotors(model, loop, bandwidth) if gains.reduced else None,
         start_posture(model),
         tool_link(model),
     )
@@ -151,13 +155,13 @@ def _branch(parent: NDArray[np.intp], body: int, depth: list[int], longest: int)
     return int(body)
 
 
-def sufficient_rotors(model: Model, loop: SampledLoop) -> Floats | None:
+def sufficient_rotors(model: Model, loop: SampledLoop, bandwidth: float) -> Floats | None:
     """Return inertias of the drives with which no gain need be reduced (n,), None if none do."""
     for share in ROTORS:
         rotors = share * loop.heaviest
         with_rotors = SampledLoop(model, rotors, loop.timing)
         m, k = with_rotors.heaviest, with_rotors.tipping
-        p = k + m * BANDWIDTH**2
+        p = k + m * bandwidth**2
         if with_rotors.is_stable(p, 2.0 * DAMPING_RATIO * np.sqrt(m * p)):
             return rotors
     return None

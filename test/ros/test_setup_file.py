@@ -1,0 +1,47 @@
+"""What `featherstone-ros setup` writes is loaded by both nodes, which have nothing to say to it."""
+
+import numpy as np
+from support import status_values
+
+from featherstone_ros.commands import cli
+from featherstone_ros.demo.robot import load, read_parameters
+from featherstone_ros.robots import robot_file
+
+from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
+
+
+def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
+    robot = "ur5e"  # there is nothing odd about its URDF
+    file = ros.folder / "arm.yaml"
+    assert cli.main(["setup", robot, "--output", str(file)]) == 0
+    joints = list(load(robot).model.joint_names)
+    start = read_parameters(file)["digital_twin"]
+    description = {"robot_description": str(robot_file(robot))}
+    arguments = ("--params-file", str(file))
+    meet = ("-r", "~/commands:=feedforward_controller/commands")
+    nodes = [
+        ros.start("featherstone_ros.digital_twin", description, *arguments, *meet),
+        ros.start("featherstone_ros.feedforward_controller", description, *arguments),
+    ]
+    status = ros.wait_for_diagnostics(
+        lambda s: "feedforward_controller" in s.name and s.message.startswith("running: hold")
+    )
+    assert status.level == b"\0", status.message
+    assert status_values(status)["gains"] == "nothing found"
+    goal = [start[f"initial_positions.{joint}"] + 0.1 for joint in joints]
+    point = JointTrajectoryPoint(positions=goal, velocities=[0.0] * len(joints))
+    point.time_from_start.sec = 1
+    states = ros.collect(JointState, "joint_states", 1)
+    publisher = ros.publisher(JointTrajectory, "feedforward_controller/joint_trajectory")
+    publisher.publish(JointTrajectory(joint_names=joints, points=[point]))
+
+    def is_there():
+        if not states:
+            return False
+        seen = dict(zip(states[-1].name, states[-1].position, strict=True))
+        return np.abs(np.array([seen[joint] for joint in joints]) - goal).max() < 0.01
+
+    ros.wait_for(is_there, "arm at the goal")
+    for node in nodes:
+        assert "WARN" not in node.output and "ERROR" not in node.output, node.output

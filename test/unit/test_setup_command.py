@@ -1,0 +1,163 @@
+"""`featherstone-ros setup` on arms that it has never seen: what it writes is usable, and true."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import urdf_text
+import yaml
+from example_robots import ROBOTS
+
+from featherstone_ros import Dynamics, Model
+from featherstone_ros.commands import cli
+from featherstone_ros.control.gains import Chosen, SampledLoop, Timing, check_gains
+from featherstone_ros.demo.robot import read_parameters
+from featherstone_ros.robots import robot_file
+from featherstone_ros.setup.check import HEAVIER, drive, gentle_motion, settings
+from featherstone_ros.setup.files import _number, parameter_file, paths
+from featherstone_ros.setup.proposal import SetupError, propose, sufficient_rotors, tool_link
+
+ARMS = ("kinova", "xarm7", "ur5_robot", "ur10_robot", "z1", "so100", "tiago_no_hand")
+PATHS = [
+    *map(robot_file, ("panda", "ur5e")),
+    *(path for path in ROBOTS if path.stem in ARMS),
+]
+FOLLOWS = 0.01  # [rad or m] of error where the controller knows the arm
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
+    output = tmp_path / "new" / "arm.yaml"
+    assert cli.main(["setup", str(path), "--output", str(output)]) == 0
+    shown = capsys.readouterr().out
+    proposal = propose(path)
+    model = proposal.model
+    parameters = read_parameters(output)
+    controller, twin = parameters["feedforward_controller"], parameters["digital_twin"]
+    assert controller["joints"] == twin["joints"] == list(model.joint_names)
+    p, d = (np.array([controller[f"gains.{j}.{k}"] for j in model.joint_names]) for k in "pd")
+    assert check_gains(SampledLoop(model), p, d) == []
+    start = np.array([twin[f"initial_positions.{joint}"] for joint in model.joint_names])
+    assert np.all(start >= model.lower) and np.all(start <= model.upper)
+    assert np.all(np.abs(Dynamics(model).gravity(start)) < model.effort_limit)
+    assert controller.get("tip", model.link_names[0]) in model.link_names
+    assert drive(proposal, gentle_motion(model, proposal.start)).peak.max() < FOLLOWS
+    for step in ("featherstone-ros run", "ros2 launch", "ros2 topic pub", "load_controller"):
+        assert step in shown
+    moveit = yaml.safe_load((tmp_path / "new/arm_moveit_controllers.yaml").read_text())
+    manager = moveit["moveit_simple_controller_manager"]
+    assert manager["feedforward_controller"]["joints"] == list(model.joint_names)
+    ros2_control = yaml.safe_load((tmp_path / "new/arm_ros2_control.yaml").read_text())
+    forward = ros2_control["effort_controller"]["ros__parameters"]
+    assert forward["joints"] == list(model.joint_names)
+
+
+@pytest.fixture(scope="module")
+def panda():
+    return propose(robot_file("panda"))
+
+
+def test_the_picture_is_one(tmp_path):
+    pytest.importorskip("matplotlib")
+    cli.main(["setup", "ur5e", "--output", str(tmp_path / "arm.yaml")])
+    assert paths(tmp_path / "arm.yaml")["picture"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_motion_stays_within_half_the_room_and_the_speed(panda):
+    motion = gentle_motion(panda.model, panda.start)
+    _, q, qd, _ = motion.samples(0.005)
+    room = np.minimum(panda.model.upper - panda.start, panda.start - panda.model.lower)
+    assert np.all(np.abs(q - panda.start) <= 0.5 * room + 1e-9)
+    assert np.all(np.abs(qd).max(axis=0) <= 0.5 * panda.model.velocity_limit * (1 + 1e-3))
+    assert np.all(np.abs(q - panda.start).max(axis=0) > 0.05)
+
+
+def test_what_the_model_does_not_know_shows_in_the_second_drive(panda):
+    motion = gentle_motion(panda.model, panda.start)
+    exact, heavier = drive(panda, motion), drive(panda, motion, HEAVIER)
+    assert not exact.trouble and not heavier.trouble
+    assert heavier.peak.max() > 5 * exact.peak.max()
+
+
+def test_stiffer_gains_leave_less_of_the_error(panda):
+    motion = gentle_motion(panda.model, panda.start)
+    soft = drive(panda, motion, HEAVIER)
+    stiff = replace(panda, gains=Chosen(2.0 * panda.gains.p, panda.gains.d, {}))
+    assert drive(stiff, motion, HEAVIER).peak[1] < 0.7 * soft.peak[1]  # the one that bears most
+
+
+def test_a_drive_that_fails_says_why(panda):
+    wrong = replace(panda, gains=Chosen(100.0 * panda.gains.p, 100.0 * panda.gains.d, {}))
+    failed = drive(wrong, gentle_motion(panda.model, panda.start))
+    assert failed.trouble
+    assert f"it failed: {failed.trouble}" in parameter_file(wrong, [failed])
+
+
+def test_the_check_drives_with_the_gains_of_the_file(panda):
+    np.testing.assert_array_equal(settings(panda).p, panda.gains.p)
+    np.testing.assert_array_equal(settings(panda).d, panda.gains.d)
+
+
+def test_armature_that_is_advised_is_enough(panda):
+    loop = SampledLoop(panda.model, panda.rotors)
+    m, k = loop.heaviest, loop.tipping
+    p = k + m * panda.asked**2
+    assert check_gains(loop, p, 2.0 * np.sqrt(m * p)) == []
+    assert sufficient_rotors(panda.model, SampledLoop(panda.model), 1e4) is None
+
+
+LIMITED = '<limit lower="-1" upper="1" velocity="2" effort="{}"/>'
+
+
+def test_an_arm_without_effort_is_refused_with_its_weight(tmp_path, capsys):
+    path = tmp_path / "weak.urdf"
+    path.write_text(urdf_text.chain("hip", "knee", axis="0 1 0", inside=LIMITED.format(0)))
+    assert cli.main(["setup", str(path), "--output", str(tmp_path / "weak.yaml")]) == 1
+    error = capsys.readouterr().err
+    assert "<limit effort> is 0" in error and "hip (weight " in error and "knee (weight " in error
+    assert not (tmp_path / "weak.yaml").exists()
+
+
+def test_a_robot_that_does_not_move_is_refused(tmp_path):
+    path = tmp_path / "stone.urdf"
+    path.write_text("<robot name='stone'><link name='a'/></robot>")
+    with pytest.raises(SetupError, match="'stone' has no joint that moves"):
+        propose(path)
+
+
+def test_a_loop_too_slow_for_the_arm_is_refused_with_a_remedy():
+    with pytest.raises(SetupError, match=r"no gains .* shorter delay would help"):
+        propose(robot_file("panda"), timing=Timing(0.004, 0.004))
+
+
+def test_a_weak_arm_begins_where_it_is_light(tmp_path):
+    path = tmp_path / "tired.urdf"
+    text = urdf_text.chain("hip", axis="0 1 0", rpy="0 1.57 0", inside=LIMITED)
+    path.write_text(text.format(1e6))
+    strong = propose(path)
+    weight = np.abs(Dynamics(strong.model).gravity(strong.start))[0]
+    path.write_text(text.format(1.2 * weight))
+    tired = propose(path)
+    assert strong.start == 0.0  # the middle of the range, with the link stretched out
+    assert np.abs(Dynamics(tired.model).gravity(tired.start))[0] < 0.9 * weight
+
+
+@pytest.mark.parametrize(("stem", "link"), [("ur5_robot", "tool0"), ("xarm7", "link_eef")])
+def test_the_tool_is_found_by_its_name(stem, link):
+    found = [path for path in ROBOTS if path.stem == stem]
+    if not found:
+        pytest.skip("no example-robot-data")
+    assert propose(found[0]).tip == link
+
+
+def test_two_hands_leave_the_tool_open():
+    found = [path for path in ROBOTS if path.stem == "baxter"]
+    if not found:
+        pytest.skip("no example-robot-data")
+    assert tool_link(Model.from_file(found[0])) == ""
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-5, 2.5e-7, 1.0, 123456.0, 1e20, -3.2])
+def test_numbers_are_doubles_for_yaml(value):
+    read = yaml.safe_load(_number(value))
+    assert isinstance(read, float) and read == pytest.approx(value, rel=1e-3)
