@@ -88,6 +88,11 @@ cdef struct SnapshotPayload: # what others want to know, all of one moment
     int32_t sec              # its stamp
     uint32_t nanosec
     int32_t phase
+    uint64_t path            # number of the path in force; 0: none
+    double elapsed           # its time [s]
+    double since_end         # of the motion [s]
+    Hold hold
+    long long causes
 
 cdef struct ControlCycle:
     Controller controller
@@ -438,6 +443,9 @@ cdef inline void take_snapshot(ControlCycle* its, SnapshotPayload* snapshot) noe
     snapshot.time, snapshot.received, snapshot.phase = c.validator.time, c.validator.received, c.phase
     snapshot.origin = c.validator.origin
     snapshot.sec, snapshot.nanosec = its.sec, its.nanosec
+    snapshot.path, snapshot.elapsed = its.path_number, c.validator.time - c.motion.path_start
+    snapshot.since_end = c.validator.time - c.motion.end
+    snapshot.hold, snapshot.causes = c.hold, c.causes
 
 
 cdef inline void take_deadline(ControlCycle* its, const DeadlinePayload* payload) noexcept nogil:

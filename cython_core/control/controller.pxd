@@ -29,6 +29,7 @@ cdef enum Event:
 cdef enum Cause:             # of a hold or an abandoned motion; the texts are in featherstone_ros.control.events
     NO_CAUSE, CAUSE_DEACTIVATED, CAUSE_NO_STATES, CAUSE_GAP, CAUSE_OFF_PATH, CAUSE_NOT_FINITE, CAUSE_LATE_COMMANDS
     CAUSE_TOO_FAST, CAUSE_OSCILLATION, CAUSE_OFTEN, CAUSE_EXECUTOR, CAUSE_CANNOT_HOLD, CAUSE_FAILURE
+    CAUSE_OFF_SPEED, CAUSE_IN_A_ROW
 
 cdef enum Refusal:           # the answer to a request; 0: granted
     GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, IN_FAULT, GRAVITY_IN_USE
@@ -84,6 +85,7 @@ cdef struct Watch:           # for what no single state shows
     double* swings           # (n,) changes of direction at speed, leaking
     double* direction        # (n,) of the last swing: -1, 0, 1
     double abandoned         # motions off their path, leaking
+    int in_a_row             # trajectories off their path since one has arrived
 
 cdef struct Hold:            # why the arm is, or was last, held instead of moved
     Cause cause
@@ -107,6 +109,7 @@ cdef struct Controller:
     Watch watch
     Hold hold
     Hold fault               # that has not been asked to end yet; NO_CAUSE: none
+    long long causes         # that there have been
     double* desired          # (4, n) of the last command
     double* torque
     double* carried          # gravity at the arm's position: what drives that add it carry
@@ -150,6 +153,7 @@ cdef inline bint fire(Controller* c, Event event) noexcept nogil:
 cdef inline void because(Controller* c, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
     """Keep and say why the arm is held."""
     c.hold.cause, c.hold.joint, c.hold.found, c.hold.bound = cause, joint, found, bound
+    c.causes += 1
     note(c, NOTE_CAUSE, joint, <int> cause, found, bound, 0.0)
 
 
@@ -244,20 +248,31 @@ cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
 cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
     """Give the motion up and come to rest from the state that the arm is in; too often, and it is a fault.
 
-    Of single states that may be wrong, none counts: the one before has to be off the path, too.
+    Of single states that may be wrong, none counts: the one before has to be off the path, too. Nor does a tolerance of
+    the trajectory's own.
     """
+    cdef bint was_trajectory = c.phase == TRAJECTORY
     cdef bint shown_twice = joint >= 0 and fabs(common(c.desired[joint] - c.validator.q[joint],
                                                        c.desired[joint] - c.validator.last_q[joint])) > bound
     if not fire(c, ABANDON):
         return
     because(c, cause, joint, found, bound)
     latch(c)
-    if cause == CAUSE_OFF_PATH and shown_twice:
+    if cause == CAUSE_OFF_PATH and shown_twice and bound == c.settings.path_tolerance:
         c.watch.abandoned += 1.0
-        if c.watch.abandoned > MOST_ABANDONED - 0.5 and fire(c, FAIL):
-            c.watch.abandoned = 0.0
-            because(c, CAUSE_OFTEN, joint, MOST_ABANDONED, ABANDONED_TIME)
-            begin_fault(c, now)
+        c.watch.in_a_row += was_trajectory
+        if c.watch.abandoned > MOST_ABANDONED - 0.5:
+            disobeyed(c, now, CAUSE_OFTEN, joint, ABANDONED_TIME)
+        elif c.watch.in_a_row >= MOST_ABANDONED:
+            disobeyed(c, now, CAUSE_IN_A_ROW, joint, bound)
+
+
+cdef inline void disobeyed(Controller* c, double now, Cause cause, Py_ssize_t joint, double bound) noexcept nogil:
+    """The arm does not do what it is asked to."""
+    if fire(c, FAIL):
+        c.watch.abandoned, c.watch.in_a_row = 0.0, 0
+        because(c, cause, joint, MOST_ABANDONED, bound)
+        begin_fault(c, now)
 
 
 cdef inline void return_to_fault(Controller* c, double now) noexcept nogil:
@@ -386,14 +401,27 @@ cdef inline void watch_swings(Controller* c, double now, double dt) noexcept nog
 
 cdef inline void watch_path(Controller* c, double now) noexcept nogil:
     """A motion that the arm does not follow: what holds it may let go at any time."""
-    cdef double worst = 0.0, error
+    cdef const double* own = c.motion.path.tolerance if c.phase == TRAJECTORY and c.motion.path != NULL else c.zero
+    cdef double worst = 1.0, error, bound
     cdef Py_ssize_t i, joint = -1
     for i in range(c.n):
-        error = fabs(c.desired[i] - c.validator.q[i])
-        if error > worst:
-            worst, joint = error, i
-    if 0.0 < c.settings.path_tolerance < worst:
-        abandon(c, now, CAUSE_OFF_PATH, joint, worst, c.settings.path_tolerance)
+        error, bound = fabs(c.desired[i] - c.validator.q[i]), smaller_tolerance(c.settings.path_tolerance, own[i])
+        if bound > 0.0 and error > worst * bound:
+            worst, joint = error / bound, i
+    if joint >= 0:
+        bound = smaller_tolerance(c.settings.path_tolerance, own[joint])
+        abandon(c, now, CAUSE_OFF_PATH, joint, worst * bound, bound)
+        return
+    for i in range(c.n):
+        error, bound = fabs(c.desired[c.n + i] - c.validator.qd[i]), own[c.n + i]
+        if 0.0 < bound < error:
+            abandon(c, now, CAUSE_OFF_SPEED, i, error, bound)
+            return
+
+
+cdef inline double smaller_tolerance(double a, double b) noexcept nogil:
+    """The smaller of two tolerances, of which 0 means none."""
+    return min(a, b) if a > 0.0 and b > 0.0 else max(a, b)
 
 
 cdef inline void keep_within_limits(Controller* c) noexcept nogil:
@@ -442,6 +470,7 @@ cdef inline void move_on(Controller* c, double now, double time) noexcept nogil:
         watch_path(c, now)
     if c.phase == TRAJECTORY and time >= c.motion.end:
         fire(c, ARRIVED)
+        c.watch.in_a_row = 0
 
 
 cdef inline bint give(Controller* c, double now, double dt, const double* torque) noexcept nogil:
@@ -719,6 +748,7 @@ cdef inline Refusal hold(Controller* c, double now) noexcept nogil:
     if refusal == IN_FAULT:
         fire(c, HOLD)
         c.hold.cause = c.fault.cause = NO_CAUSE
+        c.watch.in_a_row = 0
         begin_tracking(c)
         return GRANTED
     if refusal == GRANTED:

@@ -23,6 +23,7 @@ cdef struct Path:
     Lead lead
     bint leads_effort        # the first point has effort
     double duration          # until its last point [s]
+    const double* tolerance  # (2, n) how far position and velocity may be off on the way; 0: as far as they like
 
 cdef struct Motion:
     Py_ssize_t n

@@ -51,13 +51,19 @@ cdef class CompiledPath:
         lead: 0, 1 or 2: a straight line, a cubic or a quintic leads up to it.
         leads_effort: Whether the first point has effort.
         duration: Time of the last point [s].
+        tolerance: (2, n) how far position and velocity may be off on the way, 0 for any distance; None: any.
     """
 
     cdef Path path
     cdef readonly uint64_t number
-    cdef readonly cnp.ndarray times, coefficients, effort, first
+    cdef readonly cnp.ndarray times, coefficients, effort, first, tolerance
 
-    def __init__(self, times, coefficients, effort, first, int lead, bint leads_effort, double duration):
+    @property
+    def duration(self):
+        return self.path.duration
+
+    def __init__(self, times, coefficients, effort, first, int lead, bint leads_effort, double duration,
+                 tolerance=None):
         count, n = len(times), len(first[0])
         self.number = next(_numbers)
         self.times = _contiguous(times, (count,), "times")
@@ -68,6 +74,8 @@ cdef class CompiledPath:
         if effort is not None:
             self.effort = _contiguous(effort, (count, 2, n), "effort")
             self.path.effort = floats(self.effort)
+        self.tolerance = _contiguous(np.zeros((2, n)) if tolerance is None else tolerance, (2, n), "tolerance")
+        self.path.tolerance = floats(self.tolerance)
         self.path.lead, self.path.leads_effort, self.path.duration = LEADS[lead], leads_effort, duration
 
 
@@ -227,6 +235,9 @@ cdef class SnapshotRequest(ControlRequest):
         time: The controller's time [s]; ``received``: steady time of the last good state [s].
         stamp: Its stamp, (sec, nanosec).
         phase: Number of the phase.
+        path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
+        since_end: Since what is asked for came to rest [s], negative before.
+        hold: Why the arm was last held, as ``CompiledController.hold``; ``causes``: how often it was, for a cause.
     """
 
     cdef SnapshotPayload its
@@ -266,3 +277,23 @@ cdef class SnapshotRequest(ControlRequest):
     @property
     def phase(self):
         return self.its.phase
+
+    @property
+    def path(self):
+        return self.its.path
+
+    @property
+    def elapsed(self):
+        return self.its.elapsed
+
+    @property
+    def since_end(self):
+        return self.its.since_end
+
+    @property
+    def hold(self):
+        return self.its.hold.cause, self.its.hold.joint, self.its.hold.found, self.its.hold.bound
+
+    @property
+    def causes(self):
+        return self.its.causes

@@ -43,9 +43,12 @@ CAUSES = (
     "no sign of life from the executor for {found:.1f} s (executor_timeout {bound:g} s)",
     "joint {joint!r} needs {found:.3g} to be held, its effort limit is {bound:.3g}",
     "unexpected exception",
+    "joint {joint!r} is {found:.3g} faster or slower than it should be (path tolerance {bound:g})",
+    "{found:g} trajectories in a row were off their path, the last at joint {joint!r} by more than "
+    "{bound:g}: the arm does not obey",
 )
 
-NO_STATES = 2  # of CAUSES
+NO_STATES, OFF_PATH, OFTEN, OFF_SPEED, IN_A_ROW = 2, 4, 9, 13, 14  # of CAUSES
 
 # In the order of Refusal, for the joint, what was found and its bound.
 REFUSALS = (

@@ -51,6 +51,14 @@ class TrajectoryError(FeatherstoneError, ValueError):
     """A trajectory or set-point that is refused; the message says why."""
 
 
+class JointsError(TrajectoryError):
+    """It does not name the joints."""
+
+
+class TrajectoryOverError(TrajectoryError):
+    """It ends in the past."""
+
+
 @dataclass(frozen=True)
 class JointSpace:
     """What a trajectory is checked against; arrays are (n,) in joint order.
@@ -157,7 +165,7 @@ class Trajectory:
             TrajectoryError: It ends in the past, or begins too far away.
         """
         if elapsed > self.duration:
-            raise TrajectoryError(f"ends {elapsed - self.duration:.3f} s in the past")
+            raise TrajectoryOverError(f"ends {elapsed - self.duration:.3f} s in the past")
         wait = max(self.times[0] - elapsed, 0.0)
         begin = self._pass_through(0.0).state(elapsed).position
         reach = self._space.velocity_limit * wait if wait else np.zeros_like(arm)
@@ -171,11 +179,12 @@ class Trajectory:
                 f"{allowed[worst]:.4g} away can be reached in time (start_tolerance {tolerance:g})"
             )
 
-    def compiled(self, transition: float) -> CompiledPath:
+    def compiled(self, transition: float, tolerance: Floats | None = None) -> CompiledPath:
         """Return the trajectory as the compiled controller follows it.
 
         Args:
             transition: Time in which one that ends with velocity is stopped [s].
+            tolerance: (2, n) how far position and velocity may be off on the way, 0 for no bound.
         """
         path = self._pass_through(0.0, transition)
         lead = int(self._has_velocity[0]) + int(self._has_velocity[0] and self._has_acceleration[0])
@@ -187,6 +196,7 @@ class Trajectory:
             lead,
             bool(self._has_effort[0]),
             self.duration,
+            tolerance,
         )
 
     def motion(self, start: float, now: float, desired: MotionState, transition: float) -> Motion:
@@ -304,18 +314,18 @@ def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.int
     """Return where each joint stands among a trajectory's names.
 
     Raises:
-        TrajectoryError: Unless the names are the joints, each once.
+        JointsError: Unless the names are the joints, each once.
     """
     place: dict[str, int] = {}
     for i, name in enumerate(names):
         if name not in joints:
-            raise TrajectoryError(f"unknown joint {name!r}; the joints are {', '.join(joints)}")
+            raise JointsError(f"unknown joint {name!r}; the joints are {', '.join(joints)}")
         if name in place:
-            raise TrajectoryError(f"joint {name!r} is named more than once")
+            raise JointsError(f"joint {name!r} is named more than once")
         place[name] = i
     missing = [joint for joint in joints if joint not in place]
     if missing:
-        raise TrajectoryError(f"no values for joint {', '.join(missing)}; every joint is required")
+        raise JointsError(f"no values for joint {', '.join(missing)}; every joint is required")
     return np.array([place[joint] for joint in joints], dtype=np.intp)
 
 

@@ -16,6 +16,7 @@ from featherstone_ros.control.gains import (
     check_gains,
     choose,
 )
+from featherstone_ros.control.goal import Tolerances
 from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.plausibility import check_plausible
 from featherstone_ros.control.settings import (
@@ -186,6 +187,33 @@ SETTINGS = (
         "accept trajectories that end in motion; the arm is then stopped",
     ),
     Setting(
+        "allow_partial_joints_goal",
+        False,
+        "accept trajectories that do not name all joints; the others stay where they are",
+    ),
+    Setting(
+        "action_monitor_rate",
+        20.0,
+        "at which a goal of ~/follow_joint_trajectory is looked at, with feedback [Hz]",
+        0.1,
+        1e3,
+        read_only=True,
+    ),
+    Setting(
+        "constraints.goal_time",
+        0.0,
+        "after the end of the trajectory, in which a goal has to be reached [s]; 0: any time",
+        0.0,
+        3600.0,
+    ),
+    Setting(
+        "constraints.stopped_velocity_tolerance",
+        0.01,
+        "velocity at which a goal is reached [rad/s or m/s]; 0: any",
+        0.0,
+        100.0,
+    ),
+    Setting(
         "preflight",
         str(Preflight.WARN),
         "what becomes of a trajectory beyond the limits of position, velocity or effort",
@@ -280,6 +308,18 @@ def joint_settings(model: Model) -> Iterable[Setting]:
                 f"friction.{joint}.offset",
                 0.0,
                 "constant effort of the drive that is compensated, of either sign [N m or N]",
+            ),
+            Setting(
+                f"constraints.{joint}.trajectory",
+                0.0,
+                "how far off a trajectory the joint ends it [rad or m]; 0: see path_tolerance",
+                0.0,
+            ),
+            Setting(
+                f"constraints.{joint}.goal",
+                0.0,
+                "how far from its end a goal is reached [rad or m]; 0: any distance",
+                0.0,
             ),
             Setting(
                 f"effort_limit.{joint}",
@@ -407,6 +447,21 @@ def _check(
 ) -> tuple[Finding, ...]:
     loop = _sampled_loop(model, armature, timing, mode)
     return tuple(check_gains(loop, np.array(p), np.array(d)))
+
+
+def goal_defaults(values: Mapping[str, Value], model: Model) -> Tolerances:
+    """Return the tolerances of goals that have none of their own."""
+    joints = model.joint_names
+    path, goal = (
+        np.array([float(values[f"constraints.{joint}.{what}"]) for joint in joints])
+        for what in ("trajectory", "goal")
+    )
+    stopped = np.full(len(joints), float(values["constraints.stopped_velocity_tolerance"]))
+    return Tolerances(
+        np.stack([path, np.zeros(len(joints))]),
+        np.stack([goal, stopped]),
+        float(values["constraints.goal_time"]),
+    )
 
 
 SAME_NAME = (

@@ -7,12 +7,12 @@ what it records.
 
 from __future__ import annotations
 
+import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from time import monotonic
 from typing import Any
 
-import builtin_interfaces.msg
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -34,8 +34,9 @@ from featherstone_ros.control.events import (
     rejection_text,
 )
 from featherstone_ros.control.gains import Finding, one_line
+from featherstone_ros.control.goal import Tolerances, with_others
 from featherstone_ros.control.loaded_model import MODEL_NAMES, loaded_model
-from featherstone_ros.control.motion import Motion, MotionState
+from featherstone_ros.control.motion import Motion, MotionState, stopping_position
 from featherstone_ros.control.planning import PlanningContext
 from featherstone_ros.control.settings import WITHOUT_GAINS
 from featherstone_ros.control.state import is_same_clock, start_delay
@@ -57,12 +58,13 @@ from featherstone_ros.nodes.controller_settings import (
     DeadlineAction,
     chosen_gains,
     control_settings,
+    goal_defaults,
     joint_settings,
     unstable_gains,
 )
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report, Rivals, publishers_of
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.messages import decode
+from featherstone_ros.nodes.messages import decode, seconds
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
 from featherstone_ros.nodes.realtime_loop import DetachedGroup, Record, make_loop
 from featherstone_ros.preflight.arrival import Preflight, check_arrival, check_set_point
@@ -73,6 +75,7 @@ RELIABLE = QoSProfile(depth=10)
 BRIEF = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
 PATIENCE = 0.5  # [s] that the loop is given for an answer
+CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
 PUZZLED = 2.0  # [s] without a usable state after which one is looked at
 
 
@@ -126,6 +129,7 @@ class FeedforwardController(ModelNode):
         self._tell_chosen_gains()
         self._loop.start()
         self._set_deadline(self.parameters)
+        self._goals = self._serve_goals()
 
     def _make_topics(self) -> None:
         self._commands = self.create_publisher(Float64MultiArray, "~/commands", RELIABLE)
@@ -159,6 +163,17 @@ class FeedforwardController(ModelNode):
             in_thread=self.parameters["realtime.path"] == realtime_path.OWN_WAIT_SET,
         )
 
+    def _serve_goals(self) -> Any:
+        """Return the action server ~/follow_joint_trajectory, None without control_msgs."""
+        if not CONTROL_MSGS:
+            self.get_logger().info(
+                "control_msgs is not installed: no action ~/follow_joint_trajectory"
+            )
+            return None
+        from featherstone_ros.nodes.follow_joint_trajectory import Goals
+
+        return Goals(self, float(self.parameters["action_monitor_rate"]))
+
     def _listen(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
     ) -> Any:
@@ -168,7 +183,7 @@ class FeedforwardController(ModelNode):
             try:
                 callback(decode(kind, message))
             except (MessageError, TrajectoryError) as error:
-                self._note_refusal(topic, error)
+                self.note_refusal(topic, error)
 
         return self.create_subscription(kind, f"~/{topic}", take, qos, raw=True)
 
@@ -229,6 +244,8 @@ class FeedforwardController(ModelNode):
 
     def cleanup(self) -> None:
         """Destroy the topics."""
+        if self._goals is not None:
+            self._goals.destroy()
         self.halt()
         if self._example is not None:
             self.destroy_subscription(self._example)
@@ -311,27 +328,58 @@ class FeedforwardController(ModelNode):
         phase = Phase(self._controller.phase).text
         return refusal_text(refusal, self._space.names, phase, self._hold_reason())
 
-    def _snapshot(self) -> Any:
+    def snapshot(self) -> Any:
+        """Return what the loop knows at this moment.
+
+        Raises:
+            TrajectoryError: It has no time to say.
+        """
         snapshot = _control.SnapshotRequest(len(self._space.names))
         self._ask(snapshot)
         return snapshot
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        points = [
-            Point(
-                seconds(point.time_from_start),
-                point.positions,
-                point.velocities,
-                point.accelerations,
-                point.effort,
-            )
-            for point in message.points
-        ]
-        trajectory = Trajectory(
-            message.joint_names, points, self._space, self._settings.allow_moving_end
+        self.follow(self.plan_trajectory(message, self.tolerances.path))
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """Where a trajectory or goal says nothing of its own."""
+        return goal_defaults(self.parameters, self.model)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints, in order."""
+        return self._space.names
+
+    def plan_trajectory(self, message: JointTrajectory, tolerance: Any) -> Any:
+        """Return the request to follow a trajectory.
+
+        Args:
+            message: The trajectory.
+            tolerance: (2, n) how far position and velocity may be off on the way.
+
+        Raises:
+            TrajectoryError: It is refused.
+        """
+        names, points = (
+            message.joint_names,
+            [
+                Point(
+                    seconds(point.time_from_start),
+                    point.positions,
+                    point.velocities,
+                    point.accelerations,
+                    point.effort,
+                )
+                for point in message.points
+            ],
         )
+        if self.parameters["allow_partial_joints_goal"]:
+            rest = self._stopping_position(self.snapshot())
+            names, points = with_others(names, points, self._space.names, rest)
+        trajectory = Trajectory(names, points, self._space, self._settings.allow_moving_end)
         self._require_tracking()
-        snapshot = self._snapshot()
+        snapshot = self.snapshot()
         asked, stamp = seconds(message.header.stamp), snapshot.stamp[0] + 1e-9 * snapshot.stamp[1]
         now = self.get_clock().now().nanoseconds * 1e-9
         delay = start_delay(asked, stamp, now) if asked else None  # stamp 0 is now
@@ -339,11 +387,40 @@ class FeedforwardController(ModelNode):
         start = context.check(trajectory, delay, self._inspect)
         if asked and is_same_clock(asked, stamp, now):
             start = asked - snapshot.origin  # the same to the bit, whenever it arrives
-        self._ask(_control.FollowRequest(trajectory.compiled(self._settings.stop_time), start))
-        self.get_logger().info(f"trajectory of {len(points)} points, {points[-1].time:.3f} s")
         late = late_start(delay or 0.0, now)
         if late:
             self.get_logger().warning(late)
+        path = trajectory.compiled(self._settings.stop_time, tolerance)
+        return _control.FollowRequest(path, start)
+
+    def follow(self, request: Any) -> None:
+        """Have the loop follow what was planned.
+
+        Raises:
+            TrajectoryError: It refuses.
+        """
+        self._ask(request)
+        if isinstance(request, _control.FollowRequest):
+            count, duration = len(request.path.times), request.path.duration
+            self.get_logger().info(f"trajectory of {count} points, {duration:.3f} s")
+
+    def plan_hold(self) -> Any:
+        """Return the request to stop and hold.
+
+        Raises:
+            TrajectoryError: Nothing is held now, or the arm is in a fault.
+        """
+        self._require_tracking()
+        return _control.HOLD_REQUEST
+
+    def stop_motion(self) -> None:
+        """Have the arm stop and hold, without waiting for it."""
+        self._post(_control.HOLD_REQUEST)
+
+    def _stopping_position(self, snapshot: Any) -> Any:
+        desired = MotionState(*snapshot.desired)
+        lower, upper = self._space.lower, self._space.upper
+        return stopping_position(desired, self._settings.stop_time, lower, upper)
 
     def _require_tracking(self) -> None:
         """Raise TrajectoryError if nothing can be followed now."""
@@ -379,7 +456,7 @@ class FeedforwardController(ModelNode):
     def _on_target(self, message: PoseStamped | TwistStamped | WrenchStamped) -> None:
         """Lead the hand; the frame is where it is now."""
         frame = message.header.frame_id
-        q = self._snapshot().q if frame else np.zeros(self.model.n)
+        q = self.snapshot().q if frame else np.zeros(self.model.n)
         place = cartesian_topics.frame_pose(frame, self.model, self._inspected, q)
         if isinstance(message, PoseStamped):
             request = target_request(pose=cartesian_topics.pose_of(message, place))
@@ -409,7 +486,8 @@ class FeedforwardController(ModelNode):
         response.success, response.message = True, "stopping and holding"
         return response
 
-    def _note_refusal(self, topic: str, error: Exception) -> None:
+    def note_refusal(self, topic: str, error: Exception) -> None:
+        """Tell that a message on one of this node's topics was refused."""
         self._refused[topic] += 1
         self._refusal, self._refused_at = f"{topic}: {plain(str(error))}", monotonic()
         self.log.error(f"refused a message on ~/{self._refusal}")
@@ -539,7 +617,7 @@ class FeedforwardController(ModelNode):
     def _lost(self) -> dict[str, str]:
         """Return what the effort limits take, unless the loop has no time to say."""
         try:
-            return lost_of(self._snapshot(), self._settings, self._space.names)
+            return lost_of(self.snapshot(), self._settings, self._space.names)
         except TrajectoryError:
             return {}
 
@@ -563,11 +641,6 @@ class FeedforwardController(ModelNode):
         if problems:
             return WARN, "; ".join(problems)
         return OK, f"running: {self._following()}"
-
-
-def seconds(time: builtin_interfaces.msg.Time | builtin_interfaces.msg.Duration) -> float:
-    """Return a message's time in seconds, whatever its fields hold."""
-    return time.sec + 1e-9 * time.nanosec
 
 
 def do_nothing(_: bytes) -> None:

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
+import builtin_interfaces.msg
 import numpy as np
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -22,6 +23,7 @@ __all__ = [
     "joint_state",
     "optional_values",
     "require_whole",
+    "seconds",
     "whole",
 ]
 
@@ -55,6 +57,11 @@ def decode(kind: type, message: bytes) -> Any:
         return deserialize_message(message, kind)
     except Exception:  # what it is depends on the middleware
         raise MalformedMessageError(f"{len(message)} bytes that are no {kind.__name__}") from None
+
+
+def seconds(time: builtin_interfaces.msg.Time | builtin_interfaces.msg.Duration) -> float:
+    """Return a message's time in seconds, whatever its fields hold."""
+    return time.sec + 1e-9 * time.nanosec
 
 
 def require_whole(values: Floats, what: str) -> None:

@@ -1,0 +1,280 @@
+"""A goal of FollowJointTrajectory: its tolerances, and what becomes of it.
+
+The loop follows the trajectory and watches its path tolerances by itself, in every cycle. Here the
+rest is decided, now and then, from what the loop says of itself: whether the motion is still the
+goal's, whether it has arrived within the goal tolerances, and what to answer. docs/moveit.md
+compares all this with joint_trajectory_controller (ros2_controllers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.control.events import (
+    IN_A_ROW,
+    OFF_PATH,
+    OFF_SPEED,
+    OFTEN,
+    Explanation,
+    cause_text,
+)
+from featherstone_ros.control.settings import Choice
+from featherstone_ros.control.trajectory import (
+    JointsError,
+    Point,
+    TrajectoryError,
+    TrajectoryOverError,
+)
+from featherstone_ros.control.transitions import Phase
+
+Floats = NDArray[np.float64]
+
+ERASED = -1.0  # a tolerance that takes a default away, as control_msgs/JointTolerance has it
+ERASED_SLACK = float(np.finfo(np.float32).eps)
+NOT_FOLLOWED = (OFF_PATH, OFTEN, OFF_SPEED, IN_A_ROW)
+
+
+class ErrorCode(IntEnum):
+    """Of a result, as control_msgs/action/FollowJointTrajectory numbers them."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5
+
+
+class Status(Choice):
+    """What has become of a goal."""
+
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    ABORTED = "aborted"
+    CANCELED = "canceled"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What has become of a goal, with what to tell its client."""
+
+    status: Status
+    code: ErrorCode = ErrorCode.SUCCESSFUL
+    text: str = ""
+
+
+RUNNING = Verdict(Status.RUNNING)
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """What a goal may be off; 0 is no bound.
+
+    Attributes:
+        path: (2, n) position [rad or m] and velocity [rad/s or m/s] on the way.
+        goal: (2, n) the same at the end.
+        goal_time: How long after the end of the motion it may take until then [s].
+    """
+
+    path: Floats
+    goal: Floats
+    goal_time: float = 0.0
+
+
+class JointTolerance(Protocol):
+    """As control_msgs/msg/JointTolerance has it."""
+
+    name: str
+    position: float
+    velocity: float
+
+
+class Moment(Protocol):
+    """What the controller says of itself: a ``SnapshotRequest``."""
+
+    phase: int
+    path: int
+    since_end: float
+    hold: tuple[int, int, float, float]
+    causes: int
+    q: Floats
+    qd: Floats
+    desired: Floats
+
+
+def goal_tolerances(
+    defaults: Tolerances,
+    names: Sequence[str],
+    path: Iterable[JointTolerance],
+    goal: Iterable[JointTolerance],
+    goal_time: float,
+) -> Tolerances:
+    """Return the tolerances of a goal: its own, and the defaults where it says nothing.
+
+    Args:
+        defaults: From the parameters.
+        names: The joints, in order.
+        path: Of the goal message; 0 stands for the default and -1 for no bound.
+        goal: Likewise.
+        goal_time: Likewise [s].
+
+    Raises:
+        TrajectoryError: A joint is unknown, or a number is none of these (named).
+    """
+    return Tolerances(
+        _overridden(defaults.path, names, path, "path_tolerance"),
+        _overridden(defaults.goal, names, goal, "goal_tolerance"),
+        _chosen(goal_time, defaults.goal_time, "goal_time_tolerance"),
+    )
+
+
+def _overridden(
+    defaults: Floats, names: Sequence[str], given: Iterable[JointTolerance], field: str
+) -> Floats:
+    values = defaults.copy()
+    for tolerance in given:
+        if tolerance.name not in names:
+            raise JointsError(
+                f"{field}: unknown joint {tolerance.name!r}; the joints are {', '.join(names)}"
+            )
+        j = list(names).index(tolerance.name)
+        for row, what in enumerate(("position", "velocity")):
+            where = f"{field} of joint {tolerance.name!r}: {what}"
+            values[row, j] = _chosen(getattr(tolerance, what), defaults[row, j], where)
+    return values
+
+
+def _chosen(value: float, default: float, where: str) -> float:
+    if abs(value - ERASED) < ERASED_SLACK:
+        return 0.0
+    if not (np.isfinite(value) and value >= 0.0):
+        raise TrajectoryError(f"{where} is {value:g}, expected 0 (default), -1 (none) or more")
+    return float(value) if value > 0.0 else float(default)
+
+
+def with_others(
+    names: Sequence[str], points: Sequence[Point], joints: Sequence[str], position: Floats
+) -> tuple[list[str], list[Point]]:
+    """Return a trajectory of all joints: those that it does not name stay where they are.
+
+    Args:
+        names: Joint names of the points' fields, at least one.
+        points: Its points.
+        joints: All joints, in order.
+        position: Where they stay (n,) [rad] or [m].
+
+    Raises:
+        JointsError: It names none.
+    """
+    if not names:
+        raise JointsError(f"no joint is named; the joints are {', '.join(joints)}")
+    others = [i for i, joint in enumerate(joints) if joint not in names]
+    stay, still = [float(position[i]) for i in others], [0.0] * len(others)
+    return [*names, *(joints[i] for i in others)], [
+        Point(
+            point.time,
+            [*point.positions, *(stay if len(point.positions) else ())],
+            [*point.velocities, *(still if len(point.velocities) else ())],
+            [*point.accelerations, *(still if len(point.accelerations) else ())],
+            [*point.effort, *(still if len(point.effort) else ())],
+        )
+        for point in points
+    ]
+
+
+def code_of(error: TrajectoryError) -> ErrorCode:
+    """Return the number that stands for why a goal is refused."""
+    if isinstance(error, JointsError):
+        return ErrorCode.INVALID_JOINTS
+    if isinstance(error, TrajectoryOverError):
+        return ErrorCode.OLD_HEADER_TIMESTAMP
+    return ErrorCode.INVALID_GOAL
+
+
+class GoalTracker:
+    """Follows one goal from moment to moment; what it says at last does not change."""
+
+    def __init__(
+        self, path: int, tolerances: Tolerances, names: Sequence[str], causes: int
+    ) -> None:
+        """Begin when the controller has taken the goal's trajectory over.
+
+        Args:
+            path: Number of the trajectory's path; 0: the goal is to stop and hold.
+            tolerances: The goal's.
+            names: The joints, in order.
+            causes: Of the moment just before.
+        """
+        self._path = path
+        self._tolerances = tolerances
+        self._names = names
+        self._causes = causes
+        self._is_cancelled = False
+        self.verdict = RUNNING
+
+    def cancel(self) -> None:
+        """Take note that the arm has been asked to stop for this goal's sake."""
+        self._is_cancelled = True
+
+    def abort(self, text: str) -> None:
+        """End the goal for a reason that the controller does not know of."""
+        if self.verdict is RUNNING:
+            self.verdict = Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, text)
+
+    def look(self, moment: Moment) -> Verdict:
+        """Return what has become of the goal by now."""
+        if self.verdict is RUNNING:
+            self.verdict = self._look(moment)
+        return self.verdict
+
+    def _look(self, moment: Moment) -> Verdict:
+        phase = Phase(moment.phase)
+        if self._is_cancelled:
+            stops = phase is Phase.HOLDING and moment.since_end < 0.0 and not moment.path
+            is_asked = moment.path == self._path != 0 and phase is Phase.TRAJECTORY
+            return RUNNING if stops or is_asked else Verdict(Status.CANCELED)
+        if moment.path != self._path or phase not in (Phase.TRAJECTORY, Phase.HOLDING):
+            return self._lost(moment, phase)
+        if phase is Phase.TRAJECTORY or moment.since_end < 0.0:
+            return RUNNING
+        missed = self._missed(moment)
+        if not missed:
+            return Verdict(Status.SUCCEEDED, text="goal reached")
+        if 0.0 < self._tolerances.goal_time < moment.since_end:
+            text = f"{missed}, {moment.since_end:.2f} s after the end of the trajectory"
+            return Verdict(Status.ABORTED, ErrorCode.GOAL_TOLERANCE_VIOLATED, text)
+        return RUNNING
+
+    def _lost(self, moment: Moment, phase: Phase) -> Verdict:
+        """Return why the motion is no longer the goal's."""
+        if moment.causes == self._causes:
+            return Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, LOST.get(phase, phase.text))
+        cause = Explanation(*moment.hold)
+        followed = cause.code not in NOT_FOLLOWED
+        code = ErrorCode.INVALID_GOAL if followed else ErrorCode.PATH_TOLERANCE_VIOLATED
+        return Verdict(Status.ABORTED, code, cause_text(cause, self._names))
+
+    def _missed(self, moment: Moment) -> str:
+        """Return which joint is not at its goal yet, empty if all are."""
+        error = np.abs(moment.desired[:2] - np.stack([moment.q, moment.qd]))
+        bound = self._tolerances.goal
+        missed = np.argwhere((bound > 0.0) & ~(error <= bound))
+        if not len(missed):
+            return ""
+        row, j = missed[0]
+        what = ("{:.3g} from its goal", "still moving at {:.3g}")[row].format(error[row, j])
+        return f"joint {self._names[j]!r} is {what} (goal tolerance {bound[row, j]:g})"
+
+
+LOST = {
+    Phase.TRAJECTORY: "replaced by another trajectory",
+    Phase.REFERENCE: "replaced by set-points",
+    Phase.HOLDING: "the arm was asked to hold",
+    Phase.FLOATING: "mode gravity_compensation follows nothing",
+}

@@ -1,0 +1,273 @@
+"""The action ~/follow_joint_trajectory, where control_msgs is installed: messages around ``goal``.
+
+The loop follows a goal's trajectory and watches its path tolerances as those of any other; nothing
+in it waits for what is here. If this fails, or its client is gone, the arm still does what the loop
+does by itself: it ends the motion and holds. A goal that is given up here stops the arm.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from featherstone_ros.control.goal import (
+    ErrorCode,
+    GoalTracker,
+    Status,
+    Tolerances,
+    Verdict,
+    code_of,
+    goal_tolerances,
+)
+from featherstone_ros.control.trajectory import TrajectoryError
+from featherstone_ros.nodes.messages import seconds
+from featherstone_ros.nodes.replies import Replies
+
+ACTION = "follow_joint_trajectory"
+Result, Feedback = FollowJointTrajectory.Result, FollowJointTrajectory.Feedback
+
+
+class Follower(Protocol):
+    """What the action needs of its node, besides what every rclpy node has."""
+
+    joint_names: tuple[str, ...]
+    tolerances: Tolerances  # where a goal has none
+    log: Any
+
+    def plan_trajectory(self, message: JointTrajectory, tolerance: Any) -> Any:
+        """Return the request to follow a trajectory; raises TrajectoryError."""
+
+    def follow(self, request: Any) -> None:
+        """Have the loop follow it; raises TrajectoryError."""
+
+    def plan_hold(self) -> Any:
+        """Return the request to stop and hold; raises TrajectoryError."""
+
+    def stop_motion(self) -> None:
+        """Have the arm stop and hold, without waiting for it."""
+
+    def snapshot(self) -> Any:
+        """Return what the loop knows at this moment; raises TrajectoryError."""
+
+    def note_refusal(self, topic: str, error: Exception) -> None:
+        """Tell that a message was refused."""
+
+
+@dataclass
+class Goal:
+    """A goal whose motion is the loop's."""
+
+    handle: ServerGoalHandle
+    tracker: GoalTracker
+
+
+class Goals:
+    """The action server of one controller: at most one goal is followed at a time."""
+
+    def __init__(self, node: Any, rate: float) -> None:
+        """Serve.
+
+        Args:
+            node: The controller's node, a ``Follower``.
+            rate: How often a goal is looked at, and feedback published [Hz].
+        """
+        self._node: Follower = node
+        self._goal: Goal | None = None
+        self._planned: tuple[Any, Tolerances] | None = None
+        self._timer = node.create_timer(1.0 / rate, self._look, clock=node.steady_clock)
+        self._timer.cancel()  # an executor that wakes up for nothing costs the others
+        self._server = PatientActionServer(
+            node,
+            FollowJointTrajectory,
+            f"{node.get_fully_qualified_name()}/{ACTION}",
+            goal_callback=self._on_goal,
+            handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel,
+        )
+        self._destroy = lambda: (node.destroy_timer(self._timer), self._server.destroy())
+
+    def destroy(self) -> None:
+        """End the goal there is, and serve no longer."""
+        if self._goal is not None:
+            self._end(Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, "the controller is ended"))
+        self._destroy()
+
+    # From clients. An exception here would leave them without an answer.
+
+    def _on_goal(self, goal: FollowJointTrajectory.Goal) -> GoalResponse:
+        try:
+            self._planned = self._plan(goal)
+        except TrajectoryError as error:
+            self._node.note_refusal(ACTION, TrajectoryError(f"{code_of(error).name}: {error}"))
+        except Exception:
+            self._node.log.error(f"refused a goal: unexpected exception\n{traceback.format_exc()}")
+        else:
+            return GoalResponse.ACCEPT
+        return GoalResponse.REJECT
+
+    def _plan(self, goal: FollowJointTrajectory.Goal) -> tuple[Any, Tolerances]:
+        if goal.multi_dof_trajectory.points:
+            raise TrajectoryError("multi_dof_trajectory has points, expected none")
+        tolerances = goal_tolerances(
+            self._node.tolerances,
+            self._node.joint_names,
+            goal.path_tolerance,
+            goal.goal_tolerance,
+            seconds(goal.goal_time_tolerance),
+        )
+        if not goal.trajectory.points:
+            return self._node.plan_hold(), tolerances
+        return self._node.plan_trajectory(goal.trajectory, tolerances.path), tolerances
+
+    def _on_accepted(self, handle: ServerGoalHandle) -> None:
+        handle.execute()
+        try:
+            request, tolerances = self._planned
+            causes = self._node.snapshot().causes
+            self._node.follow(request)
+        except Exception as error:  # the motion before goes on
+            if not isinstance(error, TrajectoryError):
+                self._node.log.error(f"goal given up:\n{traceback.format_exc()}")
+            handle.abort()
+            self._server.conclude(handle, result(Verdict(Status.ABORTED, code(error), str(error))))
+            return
+        if self._goal is not None:
+            self._end(Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, "preempted by a new goal"))
+        path = request.path.number if hasattr(request, "path") else 0
+        tracker = GoalTracker(path, tolerances, self._node.joint_names, causes)
+        self._goal = Goal(handle, tracker)
+        self._timer.reset()
+
+    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        goal = self._goal
+        if goal is None or goal.handle.goal_id != handle.goal_id:
+            return CancelResponse.REJECT
+        try:
+            self._node.stop_motion()
+        except Exception:
+            self._node.log.error(f"goal not cancelled:\n{traceback.format_exc()}")
+            return CancelResponse.REJECT
+        goal.tracker.cancel()
+        return CancelResponse.ACCEPT
+
+    # From moment to moment.
+
+    def _look(self) -> None:
+        goal = self._goal
+        if goal is None:
+            self._timer.cancel()
+            return
+        try:
+            moment = self._node.snapshot()
+            verdict = goal.tracker.look(moment)
+            if verdict.status is Status.RUNNING:
+                goal.handle.publish_feedback(feedback(moment, self._node.joint_names))
+                return
+        except TrajectoryError as error:  # the loop is busy
+            self._node.log.warning(f"a goal could not be looked at: {error}")
+            return
+        except Exception:
+            self._node.log.error(f"goal given up:\n{traceback.format_exc()}")
+            self._node.stop_motion()
+            text = "unexpected exception, see the controller's log"
+            verdict = Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, text)
+        self._end(verdict)
+
+    def _end(self, verdict: Verdict) -> None:
+        """Tell the client what has become of its goal."""
+        goal, self._goal = self._goal, None
+        self._timer.cancel()
+        if verdict.status is Status.SUCCEEDED:
+            goal.handle.succeed()
+        elif goal.handle.is_cancel_requested:
+            goal.handle.canceled()
+        else:
+            goal.handle.abort()
+            self._node.log.warning(f"goal aborted, {verdict.code.name}: {verdict.text}")
+        self._server.conclude(goal.handle, result(verdict))
+
+
+class ServiceName(NamedTuple):
+    """Stands for one of the services that an action server is made of."""
+
+    service_name: str
+
+
+class PatientActionServer(ActionServer):
+    """An action server for goals that outlive their callbacks, and for clients that come and go.
+
+    rclpy has a goal executed by a coroutine; one that waits keeps its executor busy all the time.
+    Here a goal is executed by what its node does anyhow, until ``conclude``.
+
+    A goal whose client is not known (yet) waits for it, since it could not be told anything, and is
+    dropped if it does not come; results wait likewise, see ``replies``.
+    """
+
+    def __init__(self, node: Any, kind: Any, name: str, **callbacks: Any) -> None:
+        """Serve an action of a full name."""
+        super().__init__(node, kind, name, None, **callbacks)
+        self._goals = Replies(node, ServiceName(f"{name}/_action/send_goal"), self._take_goal)
+        self._results = Replies(node, ServiceName(f"{name}/_action/get_result"), self._send_result)
+
+    def conclude(self, handle: ServerGoalHandle, answer: Any) -> None:
+        """Send the result of a goal that has ended to who asks for it."""
+        super().notify_execute(handle, lambda _: answer)
+
+    def register_execute_callback(self, execute_callback: Any) -> None:
+        """Do nothing: see ``conclude``."""
+
+    def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: Any) -> None:
+        """Do nothing: see ``conclude``."""
+
+    async def _execute_goal_request(self, request_header_and_message: Any) -> None:
+        header, request = request_header_and_message
+        self._goals.send(request, header)
+
+    def _take_goal(self, request: Any, header: Any) -> None:
+        work = super()._execute_goal_request
+        self._node.executor.create_task(work, (header, request))
+
+    def _send_result_response(self, request_header: Any, future: Any) -> None:
+        self._results.send(future, request_header)
+
+    def _send_result(self, future: Any, header: Any) -> None:
+        super()._send_result_response(header, future)
+
+
+def code(error: Exception) -> ErrorCode:
+    """Return the number for why a goal that was accepted is not followed."""
+    return code_of(error) if isinstance(error, TrajectoryError) else ErrorCode.INVALID_GOAL
+
+
+def result(verdict: Verdict) -> Any:
+    """Return the result message of a verdict."""
+    return Result(error_code=int(verdict.code), error_string=verdict.text)
+
+
+def feedback(moment: Any, names: tuple[str, ...]) -> Any:
+    """Return the feedback message of a moment."""
+    position, velocity, acceleration, _ = moment.desired
+    message = Feedback(joint_names=list(names))
+    message.header.stamp.sec, message.header.stamp.nanosec = moment.stamp
+    message.desired = point(moment, position, velocity, acceleration)
+    message.actual = point(moment, moment.q, moment.qd)
+    message.error = point(moment, position - moment.q, velocity - moment.qd)
+    return message
+
+
+def point(moment: Any, position: Any, velocity: Any, acceleration: Any = ()) -> Any:
+    """Return a point (n,) at the moment's time of the trajectory."""
+    time = max(moment.elapsed, 0.0) if moment.path else 0.0
+    return JointTrajectoryPoint(
+        positions=position,
+        velocities=velocity,
+        accelerations=acceleration,
+        time_from_start=Duration(sec=int(time), nanosec=int(time % 1.0 * 1e9)),
+    )

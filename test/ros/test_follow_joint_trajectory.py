@@ -1,0 +1,348 @@
+"""The action ~/follow_joint_trajectory of the controller node, by real messages of control_msgs."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support import Ros, free_domain, status_values  # skips this module where ROS is missing
+
+pytest.importorskip("control_msgs", reason="control_msgs is not installed: no action to test")
+
+# isort: split
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration, Time
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+from rclpy.action import ActionClient
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Q, point
+from trajectory_msgs.msg import (
+    JointTrajectory,
+    MultiDOFJointTrajectory,
+    MultiDOFJointTrajectoryPoint,
+)
+
+ACTION = f"{NODE}/follow_joint_trajectory"
+CONTROLLER = "featherstone_ros.feedforward_controller"
+TWIN = "featherstone_ros.digital_twin"
+INITIAL = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=True)}
+TWIN_PARAMETERS = {"robot_description": PARAMETERS["robot_description"], "rate": 500.0, **INITIAL}
+REMAPPED = ["-r", f"{NODE}/commands:=/digital_twin/commands"]
+GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
+Result = FollowJointTrajectory.Result
+LONG = 30.0  # [s] a trajectory that is still under way when a test has done with it
+
+
+class Client:
+    """A twin and its controller, and a client of the controller's action."""
+
+    def __init__(self, ros: Ros, module: str = CONTROLLER, **parameters: Any) -> None:
+        self.ros = ros
+        self.twin = ros.start(TWIN, TWIN_PARAMETERS)
+        self.controller = ros.start(module, {**PARAMETERS, **PATIENT, **parameters}, *REMAPPED)
+        self.states: list[JointState] = ros.collect(JointState, "joint_states")
+        self.commands: list[Float64MultiArray] = ros.collect(
+            Float64MultiArray, "/digital_twin/commands"
+        )
+        self.feedback: list[Any] = []
+        self.client = ActionClient(ros.node, FollowJointTrajectory, ACTION)
+        self.hold = lambda: ros.call(Trigger, f"{NODE}/hold", repeat=False).success
+        ros.wait_for_state(NODE, "active")
+        ros.wait_for(self.client.server_is_ready, "action server")
+        ros.wait_for(lambda: self.commands, "command")
+
+    def send(self, end=GOAL, duration: float = 0.5, names=NAMES, **fields: Any) -> Any:
+        """Send a goal; return its handle, accepted or not."""
+        points = [point(duration, end, velocities=[0.0] * len(end))]
+        trajectory = JointTrajectory(joint_names=list(names), points=points)
+        goal = FollowJointTrajectory.Goal(**{"trajectory": trajectory, **fields})
+        future = self.client.send_goal_async(goal, lambda m: self.feedback.append(m.feedback))
+        return self.ros.wait_for(lambda: future.done() and future, "answer to a goal").result()
+
+    def result(self, handle: Any) -> Any:
+        """Wait for a goal's result; return (status, result)."""
+        future = handle.get_result_async()
+        answer = self.ros.wait_for(lambda: future.done() and future, "result of a goal").result()
+        return answer.status, answer.result
+
+    def reach(self, q: Any, **fields: Any) -> None:
+        """Send a goal and wait until it is reached."""
+        status, result = self.result(self.send(q, **fields))
+        assert status == GoalStatus.STATUS_SUCCEEDED, result.error_string
+
+    def cancel(self, handle: Any) -> bool:
+        """Cancel a goal; return whether that was accepted."""
+        future = handle.cancel_goal_async()
+        answer = self.ros.wait_for(lambda: future.done() and future, "answer to a cancellation")
+        return bool(answer.result().goals_canceling)
+
+    def stands(self) -> bool:
+        return bool(self.states) and np.abs(self.states[-1].velocity).max() < 0.01
+
+    def wait_until_it_moves(self) -> None:
+        self.ros.wait_for(lambda: np.abs(self.states[-1].velocity).max() > 0.02, "motion")
+
+    def wait_until_it_stands(self) -> None:
+        self.ros.wait_for(self.stands, "arm at rest")
+
+    @property
+    def q(self) -> np.ndarray:
+        state = self.states[-1]
+        return np.array([state.position[list(state.name).index(name)] for name in NAMES])
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with free_domain() as domain:
+        ros = Ros(domain, tmp_path_factory.mktemp("action"))
+        yield Client(ros)
+        ros.close()
+
+
+DEFAULTS = {
+    "allow_partial_joints_goal": False,
+    "constraints.goal_time": 0.0,
+    "constraints.elbow.goal": 0.0,
+    "constraints.elbow.trajectory": 0.0,
+    "constraints.stopped_velocity_tolerance": 0.01,
+}
+
+
+@pytest.fixture
+def arm(shared: Client) -> Iterator[Client]:
+    """The shared controller, its arm at rest at Q, with the default parameters."""
+    if shared.ros.state(NODE) == "inactive":
+        shared.ros.change_state(NODE, "activate")
+    shared.ros.set_parameters(NODE, {"mode": "feedforward", **DEFAULTS})
+    shared.ros.wait_for(shared.hold, "hold")
+    shared.ros.wait_for(lambda: shared.result(shared.send(Q))[0] == GoalStatus.STATUS_SUCCEEDED)
+    shared.feedback.clear()
+    yield shared
+    assert shared.controller.is_running
+    assert np.isfinite([list(command.data) for command in shared.commands]).all()
+    assert "Traceback" not in shared.controller.output
+
+
+def test_goal_is_followed_with_feedback_and_succeeds(arm):
+    status, result = arm.result(arm.send(names=NAMES[::-1], end=GOAL[::-1]))
+    assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
+    assert_allclose(arm.q, GOAL, atol=0.01)
+    assert len(arm.feedback) > 2
+    for message in arm.feedback:
+        assert list(message.joint_names) == NAMES
+        error = np.subtract(message.desired.positions, message.actual.positions)
+        assert_allclose(message.error.positions, error, atol=1e-12)
+        assert len(message.actual.velocities) == len(message.error.velocities) == 2
+    times = [m.desired.time_from_start for m in arm.feedback]
+    assert sorted(times, key=lambda t: (t.sec, t.nanosec)) == times
+
+
+REFUSED = {
+    "joints": ({"names": ["shoulder"], "end": [0.3]}, "INVALID_JOINTS"),
+    "unknown joint": ({"names": ["shoulder", "wrist"]}, "INVALID_JOINTS"),
+    "limits": ({"end": [9.0, 0.0]}, "INVALID_GOAL"),
+    "past": ({"stamp": Time(sec=1)}, "OLD_HEADER_TIMESTAMP"),
+    "tolerance": ({"path_tolerance": [JointTolerance(name="wrist")]}, "INVALID_JOINTS"),
+    "multi dof": (
+        {"multi_dof_trajectory": MultiDOFJointTrajectory(points=[MultiDOFJointTrajectoryPoint()])},
+        "INVALID_GOAL",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_goal_is_rejected_with_its_code_and_the_one_before_goes_on(arm, case):
+    fields, code = REFUSED[case]
+    running = arm.send(duration=LONG)
+    fields = dict(fields)
+    if stamp := fields.pop("stamp", None):
+        trajectory = JointTrajectory(joint_names=NAMES, points=[point(0.5, GOAL)])
+        trajectory.header.stamp = stamp
+        fields["trajectory"] = trajectory
+    assert not arm.send(**fields).accepted
+    arm.controller.wait_for_output(f"refused a message on ~/follow_joint_trajectory: {code}")
+    assert running.status == GoalStatus.STATUS_EXECUTING
+    assert arm.cancel(running)
+
+
+def test_cancelled_goal_stops_the_arm(arm):
+    handle = arm.send(end=[q + 1.5 for q in Q], duration=2.0)
+    arm.wait_until_it_moves()
+    assert arm.cancel(handle)
+    status, result = arm.result(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_CANCELED, Result.SUCCESSFUL)
+    arm.wait_until_it_stands()
+    assert np.abs(arm.q - [q + 1.5 for q in Q]).min() > 0.1
+
+
+def test_new_goal_preempts_the_one_before(arm):
+    first = arm.send(end=[q + 1.0 for q in Q], duration=LONG)
+    second = arm.send()
+    status, result = arm.result(first)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+    assert "preempted" in result.error_string
+    assert arm.result(second)[0] == GoalStatus.STATUS_SUCCEEDED
+    assert_allclose(arm.q, GOAL, atol=0.01)
+
+
+def test_trajectory_by_topic_replaces_a_goal(arm):
+    handle = arm.send(end=[q + 1.0 for q in Q], duration=LONG)
+    publisher = arm.ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
+    publisher.publish(JointTrajectory(joint_names=NAMES, points=[point(0.3, Q)]))
+    status, result = arm.result(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+    assert "another trajectory" in result.error_string
+
+
+def test_hold_ends_a_goal(arm):
+    handle = arm.send(end=[q + 1.0 for q in Q], duration=LONG)
+    assert arm.hold()
+    status, result = arm.result(handle)
+    assert status == GoalStatus.STATUS_ABORTED
+    assert "asked to hold" in result.error_string
+
+
+def test_path_tolerance_of_a_goal_stops_the_arm(arm):
+    tolerance = [JointTolerance(name="elbow", velocity=1e-6)]
+    status, result = arm.result(arm.send(path_tolerance=tolerance))
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == Result.PATH_TOLERANCE_VIOLATED
+    assert "'elbow'" in result.error_string
+    arm.wait_until_it_stands()
+
+
+def test_constraints_are_the_tolerances_of_goals_that_have_none(arm):
+    values = {"constraints.elbow.goal": 1e-12, "constraints.goal_time": 0.2}
+    assert all(r.successful for r in arm.ros.set_parameters(NODE, values))
+    status, result = arm.result(arm.send())
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == Result.GOAL_TOLERANCE_VIOLATED
+    erased = [JointTolerance(name="elbow", position=-1.0)]
+    arm.reach(Q, goal_tolerance=erased)
+    forgiving = {"goal_tolerance": [JointTolerance(name="elbow", position=0.5)]}
+    goal_time = Duration(sec=5)
+    arm.reach(GOAL, goal_time_tolerance=goal_time, **forgiving)
+
+
+def test_partial_goal_leaves_the_other_joints_where_they_are(arm):
+    assert all(
+        r.successful for r in arm.ros.set_parameters(NODE, {"allow_partial_joints_goal": True})
+    )
+    arm.reach([0.2], names=["elbow"])
+    assert_allclose(arm.q, [Q[0], 0.2], atol=0.01)
+
+
+def test_goal_without_points_stops_the_arm_and_succeeds_at_rest(arm):
+    moving = arm.send(end=[q + 1.5 for q in Q], duration=2.0)
+    arm.wait_until_it_moves()
+    status, _ = arm.result(arm.send(trajectory=JointTrajectory()))
+    assert status == GoalStatus.STATUS_SUCCEEDED
+    assert arm.stands()
+    assert arm.result(moving)[0] == GoalStatus.STATUS_ABORTED
+
+
+def test_goals_are_refused_in_gravity_compensation(arm):
+    arm.ros.set_parameters(NODE, {"mode": "gravity_compensation"})
+    assert not arm.send().accepted
+    assert not arm.send(trajectory=JointTrajectory()).accepted
+
+
+def test_change_of_mode_ends_a_goal(arm):
+    handle = arm.send(end=[q + 1.0 for q in Q], duration=LONG)
+    arm.ros.set_parameters(NODE, {"mode": "gravity_compensation"})
+    status, result = arm.result(handle)
+    assert status == GoalStatus.STATUS_ABORTED
+    assert "gravity_compensation" in result.error_string
+
+
+def test_goal_ends_with_deactivation_and_none_is_accepted_while_inactive(arm):
+    handle = arm.send(end=[q + 1.0 for q in Q], duration=LONG)
+    assert arm.ros.change_state(NODE, "deactivate")
+    status, result = arm.result(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+    assert "deactivated" in result.error_string
+    assert not arm.send().accepted
+    assert arm.ros.change_state(NODE, "activate")
+    arm.ros.wait_for(lambda: arm.send().accepted, "goal accepted again")
+
+
+def test_action_is_there_again_after_cleanup(arm):
+    handle = arm.send(end=[q + 1.0 for q in Q], duration=LONG)
+    for transition in ("deactivate", "cleanup"):
+        assert arm.ros.change_state(NODE, transition)
+    arm.ros.wait_for(lambda: not arm.client.server_is_ready(), "no action server")
+    assert handle is not None
+    for transition in ("configure", "activate"):
+        assert arm.ros.change_state(NODE, transition)
+    arm.ros.wait_for(arm.client.server_is_ready, "action server")
+    arm.ros.wait_for(arm.hold, "hold")
+    arm.reach(GOAL)
+
+
+CLIENT_THAT_QUITS = f"""
+import os, rclpy
+from rclpy.action import ActionClient
+from control_msgs.action import FollowJointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+rclpy.init()
+node = rclpy.create_node("quitter")
+client = ActionClient(node, FollowJointTrajectory, "{ACTION}")
+client.wait_for_server()
+point = JointTrajectoryPoint(positions={GOAL})
+point.time_from_start.sec = 1
+trajectory = JointTrajectory(joint_names={NAMES}, points=[point])
+future = client.send_goal_async(FollowJointTrajectory.Goal(trajectory=trajectory))
+rclpy.spin_until_future_complete(node, future)
+future = future.result().get_result_async()
+rclpy.spin_once(node, timeout_sec=0.1)
+os.kill(os.getpid(), {int(signal.SIGKILL)})
+"""
+
+
+def test_goal_of_a_client_that_is_killed_is_followed_to_its_end(arm):
+    client = arm.ros.run([sys.executable, "-c", CLIENT_THAT_QUITS])
+    assert client.wait() == -signal.SIGKILL, client.output
+    arm.ros.wait_for(lambda: np.abs(arm.q - GOAL).max() < 0.01, "arm at its goal")
+    arm.reach(Q)
+
+
+BROKEN = """
+from featherstone_ros.nodes import execution, follow_joint_trajectory
+
+def feedback(*_):
+    raise RuntimeError("broken on purpose")
+
+follow_joint_trajectory.feedback = feedback
+node = "featherstone_ros.nodes.feedforward_controller:FeedforwardController"
+raise SystemExit(execution.run(node))
+"""
+
+
+def test_exception_in_the_action_stops_the_arm_and_nothing_else(ros):
+    (ros.folder / "broken_action.py").write_text(BROKEN)
+    ros.environment["PYTHONPATH"] += f":{ros.folder}"
+    arm = Client(ros, "broken_action")
+    status, result = arm.result(arm.send(end=[q + 1.0 for q in Q], duration=LONG))
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+    assert "unexpected exception" in result.error_string
+    assert "broken on purpose" in arm.controller.output
+    arm.wait_until_it_stands()
+    assert_allclose(arm.q, Q, atol=0.1)
+    publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
+    publisher.publish(JointTrajectory(joint_names=NAMES, points=[point(0.5, GOAL)]))
+    ros.wait_for(lambda: np.abs(arm.q - GOAL).max() < 0.01, "arm at the end of a trajectory")
+
+
+def test_abandoned_goal_is_told_on_diagnostics(arm):
+    tolerance = [JointTolerance(name="elbow", velocity=1e-6)]
+    arm.result(arm.send(path_tolerance=tolerance))
+    status = arm.ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/"), "diagnostics")
+    assert status_values(status)["following"] == "hold"

@@ -1,0 +1,351 @@
+"""Goals of FollowJointTrajectory, on a simulated arm: what becomes of them, and of the arm."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from control_arm import NAMES, PERIOD, Bench, Q, space
+from numpy.testing import assert_allclose
+
+from featherstone_ros import _control
+from featherstone_ros.control.goal import (
+    ErrorCode,
+    GoalTracker,
+    Status,
+    Tolerances,
+    code_of,
+    goal_tolerances,
+    with_others,
+)
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
+from featherstone_ros.control.transitions import Phase
+
+GOAL = Q + np.array([0.4, -0.4])
+OFF = np.array([0.0, 0.03])
+DURATION = 0.6
+ANY = Tolerances(np.zeros((2, 2)), np.zeros((2, 2)))
+LOOK = 0.05  # [s] between two looks at a goal
+
+
+class Goal:
+    """A goal that a controller follows, looked at now and then."""
+
+    def __init__(self, bench: Bench, tolerances: Tolerances = ANY, end=GOAL) -> None:
+        self.bench = bench
+        points = [Point(DURATION, end, [0.0, 0.0])]
+        path = Trajectory(NAMES, points, space()).compiled(0.25, tolerances.path)
+        causes = bench.controller.snapshot().causes
+        assert bench.controller.compiled.apply(_control.FollowRequest(path), bench.now) == 0
+        self.tracker = GoalTracker(path.number, tolerances, NAMES, causes)
+
+    def run(self, duration: float, **options: bool) -> Status:
+        """Let time pass; return what has become of the goal."""
+        for _ in range(round(duration / LOOK)):
+            self.bench.run(LOOK, **options)
+            self.look()
+        return self.tracker.verdict.status
+
+    def look(self) -> Status:
+        return self.tracker.look(self.bench.controller.snapshot()).status
+
+    def result(self) -> tuple[Status, ErrorCode]:
+        return self.tracker.verdict.status, self.tracker.verdict.code
+
+    def freeze(self, duration: float) -> Status:
+        """Put the brakes on for a while: the arm stands where it is, whatever it is told."""
+        bench, place = self.bench, self.bench.arm.q
+        for i in range(round(duration / PERIOD)):
+            bench.now += PERIOD
+            bench.stamp += PERIOD
+            shaken = place + 1e-9 * (i % 2)  # or it would be a state that repeats
+            bench.arm.set_state(shaken, np.zeros(2))
+            bench.state()
+            if i % 50 == 49:
+                self.look()
+        return self.tracker.verdict.status
+
+
+def stand(bench: Bench, q) -> None:
+    """Move the arm by hand, not too fast to be believed."""
+    for _ in range(20):
+        bench.arm.set_state(bench.arm.q + 0.2 * (q - bench.arm.q), np.zeros(2))
+        bench.run(PERIOD)
+    bench.arm.set_state(q, np.zeros(2))
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench().start()
+
+
+def tolerances(path=0.0, goal=0.0, stopped=0.0, goal_time=0.0, speed=0.0) -> Tolerances:
+    return Tolerances(
+        np.repeat([[path], [speed]], 2, axis=1),
+        np.repeat([[goal], [stopped]], 2, axis=1),
+        goal_time,
+    )
+
+
+# A goal and what becomes of it
+
+
+def test_goal_succeeds_at_the_end_of_its_motion_and_the_arm_stays_there(bench):
+    goal = Goal(bench, tolerances(path=0.05, goal=0.01, stopped=0.05))
+    assert goal.run(DURATION - LOOK) is Status.RUNNING
+    assert goal.run(2 * LOOK) is Status.SUCCEEDED
+    assert goal.tracker.verdict.code is ErrorCode.SUCCESSFUL
+    bench.run(0.2)
+    assert_allclose(bench.arm.q, GOAL, atol=1e-3)
+    assert goal.look() is Status.SUCCEEDED
+
+
+def test_arm_off_the_path_of_a_goal_is_stopped_by_the_loop_whether_anybody_looks_or_not(bench):
+    goal = Goal(bench, tolerances(path=0.03))
+    place = bench.arm.q
+    for _ in range(300):
+        bench.now += PERIOD
+        bench.stamp += PERIOD
+        bench.arm.set_state(place, np.zeros(2))
+        bench.state()
+    assert bench.controller.phase is Phase.HOLDING
+    assert_allclose(bench.gate.desired[0], place, atol=1e-9)
+    assert goal.look() is Status.ABORTED
+    assert goal.tracker.verdict.code is ErrorCode.PATH_TOLERANCE_VIOLATED
+    assert "is 0.03" in goal.tracker.verdict.text
+
+
+def test_tolerance_of_the_velocity_on_the_way(bench):
+    goal = Goal(bench, tolerances(speed=0.2))
+    goal.freeze(0.3)
+    assert goal.result() == (Status.ABORTED, ErrorCode.PATH_TOLERANCE_VIOLATED)
+    assert "than it should be" in goal.tracker.verdict.text
+
+
+def test_tolerances_of_a_goal_do_not_outlive_it(bench):
+    goal = Goal(bench, tolerances(path=0.05))
+    assert goal.run(DURATION + 2 * LOOK) is Status.SUCCEEDED
+    bench.arm.set_state(GOAL + 0.08, np.zeros(2))
+    bench.run(0.01)
+    assert not any("away from where it should be" in note for note in bench.notes)
+
+
+def test_goal_waits_for_the_arm_and_is_given_up_after_goal_time(bench):
+    goal = Goal(bench, tolerances(goal=0.02, goal_time=0.4))
+    goal.run(DURATION - LOOK)
+    stand(bench, GOAL + OFF)
+    assert goal.freeze(0.4) is Status.RUNNING
+    assert goal.freeze(0.15) is Status.ABORTED
+    assert goal.tracker.verdict.code is ErrorCode.GOAL_TOLERANCE_VIOLATED
+    assert "joint 'elbow' is 0.03 from its goal (goal tolerance 0.02)" in goal.tracker.verdict.text
+    assert bench.controller.phase is Phase.HOLDING
+    assert_allclose(bench.gate.desired[0], GOAL)  # where it is asked to be, and stays
+
+
+def test_goal_without_goal_time_waits_for_ever(bench):
+    goal = Goal(bench, tolerances(goal=0.02))
+    goal.run(DURATION - LOOK)
+    stand(bench, GOAL + OFF)
+    assert goal.freeze(5.0) is Status.RUNNING
+    assert goal.run(1.0) is Status.SUCCEEDED
+
+
+def test_goal_is_not_reached_while_the_arm_still_moves(bench):
+    goal = Goal(bench, tolerances(stopped=1e-4))
+    goal.run(DURATION)
+    bench.arm.set_state(bench.arm.q, np.array([0.3, 0.0]))
+    assert goal.run(LOOK) is Status.RUNNING
+    assert goal.run(2.0) is Status.SUCCEEDED
+
+
+def test_cancelled_goal_ends_once_the_arm_has_come_to_rest_without_a_step(bench):
+    goal = Goal(bench)
+    goal.run(0.3)
+    speed = np.abs(bench.arm.qd).max()
+    bench.controller.hold(bench.now)
+    goal.tracker.cancel()
+    assert goal.look() is Status.RUNNING
+    assert goal.run(0.35) is Status.CANCELED
+    assert speed > 0.5
+    assert_allclose(bench.arm.qd, 0.0, atol=0.05)
+    assert bench.largest_rate() <= 1.0
+
+
+def test_cancelled_goal_whose_request_the_loop_has_not_read_yet_goes_on(bench):
+    goal = Goal(bench)
+    goal.run(0.2)
+    goal.tracker.cancel()
+    assert goal.look() is Status.RUNNING
+
+
+def test_cancelled_goal_ends_if_the_arm_cannot_be_seen(bench):
+    goal = Goal(bench)
+    goal.run(0.2)
+    bench.controller.hold(bench.now)
+    goal.tracker.cancel()
+    bench.run(0.2, states=False)
+    assert goal.look() is Status.CANCELED
+
+
+def other_trajectory(bench):
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q)])
+
+
+def set_point(bench):
+    bench.controller.set_reference(bench.now, Point(0.0, bench.gate.desired[0]))
+
+
+def let_states_stop(bench):
+    bench.run(0.2, states=False)
+
+
+ENDS = {
+    "another trajectory": (other_trajectory, "another trajectory"),
+    "set-points": (set_point, "set-points"),
+    "hold": (lambda bench: bench.controller.hold(bench.now), "asked to hold"),
+    "mode": (lambda bench: bench.configure(mode=Mode.GRAVITY_COMPENSATION), "gravity_compensation"),
+    "deactivation": (lambda bench: bench.controller.deactivate(bench.now), "deactivated"),
+    "no states": (let_states_stop, "no usable joint state"),
+    "late commands": (lambda bench: bench.controller.fall_back(bench.now), "unexpected exception"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_goal_is_aborted_with_the_reason_when_its_motion_ends(bench, end):
+    goal = Goal(bench)
+    goal.run(0.2)
+    act, reason = ENDS[end]
+    act(bench)
+    assert goal.look() is Status.ABORTED
+    assert goal.tracker.verdict.code is ErrorCode.INVALID_GOAL
+    assert reason in goal.tracker.verdict.text
+    before = goal.tracker.verdict
+    goal.run(0.3)
+    assert goal.tracker.verdict is before
+
+
+def test_old_causes_are_not_why_a_goal_ends(bench):
+    let_states_stop(bench)
+    bench.run(0.3)
+    bench.arm.set_state(Q, np.zeros(2))
+    bench.run(0.5)
+    goal = Goal(bench)
+    goal.run(0.2)
+    bench.controller.hold(bench.now)
+    goal.look()
+    assert "asked to hold" in goal.tracker.verdict.text
+
+
+def test_goal_to_hold_is_reached_when_the_arm_stands(bench):
+    Goal(bench)
+    bench.run(0.3)
+    causes = bench.controller.snapshot().causes
+    bench.controller.hold(bench.now)
+    tracker = GoalTracker(0, tolerances(stopped=0.05), NAMES, causes)
+    assert tracker.look(bench.controller.snapshot()).status is Status.RUNNING
+    bench.run(0.4)
+    assert tracker.look(bench.controller.snapshot()).status is Status.SUCCEEDED
+
+
+def test_arm_that_does_not_obey_three_trajectories_in_a_row_is_held_until_asked_again():
+    bench = Bench(path_tolerance=0.1).start()
+    for _ in range(3):
+        assert bench.controller.phase is Phase.HOLDING
+        goal = Goal(bench)
+        assert goal.freeze(0.5) is Status.ABORTED
+        assert goal.tracker.verdict.code is ErrorCode.PATH_TOLERANCE_VIOLATED
+        goal.freeze(2.0)  # what went wrong shortly before is not what counts
+    assert bench.controller.phase is Phase.FAULT
+    assert "3 trajectories in a row" in bench.controller.hold_reason
+    bench.controller.hold(bench.now)
+    assert bench.run(0.3).controller.phase is Phase.HOLDING
+
+
+def test_one_trajectory_that_arrives_makes_up_for_those_that_did_not():
+    bench = Bench(path_tolerance=0.1).start()
+    for _ in range(2):
+        for _ in range(2):
+            Goal(bench).freeze(2.0)
+        assert Goal(bench).run(1.0) is Status.SUCCEEDED
+        assert Goal(bench, end=Q).run(1.0) is Status.SUCCEEDED
+    assert bench.controller.phase is Phase.HOLDING
+
+
+def test_narrow_tolerances_of_goals_are_no_disobedience():
+    bench = Bench(path_tolerance=0.3).start()
+    for _ in range(4):
+        goal = Goal(bench, tolerances(path=0.02))
+        assert goal.freeze(0.3) is Status.ABORTED
+    assert bench.controller.phase is Phase.HOLDING
+
+
+# Tolerances
+
+
+def tolerance(name, position=0.0, velocity=0.0):
+    return SimpleNamespace(name=name, position=position, velocity=velocity, acceleration=0.0)
+
+
+def test_tolerances_of_the_goal_replace_the_defaults():
+    defaults = tolerances(path=0.1, goal=0.2, stopped=0.01, goal_time=1.0)
+    own = goal_tolerances(
+        defaults, NAMES, [tolerance("elbow", 0.3, 0.5)], [tolerance("shoulder", -1.0, -1.0)], -1.0
+    )
+    assert_allclose(own.path, [[0.1, 0.3], [0.0, 0.5]])
+    assert_allclose(own.goal, [[0.0, 0.2], [0.0, 0.01]])
+    assert own.goal_time == 0.0
+    same = goal_tolerances(defaults, NAMES, [], [tolerance("elbow")], 0.0)
+    assert_allclose(same.path, defaults.path)
+    assert_allclose(same.goal, defaults.goal)
+    assert same.goal_time == 1.0
+
+
+@pytest.mark.parametrize(
+    ("path", "goal", "goal_time", "reason"),
+    [
+        ([tolerance("wrist", 0.1)], [], 0.0, "path_tolerance: unknown joint 'wrist'"),
+        ([], [tolerance("elbow", -0.5)], 0.0, "joint 'elbow': position is -0.5"),
+        ([], [tolerance("elbow", 0.1, float("nan"))], 0.0, "velocity is nan"),
+        ([], [], -2.0, "goal_time_tolerance is -2"),
+    ],
+)
+def test_tolerances_that_mean_nothing_are_refused(path, goal, goal_time, reason):
+    with pytest.raises(TrajectoryError, match=reason.replace("(", r"\(")):
+        goal_tolerances(ANY, NAMES, path, goal, goal_time)
+
+
+# Trajectories
+
+
+@pytest.mark.parametrize(
+    ("names", "times", "code"),
+    [
+        (["shoulder"], [1.0], ErrorCode.INVALID_JOINTS),
+        (["shoulder", "wrist"], [1.0], ErrorCode.INVALID_JOINTS),
+        (["shoulder", "shoulder"], [1.0], ErrorCode.INVALID_JOINTS),
+        (["shoulder", "elbow"], [1.0, 0.5], ErrorCode.INVALID_GOAL),
+        (["shoulder", "elbow"], [], ErrorCode.INVALID_GOAL),
+    ],
+)
+def test_refused_trajectories_have_a_code(names, times, code):
+    with pytest.raises(TrajectoryError) as refusal:
+        Trajectory(names, [Point(time, Q) for time in times], space())
+    assert code_of(refusal.value) is code
+
+
+def test_trajectory_that_is_over_has_a_code(bench):
+    with pytest.raises(TrajectoryError) as refusal:
+        bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q)], delay=-2.0)
+    assert code_of(refusal.value) is ErrorCode.OLD_HEADER_TIMESTAMP
+
+
+def test_joints_that_are_not_named_stay(bench):
+    names, points = with_others(["elbow"], [Point(0.5, [0.2], [0.0])], NAMES, Q)
+    bench.controller.set_trajectory(bench.now, names, points)
+    bench.run(1.0)
+    assert_allclose(bench.arm.q, [Q[0], 0.2], atol=2e-3)
+
+
+def test_trajectory_that_names_no_joint_is_refused():
+    with pytest.raises(TrajectoryError, match="no joint is named"):
+        with_others([], [Point(0.5, [])], NAMES, Q)
