@@ -8,6 +8,7 @@ every module of ``COMMANDS`` is imported for ``featherstone-ros --help``.
 
 COMMANDS = (
     "setup",
+    "run",
     "demo",
     "inspect",
     "evaluate",

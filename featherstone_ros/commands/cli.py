@@ -19,10 +19,10 @@ _DESCRIPTION = """\
 Model-based torque control and digital twins for any URDF arm, in ROS 2.
 
 Examples:
-  featherstone-ros demo                   watch a Panda being driven, with and without its model
-  featherstone-ros demo --robot ur5e      the same on a UR5e
-  featherstone-ros demo --robot my.urdf   the same on your own arm
+  featherstone-ros setup my.urdf          begin with your own arm: parameters, a first motion
+  featherstone-ros run my.urdf            simulate it under control, until Ctrl-C
   featherstone-ros inspect my.urdf        is that URDF fit for dynamics?
+  featherstone-ros demo                   watch a Panda being driven, with and without its model
   featherstone-ros COMMAND --help         what a command does and takes
 """
 

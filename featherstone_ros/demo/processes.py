@@ -45,6 +45,7 @@ class NodeProcess:
         """
         self.name = module
         self._log = folder / f"{module}.log"
+        self._read = 0  # bytes of it that new_output has returned
         command = [sys.executable, "-m", f"featherstone_ros.{module}", "--ros-args", *arguments]
         with contextlib.ExitStack() as unless_started:
             with _signals_wait(), self._log.open("w") as log:
@@ -70,6 +71,14 @@ class NodeProcess:
         """Return the last lines that the node wrote, indented."""
         lines = self._log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
         return "\n".join(f"    {line}" for line in lines) or "    (nothing)"
+
+    def new_output(self) -> list[str]:
+        """Return the whole lines that the node has written since the last call."""
+        with self._log.open("rb") as log:
+            log.seek(self._read)
+            whole, _, _ = log.read().rpartition(b"\n")
+        self._read += len(whole) + 1 if whole else 0
+        return whole.decode(errors="replace").splitlines()
 
     def check(self) -> None:
         """Raise DemoError if the process has ended."""
@@ -156,9 +165,10 @@ def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dic
     return environment
 
 
-def write_parameters(path: Path, parameters: Mapping[str, object]) -> None:
-    """Write a parameter file for whatever node is started with it."""
-    path.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))  # JSON is YAML
+def write_parameters(path: Path, parameters: Mapping[str, object], node: str = "") -> None:
+    """Write a parameter file for a node, or for whatever node is started with it."""
+    key = f"/**/{node}" if node else "/**"
+    path.write_text(json.dumps({key: {"ros__parameters": dict(parameters)}}))  # JSON is YAML
 
 
 def own_domain() -> int:

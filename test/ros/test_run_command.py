@@ -1,0 +1,80 @@
+"""`featherstone-ros run`: two nodes in one terminal, which meet, and end together."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from support import Ros
+
+from featherstone_ros.robots import robot_file
+
+from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
+
+JOINTS = [
+    f"{name}_joint"
+    for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
+]
+
+
+def start(ros: Ros, *arguments: str):
+    command = [sys.executable, "-m", "featherstone_ros.commands.cli", "run", *arguments]
+    process = ros.run(command)
+    process.wait_for_output("running: hold", 40.0)
+    return process
+
+
+def children(process) -> list[int]:
+    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return [int(pid) for pid in path.read_text().split()]
+
+
+def is_alive(pid: int) -> bool:
+    path = Path(f"/proc/{pid}/stat")
+    return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_trajectory_is_followed_and_a_signal_ends_both_nodes(ros, signum):
+    process = start(ros, str(robot_file("ur5e")))  # as a path: without the package's parameters
+    nodes = children(process)
+    assert len(nodes) == 2
+    states = ros.collect(JointState, "joint_states", 1)
+    publisher = ros.publisher(JointTrajectory, "feedforward_controller/joint_trajectory")
+    point = JointTrajectoryPoint(positions=[0.1] * 6, velocities=[0.0] * 6)
+    point.time_from_start.sec = 1
+    publisher.publish(JointTrajectory(joint_names=JOINTS, points=[point]))
+    ros.wait_for(
+        lambda: states and all(abs(q - 0.1) < 0.01 for q in states[-1].position), "arm at the goal"
+    )
+    process.send(signum)
+    assert process.wait(30.0) == (0 if signum == signal.SIGINT else 143), process.output
+    assert "Traceback" not in process.output
+    assert ("both nodes have ended" in process.output) == (signum == signal.SIGINT)
+    assert not any(is_alive(pid) for pid in nodes)
+
+
+def test_a_node_that_dies_ends_the_other_and_is_named(ros):
+    process = start(ros, "panda", "--mode", "feedforward")
+    nodes = children(process)
+    (twin,) = [
+        pid
+        for pid in nodes
+        if "digital_twin " in Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    ]
+    os.kill(twin, signal.SIGKILL)
+    assert process.wait(30.0) == 1
+    assert "digital_twin ended with exit status -9" in process.output
+    assert "Traceback" not in process.output
+    assert not any(is_alive(pid) for pid in nodes)
+
+
+def test_what_a_node_refuses_is_shown(ros):
+    file = ros.folder / "wrong.yaml"
+    file.write_text("/**/digital_twin: {ros__parameters: {rate: -1.0}}")
+    command = [sys.executable, "-m", "featherstone_ros.commands.cli", "run", "panda"]
+    process = ros.run([*command, "--parameters", str(file)])
+    assert process.wait(40.0) == 1
+    assert "digital_twin ended with exit status" in process.output and "rate" in process.output

@@ -1,0 +1,49 @@
+"""The line that `featherstone-ros run` shows."""
+
+import numpy as np
+
+from featherstone_ros.model import Model
+from featherstone_ros.monitoring.roster import Condition, Level
+from featherstone_ros.robots import robot_file
+from featherstone_ros.run.line import CONTROLLER, TWIN, WAITING, Seen, by_joint, line
+
+MODEL = Model.from_file(robot_file("ur5e"))
+
+
+def condition(name, level, message, heard=100.0):
+    return Condition(name, "active", level, message, {}, heard)
+
+
+def test_nothing_heard_is_said():
+    assert WAITING in line(Seen(), MODEL, 1.0, 100.0).plain
+
+
+def test_error_and_load_name_the_worst_joint():
+    seen = Seen(
+        np.array([0.0, -0.0021, 0.001, 0.0, 0.0, 0.0]),
+        np.array([15.0, 30.0, -75.0, 0.0, 0.0, 0.0]),
+        {CONTROLLER: condition(CONTROLLER, Level.OK, "running: hold")},
+    )
+    text = line(seen, MODEL, 12.3, 100.0).plain
+    assert text.startswith("    12 s")
+    assert "running: hold" in text
+    assert "error 2.1 mrad (shoulder_lift_joint)" in text
+    assert "torque 50% of limit (elbow_joint)" in text
+
+
+def test_a_silent_controller_and_an_odd_twin_are_told():
+    seen = Seen(
+        conditions={
+            CONTROLLER: condition(CONTROLLER, Level.OK, "running: hold", heard=90.0),
+            TWIN: condition(TWIN, Level.WARN, "fell behind real time"),
+        }
+    )
+    text = line(seen, MODEL, 1.0, 100.0).plain
+    assert "silent for 10 s" in text and "running" not in text
+    assert "twin: fell behind real time" in text
+
+
+def test_values_are_matched_by_name():
+    names = list(reversed(MODEL.joint_names))
+    assert by_joint(names, range(6), MODEL).tolist() == [5, 4, 3, 2, 1, 0]
+    assert by_joint(names[1:], range(5), MODEL) is None
