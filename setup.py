@@ -15,6 +15,7 @@ from setuptools.command.build_ext import build_ext
 
 NAME = "featherstone_ros"
 CORE = "cython_core"
+DYNAMICS = f"{CORE}/dynamics"
 DEBUG = os.environ.get("FEATHERSTONE_DEBUG", "0") not in ("", "0")
 
 # The one place for compiler directives. FEATHERSTONE_DEBUG=1 checks every index, which is slow.
@@ -147,15 +148,14 @@ link_core_sources()
 
 NUMPY = ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")
 # Modules beside the core: what a node's loop does, a folder of sources each.
-OTHERS = [f"{CORE}/cdr.pyx", *sorted(glob(f"{CORE}/*/*.pyx"))]
-CDR = glob(f"{CORE}/cdr*")
+OTHERS = sorted({*glob(f"{CORE}/*/*.pyx")}.difference(glob(f"{DYNAMICS}/*")))
 
 cores = [
     Extension(
         f"{NAME}._core_{name}",
-        [f"{CORE}/core.pyx"],
-        include_dirs=[CORE],
-        depends=sorted({*glob(f"{CORE}/*.[hp]*")}.difference(CDR)),
+        [f"{DYNAMICS}/core.pyx"],
+        include_dirs=[CORE, DYNAMICS],
+        depends=sorted([*glob(f"{CORE}/*.[hp]*"), *glob(f"{DYNAMICS}/*")]),
         # one source, several modules
         define_macros=[NUMPY, ("PyInit__core", f"PyInit__core_{name}")],
         extra_compile_args=FLAGS + OPENMP + INSTRUCTION_SETS[name],
@@ -168,7 +168,9 @@ others = [
         f"{NAME}._{Path(source).stem}",
         [source],
         include_dirs=[CORE],
-        depends=sorted({*CDR, f"{CORE}/cycle.pxd", *glob(f"{CORE}/*/*.[hp]*")}),
+        depends=sorted(
+            {*glob(f"{CORE}/**/*.[hp]*", recursive=True)}.difference(glob(f"{DYNAMICS}/*"))
+        ),
         define_macros=[NUMPY],
         extra_compile_args=FLAGS,
         extra_link_args=SANITIZERS,
@@ -249,7 +251,7 @@ setup(
             "feedforward_controller = featherstone_ros.feedforward_controller:main",
             "digital_twin = featherstone_ros.digital_twin:main",
             "torque_markers = featherstone_ros.torque_markers:main",
-            "featherstone-ros = featherstone_ros.commands.cli:main",
+            "featherstone-ros = featherstone_ros.tools.cli:main",
         ],
     },
 )

@@ -19,8 +19,8 @@ from rich.progress import track
 from scipy.linalg import cho_factor
 
 import featherstone_ros as fr
-from featherstone_ros.look import PICTURE_STYLE
 from featherstone_ros.reference import Robot, operators
+from featherstone_ros.tools.style import PICTURE_STYLE
 
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 ROUNDS = 150

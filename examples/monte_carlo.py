@@ -35,10 +35,10 @@ from rich.table import Table
 
 import featherstone_ros as fr
 from featherstone_ros.control.settings import Settings
-from featherstone_ros.demo.motion import plan
-from featherstone_ros.demo.report import milli, short_names
-from featherstone_ros.demo.robot import load
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.demo.report import milli, short_names
+from featherstone_ros.tools.motion import plan
+from featherstone_ros.tools.robot import load
 
 LAWS = ("PD alone", "PD + gravity", "feedforward")
 TIME_STEP = 0.001  # [s] of control and simulation

@@ -30,9 +30,9 @@ from rich.console import Console
 from rich.progress import track
 
 import featherstone_ros as fr
-from featherstone_ros.demo.motion import Motion, plan
-from featherstone_ros.demo.robot import Robot, load, with_heavier_links
-from featherstone_ros.shadow import Shadow, ShadowSettings
+from featherstone_ros.observer import Shadow, ShadowSettings
+from featherstone_ros.tools.motion import Motion, plan
+from featherstone_ros.tools.robot import Robot, load, with_heavier_links
 
 TIME_STEP = 0.001  # [s] of control and simulation
 EPISODE = 20.0  # [s] of a motion

@@ -19,8 +19,8 @@ from ._core import (  # isort: skip  (the core raises the errors above)
 )
 from . import control, kinematics
 from .model import Model
-from .primitives import box, cylinder, inertial, mesh, sphere
-from .tree import Continuous, Fixed, Prismatic, Revolute, Screw, Tree
+from .model.primitives import box, cylinder, inertial, mesh, sphere
+from .model.tree import Continuous, Fixed, Prismatic, Revolute, Screw, Tree
 
 __all__ = [
     "Continuous",

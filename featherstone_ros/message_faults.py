@@ -1,4 +1,4 @@
-"""Why compiled code refuses a message, in words (the enumerations of cython_core/messages.pxd)."""
+"""Why compiled code refuses a message, in words (enumerations of cython_core/ros/messages.pxd)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch_ros.actions import Node
 
-from featherstone_ros.launch_support import common_arguments, package_node, value
+from featherstone_ros.nodes.launch_support import common_arguments, package_node, value
 
 MODES = ["gravity_compensation", "feedforward", "computed_torque", "cartesian_impedance"]
 

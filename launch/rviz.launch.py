@@ -12,7 +12,8 @@ from launch.action import Action
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch_ros.actions import Node
 
-from featherstone_ros.launch_support import (
+from featherstone_ros.model.share import share_directory
+from featherstone_ros.nodes.launch_support import (
     base_link,
     common_arguments,
     is_installed,
@@ -20,7 +21,6 @@ from featherstone_ros.launch_support import (
     state_publisher,
     value,
 )
-from featherstone_ros.share import share_directory
 
 # Frame prefix to its joint states, in the order they stand to the arm's left.
 OTHERS = {

@@ -13,7 +13,7 @@ from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 
-from featherstone_ros.launch_support import (
+from featherstone_ros.nodes.launch_support import (
     common_arguments,
     is_installed,
     state_publisher,

@@ -25,7 +25,7 @@
 from libc.math cimport INFINITY, atan, fabs, fmax, fmin, sqrt
 from libc.string cimport memcpy
 
-from pose cimport add_cross_product, norm, pose_error, turn, turn_factor
+from task_space.pose cimport add_cross_product, norm, pose_error, turn, turn_factor
 
 cdef enum:
     WALLS = 64

@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 from control.cartesian_impedance cimport (Hand, Impedance, ImpedanceSettings, cartesian_impedance, lay_out, memory_size,
                                           move_to_point, start_impedance, times_inertia, to_axes)
 from dynamics_interface cimport DynamicsInterface
-from pose cimport norm, quaternion_of, turn
+from task_space.pose cimport norm, quaternion_of, turn
 
 cdef extern from *:
     """

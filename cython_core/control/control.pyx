@@ -26,7 +26,7 @@ from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD,
 from control.state_validator cimport FALLBACK_SPEED, REJECTIONS, StateValidator, accept, forget, surest
 from cycle cimport Arrival, Cycle, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
-from messages cimport MOST_NAMES, Template, write_stamp
+from ros.messages cimport MOST_NAMES, Template, write_stamp
 
 cdef extern from "<time.h>" nogil:
     int nanosleep(const timespec* wanted, timespec* left)

@@ -12,7 +12,7 @@ from control.controller cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, CAUSE_LATE_CO
 from cycle cimport STOP_REQUESTED, Arrival, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from control.laws cimport damped_gravity, model_torque
-from messages cimport (FOREIGN, MESSAGE_WHOLE, JointNames, JointStateMessage, Reader, Template, gather, open_message,
+from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointNames, JointStateMessage, Reader, Template, gather, open_message,
                        read_joint_state, write_last, write_stamp)
 from control.model_blend cimport gravity, uses
 from control.motion cimport Path

@@ -14,7 +14,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Arrival, Cycle, Output, Record, Request
-from messages cimport (FIELD_DATA, FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_STAMP,
+from ros.messages cimport (FIELD_DATA, FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_STAMP,
                        FIELD_TORQUE, FIELD_VELOCITY, MESSAGE_WHOLE, MOST_NAMES, OTHER_LENGTH, Doubles, Field,
                        JointNames, JointStateMessage, Reader, Template, Text, double_at, find_joint, gather, open_message,
                        read_item_count, read_joint_names, read_joint_values, read_multi_array, read_text, read_uint32,

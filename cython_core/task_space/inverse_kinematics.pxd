@@ -10,7 +10,7 @@ from libc.math cimport fabs, isfinite, sqrt
 from libc.string cimport memcpy
 
 from dynamics_interface cimport DynamicsInterface
-from pose cimport norm, pose_error
+from task_space.pose cimport norm, pose_error
 
 cdef enum Outcome:
     REACHED, STUCK, TOO_MANY_ITERATIONS, NOT_FINITE

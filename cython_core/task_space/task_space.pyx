@@ -6,7 +6,7 @@ from libc.math cimport fabs
 
 from dynamics_interface cimport DynamicsInterface
 from inverse_kinematics cimport Attempt, Goal, inverse_kinematics
-from pose cimport add_cross_product, pose_error, pose_error_derivative, rotation_of
+from task_space.pose cimport add_cross_product, pose_error, pose_error_derivative, rotation_of
 
 import numpy as np
 

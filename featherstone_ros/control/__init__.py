@@ -12,6 +12,11 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``cartesian_impedance``: the hand on a spring and a damper, a law of its own.
 """
 
-from .cartesian_impedance import CartesianImpedance, CartesianSettings, Wall, box
+from featherstone_ros.control.cartesian_impedance import (
+    CartesianImpedance,
+    CartesianSettings,
+    Wall,
+    box,
+)
 
 __all__ = ["CartesianImpedance", "CartesianSettings", "Wall", "box"]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.control.loaded_model import inertia_matrix, vector
-from featherstone_ros.inspection.inertias import COARSE, moments_text
 from featherstone_ros.model import Model
+from featherstone_ros.model.inertia_rules import COARSE, moments_text
 
 Floats = NDArray[np.float64]
 

@@ -1,10 +1,11 @@
 """The model that an arm really has: from recordings to links, friction and payloads.
 
-``session.identify`` joins the steps, one file each: ``verdict`` (can this recording tell anything),
-``regression`` (even, filtered, linear equations), ``bodies`` (what is deformed, and stays
-possible), ``fit`` (bodies and drives), ``base_parameters`` and ``uncertainty`` (what the data alone
-say); ``files``, ``report`` and ``picture`` keep and show it. ``payload`` and ``online`` find what
-hangs on a link; ``excitation`` plans the motion to record.
+From a bag to equations: ``bags``, ``recording`` (which joint states), ``cleaning`` (even samples),
+``filtering`` (smooth, with acceleration), ``suspicions`` (is effort torque?), ``regression``
+(linear equations). From equations to a model: ``bodies`` (what is deformed, and stays possible),
+``friction``, ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone say),
+``verdict`` (can this recording tell anything); ``session.identify`` joins them. ``payload`` and
+``online`` find what hangs on a link. ``arm`` predicts torque, ``explanation`` says how well.
 """
 
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters

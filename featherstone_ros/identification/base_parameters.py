@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
-from featherstone_ros.evaluation.filtering import needed_from_scipy
 from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.model import Model
 
 Floats = NDArray[np.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
-from featherstone_ros.evaluation.filtering import needed_from_scipy
+from featherstone_ros.identification.filtering import needed_from_scipy
 
 
 def one_thread() -> AbstractContextManager:

@@ -22,7 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.model import Model
-from featherstone_ros.pseudo_inertia import in_frame, inertial_parameters, pseudo_inertia, transform
+from featherstone_ros.model.pseudo_inertia import (
+    in_frame,
+    inertial_parameters,
+    pseudo_inertia,
+    transform,
+)
 
 Floats = NDArray[np.float64]
 

@@ -1,6 +1,10 @@
-"""What can keep a recording from identifying anything."""
+"""What can keep a recording from telling anything."""
 
 from featherstone_ros.errors import FeatherstoneError
+
+
+class EvaluationError(FeatherstoneError):
+    """A recording from which the model cannot be judged; says what is missing and what is there."""
 
 
 class IdentificationError(FeatherstoneError):

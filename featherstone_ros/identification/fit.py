@@ -16,9 +16,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from featherstone_ros.evaluation.filtering import needed_from_scipy
-from featherstone_ros.evaluation.friction import Friction
 from featherstone_ros.identification.bodies import SIZE, Deformable
+from featherstone_ros.identification.filtering import needed_from_scipy
+from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.errors import UnknownNameError
-from featherstone_ros.evaluation.arm import Arm
-from featherstone_ros.evaluation.recording import Recording
+from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.payload import Payload, find_payload
+from featherstone_ros.identification.recording import Recording
 
 Floats = NDArray[np.float64]
 

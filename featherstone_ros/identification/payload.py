@@ -15,16 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
-from featherstone_ros.body_tree import parameters_of
 from featherstone_ros.errors import UnknownNameError
-from featherstone_ros.evaluation.arm import Arm
-from featherstone_ros.evaluation.cleaning import clean
-from featherstone_ros.evaluation.filtering import Motion
-from featherstone_ros.evaluation.recording import Recording
+from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import SIZE, Deformable, upper_cholesky
+from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.filtering import Motion
 from featherstone_ros.identification.fit import Fit, noise, solve
+from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
     DRIVE_TERMS,
     Equations,
@@ -32,8 +31,9 @@ from featherstone_ros.identification.regression import (
     filtered,
 )
 from featherstone_ros.identification.uncertainty import least_squares
-from featherstone_ros.primitives import sphere
-from featherstone_ros.pseudo_inertia import inertia_matrix, pseudo_inertia
+from featherstone_ros.model.body_tree import parameters_of
+from featherstone_ros.model.primitives import sphere
+from featherstone_ros.model.pseudo_inertia import inertia_matrix, pseudo_inertia
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
-from featherstone_ros.evaluation.cleaning import Samples
-from featherstone_ros.evaluation.errors import EvaluationError
-from featherstone_ros.evaluation.filtering import (
+from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.identification.cleaning import Samples
+from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.filtering import (
     SETTLING,
     SHORTEST,
     SLIDING,
@@ -25,7 +26,6 @@ from featherstone_ros.evaluation.filtering import (
     ZeroPhase,
     smooth,
 )
-from featherstone_ros.identification.bodies import Bodies
 
 Floats = NDArray[np.float64]
 

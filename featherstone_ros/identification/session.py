@@ -10,20 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
-from featherstone_ros.bags import read_joint_states
-from featherstone_ros.evaluation import session as evaluation
-from featherstone_ros.evaluation.arm import Arm
-from featherstone_ros.evaluation.cleaning import clean
-from featherstone_ros.evaluation.explanation import Explanation, explain
-from featherstone_ros.evaluation.filtering import SLIDING, Motion, joined, smooth_all
-from featherstone_ros.evaluation.friction import Friction
-from featherstone_ros.evaluation.friction import fit as fit_friction
-from featherstone_ros.evaluation.recording import Recording, choose, in_one_order
+from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.explanation import Explanation, explain
+from featherstone_ros.identification.filtering import SLIDING, Motion, joined, smooth_all
 from featherstone_ros.identification.fit import WIDTHS, Fit, choose_width, noise, solve
+from featherstone_ros.identification.friction import Friction
+from featherstone_ros.identification.friction import fit as fit_friction
+from featherstone_ros.identification.recording import (
+    HELD_OUT,
+    Recording,
+    choose,
+    in_one_order,
+    moving_joints,
+)
 from featherstone_ros.identification.regression import Equations, equations, fitted_cut_off
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.identification.verdict import require_enough, still_joints
@@ -192,7 +197,7 @@ def recorded(
     bags: Sequence[str | Path], urdf: str | Path, options: Options
 ) -> tuple[list[Recording], list[str], list[str]]:
     """Read recordings of the same joints; return them, the joints with effort, and notes."""
-    described, notes = evaluation.moving_joints(urdf), []
+    described, notes = moving_joints(urdf), []
     groups = [in_one_order(read_joint_states(bag, options.topic)) for bag in bags]
     judged = options.joints
     if judged is None:
@@ -240,8 +245,10 @@ def split(recordings: Sequence[Recording], fitted: int) -> tuple[list[Recording]
     """Return what is fitted and what is held out: the others, or the last third of each."""
     if len(recordings) > fitted:
         return list(recordings[:fitted]), list(recordings[fitted:])
-    share = evaluation.HELD_OUT
-    return [r.between(0, share) for r in recordings], [r.between(share, 1) for r in recordings]
+    return (
+        [r.between(0, HELD_OUT) for r in recordings],
+        [r.between(HELD_OUT, 1) for r in recordings],
+    )
 
 
 def fit_parts(

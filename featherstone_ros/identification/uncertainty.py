@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.evaluation.filtering import needed_from_scipy
 from featherstone_ros.identification.base_parameters import BaseParameters
 from featherstone_ros.identification.bodies import SIZE, Bodies
+from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.fit import Fit
 from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.evaluation.filtering import Motion
-from featherstone_ros.evaluation.friction import AT_REST
-from featherstone_ros.evaluation.recording import Recording
-from featherstone_ros.evaluation.suspicions import degrees_suspected
 from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.friction import AT_REST
+from featherstone_ros.identification.recording import Recording
+from featherstone_ros.identification.suspicions import degrees_suspected
 from featherstone_ros.model import Model
 
 Floats = NDArray[np.float64]

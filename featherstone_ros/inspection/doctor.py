@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from featherstone_ros import urdf
 from featherstone_ros.errors import ModelError
-from featherstone_ros.inspection.finding import Finding, Rule, Severity, worst
 from featherstone_ros.inspection.geometry import shapes
-from featherstone_ros.inspection.inertias import impossible_inertias
-from featherstone_ros.inspection.joints import odd_joints, odd_mimics
 from featherstone_ros.inspection.mass_matrix import degenerate_joints
 from featherstone_ros.inspection.plausibility import implausible, weak_joints
 from featherstone_ros.inspection.sizes import (
@@ -23,7 +19,11 @@ from featherstone_ros.inspection.sizes import (
     sizes,
     unknown_sizes,
 )
-from featherstone_ros.urdf import Joint, Link, Robot
+from featherstone_ros.model import urdf
+from featherstone_ros.model.finding import Finding, Rule, Severity, worst
+from featherstone_ros.model.inertia_rules import impossible_inertias
+from featherstone_ros.model.joint_rules import odd_joints, odd_mimics
+from featherstone_ros.model.urdf import Joint, Link, Robot
 
 REFUSED = Rule(
     "refused",

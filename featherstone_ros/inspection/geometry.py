@@ -9,10 +9,10 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros import urdf
 from featherstone_ros.errors import ModelError
 from featherstone_ros.inspection import meshes
 from featherstone_ros.inspection.meshes import MeshError
+from featherstone_ros.model import urdf
 
 Floats = NDArray[np.float64]
 

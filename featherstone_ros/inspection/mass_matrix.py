@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from featherstone_ros import body_tree, coordinates
 from featherstone_ros._core import Dynamics
-from featherstone_ros.inspection.finding import Finding, Rule, Severity
-from featherstone_ros.inspection.joints import weightless_joints
-from featherstone_ros.model import EARTH, Model
-from featherstone_ros.urdf import Robot
+from featherstone_ros.model import EARTH, Model, body_tree, coordinates
+from featherstone_ros.model.finding import Finding, Rule, Severity
+from featherstone_ros.model.joint_rules import weightless_joints
+from featherstone_ros.model.urdf import Robot
 
 MOST_JOINTS = 300  # that are checked: the time goes with the cube of them
 POSTURES = 5  # the middle of all ranges, and random ones

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from featherstone_ros import body_tree, coordinates
 from featherstone_ros._core import Dynamics
-from featherstone_ros.inspection.finding import Finding, Rule, Severity
-from featherstone_ros.inspection.inertias import NEGLIGIBLE, carriers
 from featherstone_ros.inspection.sizes import reach
-from featherstone_ros.model import EARTH, Model
-from featherstone_ros.urdf import Link, Robot
+from featherstone_ros.model import EARTH, Model, body_tree, coordinates
+from featherstone_ros.model.finding import Finding, Rule, Severity
+from featherstone_ros.model.inertia_rules import NEGLIGIBLE, carriers
+from featherstone_ros.model.urdf import Link, Robot
 
 SHORTEST = 0.05  # [m] a reach below tells nothing of mass
 # [kg/m^3] of the cube of a robot's reach: arms have 10 to 120

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.inspection.finding import Finding, Rule, Severity
 from featherstone_ros.inspection.geometry import Box, Shape
-from featherstone_ros.inspection.inertias import POINT, carriers, is_helper, is_possible
-from featherstone_ros.urdf import Inertial, Link, Robot
+from featherstone_ros.model.finding import Finding, Rule, Severity
+from featherstone_ros.model.inertia_rules import POINT, carriers, is_helper, is_possible
+from featherstone_ros.model.urdf import Inertial, Link, Robot
 
 Floats = NDArray[np.float64]
 PLACEHOLDER = 5e-3  # [m], radius of shapes that are drawn only because something must be

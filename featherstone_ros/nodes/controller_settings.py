@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.control.feasibility.arrival import Preflight
 from featherstone_ros.control.gains import (
     Chosen,
     Finding,
@@ -30,7 +31,6 @@ from featherstone_ros.control.settings import (
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import cartesian_settings
 from featherstone_ros.nodes.parameters import Setting, Value, of_length
-from featherstone_ros.preflight.arrival import Preflight
 
 Floats = NDArray[np.float64]
 

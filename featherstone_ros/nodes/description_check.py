@@ -5,7 +5,7 @@ from __future__ import annotations
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from featherstone_ros.inspection.doctor import Inspection, examine
-from featherstone_ros.inspection.finding import Severity, by_rule, elements
+from featherstone_ros.model.finding import Severity, by_rule, elements
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report
 
 LEVELS = {None: OK, Severity.NOTE: OK, Severity.WARNING: WARN, Severity.ERROR: ERROR}

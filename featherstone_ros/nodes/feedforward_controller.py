@@ -33,6 +33,7 @@ from featherstone_ros.control.events import (
     refusal_text,
     rejection_text,
 )
+from featherstone_ros.control.feasibility.arrival import Preflight, check_arrival, check_set_point
 from featherstone_ros.control.gains import Finding, one_line
 from featherstone_ros.control.goal import Tolerances, with_others
 from featherstone_ros.control.loaded_model import MODEL_NAMES, loaded_model
@@ -67,7 +68,6 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
 from featherstone_ros.nodes.realtime_loop import DetachedGroup, Record, make_loop
-from featherstone_ros.preflight.arrival import Preflight, check_arrival, check_set_point
 from featherstone_ros.text import plain
 
 RELIABLE = QoSProfile(depth=10)

@@ -21,9 +21,9 @@ from rclpy.service import Service
 from rclpy.task import Future
 from std_msgs.msg import String
 
-from featherstone_ros.description import description_text
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
+from featherstone_ros.model.description import description_text
 from featherstone_ros.nodes.description_check import check_description
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Report
 from featherstone_ros.nodes.execution import StartError, one_line

@@ -20,8 +20,8 @@ from std_srvs.srv import Trigger
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting
-from featherstone_ros.shadow.settings import default_link
-from featherstone_ros.shadow.timeline import NANOSECONDS
+from featherstone_ros.observer.settings import default_link
+from featherstone_ros.observer.timeline import NANOSECONDS
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LOOK = 0.1  # [s] between looks at the states that came
@@ -164,9 +164,9 @@ def _online(node: ModelNode, link: str) -> Any:
     Raises:
         FeatherstoneError: There is no such link, or no scipy.
     """
-    from featherstone_ros.evaluation.arm import Arm
-    from featherstone_ros.evaluation.filtering import needed_from_scipy
-    from featherstone_ros.evaluation.friction import Friction
+    from featherstone_ros.identification.arm import Arm
+    from featherstone_ros.identification.filtering import needed_from_scipy
+    from featherstone_ros.identification.friction import Friction
     from featherstone_ros.identification.online import OnlinePayload
 
     needed_from_scipy("optimize")

@@ -1,4 +1,4 @@
-"""Mode ``shadow`` of the digital twin: topics of ``featherstone_ros.shadow``.
+"""Mode ``shadow`` of the digital twin: topics of ``featherstone_ros.observer``.
 
 The loop's thread takes messages without the interpreter, but what it does with them is Python:
 states that come meanwhile wait, and none is lost, as long as the interpreter is busy for less than
@@ -28,12 +28,12 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import joint_state
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
 from featherstone_ros.nodes.refusals import Refusals
-from featherstone_ros.shadow import Shadow, ShadowSettings
-from featherstone_ros.shadow.effort_contract import CONTRACTS
-from featherstone_ros.shadow.settings import EFFORT_SOURCES, default_threshold
-from featherstone_ros.shadow.shadow import Prediction, Residual
-from featherstone_ros.shadow.timeline import NANOSECONDS
-from featherstone_ros.shadow.verdict import Finding, Verdict
+from featherstone_ros.observer import Shadow, ShadowSettings
+from featherstone_ros.observer.effort_contract import CONTRACTS
+from featherstone_ros.observer.settings import EFFORT_SOURCES, default_threshold
+from featherstone_ros.observer.shadow import Prediction, Residual
+from featherstone_ros.observer.timeline import NANOSECONDS
+from featherstone_ros.observer.verdict import Finding, Verdict
 
 QUEUE = QoSProfile(depth=10)  # reliable
 BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)

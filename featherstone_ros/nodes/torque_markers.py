@@ -16,9 +16,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from featherstone_ros.model.urdf import Joint, parse
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting
-from featherstone_ros.urdf import Joint, parse
 
 Floats = NDArray[np.float64]
 

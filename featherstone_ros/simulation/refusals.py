@@ -55,9 +55,7 @@ def refusal(
     return topic, {
         NOT_FINITE: lambda: f"{what} of {about} is {value[0]:g}, expected a finite number",
         ABSURD: lambda: f"{what} of {about} is {value[0]:g}, expected at most 10000",
-        CUT_OFF_NUMBER: lambda: (
-            f"{FIELDS[field]} ends in {value[0]:g}: a number that was cut off"
-        ),
+        CUT_OFF_NUMBER: lambda: f"{FIELDS[field]} ends in {value[0]:g}: a number that was cut off",
         UNKNOWN_JOINT: lambda: (
             f"unknown joints: {name_in(value)}; valid names: {', '.join(joint_names)}"
         ),

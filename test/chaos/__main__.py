@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 import featherstone_ros
-from featherstone_ros.robots import robot_names
+from featherstone_ros.model.robots import robot_names
 
 
 def main() -> int:

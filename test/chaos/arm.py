@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.governor import LONGEST_STEP, default_torque_rate
-from featherstone_ros.demo.robot import Robot, load
+from featherstone_ros.tools.robot import Robot, load
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from arm import RECOVERY, SPEED
 from checks import Figures
 from rich.table import Table
 
-from featherstone_ros.look import BLUE, GREY, PICTURE_STYLE, RED, new_table, shrink
+from featherstone_ros.tools.style import BLUE, GREY, PICTURE_STYLE, RED, new_table, shrink
 
 MILLI = 1e3
 COLUMNS = ("step", "first", "beyond", "speed", "sag", "sag_share", "recovery")

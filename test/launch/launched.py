@@ -13,7 +13,7 @@ from launch_testing.actions import ReadyToTest
 from launch_testing.asserts import assertExitCodes
 from support import Ros
 
-from featherstone_ros.share import share_directory
+from featherstone_ros.model.share import share_directory
 
 
 def describe(launch_file: str, **arguments: str) -> LaunchDescription:

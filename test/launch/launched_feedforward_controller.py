@@ -4,7 +4,7 @@ from launched import AfterShutdown, WhileRunning, describe  # noqa: F401
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from featherstone_ros.robots import robot_file
+from featherstone_ros.model.robots import robot_file
 
 ROBOT = robot_file("ur5e")
 JOINTS = [f"{joint}_joint" for joint in ("shoulder_pan", "shoulder_lift", "elbow")]

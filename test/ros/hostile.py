@@ -24,8 +24,8 @@ from rich.console import Console
 from test_neighbour import DEVIATION, LINES, MEMORY
 from witness import Pair, Witness, end_neighbour, start_neighbour
 
-from featherstone_ros.look import new_table
 from featherstone_ros.realtime.histogram import LatencyHistogram
+from featherstone_ros.tools.style import new_table
 
 RATE = 500.0  # [Hz]
 PRIORITY = 80  # of both loops, where that is allowed

@@ -29,7 +29,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros.model import Model
-from featherstone_ros.robots import robot_file, robot_parameters
+from featherstone_ros.model.robots import robot_file, robot_parameters
 
 RATE = 200.0  # [Hz]
 STANDING = 0.05  # [rad/s] as the controller's own bound, controller.pxd

@@ -16,7 +16,7 @@ pytest.importorskip(
 )
 from support import free_domain
 
-from featherstone_ros.demo.processes import node_environment
+from featherstone_ros.tools.processes import node_environment
 
 pytestmark = pytest.mark.timeout(400)  # it starts sixteen nodes
 
@@ -27,7 +27,7 @@ def bench(folder):
     arguments = ("bench", "--quick", "--only=nodes", "--output=report")
     with free_domain() as domain:
         process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "featherstone_ros.commands.cli", *arguments],
+            [sys.executable, "-u", "-m", "featherstone_ros.tools.cli", *arguments],
             cwd=folder,
             env=node_environment(domain, "LOCALHOST", folder) | {"COLUMNS": "160"},
             stdout=subprocess.PIPE,

@@ -6,8 +6,8 @@ import re
 import pytest
 from support import Ros
 
-from featherstone_ros.demo.robot import load, read_parameters
-from featherstone_ros.share import share_directory
+from featherstone_ros.model.share import share_directory
+from featherstone_ros.tools.robot import load, read_parameters
 
 from rcl_interfaces.srv import ListParameters  # isort: skip  (support skips where ROS is missing)
 

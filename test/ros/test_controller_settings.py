@@ -8,13 +8,13 @@ pytest.importorskip("rclpy")
 from featherstone_ros import Model
 from featherstone_ros.control.gains import SampledLoop, Timing, choose
 from featherstone_ros.control.settings import Mode
+from featherstone_ros.model.robots import robot_file
 from featherstone_ros.nodes.controller_settings import (
     SETTINGS,
     control_settings,
     joint_settings,
     unstable_gains,
 )
-from featherstone_ros.robots import robot_file
 
 UR5E = Model.from_file(robot_file("ur5e"))
 ELBOW = UR5E.joint_names.index("elbow_joint")

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 2")
 from support import free_domain
 
-from featherstone_ros.demo.processes import node_environment
+from featherstone_ros.tools.processes import node_environment
 
 PROGRESS = "PD alone"  # shown as soon as both nodes talk
 
@@ -23,7 +23,7 @@ def demo(folder, *arguments):
     """Start the console command; kill it if the test fails."""
     with free_domain() as domain:
         process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "featherstone_ros.commands.cli", "demo", *arguments],
+            [sys.executable, "-u", "-m", "featherstone_ros.tools.cli", "demo", *arguments],
             cwd=folder,
             env=node_environment(domain, "LOCALHOST", folder)
             | {"FORCE_COLOR": "1", "COLUMNS": "100", "TERM": "xterm"},  # dumb: no progress bar

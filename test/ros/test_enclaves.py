@@ -11,8 +11,8 @@ from support import NodeProcess, Ros  # skips this module where ROS is missing
 from defusedxml import ElementTree
 from std_msgs.msg import Float64MultiArray
 
-from featherstone_ros.robots import robot_file
-from featherstone_ros.share import share_directory
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.model.share import share_directory
 
 POLICY = share_directory() / "config" / "sros2_policy.xml"
 COMMANDS = "/feedforward_controller/commands"

@@ -7,11 +7,11 @@ from support import Ros
 
 pytest.importorskip("scipy")
 
-from featherstone_ros.demo.robot import load
-from featherstone_ros.evaluation.explanation import FITTED, Evaluation, explain
-from featherstone_ros.evaluation.filtering import Motion
-from featherstone_ros.evaluation.friction import fit
-from featherstone_ros.evaluation.parameter_file import write_parameters
+from featherstone_ros.identification.explanation import FITTED, Evaluation, explain
+from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.friction import fit
+from featherstone_ros.tools.evaluate.parameter_file import write_parameters
+from featherstone_ros.tools.robot import load
 
 NODES = ["digital_twin", "feedforward_controller"]
 

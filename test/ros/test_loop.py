@@ -30,11 +30,11 @@ from featherstone_ros._loop import (
     ExecutorRunner,
     RclLoop,
 )
-from featherstone_ros.bench.nodes.scheduling import may_be_fifo
 from featherstone_ros.errors import MiddlewareError
 from featherstone_ros.nodes.realtime_loop import DetachedGroup, make_loop
 from featherstone_ros.realtime.histogram import LatencyHistogram
 from featherstone_ros.realtime.scheduling import Scheduling
+from featherstone_ros.tools.bench.nodes.scheduling import may_be_fifo
 
 VALUES = [1.0, 2.0, 3.0]
 ANSWER = serialize_message(Float64MultiArray(data=VALUES))

@@ -16,9 +16,9 @@ from support import DEADLINE, NodeProcess, Ros  # skips this module where ROS is
 # isort: split
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from featherstone_ros.robots import robot_file
+from featherstone_ros.model.robots import robot_file
 
-COMMAND = [sys.executable, "-m", "featherstone_ros.commands.cli", "monitor"]
+COMMAND = [sys.executable, "-m", "featherstone_ros.tools.cli", "monitor"]
 TWIN = {"robot_description": robot_file("ur5e").read_text(), "rate": 100.0}
 
 

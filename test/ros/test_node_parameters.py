@@ -18,8 +18,8 @@ from rclpy.parameter import parameter_dict_from_yaml_file, parameter_value_to_py
 from std_msgs.msg import String
 from test_lifecycle import SLIDER, slider
 
+from featherstone_ros.model.robots import robot_file, robot_parameters
 from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
-from featherstone_ros.robots import robot_file, robot_parameters
 
 NODES = ["digital_twin", "feedforward_controller"]
 

@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 def command(ros: Ros, topic: str) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-m", "featherstone_ros.commands.cli", "preflight", topic, "--urdf=ur5e"],
+        [sys.executable, "-m", "featherstone_ros.tools.cli", "preflight", topic, "--urdf=ur5e"],
         cwd=ros.folder,
         env=ros.environment,
         stdout=subprocess.PIPE,

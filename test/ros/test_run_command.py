@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import Ros
 
-from featherstone_ros.robots import robot_file
+from featherstone_ros.model.robots import robot_file
 
 from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
@@ -20,7 +20,7 @@ JOINTS = [
 
 
 def start(ros: Ros, *arguments: str):
-    command = [sys.executable, "-m", "featherstone_ros.commands.cli", "run", *arguments]
+    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", *arguments]
     process = ros.run(command)
     process.wait_for_output("running: hold", 40.0)
     return process
@@ -74,7 +74,7 @@ def test_a_node_that_dies_ends_the_other_and_is_named(ros):
 def test_what_a_node_refuses_is_shown(ros):
     file = ros.folder / "wrong.yaml"
     file.write_text("/**/digital_twin: {ros__parameters: {rate: -1.0}}")
-    command = [sys.executable, "-m", "featherstone_ros.commands.cli", "run", "panda"]
+    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", "panda"]
     process = ros.run([*command, "--parameters", str(file)])
     assert process.wait(40.0) == 1
     assert "digital_twin ended with exit status" in process.output and "rate" in process.output

@@ -14,8 +14,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, Header
 
 import featherstone_ros as fr
-from featherstone_ros.demo.robot import load
-from featherstone_ros.shadow import Shadow, ShadowSettings
+from featherstone_ros.observer import Shadow, ShadowSettings
+from featherstone_ros.tools.robot import load
 
 MODULE = "featherstone_ros.digital_twin"
 SHADOW = "/shadow"
@@ -277,7 +277,7 @@ def recorded_state(names: list[str], stamp: int, *values: np.ndarray) -> JointSt
 @pytest.mark.skipif(not BAG.is_file(), reason=f"{BAG} is not there")
 def test_recorded_panda_replayed_leaves_what_it_leaves_offline(ros):
     pytest.importorskip("rosbags", reason="rosbags is not installed: it reads the recording")
-    from featherstone_ros.bags import read_joint_states
+    from featherstone_ros.identification.bags import read_joint_states
 
     (recorded,) = read_joint_states(BAG)
     kept = recorded.stamp - recorded.stamp[0] < PART * NANOSECONDS

@@ -23,7 +23,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from featherstone_ros._cdr import Float64MultiArrayEncoder
 from featherstone_ros.control.governor import LONGEST_STEP, default_torque_rate
 from featherstone_ros.model import Model
-from featherstone_ros.robots import robot_file, robot_parameters
+from featherstone_ros.model.robots import robot_file, robot_parameters
 
 PANDA = robot_file("panda").read_text()
 # One command may use up so much; a little more for rounding.

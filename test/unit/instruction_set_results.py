@@ -11,7 +11,7 @@ from methods import CALLS, arrays
 from random_trees import MODELS
 
 from featherstone_ros import Dynamics, Model
-from featherstone_ros.robots import robot_file
+from featherstone_ros.model.robots import robot_file
 
 HUMANOID = "g1_29dof_rev_1_0.urdf"
 TREES = ("chain", "mimic", "all at once", "chain, with screws", "mimic, with screws")

@@ -10,7 +10,7 @@ import recorded_arm
 
 import featherstone_ros as fr
 from featherstone_ros.identification.bodies import Bodies
-from featherstone_ros.robots import robot_file
+from featherstone_ros.model.robots import robot_file
 
 URDF = robot_file("ur5e")
 NOMINAL = fr.Model.from_file(URDF)

@@ -3,16 +3,8 @@
 import numpy as np
 from urdf_text import joint, link, robot
 
-from featherstone_ros import (
-    Continuous,
-    Fixed,
-    Model,
-    Prismatic,
-    Revolute,
-    Screw,
-    Tree,
-    urdf,
-)
+from featherstone_ros import Continuous, Fixed, Model, Prismatic, Revolute, Screw, Tree
+from featherstone_ros.model import urdf
 
 RIGHT_ANGLES = ("0", "1.5708", "-1.5708", "1.57079632679", repr(np.pi / 2), "3.14159", repr(-np.pi))
 JOINTS = {"revolute": Revolute, "continuous": Continuous, "prismatic": Prismatic}

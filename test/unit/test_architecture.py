@@ -4,15 +4,28 @@ import ast
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).resolve().parents[2] / "featherstone_ros"
-PRODUCT = {"control", "simulation", "shadow", "realtime", "nodes"}
-TOOLS = {"commands", "demo", "bench", "evaluation", "identification", "monitoring"}
+# Each room, and the rooms whose modules it may import.
+BELOW = {
+    "realtime": set(),
+    "reference": set(),
+    "model": set(),
+    "kinematics": {"model"},
+    "inspection": {"model"},
+    "simulation": {"model"},
+    "observer": {"model"},
+    "identification": {"model"},
+    "control": {"model", "kinematics"},
+}
+BELOW["nodes"] = BELOW.keys() - {"reference"}
+BELOW["tools"] = BELOW.keys() - {"reference"}
+# Loose modules that every room may import; those that start a node belong to the nodes.
+SHARED = {"errors", "joint_map", "message_faults", "text"}
+PROGRAMS = {"digital_twin", "feedforward_controller", "torque_markers"}
 ROS = ("rclpy", "rcl_interfaces", "launch")
-WITHOUT_ROS = {"control", "simulation", "shadow", "reference", "inspection", "evaluation"}
-# The model warns of what no body can be, by the doctor's rules; the doctor needs models.
-LEFT = {("model.py", "inspection")}
-# One service is a tool: it finds a payload, when asked to, and imports that then.
-ON_DEMAND = {"payload_service.py": {"evaluation", "identification"}}
+MAY_USE_ROS = {"nodes", "tools"}
 
 
 def imports(path):
@@ -29,53 +42,47 @@ def imports(path):
     return names
 
 
+def room_of(module):
+    """Return the room of a module of ours, by its name without that of the package."""
+    name = module.split(".")[0]
+    return "nodes" if name in PROGRAMS else name
+
+
 @cache
 def files():
-    """Return (room, path, the rooms and modules of the package that it imports) of each file."""
+    """Return (room, path, the rooms that it imports from) of each file; the package's own is none.
+
+    What the package exports and what is compiled is open to all.
+    """
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        names = imports(path)
-        parts = [name.split(".") for name in names if name.startswith("featherstone_ros.")]
-        found.append((path.relative_to(PACKAGE).parts[0], path, {own[1] for own in parts}))
+        room = room_of(path.relative_to(PACKAGE).with_suffix("").parts[0])
+        own = {name.partition(".")[2] for name in imports(path) if name.startswith(PACKAGE.name)}
+        rooms = {room_of(name) for name in own}
+        if room not in SHARED | {"__init__", "_core"}:
+            found.append((room, path, rooms & {*BELOW, *SHARED, *PROGRAMS}))
     return found
 
 
-def test_the_product_does_not_use_the_tools():
-    for room, path, used in files():
-        if room in PRODUCT:
-            assert not used & TOOLS - ON_DEMAND.get(path.name, set()), path
+def test_every_module_is_in_a_room():
+    assert {room for room, *_ in files()} == set(BELOW)
 
 
-def test_nothing_below_the_nodes_uses_them():
-    for room, path, used in files():
-        if room in PRODUCT - {"nodes"} | {"inspection", "evaluation", "model.py", "urdf.py"}:
-            assert "nodes" not in used, path
+@pytest.mark.parametrize("room", BELOW)
+def test_a_room_uses_those_below_it_alone(room):
+    for at, path, used in files():
+        if at == room:
+            assert used <= BELOW[room] | SHARED | {room}, path
 
 
-def test_models_know_nothing_of_what_is_done_with_them():
-    above = PRODUCT | TOOLS | {"inspection", "preflight", "reference"}
-    for name in (
-        "urdf.py",
-        "coordinates.py",
-        "body_tree.py",
-        "tree.py",
-        "primitives.py",
-        "model.py",
-    ):
-        used = {own for room, _, own_rooms in files() if room == name for own in own_rooms}
-        assert {(name, own) for own in used & above} <= LEFT
-
-
-def test_the_reference_stands_alone():
-    for room, path, used in files():
-        if room == "reference":
-            assert used <= {"reference", "errors"}, path
-        elif room in PRODUCT | TOOLS:
-            assert "reference" not in used, path
+def test_shared_modules_use_none_of_the_rooms():
+    for name in SHARED:
+        used = {room_of(module.partition(".")[2]) for module in imports(PACKAGE / f"{name}.py")}
+        assert not used & set(BELOW), name
 
 
 def test_logic_does_not_need_ros():
     for room, path, _ in files():
-        if room in WITHOUT_ROS:
+        if room not in MAY_USE_ROS:
             foreign = {name.split(".")[0] for name in imports(path)}
             assert not {name for name in foreign if name in ROS or name.endswith("_msgs")}, path

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from bag_writer import joint_state, joint_trajectory, message
 
-from featherstone_ros import bags
-from featherstone_ros.bags import BagError, read_joint_states, read_trajectories
+from featherstone_ros.identification import bags
+from featherstone_ros.identification.bags import BagError, read_joint_states, read_trajectories
 
 STORAGES = ["sqlite3", "mcap"]
 NAMES = ["shoulder", "elbow"]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from urdf_text import joint, link, robot
 
-from featherstone_ros.bench.case import Case, DisagreementError
-from featherstone_ros.bench.chain import chain
-from featherstone_ros.bench.race import Contestant
-from featherstone_ros.bench.robots import Robot, chosen_robot, example_robots, standard_robots
-from featherstone_ros.bench.sections import NODES, SECTIONS, Setting, single_calls
 from featherstone_ros.model import Model
+from featherstone_ros.tools.bench.case import Case, DisagreementError
+from featherstone_ros.tools.bench.chain import chain
+from featherstone_ros.tools.bench.race import Contestant
+from featherstone_ros.tools.bench.robots import Robot, chosen_robot, example_robots, standard_robots
+from featherstone_ros.tools.bench.sections import NODES, SECTIONS, Setting, single_calls
 
 LIMIT = '<limit lower="-9" upper="9" effort="99" velocity="9"/>'
 MIMIC = '<mimic joint="a" multiplier="-2" offset="0.1"/>'

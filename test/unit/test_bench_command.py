@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from featherstone_ros.bench import callgrind, sections, session
-from featherstone_ros.bench.instruction_sets import NAMES, in_use
-from featherstone_ros.bench.results import Result
-from featherstone_ros.bench.sections import NODES, SECTIONS
-from featherstone_ros.commands import cli
+from featherstone_ros.tools import cli
+from featherstone_ros.tools.bench import callgrind, sections, session
+from featherstone_ros.tools.bench.instruction_sets import NAMES, in_use
+from featherstone_ros.tools.bench.results import Result
+from featherstone_ros.tools.bench.sections import NODES, SECTIONS
 
 RACED = {name: section for name, section in SECTIONS.items() if name != NODES}  # NODES: test/ros
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from featherstone_ros.bench.nodes.conditions import AGAINST_ECHO, conditions
-from featherstone_ros.bench.nodes.distribution import EDGES, Distribution
-from featherstone_ros.bench.nodes.judgement import Block, judge_jitter, judge_reaction
-from featherstone_ros.bench.nodes.loop import MOST_GROWTH, Loop
-from featherstone_ros.bench.nodes.scheduling import (
+from featherstone_ros.tools.bench.nodes.conditions import AGAINST_ECHO, conditions
+from featherstone_ros.tools.bench.nodes.distribution import EDGES, Distribution
+from featherstone_ros.tools.bench.nodes.judgement import Block, judge_jitter, judge_reaction
+from featherstone_ros.tools.bench.nodes.loop import MOST_GROWTH, Loop
+from featherstone_ros.tools.bench.nodes.scheduling import (
     DEFAULT,
     FIFO,
     listening,
@@ -21,11 +21,17 @@ from featherstone_ros.bench.nodes.scheduling import (
     resident_memory,
     taking_part,
 )
-from featherstone_ros.bench.nodes.stream import Stream, published, reactions, silence, unanswered
-from featherstone_ros.bench.nodes.tables import tables_of_nodes
-from featherstone_ros.bench.nodes.wake_loop import deviations, wake_times
-from featherstone_ros.bench.report import Report
-from featherstone_ros.demo.robot import load
+from featherstone_ros.tools.bench.nodes.stream import (
+    Stream,
+    published,
+    reactions,
+    silence,
+    unanswered,
+)
+from featherstone_ros.tools.bench.nodes.tables import tables_of_nodes
+from featherstone_ros.tools.bench.nodes.wake_loop import deviations, wake_times
+from featherstone_ros.tools.bench.report import Report
+from featherstone_ros.tools.robot import load
 
 PERIOD = 1_000_000  # [ns]
 
@@ -287,7 +293,7 @@ def test_nothing_measured_shows_nothing():
 @pytest.mark.parametrize("report", [a_report(), Report()], ids=["measured", "empty"])
 def test_the_picture_is_one(report, tmp_path):
     pytest.importorskip("matplotlib")
-    from featherstone_ros.bench.nodes.picture import draw
+    from featherstone_ros.tools.bench.nodes.picture import draw
 
     draw(report, tmp_path / "nodes.png")
     assert (tmp_path / "nodes.png").read_bytes().startswith(b"\x89PNG")

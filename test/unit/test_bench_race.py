@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from featherstone_ros.bench.race import Contestant, Pace, disagreement, keeping, race
+from featherstone_ros.tools.bench.race import Contestant, Pace, disagreement, keeping, race
 
 PACE = Pace(block=1e-4, duration=0.0, rounds=4)
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from featherstone_ros.bench.report import Report, duration
-from featherstone_ros.bench.results import Result, Target
+from featherstone_ros.tools.bench.report import Report, duration
+from featherstone_ros.tools.bench.results import Result, Target
 
 
 def a_result(**changes):

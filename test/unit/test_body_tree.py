@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from urdf_text import chain, joint, link, robot
 
-from featherstone_ros import urdf
-from featherstone_ros.body_tree import grow
-from featherstone_ros.coordinates import choose
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model import Model
-from featherstone_ros.urdf import rotation_from_rpy
+from featherstone_ros.model import Model, urdf
+from featherstone_ros.model.body_tree import grow
+from featherstone_ros.model.coordinates import choose
+from featherstone_ros.model.urdf import rotation_from_rpy
 
 
 def tree_of(text, **choice):

@@ -6,12 +6,12 @@ import sys
 import pytest
 
 from featherstone_ros import __version__
-from featherstone_ros.commands import COMMANDS, cli
-from featherstone_ros.commands.demo import add_arguments
-from featherstone_ros.demo.processes import DemoError, NodeProcess, node_environment
-from featherstone_ros.demo.robot import load, with_heavier_links
 from featherstone_ros.model import Model
-from featherstone_ros.robots import robot_file
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.tools import COMMANDS, cli
+from featherstone_ros.tools.demo.command import add_arguments
+from featherstone_ros.tools.processes import DemoError, NodeProcess, node_environment
+from featherstone_ros.tools.robot import load, with_heavier_links
 
 
 def output_of(capsys, *arguments):
@@ -100,7 +100,7 @@ def test_a_node_that_ends_is_reported_with_its_last_words(tmp_path):
 def test_a_node_is_stopped_by_an_error_in_the_demo(tmp_path):
     environment = node_environment(1, "LOCALHOST", tmp_path)
     with pytest.raises(RuntimeError):
-        with NodeProcess("commands.cli", [], environment, tmp_path) as process:
+        with NodeProcess("tools.cli", [], environment, tmp_path) as process:
             raise RuntimeError
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, signal.SIG_DFL)
@@ -125,7 +125,7 @@ def test_a_signal_while_a_node_is_being_started_leaves_no_node_behind(
     previous = signal.signal(signum, end)
     try:
         with pytest.raises(SystemExit):
-            NodeProcess("commands.cli", [], node_environment(1, "LOCALHOST", tmp_path), tmp_path)
+            NodeProcess("tools.cli", [], node_environment(1, "LOCALHOST", tmp_path), tmp_path)
     finally:
         signal.signal(signum, previous)
     assert started[0].returncode is not None
@@ -151,7 +151,7 @@ def test_robot_from_a_path_has_gains_that_bear_its_weight(tmp_path):
 
 def test_a_reader_who_has_seen_enough_ends_a_command_without_a_traceback(tmp_path):
     process = subprocess.Popen(
-        [sys.executable, "-m", "featherstone_ros.commands.cli", "inspect", robot_file("panda")],
+        [sys.executable, "-m", "featherstone_ros.tools.cli", "inspect", robot_file("panda")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=node_environment(1, "LOCALHOST", tmp_path) | {"PYTHONUNBUFFERED": "1"},
@@ -166,7 +166,7 @@ def test_a_reader_who_has_seen_enough_ends_a_command_without_a_traceback(tmp_pat
 def test_console_command_is_the_module(tmp_path):
     environment = node_environment(1, "LOCALHOST", tmp_path)
     result = subprocess.run(
-        [sys.executable, "-m", "featherstone_ros.commands.cli", "demo", "--help"],
+        [sys.executable, "-m", "featherstone_ros.tools.cli", "demo", "--help"],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from urdf_text import chain, joint, link, robot
 
-from featherstone_ros import urdf
-from featherstone_ros.coordinates import choose, orphans
 from featherstone_ros.errors import ModelError, UnknownNameError
+from featherstone_ros.model import urdf
+from featherstone_ros.model.coordinates import choose, orphans
 
 
 def mimic(leader, multiplier=None, offset=None):

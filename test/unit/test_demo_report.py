@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from featherstone_ros.demo.measure import LAWS, MeasurementError, Recording, improvement, measure
-from featherstone_ros.demo.motion import plan
-from featherstone_ros.demo.picture import draw
-from featherstone_ros.demo.report import Report, short_names
-from featherstone_ros.demo.robot import load
-from featherstone_ros.demo.skeleton import seen_from, segments
+from featherstone_ros.tools.demo.measure import (
+    LAWS,
+    MeasurementError,
+    Recording,
+    improvement,
+    measure,
+)
+from featherstone_ros.tools.demo.picture import draw
+from featherstone_ros.tools.demo.report import Report, short_names
+from featherstone_ros.tools.demo.skeleton import seen_from, segments
+from featherstone_ros.tools.motion import plan
+from featherstone_ros.tools.robot import load
 
 PERIOD, LATENCY = 1e-3, 0.4e-3
 ERRORS = {"none": 0.05, "gravity": 0.01, "full": 0.001}  # [rad] constant offset of the arm

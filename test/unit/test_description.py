@@ -2,10 +2,10 @@
 
 import pytest
 
-from featherstone_ros.description import description_text
 from featherstone_ros.errors import ModelError
-from featherstone_ros.robots import robot_file
-from featherstone_ros.share import share_directory
+from featherstone_ros.model.description import description_text
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.model.share import share_directory
 
 FILE = robot_file("ur5e")
 TEXT = FILE.read_text()

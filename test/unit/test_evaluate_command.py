@@ -11,8 +11,8 @@ import recorded_arm
 import yaml
 from rich.console import Console
 
-from featherstone_ros.commands import cli
-from featherstone_ros.progress import LateProgress
+from featherstone_ros.tools import cli
+from featherstone_ros.tools.progress import LateProgress
 
 pytest.importorskip("scipy")
 

@@ -7,10 +7,10 @@ import known_arm
 import numpy as np
 import pytest
 
-from featherstone_ros.commands import cli
 from featherstone_ros.inspection.doctor import examine
-from featherstone_ros.inspection.finding import Severity
-from featherstone_ros.robots import robot_file, robot_names
+from featherstone_ros.model.finding import Severity
+from featherstone_ros.model.robots import robot_file, robot_names
+from featherstone_ros.tools import cli
 
 pytest.importorskip("scipy")
 
@@ -128,7 +128,7 @@ def test_a_helper_link_is_one_note():
 def test_no_figure_is_cut_off(robot, width, monkeypatch, capsys):
     from rich.console import Console
 
-    from featherstone_ros.inspection.report import tables
+    from featherstone_ros.tools.inspect.report import tables
 
     inspection = examine(robot_file(robot).read_text(), robot_file(robot).parent)
     console = Console(width=width, force_terminal=True, no_color=True)

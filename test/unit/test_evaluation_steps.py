@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from featherstone_ros.bags import JOINT_STATE_FIELDS, JointStates
-from featherstone_ros.evaluation.cleaning import Samples, clean, even_clock
-from featherstone_ros.evaluation.errors import EvaluationError
-from featherstone_ros.evaluation.explanation import determination, rms
-from featherstone_ros.evaluation.recording import Recording, choose
-from featherstone_ros.evaluation.suspicions import suspicions
+from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
+from featherstone_ros.identification.cleaning import Samples, clean, even_clock
+from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.explanation import determination, rms
+from featherstone_ros.identification.recording import Recording, choose
+from featherstone_ros.identification.suspicions import suspicions
 
 pytest.importorskip("scipy")
 
-from featherstone_ros.evaluation.filtering import Motion, smooth, smooth_all
-from featherstone_ros.evaluation.friction import fit
+from featherstone_ros.identification.filtering import Motion, smooth, smooth_all
+from featherstone_ros.identification.friction import fit
 
 FREQUENCY = 0.4  # [Hz] of the signals
 OMEGA = 2 * np.pi * FREQUENCY

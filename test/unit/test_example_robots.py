@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, to_pinocchio
 
-from featherstone_ros import urdf
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model import Model
+from featherstone_ros.model import Model, urdf
 
 if not ROBOTS:
     pytest.skip("example-robot-data is not installed", allow_module_level=True)

@@ -7,13 +7,13 @@ import pytest
 import urdf_text
 
 import featherstone_ros as fr
-from featherstone_ros.commands import cli
-from featherstone_ros.commands.excite import LEAD_IN
-from featherstone_ros.identification.clearance import Clearance
-from featherstone_ros.identification.excitation import Excitation
-from featherstone_ros.preflight.arm import load_arm
-from featherstone_ros.preflight.source import read
-from featherstone_ros.robots import robot_file, robot_names, robot_parameters
+from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
+from featherstone_ros.tools import cli
+from featherstone_ros.tools.arm import load_arm
+from featherstone_ros.tools.excite.clearance import Clearance
+from featherstone_ros.tools.excite.command import LEAD_IN
+from featherstone_ros.tools.excite.excitation import Excitation
+from featherstone_ros.tools.preflight.source import read
 
 pytest.importorskip("scipy")
 
@@ -25,8 +25,8 @@ def planned(request, tmp_path_factory):
     file = folder / "motion.yaml"
     pictures = ["--plot", str(folder / "motion.png")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("featherstone_ros.identification.excitation.STEPS", 12)
-        patch.setattr("featherstone_ros.identification.excitation.STARTS", 6)
+        patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 12)
+        patch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 6)
         command = ["excite", "--urdf", request.param, "--output", str(file), "--duration", "20"]
         assert not cli.main([*command, *pictures])
     assert (folder / "motion.png").stat().st_size > 10_000
@@ -148,6 +148,6 @@ def test_the_same_seed_gives_the_same_motion():
     plans = []
     for _ in range(2):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("featherstone_ros.identification.excitation.STEPS", 2)
+            patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 2)
             plans.append(Excitation(arm, clearance, 12.0).search(seed=3))
     np.testing.assert_array_equal(plans[0].series.a, plans[1].series.a)

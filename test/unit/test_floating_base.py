@@ -11,7 +11,7 @@ from comparison import assert_equal_to_rounding
 from random_trees import random_tree
 
 from featherstone_ros import Dynamics, Model, ModelError, Simulator, SingularInertiaError
-from featherstone_ros.robots import robot_file
+from featherstone_ros.model.robots import robot_file
 
 ARM = robot_file("panda")
 WEIGHTLESS = (0.0, 0.0, 0.0)

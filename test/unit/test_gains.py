@@ -15,7 +15,7 @@ from featherstone_ros.control.gains import (
     postures,
 )
 from featherstone_ros.control.settings import Mode
-from featherstone_ros.robots import robot_file
+from featherstone_ros.model.robots import robot_file
 
 ARMS = ("kinova", "xarm7", "ur5_robot", "ur10_robot", "z1", "so100", "talos_left_arm")
 PATHS = [

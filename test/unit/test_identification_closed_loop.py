@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 import featherstone_ros as fr
-from featherstone_ros.commands import cli
-from featherstone_ros.identification.clearance import Clearance
-from featherstone_ros.identification.excitation import Excitation
-from featherstone_ros.preflight.arm import load_arm
+from featherstone_ros.tools import cli
+from featherstone_ros.tools.arm import load_arm
+from featherstone_ros.tools.excite.clearance import Clearance
+from featherstone_ros.tools.excite.excitation import Excitation
 
 pytest.importorskip("scipy")
 
@@ -48,7 +48,7 @@ def planned():
     arm = load_arm("ur5e", known_arm.NAMES)
     clearance = Clearance.of(arm.model, known_arm.URDF.read_text(), None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("featherstone_ros.identification.excitation.STEPS", 20)
+        patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 20)
         return Excitation(arm, clearance).search().series
 
 

@@ -6,11 +6,11 @@ import pytest
 import urdf_text
 
 import featherstone_ros as fr
-from featherstone_ros.evaluation.arm import Arm
-from featherstone_ros.evaluation.friction import Friction
-from featherstone_ros.evaluation.recording import Recording
-from featherstone_ros.pseudo_inertia import inertial_parameters, pseudo_inertia
-from featherstone_ros.robots import robot_file, robot_names
+from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.friction import Friction
+from featherstone_ros.identification.recording import Recording
+from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_inertia
+from featherstone_ros.model.robots import robot_file, robot_names
 
 pytest.importorskip("scipy")
 

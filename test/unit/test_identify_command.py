@@ -10,10 +10,10 @@ import recorded_arm
 import yaml
 
 import featherstone_ros as fr
-from featherstone_ros.commands import cli
 from featherstone_ros.inspection.doctor import examine
-from featherstone_ros.inspection.finding import Severity
-from featherstone_ros.pseudo_inertia import pseudo_inertia
+from featherstone_ros.model.finding import Severity
+from featherstone_ros.model.pseudo_inertia import pseudo_inertia
+from featherstone_ros.tools import cli
 
 pytest.importorskip("scipy")
 NAMES = list(known_arm.NAMES)

@@ -7,8 +7,8 @@ import pytest
 import urdf_text
 
 import featherstone_ros as fr
-from featherstone_ros.pseudo_inertia import inertial_parameters, pseudo_inertia
-from featherstone_ros.robots import robot_file, robot_names
+from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_inertia
+from featherstone_ros.model.robots import robot_file, robot_names
 
 ROBOTS = robot_names()
 AWKWARD = """\

@@ -7,7 +7,7 @@ import sys
 import pytest
 from urdf_text import joint, link, robot
 
-from featherstone_ros.commands import cli
+from featherstone_ros.tools import cli
 
 LIMITS = '<limit lower="-1" upper="1" effort="{}" velocity="3"/>'
 
@@ -74,7 +74,7 @@ def test_hostile_names_are_printed_as_they_are(inspect):
 def test_output_into_a_pipe_is_plain(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(arm(effort=0))
-    command = [sys.executable, "-m", "featherstone_ros.commands.cli", "inspect", str(path)]
+    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "inspect", str(path)]
     output = subprocess.run(command, capture_output=True, check=True).stdout
     assert b"\x1b" not in output and b"elbow" in output
 

@@ -12,8 +12,8 @@ from urdf_faults import FAULTS, Fault, about_the_origin, lies_far_out
 from urdf_text import chain, joint, link, robot
 
 from featherstone_ros.inspection.doctor import examine
-from featherstone_ros.inspection.finding import Severity
-from featherstone_ros.robots import robot_file
+from featherstone_ros.model.finding import Severity
+from featherstone_ros.model.robots import robot_file
 
 # The clean set: nothing is found in these.
 CLEAN = ("a1", "alexander_v1.lowerBodyOnly", "borinot_flying_arm_2", "go2", "hextilt_flying_arm_5")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from featherstone_ros import urdf
 from featherstone_ros.inspection import meshes
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.inspection.geometry import shapes
+from featherstone_ros.model import urdf
 
 CORNERS = np.array([[x, y, z] for x in (0, 1) for y in (0, 2) for z in (-1, 3)], float)
 

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from featherstone_ros.demo.robot import load
-from featherstone_ros.share import share_directory
+from featherstone_ros.model.share import share_directory
+from featherstone_ros.tools.robot import load
 
 SHARE = share_directory()
 TOPIC_FIELDS = {

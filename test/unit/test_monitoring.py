@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from featherstone_ros.monitoring import figures
-from featherstone_ros.monitoring.figures import FIGURES, sketch
-from featherstone_ros.monitoring.lines import line
-from featherstone_ros.monitoring.roster import MOST_NODES, SILENCE, Level, Roster
-from featherstone_ros.monitoring.view import NOBODY, view
 from featherstone_ros.realtime.histogram import LatencyHistogram
 from featherstone_ros.text import LONGEST, plain
+from featherstone_ros.tools.monitor import figures
+from featherstone_ros.tools.monitor.figures import FIGURES, sketch
+from featherstone_ros.tools.monitor.lines import line
+from featherstone_ros.tools.monitor.roster import MOST_NODES, SILENCE, Level, Roster
+from featherstone_ros.tools.monitor.view import NOBODY, view
 
 NODE = "left/feedforward_controller"
 ALL = {

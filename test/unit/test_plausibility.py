@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from featherstone_ros.control.plausibility import check_plausible, reach
-from featherstone_ros.demo.robot import load
 from featherstone_ros.model import Model
-from featherstone_ros.robots import robot_names
+from featherstone_ros.model.robots import robot_names
+from featherstone_ros.tools.robot import load
 
 ARMS = {name: load(name) for name in robot_names()}
 PAYLOAD = {

@@ -9,19 +9,19 @@ from control_arm import NAMES, Bench, Q, model, settings, space
 from numpy.testing import assert_allclose
 
 from featherstone_ros import Dynamics
+from featherstone_ros.control.feasibility.arrival import MOST, check_arrival
+from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
+from featherstone_ros.control.feasibility.limits import Limits
+from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
+from featherstone_ros.control.feasibility.verdict import Verdict, check, round_up
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
-from featherstone_ros.demo.motion import plan
-from featherstone_ros.demo.robot import load
-from featherstone_ros.preflight.arm import Arm, load_arm
-from featherstone_ros.preflight.arrival import MOST, check_arrival
-from featherstone_ros.preflight.demand import Demand, Drives, demand
-from featherstone_ros.preflight.effort import largest_gap
-from featherstone_ros.preflight.flight import fly, started
-from featherstone_ros.preflight.limits import Limits
-from featherstone_ros.preflight.slow_down import largest_root_below, slow_down
-from featherstone_ros.preflight.source import Given
-from featherstone_ros.preflight.verdict import Verdict, check, round_up
+from featherstone_ros.tools.arm import Arm, load_arm
+from featherstone_ros.tools.motion import plan
+from featherstone_ros.tools.preflight.effort import largest_gap
+from featherstone_ros.tools.preflight.flight import fly, started
+from featherstone_ros.tools.preflight.source import Given
+from featherstone_ros.tools.robot import load
 
 ROBOTS = ["panda", "ur5e"]
 NO_DRIVES = Drives(*np.zeros((3, 2)))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import yaml
 
-from featherstone_ros.commands import cli
 from featherstone_ros.control.trajectory import Point
-from featherstone_ros.preflight.source import Given, SourceError, as_yaml, given, parse
-from featherstone_ros.robots import robot_file
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.tools import cli
+from featherstone_ros.tools.preflight.source import Given, SourceError, as_yaml, given, parse
 
 JOINTS = ("elbow_joint", "wrist_1_joint")
 REST = (0.0, 0.0)

@@ -27,6 +27,6 @@ def test_linked_file_exists(path):
 
 
 def test_console_command_is_asked_only_for_what_it_has():
-    from featherstone_ros.commands import COMMANDS
+    from featherstone_ros.tools import COMMANDS
 
     assert set(re.findall(r"featherstone-ros (\w+)", README)) <= set(COMMANDS)

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("rosbags")
 pytest.importorskip("scipy")
 
-from featherstone_ros.evaluation.session import Options, evaluate
+from featherstone_ros.tools.evaluate.session import Options, evaluate
 
 RECORDING = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
 BAG = RECORDING / "panda_exciting_trajectory.db3"

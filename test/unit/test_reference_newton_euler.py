@@ -7,9 +7,9 @@ from random_trees import TREES
 from reference_cases import cases
 
 from featherstone_ros import Model
+from featherstone_ros.model.urdf import parse
 from featherstone_ros.reference import BASE, Robot, inertia, newton_euler
 from featherstone_ros.reference.featherstone import rnea
-from featherstone_ros.urdf import parse
 
 STEP = 1e-6  # of central differences [s]
 

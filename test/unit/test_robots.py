@@ -4,7 +4,7 @@ import pytest
 
 from featherstone_ros import Model
 from featherstone_ros.errors import UnknownNameError
-from featherstone_ros.robots import robot_file, robot_names, robot_parameters
+from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 
 
 def test_robot_names_include_the_two_arms():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from defusedxml import ElementTree
 
-from featherstone_ros.share import share_directory
+from featherstone_ros.model.share import share_directory
 
 POLICY = share_directory() / "config" / "sros2_policy.xml"
 COMMANDS = "/feedforward_controller/commands"
@@ -85,7 +85,7 @@ print(*sorted(name for name in sys.modules if name.startswith("featherstone_ros.
     assert f"featherstone_ros.nodes.{node}" in names
     # The linter (ruff's S rules) refuses eval and the like in the package; the benchmarks alone,
     # which run statements of their own, are excepted.
-    assert not [name for name in names if name.startswith("featherstone_ros.bench")]
+    assert not [name for name in names if name.startswith("featherstone_ros.tools.bench")]
 
 
 # What ruff is to refuse if anybody writes it: it must be switched on, and stay so.

@@ -9,13 +9,13 @@ import yaml
 from example_robots import ROBOTS
 
 from featherstone_ros import Dynamics, Model
-from featherstone_ros.commands import cli
 from featherstone_ros.control.gains import Chosen, SampledLoop, Timing, check_gains
-from featherstone_ros.demo.robot import read_parameters
-from featherstone_ros.robots import robot_file
-from featherstone_ros.setup.check import HEAVIER, drive, gentle_motion, settings
-from featherstone_ros.setup.files import _number, parameter_file, paths
-from featherstone_ros.setup.proposal import SetupError, propose, sufficient_rotors, tool_link
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.tools import cli
+from featherstone_ros.tools.robot import read_parameters
+from featherstone_ros.tools.setup.check import HEAVIER, drive, gentle_motion, settings
+from featherstone_ros.tools.setup.files import _number, parameter_file, paths
+from featherstone_ros.tools.setup.proposal import SetupError, propose, sufficient_rotors, tool_link
 
 ARMS = ("kinova", "xarm7", "ur5_robot", "ur10_robot", "z1", "so100", "tiago_no_hand")
 PATHS = [

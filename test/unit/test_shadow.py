@@ -10,9 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import featherstone_ros as fr
-from featherstone_ros.demo.robot import load
-from featherstone_ros.shadow import Shadow, ShadowSettings
-from featherstone_ros.shadow.effort_contract import (
+from featherstone_ros.observer import Shadow, ShadowSettings
+from featherstone_ros.observer.effort_contract import (
     CONTRACTS,
     FULL,
     MOTOR_CURRENT,
@@ -20,8 +19,9 @@ from featherstone_ros.shadow.effort_contract import (
     WITHOUT_GRAVITY,
     EffortContract,
 )
-from featherstone_ros.shadow.friction import JointFriction
-from featherstone_ros.shadow.verdict import Finding
+from featherstone_ros.observer.friction import JointFriction
+from featherstone_ros.observer.verdict import Finding
+from featherstone_ros.tools.robot import load
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.append(str(EXAMPLES))

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from random_trees import TREES
 
 import featherstone_ros as fr
-from featherstone_ros.shadow.friction import JointFriction
-from featherstone_ros.shadow.observer import MomentumObserver
+from featherstone_ros.observer.friction import JointFriction
+from featherstone_ros.observer.momentum_observer import MomentumObserver
 
 NAMES = ["chain", "mimic", "three prismatic", "fixed between"]
 TIMES = {

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from random_trees import TREES
 
 import featherstone_ros as fr
-from featherstone_ros.shadow.contact import ContactDetector
-from featherstone_ros.shadow.effort_contract import (
+from featherstone_ros.observer.contact import ContactDetector
+from featherstone_ros.observer.effort_contract import (
     CONTRACTS,
     FULL,
     MOTOR_CURRENT,
@@ -15,9 +15,9 @@ from featherstone_ros.shadow.effort_contract import (
     WITHOUT_GRAVITY,
     EffortContract,
 )
-from featherstone_ros.shadow.external_wrench import WrenchEstimator
-from featherstone_ros.shadow.prediction import Predictor
-from featherstone_ros.shadow.timeline import LATE, REPEATED, Timeline
+from featherstone_ros.observer.external_wrench import WrenchEstimator
+from featherstone_ros.observer.prediction import Predictor
+from featherstone_ros.observer.timeline import LATE, REPEATED, Timeline
 
 MS = 1_000_000
 

@@ -7,14 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
-from featherstone_ros.shadow import Shadow, ShadowSettings
-from featherstone_ros.shadow.friction import JointFriction
-from featherstone_ros.shadow.verdict import Finding
+from featherstone_ros.observer import Shadow, ShadowSettings
+from featherstone_ros.observer.friction import JointFriction
+from featherstone_ros.observer.verdict import Finding
 
 pytest.importorskip("rosbags", reason="rosbags is not installed: it reads the recording")
 pytest.importorskip("scipy", reason="scipy is not installed: evaluation filters with it")
-from featherstone_ros.bags import read_joint_states
-from featherstone_ros.evaluation.session import Options, evaluate
+from featherstone_ros.identification.bags import read_joint_states
+from featherstone_ros.tools.evaluate.session import Options, evaluate
 
 RECORDING = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
 BAG, URDF = RECORDING / "panda_exciting_trajectory.db3", RECORDING / "panda_fer_hand.urdf"

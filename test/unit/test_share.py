@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import featherstone_ros.share as share
+import featherstone_ros.model.share as share
 
 
 def location_from(package: Path) -> str:
@@ -16,7 +16,7 @@ def location_from(package: Path) -> str:
 
 
 def copy_module(prefix: Path) -> Path:
-    package = prefix / "lib" / "python3.12" / "site-packages" / "featherstone_ros"
+    package = prefix / "lib" / "python3.12" / "site-packages" / "featherstone_ros" / "model"
     package.mkdir(parents=True)
     shutil.copy(share.__file__, package)
     return package
@@ -36,8 +36,9 @@ def test_share_directory_is_under_the_prefix_of_an_installation(tmp_path):
 
 def test_share_directory_is_the_source_tree_above_the_package(tmp_path):
     package = copy_module(tmp_path)
-    (package.parent / "package.xml").touch()
-    assert location_from(package) == str(package.parent)
+    source = package.parents[1]
+    (source / "package.xml").touch()
+    assert location_from(package) == str(source)
 
 
 def test_share_directory_raises_if_the_files_were_not_installed(tmp_path):

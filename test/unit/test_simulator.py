@@ -21,7 +21,7 @@ from featherstone_ros import (
     Simulator,
     SingularInertiaError,
 )
-from featherstone_ros.share import share_directory
+from featherstone_ros.model.share import share_directory
 
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
 FRICTIONLESS = {"damping": 0, "friction": 0}

@@ -5,7 +5,7 @@ import pytest
 from test_twin import ARM, START
 
 import featherstone_ros as fr
-from featherstone_ros.robots import robot_file, robot_names
+from featherstone_ros.model.robots import robot_file, robot_names
 from featherstone_ros.simulation import Twin, TwinSettings
 from featherstone_ros.simulation.drives import drive_gains
 

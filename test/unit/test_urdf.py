@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from urdf_text import chain, joint, link, robot
 
-from featherstone_ros import urdf
+from featherstone_ros.model import urdf
 
 TWO_LINKS = chain("turn")
 

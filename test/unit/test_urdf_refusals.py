@@ -5,8 +5,9 @@ import re
 import pytest
 from urdf_text import chain, joint, link, robot
 
-from featherstone_ros import Model, urdf
+from featherstone_ros import Model
 from featherstone_ros.errors import FeatherstoneError, ModelError
+from featherstone_ros.model import urdf
 
 BILLION_LAUGHS = """<!DOCTYPE lolz [
   <!ENTITY lol "lol">

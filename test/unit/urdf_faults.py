@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from featherstone_ros import urdf
+from featherstone_ros.model import urdf
 
 AXES = ("xx", "yy", "zz", "xy", "xz", "yz")
 

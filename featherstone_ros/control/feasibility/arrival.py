@@ -1,0 +1,72 @@
+"""The check of a trajectory that arrives while the arm is being controlled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featherstone_ros import Dynamics
+from featherstone_ros.control.feasibility.demand import Drives
+from featherstone_ros.control.feasibility.limits import Limits
+from featherstone_ros.control.feasibility.verdict import Verdict, check
+from featherstone_ros.control.motion import Motion, MotionState
+from featherstone_ros.control.settings import Choice, Settings
+from featherstone_ros.model import Model
+
+FINEST = 1e-3  # [s] between two samples
+# Samples times joints. The control loop waits meanwhile: this many take about as long as reading a
+# trajectory of a hundred points, 1 to 2 ms. More is sampled more coarsely.
+MOST = 7000
+
+
+class Preflight(Choice):
+    """What becomes of a trajectory that asks for more than the arm has."""
+
+    OFF = "off"
+    WARN = "warn"
+    REJECT = "reject"
+
+
+def check_arrival(
+    dynamics: Dynamics, model: Model, settings: Settings, motion: Motion, begin: float
+) -> Verdict:
+    """Check the whole motion that a trajectory leads to, the way to its first point included.
+
+    Its time is bounded, whatever the length of the motion and the number of its points.
+
+    Args:
+        dynamics: The arm's, with its payload.
+        model: The arm.
+        settings: For friction, armature and the effort limit.
+        motion: What the arm will be asked for.
+        begin: When it takes over, on the motion's clock [s].
+    """
+    drives = Drives(
+        settings.armature, settings.viscous, settings.coulomb, settings.friction_velocity
+    )
+    limits = Limits.of(model, settings.effort_limit)
+    most = MOST / model.n
+    step = max(FINEST, (motion.end - begin) / most)
+    return check(dynamics, drives, limits, motion, begin, motion.end, step, True, most)
+
+
+def check_set_point(
+    dynamics: Dynamics, model: Model, settings: Settings, state: MotionState
+) -> str:
+    """Return why the motors cannot follow a streamed set-point, empty if they can.
+
+    Args:
+        dynamics: The arm's, with its payload.
+        model: The arm.
+        settings: For armature, viscous friction and the effort limit.
+        state: What is asked for; speed and position are checked where it is read.
+    """
+    torque = dynamics.rnea(state.position, state.velocity, state.acceleration)
+    torque = torque + settings.armature * state.acceleration + settings.viscous * state.velocity
+    excess = np.abs(torque) - settings.effort_limit
+    worst = int(np.argmax(excess))
+    if excess[worst] <= 0.0:
+        return ""
+    return (
+        f"{model.joint_names[worst]} needs {abs(torque[worst]):.4g}, its effort limit is "
+        f"{settings.effort_limit[worst]:.4g}"
+    )

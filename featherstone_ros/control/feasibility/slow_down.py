@@ -1,0 +1,53 @@
+"""How much slower a motion has to be to fit."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.control.feasibility.demand import Demand
+from featherstone_ros.control.feasibility.limits import ROUNDING, Limits
+
+Floats = NDArray[np.float64]
+
+
+def slow_down(demand: Demand, limits: Limits) -> float:
+    """Return the smallest s >= 1 such that the motion fits in s times the time; inf if none does.
+
+    With x = 1 / s the torque is a parabola f(x) = standing + viscous x + inertial x^2 for every
+    sample and joint, see ``Demand``. Where |f| is beyond its limit L at some x, the fastest slower
+    motion that may fit has the largest root of |f| = L below x, which is taken in closed form. The
+    largest x that all of them allow cannot be above the least of those roots: starting from the
+    velocity limits and going from one to the next finds it, whatever the shape of the parabolas.
+    Position limits are not looked at: no speed helps there.
+
+    Args:
+        demand: The motion at its own speed.
+        limits: Of the same joints.
+    """
+    x = 1.0
+    speed = np.abs(demand.velocity).max(axis=0)
+    fast = speed > limits.velocity * (1.0 + ROUNDING)
+    if fast.any():
+        x = float((limits.velocity[fast] / speed[fast]).min())
+    most = np.broadcast_to(limits.effort, demand.standing.shape)
+    while x > 0.0:
+        torque = demand.standing + x * (demand.viscous + x * demand.inertial)
+        over = ~(np.abs(torque) <= most * (1.0 + ROUNDING))
+        if not over.any():
+            return 1.0 / x
+        sign = np.sign(torque[over])
+        c, b, a = (sign * part[over] for part in (demand.standing, demand.viscous, demand.inertial))
+        x = float(largest_root_below(x, a, b, c - most[over]).min())
+    return inf
+
+
+def largest_root_below(x: float, a: Floats, b: Floats, c: Floats) -> Floats:
+    """Return the largest root of a x^2 + b x + c in [0, x), 0 if there is none; elementwise."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = -0.5 * (b + np.copysign(np.sqrt(b * b - 4.0 * a * c), b))
+        roots = np.stack([half / a, c / half])
+    within = (roots >= 0.0) & (roots < x)  # not so for what is no number
+    return np.where(within, roots, 0.0).max(axis=0)

@@ -1,0 +1,90 @@
+"""Whether a motion fits, and what would make it fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+import numpy as np
+
+from featherstone_ros import Dynamics
+from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
+from featherstone_ros.control.feasibility.limits import Excess, Limits, excesses
+from featherstone_ros.control.feasibility.slow_down import slow_down
+from featherstone_ros.control.motion import Motion
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What came out of a check.
+
+    Attributes:
+        demand: What the motion asks for.
+        limits: What the arm has.
+        excesses: Where the first is more than the second; empty if the motion fits.
+    """
+
+    demand: Demand
+    limits: Limits
+    excesses: list[Excess]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the arm can follow."""
+        return not self.excesses
+
+    @cached_property
+    def slow_down(self) -> float:
+        """Smallest factor on time that meets the limits of velocity and torque; inf: none does."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return slow_down(self.demand, self.limits)
+
+    @cached_property
+    def standing_excesses(self) -> list[Excess]:
+        """Torque beyond a limit at any speed: that of gravity and Coulomb friction alone."""
+        still = self.demand.slowed(inf)
+        return [excess for excess in excesses(still, self.limits) if excess.quantity == "torque"]
+
+    def advice(self) -> str:
+        """Return one line about what would help."""
+        if any(excess.quantity == "position" for excess in self.excesses):
+            return "no speed would keep it within the position limits"
+        if self.slow_down < inf:
+            return f"slowed down {round_up(self.slow_down):.4g} times it would"
+        if self.standing_excesses:
+            worst = max(self.standing_excesses, key=Excess.share)
+            return f"gravity and friction alone are too much, however slow: {worst}"
+        return "no one factor on time would make it fit"
+
+    def __str__(self) -> str:
+        """Return one line for a person."""
+        if self.fits:
+            return "fits"
+        worst = {excess.quantity: excess for excess in sorted(self.excesses, key=Excess.share)}
+        shown = "; ".join(map(str, worst.values()))
+        others = len(self.excesses) - len(worst)
+        return f"{shown}{f'; and {others} more' if others else ''}: {self.advice()}"
+
+
+def check(
+    dynamics: Dynamics,
+    drives: Drives,
+    limits: Limits,
+    motion: Motion,
+    begin: float,
+    end: float,
+    step: float = 1e-3,
+    with_extra_effort: bool = False,
+    most: float = inf,
+) -> Verdict:
+    """Check a motion; the arguments are those of ``demand`` and its limits."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is an excess
+        asked = demand(dynamics, drives, motion, begin, end, step, with_extra_effort, most)
+        return Verdict(asked, limits, excesses(asked, limits))
+
+
+def round_up(factor: float) -> float:
+    """Return a factor with four significant digits that is not smaller, for people to use."""
+    shown = float(f"{factor:.4g}")
+    return shown if shown >= factor else float(f"{factor * 1.0005:.4g}")

@@ -1,0 +1,44 @@
+"""What torque is predicted by: a model, and its drives as the nodes' parameters say them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics, Model
+from featherstone_ros.identification.cleaning import clean
+from featherstone_ros.identification.filtering import SLIDING, Motion, joined, smooth_all
+from featherstone_ros.identification.friction import Friction
+from featherstone_ros.identification.recording import Recording
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """What torque is predicted by.
+
+    Attributes:
+        model: The links, payload included.
+        friction: Friction, drives' inertia and offset of its joints.
+        sliding_speed: At which 76 % of Coulomb friction act [rad/s or m/s].
+    """
+
+    model: Model
+    friction: Friction
+    sliding_speed: float = SLIDING
+
+    def motion(self, recording: Recording, cut_off: float) -> Motion:
+        """Return what the arm did, filtered.
+
+        Raises:
+            EvaluationError: It is too short.
+        """
+        return joined(smooth_all(clean(recording).stretches, cut_off, self.sliding_speed))
+
+    def torque(self, motion: Motion) -> Floats:
+        """Return the predicted torque (N, n) [N m or N]."""
+        rigid = Dynamics(self.model).rnea(motion.position, motion.velocity, motion.acceleration)
+        return rigid + self.friction.torque(motion)

@@ -1,0 +1,130 @@
+"""Evenly spaced samples out of joint states as they come: repeated, late, with gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.recording import PAUSE, PAUSE_PERIODS, Recording
+
+Floats = NDArray[np.float64]
+
+FEWEST = 3  # samples that tell a period
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """A stretch of evenly spaced samples; arrays as in ``Recording``."""
+
+    time: Floats
+    position: Floats
+    velocity: Floats | None
+    effort: Floats
+
+    @property
+    def period(self) -> float:
+        """Time between two samples [s]."""
+        return float(self.time[-1] - self.time[0]) / (len(self.time) - 1)
+
+    @property
+    def duration(self) -> float:
+        """From the first to the last sample [s]."""
+        return float(self.time[-1] - self.time[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Cleaned:
+    """Evenly spaced stretches, and in words what was done to get them."""
+
+    stretches: tuple[Samples, ...]
+    notes: tuple[str, ...]
+
+
+def clean(recording: Recording) -> Cleaned:
+    """Make samples even.
+
+    Samples whose time is not after all before them are dropped. Pauses separate stretches. Values
+    that repeat the sample before come of a recorder that asks more often than the robot answers:
+    if the stamps of the others are within one period of an even clock, that clock is the robot's,
+    and theirs is the recorder's. Otherwise the stamps are believed, and samples between them are
+    interpolated.
+
+    Raises:
+        EvaluationError: No stretch has enough samples to tell a period.
+    """
+    notes = []
+    forward = np.append(True, recording.time[1:] > np.maximum.accumulate(recording.time)[:-1])
+    if not forward.all():
+        notes.append(f"{count(~forward)} not later than one before, left out")
+    time, values = recording.time[forward], _stacked(recording)[forward]
+    steps = np.diff(time)
+    if len(steps) + 1 < FEWEST:
+        raise EvaluationError(
+            f"the recording is too short: {len(time)} joint states with times of their own"
+        )
+    pause = max(PAUSE, PAUSE_PERIODS * float(np.median(steps)))
+    ends = np.flatnonzero(steps > pause) + 1
+    if len(ends):
+        plural = "s" * (len(ends) > 1)
+        notes.append(f"{len(ends)} pause{plural}, {steps.max():.3g} s at most: treated apart")
+    pieces = zip(np.split(time, ends), np.split(values, ends), strict=True)
+    long_enough = [(t, v) for t, v in pieces if len(t) >= FEWEST]
+    stretches, repeats, interpolated = [], 0, False
+    for t, v in long_enough:
+        again = np.append(False, (v[1:] == v[:-1]).all(axis=1))
+        clock = even_clock(t[~again]) if again.any() else None
+        if clock is None:
+            clock = np.linspace(t[0], t[-1], len(t))
+            interpolated |= float(np.abs(clock - t).max()) > 0.01 * (clock[1] - clock[0])
+            v = np.column_stack([np.interp(clock, t, column) for column in v.T])
+        else:
+            repeats += int(again.sum())
+            v = v[~again]
+        stretches.append(Samples(clock, *_unstacked(v, recording)))
+    if repeats:
+        notes.append(f"{repeats} samples repeat the one before, left out: the rest is even")
+    if interpolated:
+        notes.append("uneven stamps: interpolated to even ones")
+    return Cleaned(tuple(stretches), tuple(notes))
+
+
+def even_clock(time: Floats) -> Floats | None:
+    """Return the evenly spaced times nearest to these, None if one is over a period away.
+
+    Args:
+        time: (N,) ascending [s].
+    """
+    if len(time) < FEWEST:
+        return None
+    index = np.arange(len(time))
+    period, start = np.polyfit(index, time, 1)
+    even = start + period * index
+    return even if np.abs(even - time).max() < period else None
+
+
+def count(which: NDArray[np.bool_]) -> str:
+    """Say how many samples."""
+    n = int(which.sum())
+    return f"{n} sample{'s' * (n != 1)}"
+
+
+def _stacked(recording: Recording) -> Floats:
+    return np.hstack([x for x in _fields(recording) if x is not None])
+
+
+def _unstacked(values: Floats, recording: Recording) -> Iterator[Floats | None]:
+    n, at = len(recording.joint_names), 0
+    for field in _fields(recording):
+        if field is None:
+            yield None
+        else:
+            yield np.ascontiguousarray(values[:, at : at + n])
+            at += n
+
+
+def _fields(recording: Recording) -> tuple[Floats | None, ...]:
+    return recording.position, recording.velocity, recording.effort

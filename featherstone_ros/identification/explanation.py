@@ -1,0 +1,100 @@
+"""How well models of growing detail explain the measured torque."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.friction import Friction
+
+if TYPE_CHECKING:
+    from featherstone_ros.identification.payload import Payload
+
+Floats = NDArray[np.float64]
+
+GRAVITY, RIGID, FITTED, WRITTEN = "gravity", "rigid links", "with friction", "as parameters"
+KNOWN = "with parameters"  # of a file
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A model's torque beside the measured one.
+
+    Attributes:
+        name: Of the model.
+        effort: (N, n) predicted [N m or N].
+        rms: (n,) of what is left unexplained [N m or N].
+        r2: (n,) share of the variance explained, NaN where the measured torque is constant.
+    """
+
+    name: str
+    effort: Floats
+    rms: Floats
+    r2: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A recording explained.
+
+    Attributes:
+        robot: The model's name.
+        source: The recording's name.
+        topic: Where its joint states came from.
+        joint_names: n names, those of the model that were recorded.
+        joint_types: Of each, e.g. "revolute".
+        motion: What was measured, filtered.
+        period: Time between two samples [s].
+        cut_off: Of the filter [Hz].
+        explanations: From the least to the most detailed model.
+        friction: What was fitted, if it was asked for.
+        parameters: The same without negative terms, as the nodes take it.
+        notes: What was done to the recording, in words.
+        suspicions: Signs that effort is not what it should be, in words.
+        held_out: The most detailed model on the last third of the recording: fitted, if at all, to
+            the part before; None where that is too short.
+        payload: A load on the last link that would explain most of what is left.
+    """
+
+    robot: str
+    source: str
+    topic: str
+    joint_names: tuple[str, ...]
+    joint_types: tuple[str, ...]
+    motion: Motion
+    period: float
+    cut_off: float
+    explanations: tuple[Explanation, ...]
+    friction: Friction | None
+    parameters: Friction | None
+    notes: tuple[str, ...]
+    suspicions: tuple[str, ...] = ()
+    held_out: Explanation | None = None
+    payload: Payload | None = None
+
+    @property
+    def best(self) -> Explanation:
+        """The most detailed model."""
+        return self.explanations[-1]
+
+
+def explain(name: str, measured: Floats, predicted: Floats) -> Explanation:
+    """Compare a model's torque with the measured one."""
+    left_over = measured - predicted
+    return Explanation(name, predicted, rms(left_over), determination(measured, left_over))
+
+
+def rms(values: Floats) -> Floats:
+    """Return the root mean square of each column."""
+    return np.sqrt(np.mean(values**2, axis=0))
+
+
+def determination(measured: Floats, left_over: Floats) -> Floats:
+    """Return R^2 of each joint, 1 - sum of squares left over / sum of squares about the mean."""
+    spread = ((measured - measured.mean(axis=0)) ** 2).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(spread > 0, 1 - (left_over**2).sum(axis=0) / spread, np.nan)

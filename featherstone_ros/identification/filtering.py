@@ -1,0 +1,140 @@
+"""A smooth motion, with its acceleration, out of noisy samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from importlib import import_module
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.identification.cleaning import Samples
+from featherstone_ros.identification.errors import EvaluationError
+
+Floats = NDArray[np.float64]
+
+ORDER = 4  # of the Butterworth filter, which runs forth and back
+# Periods of the cut-off frequency that are left out at either end, where the filter has too little
+# to go by: if velocity was measured, and if position is differentiated twice.
+SETTLING, SETTLING_TWICE = 0.7, 2.0
+SLIDING = 0.02  # [rad/s or m/s] of 76 % Coulomb friction, as the controller's friction_velocity
+SHORTEST = 6.0  # periods of the cut-off frequency that a stretch must last
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """What the arm did and which torque it took; all (N, n) but time.
+
+    Attributes:
+        time: (N,) [s].
+        position: [rad or m].
+        velocity: [rad/s or m/s].
+        acceleration: [rad/s^2 or m/s^2].
+        sliding: The velocity's sign, which Coulomb friction has, eased at its change.
+        effort: [N m or N].
+    """
+
+    time: Floats
+    position: Floats
+    velocity: Floats
+    acceleration: Floats
+    sliding: Floats
+    effort: Floats
+
+    def thinned(self, every: int) -> Motion:
+        """Return every so-manieth sample."""
+        return Motion(*(np.ascontiguousarray(getattr(self, f.name)[::every]) for f in fields(self)))
+
+    def of(self, joints: Sequence[int]) -> Motion:
+        """Return the motion of these joints alone."""
+        arrays = (getattr(self, field.name) for field in fields(self)[1:])
+        return Motion(self.time, *(np.ascontiguousarray(x[:, joints]) for x in arrays))
+
+
+class ZeroPhase:
+    """A low-pass filter that delays nothing, for one rate of samples."""
+
+    def __init__(self, cut_off: float, period: float) -> None:
+        """Design the filter.
+
+        Args:
+            cut_off: Frequency at which each of its two passes lets 71 % through [Hz].
+            period: Time between two samples [s].
+
+        Raises:
+            EvaluationError: scipy is missing, or the rate is too low for this frequency.
+        """
+        signal = needed_from_scipy("signal")
+        if not 0 < cut_off * period < 0.5:
+            raise EvaluationError(
+                f"a filter of {cut_off:g} Hz needs more than {2 * cut_off:g} samples per second; "
+                f"the recording has {1 / period:.4g}"
+            )
+        self._apply = signal.sosfiltfilt
+        self._sections = signal.butter(ORDER, cut_off, fs=1 / period, output="sos")
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return (N, n) values filtered along time."""
+        return np.ascontiguousarray(self._apply(self._sections, values, axis=0))
+
+
+def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING) -> Motion:
+    """Filter position, velocity and effort alike; differentiate velocity, then cut off both ends.
+
+    Where no velocity was measured, position is differentiated. The sign of velocity passes the
+    filter too, since the measured torque did: a step is left in neither.
+
+    Args:
+        samples: Evenly spaced.
+        cut_off: Of the filter [Hz].
+        sliding_speed: At which ``Motion.sliding`` is 76 % [rad/s or m/s].
+
+    Raises:
+        EvaluationError: The rate of the samples is too low for the filter.
+    """
+    low_pass = ZeroPhase(cut_off, samples.period)
+    position, effort = low_pass(samples.position), low_pass(samples.effort)
+    if samples.velocity is None:
+        velocity, settling = np.gradient(position, samples.period, axis=0), SETTLING_TWICE
+    else:
+        velocity, settling = low_pass(samples.velocity), SETTLING
+    acceleration = np.gradient(velocity, samples.period, axis=0)
+    n = round(settling / cut_off / samples.period)
+    inside = slice(n, len(samples.time) - n)
+    sliding = low_pass(np.tanh(velocity / sliding_speed))
+    everything = (samples.time, position, velocity, acceleration, sliding, effort)
+    return Motion(*(np.ascontiguousarray(x[inside]) for x in everything))
+
+
+def needed_from_scipy(part: str) -> ModuleType:
+    """Import a module of scipy, or say how to get it."""
+    try:
+        return import_module(f"scipy.{part}")
+    except ImportError as error:
+        raise EvaluationError(f"scipy cannot be imported ({error}): pip install scipy") from None
+
+
+def smooth_all(
+    stretches: Sequence[Samples], cut_off: float, sliding_speed: float = SLIDING
+) -> list[Motion]:
+    """Smooth every stretch that is long enough.
+
+    Raises:
+        EvaluationError: None is, or the rate of the samples is too low for the filter.
+    """
+    needed = SHORTEST / cut_off
+    long_enough = [samples for samples in stretches if samples.duration >= needed]
+    if not long_enough:
+        longest = max((samples.duration for samples in stretches), default=0.0)
+        raise EvaluationError(
+            f"the recording is too short: {longest:.3g} s without a pause; a filter of "
+            f"{cut_off:g} Hz needs {needed:.3g} s, better some ten times that"
+        )
+    return [smooth(samples, cut_off, sliding_speed) for samples in long_enough]
+
+
+def joined(motions: Sequence[Motion]) -> Motion:
+    """Put stretches one behind the other."""
+    return Motion(*(np.concatenate([getattr(m, f.name) for m in motions]) for f in fields(Motion)))

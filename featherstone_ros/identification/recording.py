@@ -1,0 +1,225 @@
+"""The joint states of a bag that tell of the joints of a model."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.errors import ModelError
+from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
+from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.model import read_description
+from featherstone_ros.model.urdf import parse
+
+Floats = NDArray[np.float64]
+
+PAUSE, PAUSE_PERIODS = 0.1, 3.5  # a longer one [s and periods] is not interpolated over
+HELD_OUT = 2 / 3  # share of the time after which a recording is held out
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Joint states as they were recorded, in order of reception, joints in the model's order.
+
+    Attributes:
+        topic: Where they came from.
+        joint_names: n names.
+        time: (N,) by the stamps, or by reception where nobody set stamps; from the first one [s].
+        position: (N, n) [rad or m].
+        velocity: (N, n) [rad/s or m/s], None where there is none.
+        effort: (N, n) [N m or N].
+    """
+
+    topic: str
+    joint_names: tuple[str, ...]
+    time: Floats
+    position: Floats
+    velocity: Floats | None
+    effort: Floats
+
+    def between(self, begin: float, end: float) -> Recording:
+        """Return the part from one share of the time to another, 0 to 1."""
+        share = (self.time - self.time[0]) / max(self.time[-1] - self.time[0], 1e-9)
+        part = (share >= begin) & (share <= end)
+        fields = ("time", "position", "velocity", "effort")
+        cut = {f: x[part] for f in fields if (x := getattr(self, f)) is not None}
+        return replace(self, **cut)
+
+    def with_gains(self, gains: Mapping[str, float]) -> Recording:
+        """Return it with the effort of these joints multiplied.
+
+        Raises:
+            EvaluationError: There is no such joint.
+        """
+        unknown = sorted(set(gains) - set(self.joint_names))
+        if unknown:
+            raise EvaluationError(
+                f"a gain is given for {', '.join(unknown)}, expected one of "
+                f"{', '.join(self.joint_names)}"
+            )
+        return replace(self, effort=self.effort * [gains.get(n, 1.0) for n in self.joint_names])
+
+
+def choose(
+    groups: Sequence[JointStates], described: Sequence[str], judged: Sequence[str] | None = None
+) -> Recording:
+    """Choose the joint states that know the most of these joints, with effort before without.
+
+    Joints that others tell of, with effort, are joined to them (see ``joined``).
+
+    Args:
+        groups: What ``bags.read_joint_states`` gives.
+        described: The joints of a description, in the order wanted; those that were not recorded
+            are left out.
+        judged: Those of which effort is needed; None: all that were recorded. The effort of others
+            is 0 where it was not recorded.
+
+    Raises:
+        EvaluationError: A joint that is to be judged is not among the others or was not recorded,
+            with effort; or none was.
+    """
+
+    def known(group: JointStates) -> list[str]:
+        return [joint for joint in described if joint in group.joint_names]
+
+    def merit(group: JointStates) -> tuple[int, bool, int]:
+        return len(known(group)), bool(np.isfinite(group.effort).any()), len(group.stamp)
+
+    groups = in_one_order(groups)
+    group = joined(sorted(groups, key=merit, reverse=True), described)
+    names = known(group)
+    both = f"bag: {_recorded(groups)}; description: {', '.join(described)}"
+    if not names:
+        raise EvaluationError(f"bag and description have no joint in common; {both}")
+    for joint in judged or ():
+        if joint not in names:
+            where = "together with the others" if joint in described else "in the description"
+            where = "in the bag" if joint not in _recorded(groups) else where
+            raise EvaluationError(f"there is no joint {joint} {where}; {both}")
+    columns = [group.joint_names.index(name) for name in names]
+    position, velocity, effort = (
+        values[:, columns] for values in (group.position, group.velocity, group.effort)
+    )
+    compared = [names.index(joint) for joint in judged or names]
+    _require(names, range(len(names)), position, "position", group.topic)
+    _require(names, compared, effort, "effort", group.topic)
+    if not np.nan_to_num(effort[:, compared]).any():
+        raise EvaluationError(
+            f"{group.topic}: effort is 0 throughout: the driver does not measure it"
+        )
+    if not np.nan_to_num(velocity).any():  # of a driver that does not measure it
+        velocity = np.full_like(velocity, np.nan)
+    has_velocity = np.isfinite(velocity).all(axis=1)
+    used = np.isfinite(position).all(axis=1) & np.isfinite(effort[:, compared]).all(axis=1)
+    if has_velocity.any():
+        used &= has_velocity
+    if not used.any():
+        raise EvaluationError(f"{group.topic}: no message has position and effort of all joints")
+    time = (group.stamp if np.ptp(group.stamp) else group.received)[used]
+    return Recording(
+        group.topic,
+        tuple(names),
+        (time - time[0]) * 1e-9,
+        position[used],
+        velocity[used] if has_velocity.any() else None,
+        np.nan_to_num(effort[used]),
+    )
+
+
+def moving_joints(urdf: str | Path) -> list[str]:
+    """Return the names of a description's moving joints that follow no other."""
+    try:
+        robot = parse(read_description(urdf))
+    except ModelError as error:
+        raise ModelError(f"{urdf}: {error}") from error
+    return [joint.name for joint in robot.joints if joint.moves and joint.mimic is None]
+
+
+def in_one_order(groups: Sequence[JointStates]) -> list[JointStates]:
+    """Put together groups on one topic that name the same joints in another order."""
+    same: dict[tuple, list[JointStates]] = defaultdict(list)
+    for group in groups:
+        same[group.topic, tuple(sorted(group.joint_names))].append(group)
+    return [_merged(found) if len(found) > 1 else found[0] for found in same.values()]
+
+
+def joined(groups: Sequence[JointStates], described: Sequence[str]) -> JointStates:
+    """Return the first group with the joints that it lacks, from others that have their effort.
+
+    A driver may send an arm in parts, each in a message of its own. The parts are interpolated at
+    the times of the first group; where they pause, or have not begun, the values are NaN.
+
+    Args:
+        groups: The best first.
+        described: The joints of a description; of others nothing is wanted.
+    """
+    whole = groups[0]
+    for group in groups[1:]:
+        lacking = [n for n in group.joint_names if n in described and n not in whole.joint_names]
+        part = _at_times_of(whole, group, lacking)
+        if not np.nan_to_num(part["effort"]).any():
+            continue  # of a gripper that does not measure it
+        topics = dict.fromkeys([*whole.topic.split(" + "), group.topic])
+        fields = {f: np.hstack([getattr(whole, f), part[f]]) for f in JOINT_STATE_FIELDS}
+        names = (*whole.joint_names, *lacking)
+        whole = replace(whole, topic=" + ".join(topics), joint_names=names, **fields)
+    return whole
+
+
+def _at_times_of(whole: JointStates, part: JointStates, names: Sequence[str]) -> dict[str, Floats]:
+    """Return each field (N, k) of these joints, interpolated."""
+    stamped = np.ptp(whole.stamp) and np.ptp(part.stamp)
+    columns = [part.joint_names.index(name) for name in names]
+    clocks = [group.stamp if stamped else group.received for group in (whole, part)]
+    at, times = ((clock - clocks[0][0]) * 1e-9 for clock in clocks)
+    times, first = np.unique(times, return_index=True)
+    pause = max(PAUSE, PAUSE_PERIODS * float(np.median(np.diff(times)))) if len(times) > 1 else 0.0
+    after = np.searchsorted(times, at)
+    between = (after > 0) & (after < len(times))
+    before = np.where(between, after - 1, 0)
+    known = between & (times[np.where(between, after, 0)] - times[before] <= pause)
+    known |= np.isin(at, times)
+
+    def interpolated(field: str) -> Floats:
+        values = getattr(part, field)[first][:, columns]
+        found = np.full((len(at), len(columns)), np.nan)
+        for k, column in enumerate(values.T):
+            found[known, k] = np.interp(at[known], times, column)
+        return found
+
+    return {field: interpolated(field) for field in JOINT_STATE_FIELDS}
+
+
+def _merged(groups: Sequence[JointStates]) -> JointStates:
+    names = groups[0].joint_names
+    columns = [[group.joint_names.index(name) for name in names] for group in groups]
+    received = np.concatenate([group.received for group in groups])
+    order = np.argsort(received, kind="stable")
+    fields = {
+        field: np.concatenate(
+            [getattr(g, field)[:, c] for g, c in zip(groups, columns, strict=True)]
+        )[order]
+        for field in JOINT_STATE_FIELDS
+    }
+    stamp = np.concatenate([group.stamp for group in groups])[order]
+    return JointStates(groups[0].topic, names, stamp, received[order], **fields)
+
+
+def _recorded(groups: Sequence[JointStates]) -> str:
+    return ", ".join(dict.fromkeys(name for group in groups for name in group.joint_names))
+
+
+def _require(
+    names: Sequence[str], joints: Iterable[int], values: Floats, field: str, topic: str
+) -> None:
+    missing = [names[j] for j in joints if not np.isfinite(values[:, j]).any()]
+    if missing:
+        raise EvaluationError(
+            f"{topic}: the joint states have no {field} of {', '.join(missing)}; measured position "
+            "and effort are compared with the model (--joints chooses whose)"
+        )

@@ -1,0 +1,116 @@
+"""Signs that the effort recorded is not the torque that moves the arm, gravity included."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.model import Model
+
+Floats = NDArray[np.float64]
+
+ALIKE = 0.9  # correlation from which a factor between measured and predicted torque means something
+FACTORS = 0.6, 1.6  # that errors of a model do not explain
+DEGREES = 1.5  # times the greatest limit
+TOO_FAST = 3.0  # times the speed limit
+UNIT = 0.2  # share of the squares that torque in another unit may leave over
+BETTER = 0.25  # share of the squares left over that makes the other reading the likelier one
+
+
+def suspicions(
+    joints: Sequence[str], measured: Floats, rigid: Floats, gravity: Floats
+) -> list[str]:
+    """Say what the effort seems to be instead of torque.
+
+    Args:
+        joints: n names.
+        measured: (N, n) effort.
+        rigid: (N, n) torque predicted [N m or N].
+        gravity: (N, n) what gravity has of that.
+    """
+    without = squares(measured - rigid + gravity)
+    scaled = squares(_scaled(measured, rigid))
+    another_unit = scaled < min(without, UNIT * squares(measured))
+    if without < BETTER * squares(measured - rigid) and not another_unit:
+        return [
+            "The torque is explained better without gravity: does the driver report effort "
+            "without it, or is --gravity another one?"
+        ]
+    notes = []
+    for joint, m, p in zip(joints, measured.T, rigid.T, strict=True):
+        if m.std() == 0 or p.std() == 0 or abs(np.corrcoef(m, p)[0, 1]) < ALIKE:
+            continue
+        factor = float(m @ p / (p @ p))
+        if factor < 0:
+            notes.append(f"{joint}: measured torque has the opposite sign of predicted torque.")
+        elif not FACTORS[0] < factor < FACTORS[1]:
+            notes.append(
+                f"{joint}: measured torque is {factor:.2g} times that predicted: another unit, a "
+                "motor's torque or current (--current-gain), or another load?"
+            )
+    return notes
+
+
+def without_friction(motion: Motion, *torques: Floats) -> list[Floats]:
+    """Return torques (N, n) less what friction and an offset of any size explain of them."""
+    left = [torque.copy() for torque in torques]
+    for j in range(motion.velocity.shape[1]):
+        terms = np.column_stack(
+            [motion.velocity[:, j], motion.sliding[:, j], np.ones(len(motion.time))]
+        )
+        for torque in left:
+            torque[:, j] -= terms @ np.linalg.lstsq(terms, torque[:, j], rcond=None)[0]
+    return left
+
+
+def _scaled(measured: Floats, rigid: Floats) -> Floats:
+    """Return what is left (N, n) if every joint's effort is torque in a unit of its own."""
+    factors = (measured * rigid).sum(axis=0) / np.maximum((rigid**2).sum(axis=0), 1e-300)
+    return measured - np.maximum(factors, 0.0) * rigid
+
+
+def motion_suspicions(model: Model, position: Floats, velocity: Floats | None) -> list[str]:
+    """Say what positions and velocities seem to be in, if not in rad and m.
+
+    Args:
+        model: Of the joints recorded.
+        position: (N, n) as recorded.
+        velocity: (N, n) likewise, if any.
+    """
+    j = degrees_suspected(model, position)
+    if j is not None:
+        low, high = position[:, j].min(), position[:, j].max()
+        return [
+            f"{model.joint_names[j]}: positions from {low:.4g} to {high:.4g}, limits from "
+            f"{model.lower[j]:.3g} to {model.upper[j]:.3g} rad: degrees, or another zero?"
+        ]
+    if velocity is None:
+        return []
+    fastest = np.abs(velocity).max(axis=0)
+    too_fast = fastest > TOO_FAST * model.velocity_limit
+    return [
+        f"{name}: speeds up to {speed:.3g}, the limit is {limit:.3g}: another unit?"
+        for name, speed, limit, odd in zip(
+            model.joint_names, fastest, model.velocity_limit, too_fast, strict=True
+        )
+        if odd
+    ]
+
+
+def degrees_suspected(model: Model, position: Floats) -> int | None:
+    """Return a revolute joint whose positions (N, n) go far beyond its limits, or None."""
+    for j, kind in enumerate(model.joint_types):
+        if kind != "revolute" or not np.isfinite(model.upper[j] - model.lower[j]):
+            continue
+        allowed = max(abs(model.lower[j]), abs(model.upper[j]))
+        if np.abs(position[:, j]).max() > max(DEGREES * allowed, allowed + 1.0):
+            return j
+    return None
+
+
+def squares(values: Floats) -> float:
+    """Return the sum of squares."""
+    return float((values**2).sum())

@@ -1,0 +1,63 @@
+"""Numbers as a caller gives them: checked once, refused by name."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from featherstone_ros.errors import ModelError
+from featherstone_ros.model.urdf import rotation_from_rpy
+
+Floats = NDArray[np.float64]
+ORTHONORMAL = 1e-9  # greatest entry of R R^T - 1: what rounding leaves, and more
+
+
+def finite(name: str, value: ArrayLike, shape: tuple[int, ...] = ()) -> Floats:
+    """Return a copy of ``value`` as an array of finite numbers of that shape."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name} is {value!r}, expected numbers of shape {shape}") from error
+    if array.shape != shape:
+        raise ModelError(f"{name} has shape {array.shape}, expected {shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{name} is {array.tolist()}, expected finite numbers")
+    return array
+
+
+def positive(name: str, value: ArrayLike, shape: tuple[int, ...] = ()) -> Floats:
+    """Return a copy of ``value`` as an array of finite numbers > 0 of that shape."""
+    array = finite(name, value, shape)
+    if not (array > 0).all():
+        raise ModelError(f"{name} is {array.tolist()}, expected > 0")
+    return array
+
+
+def not_negative(name: str, value: ArrayLike) -> float:
+    """Return ``value`` as a finite float >= 0."""
+    return at_least(0, name, float(finite(name, value)))
+
+
+def at_least(least: float, name: str, value: ArrayLike) -> float:
+    """Return ``value`` as a float >= ``least``, which infinity is and NaN is not."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not number >= least:
+        raise ModelError(f"{name} is {value!r}, expected a number >= {least:g}")
+    return number
+
+
+def rotation_matrix(name: str, value: ArrayLike) -> Floats:
+    """Return a rotation matrix (3, 3), given itself or roll, pitch and yaw about fixed axes [rad].
+
+    Raises:
+        ModelError: It is neither.
+    """
+    if np.shape(value) != (3, 3):
+        return rotation_from_rpy(*finite(name, value, (3,)))
+    R = finite(name, value, (3, 3))
+    if np.abs(R @ R.T - np.eye(3)).max() > ORTHONORMAL or np.linalg.det(R) < 0:
+        raise ModelError(f"{name} is {R.tolist()}, expected orthonormal rows and determinant 1")
+    return R

@@ -1,0 +1,328 @@
+"""The bodies that move, as arrays: what the compiled core is made from."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros._core import CompiledModel
+from featherstone_ros.errors import ModelError
+from featherstone_ros.model.coordinates import HUGE, Coordinates
+from featherstone_ros.model.pseudo_inertia import (
+    in_frame,
+    inertia_matrix,
+    inertial_parameters,
+    pseudo_inertia,
+    transform,
+)
+from featherstone_ros.model.urdf import Inertial, Joint, Robot
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+BASE = -1
+EXTENDED = np.longdouble  # more digits than a double has, where the machine has them
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BodyTree:
+    """Bodies 0..N-1, parents before children, and the links they carry.
+
+    A body is a link moved by a free joint or its follower; its frame is that link's URDF frame.
+    Links behind fixed or locked joints belong to the body (or the base) that carries them.
+
+    Attributes:
+        joint_names: The n degrees of freedom.
+        body_names: The N + 1 names of base link and bodies.
+        link_names: All L links.
+        parent: (N,) body each body is jointed to, -1 for the base.
+        rotation: (N, 3, 3) orientation of the joint's frame, at position 0, in the parent body.
+        translation: (N, 3) origin of that frame in the parent body [m].
+        axis: (N, 3) unit vector of the joint in its frame.
+        motion: (N, 2) rotation about and translation along the axis per unit of position.
+        dof: (N,) index of the degree of freedom that drives the body.
+        multiplier: (N,) joint position = multiplier * q[dof] + offset.
+        offset: (N,) see multiplier.
+        mass: (N + 1,) of the base and each body with all it carries [kg].
+        first_moment: (N + 1, 3) mass times centre of mass, in the body's frame [kg m].
+        inertia: (N + 1, 3, 3) about the origin of the body's frame, in its axes [kg m^2].
+        first_moment_rest: (N + 1, 3) digits of first_moment beyond a double's: about a centre of
+            mass far from the frame little is left of the first ones.
+        inertia_rest: (N + 1, 3, 3) the same of inertia.
+        link_body: (L,) body that carries each link, -1 for the base.
+        link_rotation: (L, 3, 3) orientation of the link's frame in that body's frame.
+        link_translation: (L, 3) origin of the link's frame in that body's frame [m].
+        joint_body: (n,) body whose own joint each degree of freedom is.
+        link_parameters: (L, 10) of each link: mass, first moment and, about the origin of the
+            link's frame, inertia xx xy xz yy yz zz, in the link's axes.
+    """
+
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    link_names: tuple[str, ...]
+    parent: Indices
+    rotation: Floats
+    translation: Floats
+    axis: Floats
+    motion: Floats
+    dof: Indices
+    multiplier: Floats
+    offset: Floats
+    mass: Floats
+    first_moment: Floats
+    inertia: Floats
+    first_moment_rest: Floats
+    inertia_rest: Floats
+    link_body: Indices
+    link_rotation: Floats
+    link_translation: Floats
+    joint_body: Indices
+    link_parameters: Floats
+
+    def __post_init__(self) -> None:
+        """Refuse sums of finite figures that overflow, here or in later products."""
+        for figure, names in (
+            ("mass", self.body_names),
+            ("inertia", self.body_names),
+            ("translation", self.body_names[1:]),
+            ("link_translation", self.link_names),
+        ):
+            array = np.abs(getattr(self, figure))
+            within = array.max(axis=tuple(range(1, array.ndim)), initial=0.0) < HUGE
+            if not within.all():
+                culprit = names[int(np.argmin(within))]
+                raise ModelError(
+                    f"{figure} of {culprit!r} adds up to more than {HUGE:g} in SI units"
+                )
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return len(self.joint_names)
+
+    def compile(self, gravity: Floats, floating: bool = False) -> CompiledModel:
+        """Return the core's copy of the tree.
+
+        Args:
+            gravity: (3,) in the frame of the base, or of the world if the base floats [m/s^2].
+            floating: Whether the base is a free body.
+        """
+        figures = {item.name: getattr(self, item.name) for item in fields(self)}
+        del figures["link_parameters"]
+        for name in ("first_moment", "inertia"):
+            figures[name] = figures[name] + figures.pop(f"{name}_rest").astype(EXTENDED)
+        return CompiledModel(n=self.n, gravity=gravity, floating=floating, **figures)
+
+    @np.errstate(over="ignore", invalid="ignore")  # __post_init__ sees it and names the body
+    def with_inertial(self, link: int, added: Inertial) -> "BodyTree":
+        """Return a tree in which the link with this index carries ``added`` as well."""
+        shares = _about_body(
+            self.link_rotation[link],
+            self.link_translation[link],
+            added.mass,
+            added.com,
+            added.inertia,
+        )
+        sums = {
+            "mass": self.mass.copy(),
+            "first_moment": self.first_moment + self.first_moment_rest.astype(EXTENDED),
+            "inertia": self.inertia + self.inertia_rest.astype(EXTENDED),
+        }
+        for name, share in shares.items():
+            sums[name][self.link_body[link] + 1] += share
+        parameters = self.link_parameters.copy()
+        parameters[link] += parameters_of(added)
+        return replace(self, link_parameters=parameters, **_with_rest(sums))
+
+    @np.errstate(over="ignore", invalid="ignore")  # as above
+    def with_link_parameters(self, parameters: Floats) -> "BodyTree":
+        """Return a tree whose links have these parameters (L, 10), see ``link_parameters``."""
+        T = transform(self.link_rotation, self.link_translation)
+        J = np.zeros((len(self.body_names), 4, 4))
+        np.add.at(J, self.link_body + 1, in_frame(pseudo_inertia(parameters), T))
+        sums = inertial_parameters(J)
+        figures = {
+            "mass": sums[:, 0],
+            "first_moment": sums[:, 1:4],
+            "inertia": inertia_matrix(sums[:, 4:]),
+        }
+        return replace(self, link_parameters=parameters, **_with_rest(figures))
+
+
+def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
+    """Turn links and joints into bodies.
+
+    Raises:
+        ModelError: A degree of freedom moves no mass and no inertia at all.
+    """
+    degrees = _degrees_of_freedom(coordinates)
+    carried = {robot.base_link: (BASE, np.eye(3), np.zeros(3))}
+    bodies: list[Joint] = []
+    frames: list[tuple[int, Floats, Floats]] = []
+    for joint in robot.tree:
+        body, rotation, translation = carried[joint.parent]
+        translation = translation + rotation @ joint.translation
+        rotation = rotation @ joint.rotation
+        if joint.name in degrees:
+            carried[joint.child] = (len(bodies), np.eye(3), np.zeros(3))
+            bodies.append(joint)
+            frames.append((body, rotation, translation))
+        else:
+            turn, shift = _displacement(joint, coordinates.locked.get(joint.name, 0.0))
+            carried[joint.child] = (body, rotation @ turn, translation + rotation @ shift)
+
+    parent, body_rotation, body_translation = _frame_arrays(frames)
+    link_body, link_rotation, link_translation = _frame_arrays(
+        [carried[link.name] for link in robot.links]
+    )
+    drives = [degrees[joint.name] for joint in bodies]
+    names = [joint.name for joint in bodies]
+    tree = BodyTree(
+        joint_names=coordinates.joint_names,
+        body_names=(robot.base_link, *(joint.child for joint in bodies)),
+        link_names=tuple(link.name for link in robot.links),
+        parent=parent,
+        rotation=body_rotation,
+        translation=body_translation,
+        axis=np.array([joint.axis for joint in bodies]).reshape(-1, 3),
+        motion=np.array([_motion(joint) for joint in bodies], dtype=float).reshape(-1, 2),
+        dof=np.array([dof for dof, _, _ in drives], dtype=np.intp),
+        multiplier=np.array([multiplier for _, multiplier, _ in drives], dtype=float),
+        offset=np.array([offset for _, _, offset in drives], dtype=float),
+        link_body=link_body,
+        link_rotation=link_rotation,
+        link_translation=link_translation,
+        joint_body=np.array([names.index(name) for name in coordinates.joint_names], dtype=np.intp),
+        link_parameters=np.array([parameters_of(link.inertial) for link in robot.links]),
+        **_sum_inertias(robot, len(bodies), link_body, link_rotation, link_translation),
+    )
+    return tree
+
+
+def _degrees_of_freedom(coordinates: Coordinates) -> dict[str, tuple[int, float, float]]:
+    """Return index of the degree of freedom, multiplier and offset of each joint that moves."""
+    index = {name: k for k, name in enumerate(coordinates.joint_names)}
+    followers = {
+        name: (index[mimic.leader], mimic.multiplier, mimic.offset)
+        for name, mimic in coordinates.mimics.items()
+    }
+    return {name: (k, 1.0, 0.0) for name, k in index.items()} | followers
+
+
+def _motion(joint: Joint) -> tuple[float, float]:
+    """Return rotation about and translation along the axis per unit of position."""
+    return (0.0, 1.0) if joint.type == "prismatic" else (1.0, joint.pitch)
+
+
+def _displacement(joint: Joint, position: float) -> tuple[Floats, Floats]:
+    """Return rotation (3, 3) and translation (3,) that the joint makes at ``position``."""
+    angle, slide = (rate * position for rate in _motion(joint))
+    x, y, z = joint.axis
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    rodrigues = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    return rodrigues, slide * joint.axis
+
+
+def _frame_arrays(frames: list[tuple[int, Floats, Floats]]) -> tuple[Indices, Floats, Floats]:
+    body = np.array([body for body, _, _ in frames], dtype=np.intp)
+    rotation = np.array([rotation for _, rotation, _ in frames]).reshape(-1, 3, 3)
+    translation = np.array([translation for _, _, translation in frames]).reshape(-1, 3)
+    return body, rotation, translation
+
+
+@np.errstate(over="ignore", invalid="ignore")  # BodyTree sees it and names the body
+def _sum_inertias(
+    robot: Robot, n_bodies: int, link_body: Indices, rotation: Floats, translation: Floats
+) -> dict[str, Floats]:
+    """Sum the links' inertias over the bodies that carry them (slot 0: the base)."""
+    with_inertial = [k for k, link in enumerate(robot.links) if link.inertial is not None]
+    inertials = [robot.links[k].inertial for k in with_inertial]
+    shares = _about_body(
+        rotation[with_inertial],
+        translation[with_inertial],
+        np.array([inertial.mass for inertial in inertials], dtype=float),
+        np.array([inertial.com for inertial in inertials]).reshape(-1, 3),
+        np.array([inertial.inertia for inertial in inertials]).reshape(-1, 3, 3),
+    )
+    sums = {}
+    for name, share in shares.items():
+        sums[name] = np.zeros((n_bodies + 1, *share.shape[1:]), dtype=share.dtype)
+        np.add.at(sums[name], link_body[with_inertial] + 1, share)
+    return _with_rest(sums)
+
+
+def _with_rest(sums: dict[str, Floats]) -> dict[str, Floats]:
+    """Return sums of extended precision as BodyTree keeps them: as doubles, and what is left."""
+    figures = {name: total.astype(float) for name, total in sums.items()}
+    for name in ("first_moment", "inertia"):
+        figures[f"{name}_rest"] = (sums[name] - figures[name]).astype(float)
+    return figures
+
+
+def _about_body(
+    rotation: Floats, translation: Floats, mass: Floats | float, com: Floats, inertia: Floats
+) -> dict[str, Floats]:
+    """Refer inertial figures, given in the link's frame about the centre of mass, to the body.
+
+    Args:
+        rotation: (..., 3, 3) orientation of the link's frame in the body's.
+        translation: (..., 3) its origin there [m].
+        mass: (...) [kg].
+        com: (..., 3) centre of mass in the link's frame [m].
+        inertia: (..., 3, 3) about the centre of mass, in the link's axes [kg m^2].
+
+    Returns:
+        The quantities that add up, as BodyTree names them: mass (...), first_moment (..., 3) and
+        inertia (..., 3, 3) about the origin of the body's frame.
+    """
+    mass, translation = np.asarray(mass), np.asarray(translation, dtype=EXTENDED)
+    c = translation + np.einsum("...ij,...j->...i", rotation, com)
+    c_outer_c = c[..., :, None] * c[..., None, :]
+    c_dot_c = np.einsum("...i,...i->...", c, c)[..., None, None]
+    parallel_axis = mass[..., None, None] * (c_dot_c * np.eye(3) - c_outer_c)
+    turned = rotation @ inertia @ np.swapaxes(rotation, -1, -2)
+    return {
+        "mass": mass,
+        "first_moment": mass[..., None] * c,
+        "inertia": turned + parallel_axis,
+    }
+
+
+@np.errstate(over="ignore", invalid="ignore")  # BodyTree sees it and names the body
+def parameters_of(inertial: Inertial | None) -> Floats:
+    """Return the ten inertial parameters of a link about its origin, see BodyTree."""
+    if inertial is None:
+        return np.zeros(10)
+    about = _about_body(np.eye(3), np.zeros(3), inertial.mass, inertial.com, inertial.inertia)
+    return np.concatenate(
+        [[inertial.mass], about["first_moment"], about["inertia"][np.triu_indices(3)]]
+    ).astype(float)
+
+
+def inertial_of(link: str, parameters: Floats) -> Inertial:
+    """Return a link's inertial figures about its centre of mass, the inverse of ``parameters_of``.
+
+    Raises:
+        ModelError: Its mass is negative, or 0 with a first moment.
+    """
+    mass, first_moment = float(parameters[0]), parameters[1:4]
+    if mass < 0 or (mass == 0 and first_moment.any()):
+        raise ModelError(
+            f"link {link!r} has mass {mass:g} kg and first moment {first_moment.tolist()} kg m, "
+            "expected mass > 0: a URDF says the centre of mass"
+        )
+    com = first_moment / mass if mass else np.zeros(3)
+    about_origin = inertia_matrix(parameters[4:])
+    return Inertial(mass, com, about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com)))
+
+
+def joints_without_inertia(tree: BodyTree) -> list[str]:
+    """Return the degrees of freedom for which every body beyond their joints weighs nothing.
+
+    No torque has an acceleration there: the joint-space inertia is singular.
+    """
+    has_inertia = (tree.mass != 0) | tree.inertia.any(axis=(1, 2))
+    for body in reversed(range(len(tree.parent))):
+        has_inertia[tree.parent[body] + 1] |= has_inertia[body + 1]
+    moves_inertia = np.zeros(tree.n, dtype=bool)
+    np.logical_or.at(moves_inertia, tree.dof, has_inertia[1:] & (tree.multiplier != 0))
+    return [name for name, moves in zip(tree.joint_names, moves_inertia, strict=True) if not moves]

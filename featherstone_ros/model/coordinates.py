@@ -1,0 +1,150 @@
+"""Which joint positions are free, which follow others and which are constant."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+
+from featherstone_ros.errors import ModelError, UnknownNameError
+from featherstone_ros.model.urdf import Joint, Mimic, Robot, name_list
+
+HUGE = 1e100  # no robot's figure, and its square is still finite
+
+
+class UnknownJointError(ModelError, UnknownNameError):
+    """A name in ``joints`` or ``locked`` that is not a free joint of the robot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """Every joint that moves in the URDF is in exactly one of the three.
+
+    Attributes:
+        joint_names: The free joints: entry k of every array of positions, speeds or torques.
+        mimics: Followers of those, with chains of followers multiplied out.
+        locked: Constant positions [rad or m], followers of locked joints included.
+    """
+
+    joint_names: tuple[str, ...]
+    mimics: dict[str, Mimic]
+    locked: dict[str, float]
+
+
+def choose(
+    robot: Robot,
+    joints: Iterable[str] | None = None,
+    locked: Mapping[str, float] | None = None,
+) -> Coordinates:
+    """Decide what moves.
+
+    Args:
+        robot: The checked URDF.
+        joints: The free joints in the order wanted; None takes all that are not ``locked``, in
+            document order. A joint left out is locked.
+        locked: Positions of locked joints [rad or m]; 0 for those not named.
+
+    Raises:
+        ModelError: A name is unknown, repeated, in both arguments or that of a follower, a
+            position is not finite, or followers follow each other.
+    """
+    followers = resolve_mimics(robot)
+    candidates = [j.name for j in robot.joints if j.moves and j.name not in followers]
+    positions = _finite_positions(locked or {})
+    if isinstance(joints, (str, bytes)):
+        raise ModelError(f"joints is {joints!r}, expected a sequence of joint names")
+    free = tuple(candidates if joints is None else map(str, joints))
+    _check_names("joints", free, candidates, followers)
+    _check_names("locked", tuple(positions), candidates, followers)
+    if joints is None:
+        free = tuple(name for name in free if name not in positions)
+    both = [name for name in free if name in positions]
+    if both:
+        raise ModelError(
+            f"joints {name_list(both)} are in both `joints` and `locked`, expected in one"
+        )
+
+    chosen = set(free)
+    constant = {name: positions.get(name, 0.0) for name in candidates if name not in chosen}
+    mimics = {}
+    for name, mimic in followers.items():
+        if mimic.leader in chosen:
+            mimics[name] = mimic
+        else:  # a fixed leader stays at 0
+            constant[name] = mimic.multiplier * constant.get(mimic.leader, 0.0) + mimic.offset
+    return Coordinates(free, mimics, constant)
+
+
+def resolve_mimics(robot: Robot) -> dict[str, Mimic]:
+    """Return what each follower follows in the end, chains multiplied out.
+
+    A joint that names a leader the robot does not have is not a follower: real files (the Alex
+    humanoid with Psyonic hands) are like that, and their joints have drives of their own.
+
+    Raises:
+        ModelError: Followers follow each other in a circle, or multiplied out are out of bounds.
+    """
+    joints = {joint.name: joint for joint in robot.joints}
+    resolved: dict[str, Mimic] = {}
+    for name in joints:
+        chain: dict[str, Mimic] = {}
+        while name not in resolved and (mimic := _known_mimic(joints[name], joints)):
+            if name in chain:
+                loop = name_list(list(chain))
+                raise ModelError(f"<mimic> of joints {loop} forms a loop, expected a free leader")
+            chain[name] = mimic
+            name = mimic.leader
+        for follower, mimic in reversed(chain.items()):
+            whole = resolved[follower] = _compose(mimic, resolved.get(mimic.leader))
+            if not max(abs(whole.multiplier), abs(whole.offset)) < HUGE:
+                raise ModelError(
+                    f"joint {follower!r}: <mimic> comes to {whole.multiplier:g} * {whole.leader!r} "
+                    f"+ {whole.offset:g}, expected figures below {HUGE:g}"
+                )
+    return resolved
+
+
+def orphans(robot: Robot) -> list[str]:
+    """Return the joints whose ``<mimic>`` names a leader that the robot does not have."""
+    names = {joint.name for joint in robot.joints}
+    return [j.name for j in robot.joints if j.mimic is not None and j.mimic.leader not in names]
+
+
+def _known_mimic(joint: Joint, joints: Mapping[str, Joint]) -> Mimic | None:
+    return joint.mimic if joint.mimic is not None and joint.mimic.leader in joints else None
+
+
+def _compose(mimic: Mimic, of_leader: Mimic | None) -> Mimic:
+    if of_leader is None:
+        return mimic
+    return Mimic(
+        of_leader.leader,
+        mimic.multiplier * of_leader.multiplier,
+        mimic.multiplier * of_leader.offset + mimic.offset,
+    )
+
+
+def _check_names(
+    argument: str,
+    names: Sequence[str],
+    candidates: Iterable[str],
+    followers: Mapping[str, Mimic],
+) -> None:
+    valid = frozenset(candidates)
+    for name, count in Counter(names).items():
+        if name in followers:
+            leader = followers[name].leader
+            raise ModelError(f"`{argument}` has {name!r}, which follows {leader!r}: name that one")
+        if name not in valid:
+            raise UnknownJointError(f"moving joint (in `{argument}`)", name, valid)
+        if count > 1:
+            raise ModelError(f"`{argument}` has {name!r} {count} times, expected once")
+
+
+def _finite_positions(locked: Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(locked, Mapping):
+        raise ModelError(f"locked is {locked!r}, expected a mapping from joint names to positions")
+    for name, position in locked.items():
+        if not isinstance(position, Real) or not math.isfinite(position):
+            raise ModelError(f"`locked` has {name!r} at {position!r}, expected a finite number")
+    return {str(name): float(position) for name, position in locked.items()}

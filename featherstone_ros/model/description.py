@@ -1,0 +1,74 @@
+"""What the parameter ``robot_description`` may hold: URDF text, or where a file with it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+
+from featherstone_ros.errors import ModelError
+from featherstone_ros.model.model import read_description
+from featherstone_ros.model.share import share_directory
+
+SHOWN = 60  # characters of a value that is neither
+EXPECTED = (
+    "expected URDF text, which begins with '<', or a .urdf or .xacro file: its path, "
+    "file:///path or package://package/path"
+)
+
+
+def description_text(value: str) -> str:
+    """Return the URDF text that a value of ``robot_description`` stands for.
+
+    Args:
+        value: The text itself (returned as it is, like the empty string), a path, ``file://`` or
+            ``package://``.
+
+    Raises:
+        ModelError: It is none of these, or the file cannot be read; says what it is.
+    """
+    place = value.strip()
+    if not place or place.lstrip("\ufeff").startswith("<"):
+        return value
+    if "\n" in place:
+        raise ModelError(f"it begins with {place[:SHOWN]!r}, {EXPECTED}")
+    path = described_file(place)
+    try:
+        return read_description(path)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ModelError):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        shown = place if len(place) <= SHOWN else f"{place[:SHOWN]}..."
+        raise ModelError(f"it is {shown!r}, and no such file: {reason}; {EXPECTED}") from None
+
+
+def described_file(place: str) -> Path:
+    """Return the path that a path, ``file://`` or ``package://`` means.
+
+    Raises:
+        ModelError: There is no such package.
+    """
+    if place.startswith("package://"):
+        package, _, inside = unquote(place.removeprefix("package://")).partition("/")
+        return package_directory(package) / inside
+    if place.startswith("file://"):
+        return Path(unquote(place.removeprefix("file://").removeprefix("localhost")))
+    return Path(place).expanduser()
+
+
+def package_directory(package: str) -> Path:
+    """Return the share folder of a ROS package; our own is known without ROS, too.
+
+    Raises:
+        ModelError: It is not installed, or there is no ROS to ask.
+    """
+    if package == "featherstone_ros":
+        return share_directory()
+    try:
+        from ament_index_python.packages import get_package_share_directory
+    except ImportError:
+        raise ModelError(f"package {package!r}: no ROS is there to say where it is") from None
+    try:
+        return Path(get_package_share_directory(package))
+    except (LookupError, OSError, ValueError) as error:
+        raise ModelError(f"package {package!r} is not found: {error}") from None

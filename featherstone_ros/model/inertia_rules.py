@@ -1,0 +1,108 @@
+"""Inertial figures that no rigid body has, whatever its shape."""
+
+import numpy as np
+
+from featherstone_ros.model.finding import Finding, Rule, Severity
+from featherstone_ros.model.urdf import Link, Robot
+
+ROUNDING = 1e-6  # of the trace: figures are written with few digits
+COARSE = 0.1  # of the trace: what rounding and identification from measurements may leave
+NEGLIGIBLE = 1e-5  # [kg] of helper links, which simulators ask for
+POINT = 1e-5  # [m], radius of gyration of what has no extent
+
+MASSLESS = Rule(
+    "massless",
+    "has inertia but no mass",
+    "no body is like that; it has neither weight nor a centre of mass",
+)
+ZERO_INERTIA = Rule(
+    "zero-inertia",
+    "has mass but no inertia: a point mass",
+    "turning it costs nothing: too little torque is computed, and if its centre of mass lies on "
+    "the joint's axis, forward dynamics has no answer",
+)
+INDEFINITE = Rule(
+    "not-positive-definite",
+    "has an inertia that is not positive definite",
+    "turning it about some axis costs no or negative energy: forward dynamics may diverge",
+)
+HELPER = Rule(
+    "negligible-mass",
+    "weighs next to nothing: a helper that some simulator asked for",
+    "it has no effect on torque; what else is odd about its inertia is passed over",
+)
+TRIANGLE = Rule(
+    "triangle-inequality",
+    "has principal moments that break the triangle inequality, A + B >= C",
+    "no mass distribution has such an inertia (often izz is wrong, or two figures are swapped): "
+    "torques about that axis are wrong, and MuJoCo refuses the link",
+)
+
+
+def carriers(robot: Robot) -> tuple[set[str], set[str]]:
+    """Return the links that move at all, and of these the children of moving joints."""
+    moving: set[str] = set()
+    for joint in robot.tree:
+        if joint.moves or joint.parent in moving:
+            moving.add(joint.child)
+    return moving, {joint.child for joint in robot.tree if joint.moves}
+
+
+def impossible_inertias(robot: Robot) -> list[Finding]:
+    """Check all links; what does not move gets a note at most, as it has no effect."""
+    moving, driven = carriers(robot)
+    links = [link for link in robot.links if link.inertial is not None]
+    inertias = np.array([link.inertial.inertia for link in links]).reshape(-1, 3, 3)
+    findings = []
+    for link, moments in zip(links, np.linalg.eigvalsh(inertias), strict=True):
+        found = _judge(link, moments, link.name in driven)
+        if is_helper(link):
+            found = (Severity.NOTE, HELPER, f"{link.inertial.mass:.3g} kg")
+        if found is not None:
+            severity, rule, figures = found
+            finding = Finding(severity, rule, "link", link.name, figures)
+            findings.append(finding if link.name in moving else finding.noted())
+    return findings
+
+
+def _judge(link: Link, moments: np.ndarray, driven: bool) -> tuple[Severity, Rule, str] | None:
+    mass = link.inertial.mass
+    least, middle, greatest = moments
+    trace = np.abs(moments).sum()
+    figures = f"principal moments {moments_text(moments)} kg m^2"
+    if mass == 0:
+        return (Severity.WARNING, MASSLESS, figures) if trace else None  # a mere frame is fine
+    if trace <= mass * POINT**2:
+        # A point mass may well be lumped with what carries it, e.g. a sensor or a payload.
+        severity = Severity.ERROR if driven else Severity.NOTE
+        return severity, ZERO_INERTIA, f"mass {mass:.3g} kg, {figures}"
+    if least < -ROUNDING * trace:
+        return Severity.ERROR, INDEFINITE, figures
+    excess = (greatest - least - middle) / trace
+    if excess > ROUNDING:
+        severity = Severity.ERROR if excess > COARSE else Severity.WARNING
+        return severity, TRIANGLE, f"{figures}, the greatest exceeds the sum of the others"
+    if least <= ROUNDING * trace:
+        return Severity.WARNING, INDEFINITE, f"{figures}, an ideal rod"
+    return None
+
+
+def is_helper(link: Link) -> bool:
+    """Whether a link weighs something, but nothing that is felt."""
+    inertial = link.inertial
+    return (
+        inertial is not None
+        and 0 < inertial.mass < NEGLIGIBLE
+        and (float(np.abs(inertial.inertia).max()) <= NEGLIGIBLE)
+    )
+
+
+def is_possible(inertia: np.ndarray) -> bool:
+    """Whether a body that is no point, rod or plate can have an inertia (3, 3)."""
+    least, middle, greatest = np.linalg.eigvalsh(inertia)
+    return bool(0 < greatest < least + middle)
+
+
+def moments_text(moments: np.ndarray) -> str:
+    """Return principal moments for a message."""
+    return " ".join(f"{moment:.3g}" for moment in moments)

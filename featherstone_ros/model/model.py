@@ -1,0 +1,438 @@
+"""Model: a robot with what moves chosen, its limits, and what the compiled core needs of it."""
+
+import logging
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from featherstone_ros.errors import ModelError, UnknownNameError
+from featherstone_ros.model import body_tree, coordinates, urdf, urdf_inertials
+from featherstone_ros.model.arguments import Floats, finite
+from featherstone_ros.model.body_tree import BodyTree, inertial_of, parameters_of
+from featherstone_ros.model.coordinates import Coordinates
+from featherstone_ros.model.finding import Severity, summary
+from featherstone_ros.model.inertia_rules import impossible_inertias
+from featherstone_ros.model.joint_rules import odd_mimics, weightless_joints
+from featherstone_ros.model.primitives import inertial
+from featherstone_ros.model.urdf import Mimic, Robot
+
+logger = logging.getLogger(__name__)
+
+EARTH = (0.0, 0.0, -9.81)  # [m/s^2]
+BASES = ("fixed", "floating")
+NEGLIGIBLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """A robot: constant, shared freely between threads.
+
+    Made by ``from_urdf``, ``from_file`` or a ``Tree``. Arrays of shape (n,) follow ``joint_names``
+    and are read-only; units are rad or m, N m or N, by the type of the joint.
+
+    A floating base is a free body. Its position stands before those of the joints: that of the base
+    link's origin in the world (3), and a unit quaternion x y z w. Its velocity is linear, then
+    angular, in the base link's own axes; its force is force, then moment about the base link's
+    origin, in the same axes. (Pinocchio's free-flyer has this layout.)
+
+    Attributes:
+        name: The robot's name.
+        base_link: The root link; gravity and poses are given in its frame, if it is fixed.
+        joint_types: "revolute", "continuous", "prismatic" or "screw" for each of ``joint_names``.
+        lower: (n,) least positions, -inf where there is none.
+        upper: (n,) greatest positions, inf where there is none.
+        velocity_limit: (n,) greatest speeds, inf where there is none.
+        effort_limit: (n,) greatest torques or forces, inf where there is none.
+        damping: (n,) viscous friction, that of followers included.
+        friction: (n,) Coulomb friction, that of followers included.
+        mimics: Follower name to (leader in ``joint_names``, multiplier, offset).
+        locked: Joint name to constant position, followers of locked joints included.
+        gravity: (3,) in the frame of the base link, or of the world if it floats [m/s^2].
+        tree: The bodies, as arrays.
+        base: "fixed" or "floating".
+        compiled: The same for the compiled core.
+    """
+
+    name: str
+    base_link: str
+    joint_types: tuple[str, ...]
+    lower: Floats
+    upper: Floats
+    velocity_limit: Floats
+    effort_limit: Floats
+    damping: Floats
+    friction: Floats
+    mimics: Mapping[str, Mimic]
+    locked: Mapping[str, float]
+    gravity: Floats
+    tree: BodyTree
+    base: str = "fixed"
+    compiled: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Check the kind of base, make the arrays read-only and the compiled twin of the tree."""
+        if self.base not in BASES:
+            raise ModelError(f"base is {self.base!r}, expected one of {', '.join(BASES)}")
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        object.__setattr__(self, "compiled", self.tree.compile(self.gravity, self.floating))
+
+    @classmethod
+    def from_urdf(
+        cls,
+        text: str | bytes,
+        joints: Iterable[str] | None = None,
+        locked: Mapping[str, float] | None = None,
+        gravity: ArrayLike = EARTH,
+        base: str = "fixed",
+    ) -> "Model":
+        """Make a model from URDF text.
+
+        Args:
+            text: The XML.
+            joints: Names of the joints that move, in the order of all arrays; None takes every
+                moving joint that is neither follower nor ``locked``, in document order (up to a
+                tenth of them may move no inertia: they are locked, with a warning). A joint left
+                out is locked.
+            locked: Positions of locked joints [rad or m], 0 where not named.
+            gravity: (3,) in the frame of the base link, or of the world if it floats [m/s^2].
+            base: ``"fixed"``, or ``"floating"``: the base link is a free body.
+
+        Raises:
+            ModelError: The URDF, or a choice of joints, cannot be used.
+        """
+        return cls.from_robot(urdf.parse(text), joints, locked, gravity, base)
+
+    @classmethod
+    def from_robot(
+        cls,
+        robot: Robot,
+        joints: Iterable[str] | None = None,
+        locked: Mapping[str, float] | None = None,
+        gravity: ArrayLike = EARTH,
+        base: str = "fixed",
+    ) -> "Model":
+        """Make a model from checked links and joints: ``from_urdf`` and ``Tree`` end here.
+
+        Args:
+            robot: One tree of finite figures.
+            joints: As in ``from_urdf``.
+            locked: As in ``from_urdf``.
+            gravity: As in ``from_urdf``.
+            base: As in ``from_urdf``.
+
+        Raises:
+            ModelError: A choice of joints cannot be used.
+        """
+        if not robot.links:
+            raise ModelError(f"robot {robot.name!r} has no <link>, expected at least one")
+        chosen, tree, idle = _what_moves(robot, joints, locked)
+        model = cls.from_bodies(robot, chosen, tree, gravity, base)
+        _warn(robot, idle)
+        return model
+
+    @classmethod
+    def from_bodies(
+        cls,
+        robot: Robot,
+        chosen: Coordinates,
+        tree: BodyTree,
+        gravity: ArrayLike,
+        base: str = "fixed",
+    ) -> "Model":
+        """Make a model of what has been chosen and grown, without a word about oddities.
+
+        Args:
+            robot: One tree of finite figures.
+            chosen: What moves.
+            tree: Its bodies.
+            gravity: As in ``from_urdf``.
+            base: As in ``from_urdf``.
+        """
+        return cls(
+            name=robot.name,
+            base_link=robot.base_link,
+            mimics=chosen.mimics,
+            locked=chosen.locked,
+            gravity=finite("gravity", gravity, (3,)),
+            tree=tree,
+            base=base,
+            **_joint_figures(robot, chosen),
+        )
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | PathLike[str],
+        joints: Iterable[str] | None = None,
+        locked: Mapping[str, float] | None = None,
+        gravity: ArrayLike = EARTH,
+        base: str = "fixed",
+    ) -> "Model":
+        """Make a model from a ``.urdf`` file, or a ``.xacro`` file if xacro is installed.
+
+        Args:
+            path: The file.
+            joints: As in ``from_urdf``.
+            locked: As in ``from_urdf``.
+            gravity: As in ``from_urdf``.
+            base: As in ``from_urdf``.
+
+        Raises:
+            ModelError: As in ``from_urdf``; or xacro is needed and missing, or fails.
+            OSError: The file cannot be read.
+        """
+        text = read_file(Path(path))
+        try:
+            return cls.from_urdf(text, joints, locked, gravity, base)
+        except UnknownNameError:
+            raise
+        except ModelError as error:
+            raise ModelError(f"{path}: {error}") from error
+
+    @property
+    def n(self) -> int:
+        """Number of joints that move, followers not counted."""
+        return self.tree.n
+
+    @property
+    def floating(self) -> bool:
+        """Whether the base link is a free body."""
+        return self.base == "floating"
+
+    @property
+    def nq(self) -> int:
+        """Numbers in a position: n, and seven more with a floating base."""
+        return self.n + 7 * self.floating
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom, numbers in a velocity: n, and six more with a floating base."""
+        return self.n + 6 * self.floating
+
+    @property
+    def neutral(self) -> Floats:
+        """The position (nq,) with all joints at zero, a floating base at the world's origin."""
+        q = np.zeros(self.nq)
+        if self.floating:
+            q[6] = 1.0
+        return q
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the degrees of freedom: the order of all arrays."""
+        return self.tree.joint_names
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of all links, fixed ones included, in document order."""
+        return self.tree.link_names
+
+    @property
+    def inertial_parameters(self) -> Floats:
+        """Inertial parameters, (10 L,): ten for each of ``link_names``, payloads included.
+
+        Mass m [kg], first moment m c (3) [kg m], and inertia about the origin of the link's frame
+        xx xy xz yy yz zz [kg m^2], both in the link's axes: ``Dynamics.regressor`` times these is
+        the torque.
+        """
+        return self.tree.link_parameters.flatten()
+
+    def with_payload(
+        self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike | None = None
+    ) -> "Model":
+        """Return a model whose ``link`` carries a rigid load on top of what it carries.
+
+        Args:
+            link: Any link; the load is fixed to it.
+            mass: [kg], at least 0.
+            com: (3,) centre of mass of the load in the link's frame [m].
+            inertia: (3, 3) about that point, in the link's axes [kg m^2]; None for a point mass.
+
+        Raises:
+            UnknownNameError: There is no such link.
+            ModelError: A figure is not finite, mass or a principal moment of inertia is negative,
+                or inertia is not symmetric.
+        """
+        if link not in self.link_names:
+            raise UnknownNameError("link", link, self.link_names)
+        load = inertial(mass, com, inertia)
+        return replace(self, tree=self.tree.with_inertial(self.link_names.index(link), load))
+
+    def with_inertial_parameters(self, vector: ArrayLike) -> "Model":
+        """Return the model with other inertial parameters, as ``inertial_parameters`` orders them.
+
+        They need not be those of real bodies: identified ones may fit the torque and be impossible
+        (``featherstone-ros inspect`` tells).
+
+        Args:
+            vector: (10 L,) finite numbers.
+
+        Raises:
+            ValueError: Another shape.
+            ModelError: A figure is not finite.
+        """
+        vector = finite("vector", vector, (10 * len(self.link_names),))
+        return replace(self, tree=self.tree.with_link_parameters(vector.reshape(-1, 10)))
+
+    def to_urdf(self, text: str | bytes) -> str:
+        """Return a URDF with this model's inertials, everything else byte for byte as it was.
+
+        Links whose figures are those of the text already are left alone.
+
+        Args:
+            text: The URDF that the model was made from, or another of the same links.
+
+        Raises:
+            ModelError: The text is no URDF, or its links are not the model's; or a link has no mass
+                but a first moment, or negative mass, which a URDF cannot say.
+        """
+        robot = urdf.parse(text)
+        names = tuple(link.name for link in robot.links)
+        if sorted(names) != sorted(self.link_names):
+            odd = sorted(set(names) ^ set(self.link_names))
+            raise ModelError(
+                f"the text describes another robot than {self.name!r}: links "
+                f"{urdf.name_list(odd)} are in one of the two only"
+            )
+        mine = dict(zip(self.link_names, self.tree.link_parameters, strict=True))
+        changed = {
+            link.name: inertial_of(link.name, mine[link.name])
+            for link in robot.links
+            if not np.array_equal(mine[link.name], parameters_of(link.inertial))
+        }
+        return urdf_inertials.replace(text, changed)
+
+    def with_gravity(self, g: ArrayLike) -> "Model":
+        """Return the model under gravity ``g``, (3,) [m/s^2], in the axes of ``gravity``."""
+        return replace(self, gravity=finite("gravity", g, (3,)))
+
+    def __repr__(self) -> str:
+        """Name the robot and what moves."""
+        base = ", floating base" if self.floating else ""
+        return f"<Model {self.name!r}: {self.n} joints ({', '.join(self.joint_names)}){base}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without the compiled part, which is made anew."""
+        return _restore, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},)
+
+
+def _restore(figures: dict[str, Any]) -> Model:
+    return Model(**figures)
+
+
+def read_description(path: str | PathLike[str]) -> str:
+    """Return the text for ``robot_description``, of a ``.urdf`` or, with xacro, a ``.xacro`` file.
+
+    Raises:
+        ModelError: xacro is needed and missing, or fails; or the file is not UTF-8.
+        OSError: The file cannot be read.
+    """
+    text = read_file(Path(path))
+    try:
+        return text if isinstance(text, str) else text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path} is not UTF-8 text: {error}") from error
+
+
+def read_file(path: Path) -> str | bytes:
+    """Return the URDF of a ``.urdf`` file as it is, or, with xacro, of a ``.xacro`` file.
+
+    Raises:
+        ModelError: xacro is needed and missing, or fails.
+        OSError: The file cannot be read.
+    """
+    content = path.read_bytes()  # of xacro too, whose own error would not be an OSError
+    return _expand_xacro(path) if path.suffix == ".xacro" else content
+
+
+def _what_moves(
+    robot: Robot, joints: Iterable[str] | None, locked: Mapping[str, float] | None
+) -> tuple[Coordinates, BodyTree, list[str]]:
+    """Choose the degrees of freedom and make their tree; none may be without inertia to move.
+
+    Vendors ship humanoids with a finger or two that weigh nothing; such joints are locked, and
+    returned for a warning. In an arm, or where they are asked for by name, they make forward
+    dynamics singular.
+    """
+    chosen = coordinates.choose(robot, joints, locked)
+    tree = body_tree.grow(robot, chosen)
+    idle = body_tree.joints_without_inertia(tree)
+    if not idle:
+        return chosen, tree, idle
+    if joints is not None or len(idle) > NEGLIGIBLE * sum(j.moves for j in robot.joints):
+        raise ModelError(
+            f"joint {idle[0]!r} moves no mass and no inertia, expected some in the links beyond it "
+            "(or the joint locked)"
+        )
+    chosen = coordinates.choose(robot, None, {**(locked or {}), **dict.fromkeys(idle, 0.0)})
+    return chosen, body_tree.grow(robot, chosen), idle
+
+
+def _warn(robot: Robot, idle: list[str]) -> None:
+    """Name what no rigid body can have, yet vendors ship, and what was not taken as written."""
+    odd = [*impossible_inertias(robot), *odd_mimics(robot), *weightless_joints(idle)]
+    odd = [finding for finding in odd if finding.severity > Severity.NOTE]
+    if odd:
+        logger.warning("robot %r is read as it is written, but: %s", robot.name, summary(odd))
+
+
+def _joint_figures(robot: Robot, chosen: Coordinates) -> dict[str, Any]:
+    """Return types, limits and friction of the degrees of freedom.
+
+    A leader feels its followers' friction through their multipliers m: the power d qd^2 gives
+    m^2 d for viscous, the power f |qd| gives |m| f for Coulomb friction.
+    """
+    joints = {joint.name: joint for joint in robot.joints}
+    for name in (*chosen.joint_names, *chosen.mimics):
+        for what in ("damping", "friction"):
+            if (value := getattr(joints[name], what)) < 0:
+                raise ModelError(
+                    f"joint {name!r}: <dynamics {what}> is {value:g}, expected >= 0: it would "
+                    "drive the joint"
+                )
+    damping = {name: joints[name].damping for name in chosen.joint_names}
+    friction = {name: joints[name].friction for name in chosen.joint_names}
+    for name, (leader, multiplier, _) in chosen.mimics.items():
+        damping[leader] += multiplier**2 * joints[name].damping
+        friction[leader] += abs(multiplier) * joints[name].friction
+    for what, figures in (("damping", damping), ("friction", friction)):
+        for name, value in figures.items():
+            if not math.isfinite(value):
+                raise ModelError(
+                    f"joint {name!r}: <dynamics> {what!r} of it and its followers adds up to "
+                    f"{value:g}, expected a finite number"
+                )
+    free = [joints[name] for name in chosen.joint_names]
+    return {
+        "joint_types": tuple(joint.type for joint in free),
+        "lower": np.array([joint.lower for joint in free]),
+        "upper": np.array([joint.upper for joint in free]),
+        "velocity_limit": np.array([joint.velocity for joint in free]),
+        "effort_limit": np.array([joint.effort for joint in free]),
+        "damping": np.array(list(damping.values())),
+        "friction": np.array(list(friction.values())),
+    }
+
+
+def _expand_xacro(path: Path) -> str:
+    try:
+        import xacro
+    except ImportError as error:
+        raise ModelError(
+            f"{path} needs the xacro package, which is not installed: expected "
+            "`apt install ros-$ROS_DISTRO-xacro` or `pip install xacro`, or a plain .urdf"
+        ) from error
+    try:
+        return xacro.process_file(str(path)).toxml()
+    except OSError:
+        raise
+    except Exception as error:  # xacro evaluates Python: anything may come out of it
+        raise ModelError(f"{path} is not valid xacro: {error}") from error

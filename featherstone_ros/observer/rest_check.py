@@ -1,0 +1,152 @@
+"""At rest, effort must be the gravity of the model: which effort contract does it fit?"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.observer.effort_contract import (
+    FULL,
+    MOTOR_CURRENT,
+    WITHOUT_FRICTION,
+    WITHOUT_GRAVITY,
+)
+from featherstone_ros.observer.verdict import Finding, Verdict
+
+Floats = NDArray[np.float64]
+
+REST = 0.5  # [s] of standstill that are averaged
+REST_SPEED = 0.01  # [rad/s or m/s] mean speed below which a joint stands still
+TOLERANCE = 0.25  # of the gravity load that the effort may miss: errors of the model, noise
+SIGNIFICANT = 5.0  # standard errors of the mean effort by which a load must stand out
+SLIGHT = 0.1  # of the gravity load: so much does not speak against a contract
+FAR_BETTER = 0.25  # share of the misfit of a contract that fits, for another one to replace it
+SAME_AT_REST = {FULL, WITHOUT_FRICTION}
+NOTICEABLE = 0.1  # of the greatest load: joints with less say nothing about their gain
+
+
+class RestCheck:
+    """Averages effort over standstill and compares it with what each contract would have there.
+
+    Friction is unknown at rest, up to Coulomb's: that much the effort may miss, save without
+    friction; full effort and effort without friction are told apart in motion (``friction_check``).
+    Once the configured contract has been found kept, effort that fits none is taken for contact.
+
+    Attributes:
+        verdict: The last one that says something.
+    """
+
+    def __init__(self, contract: str, gain: Floats, coulomb: Floats, names: tuple[str, ...]):
+        """Take what is configured.
+
+        Args:
+            contract: Name of the configured contract.
+            gain: (n,) torque per effort, for ``motor_current``.
+            coulomb: (n,) Coulomb friction [N m or N].
+            names: Of the joints.
+        """
+        self._contract = contract
+        self._gain = gain
+        self._coulomb = coulomb
+        self._names = names
+        self.verdict = Verdict(
+            Finding.UNDECIDED, f"effort_contract {contract} not checked yet: waits for a rest"
+        )
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin another time of standstill."""
+        self._elapsed = 0.0
+        self._count = 0
+        self._sums = np.zeros((3, len(self._names)))  # of effort, effort^2 and velocity
+        self._least = np.full(len(self._names), np.inf)
+        self._most = -self._least
+
+    def update(self, dt: float, q: Floats, qd: Floats, effort: Floats, gravity: Floats) -> bool:
+        """Take a state; return whether there is another verdict.
+
+        Args:
+            dt: Time since the state before [s].
+            q: (n,) position [rad or m].
+            qd: (n,) velocity [rad/s or m/s].
+            effort: (n,) as reported.
+            gravity: (n,) of the model at ``q`` [N m or N].
+        """
+        self._elapsed += dt
+        self._count += 1
+        self._sums += effort, effort**2, qd
+        np.minimum(self._least, q, out=self._least)
+        np.maximum(self._most, q, out=self._most)
+        if (self._most - self._least > REST_SPEED * REST).any():
+            self.restart()
+        if self._elapsed < REST:
+            return False
+        before = self.verdict
+        effort, square, velocity = self._sums / self._count
+        if (np.abs(velocity) < REST_SPEED).all():
+            error = np.sqrt(np.maximum(square - effort**2, 0.0) / self._count)
+            self.verdict = self._judge(effort, error, gravity)
+        self.restart()
+        return self.verdict != before
+
+    def _judge(self, effort: Floats, error: Floats, gravity: Floats) -> Verdict:
+        """Compare the mean effort (n,), with its standard error, with gravity."""
+        load = np.linalg.norm(gravity)
+        stiction = self._coulomb
+
+        def misfit(expected: Floats, gain: Floats, play: Floats) -> float:
+            missed = np.maximum(np.abs(gain * effort - expected) - play, 0.0)
+            return float(np.linalg.norm(missed) / load)
+
+        if not load > SIGNIFICANT * np.linalg.norm(error):
+            return self.verdict
+        one, nothing = np.ones_like(effort), np.zeros_like(effort)
+        misfits = {
+            FULL: misfit(gravity, one, stiction),
+            WITHOUT_FRICTION: misfit(gravity, one, nothing),
+            WITHOUT_GRAVITY: misfit(nothing, one, stiction),
+            MOTOR_CURRENT: misfit(gravity, self._gain, stiction),
+        }
+        if (self._gain == 1.0).all() and self._contract != MOTOR_CURRENT:
+            del misfits[MOTOR_CURRENT]  # it would be full effort
+        if misfits[WITHOUT_GRAVITY] < TOLERANCE and misfits[FULL] < TOLERANCE:
+            return self.verdict  # friction could carry the arm: this pose tells nothing
+        return self._choose(misfits, effort, gravity)
+
+    def _choose(self, misfits: dict[str, float], effort: Floats, gravity: Floats) -> Verdict:
+        contract, misfit = self._contract, misfits[self._contract]
+        kept = misfit < TOLERANCE
+        found = f"{100 * misfit:.0f} % of the gravity load missed"
+        if kept:
+            bounds = dict.fromkeys(misfits, FAR_BETTER * misfit if misfit > SLIGHT else 0.0)
+            bounds |= dict.fromkeys(SAME_AT_REST if contract in SAME_AT_REST else (), 0.0)
+        else:
+            # Motor current is little effort, too, if a gear multiplies it.
+            bounds = dict.fromkeys(misfits, TOLERANCE) | {WITHOUT_GRAVITY: SLIGHT}
+        fitting = [name for name, value in misfits.items() if value < bounds[name]]
+        if fitting:
+            return Verdict(
+                Finding.BROKEN,
+                f"effort_contract is {contract}, but at rest the effort fits "
+                f"{' or '.join(fitting)} ({found} as configured)",
+            )
+        if kept:
+            return Verdict(Finding.KEPT, f"effort_contract {contract} fits at rest")
+        if self.verdict.finding is Finding.KEPT:
+            return self.verdict
+        return Verdict(
+            Finding.UNEXPLAINED,
+            f"effort_contract is {contract}, but at rest the effort fits no contract ({found}): "
+            f"{self._likely_cause(effort, gravity)}",
+        )
+
+    def _likely_cause(self, effort: Floats, gravity: Floats) -> str:
+        loaded = np.abs(gravity) > NOTICEABLE * np.abs(gravity).max()
+        gain = gravity[loaded] / np.where(effort[loaded] == 0.0, np.nan, effort[loaded])
+        if not (gain > 0.0).all():
+            return "wrong model, wrong payload, or something holds the arm"
+        names = np.array(self._names)[loaded]
+        gains = ", ".join(f"{name} {value:.3g}" for name, value in zip(names, gain, strict=True))
+        return (
+            f"motor_current with effort_gain {gains}; or wrong payload, or something holds the arm"
+        )

@@ -1,0 +1,72 @@
+"""What can be chosen about a shadow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from featherstone_ros.model import Model
+from featherstone_ros.observer.effort_contract import FULL
+
+Floats = NDArray[np.float64]
+
+MEASURED, COMMANDED = EFFORT_SOURCES = ("measured", "commanded")
+SENSITIVITY = 0.1  # of the effort limit: default contact threshold
+FALLBACK_THRESHOLD = 10.0  # [N m or N] where the robot description gives no effort limit
+
+
+@dataclass(frozen=True)
+class ShadowSettings:
+    """Settings of a shadow. Arrays follow ``model.joint_names``; a scalar holds for every joint.
+
+    Attributes:
+        prediction_horizon: How far ahead the state is predicted [s].
+        prediction_effort: One of ``EFFORT_SOURCES``: the torque assumed until then.
+        time_step: Longest integration step of predictions [s].
+        integrator: As for ``featherstone_ros.Simulator``.
+        damping: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
+        friction: (n,) Coulomb friction [N m or N]; None takes the model's.
+        offset: (n,) constant friction: what the drives have to give on top [N m or N].
+        armature: (n,) reflected inertia of the drives [kg m^2 or kg].
+        sliding_speed: Above it Coulomb friction acts in full for the observer [rad/s or m/s].
+        observer_gain: (n,) of the momentum observer [1/s]: the inverse of its time constant.
+        effort_contract: One of ``effort_contract.CONTRACTS``.
+        effort_gain: (n,) torque per unit of effort under the contract ``motor_current``.
+        wrench_link: Link on which an external wrench is assumed; empty for ``default_link``.
+        wrench_damping: Of the pseudo-inverse: singular values well below it are not trusted.
+        contact_threshold: (n,) external torque that is contact [N m or N]; None for
+            ``default_threshold``.
+        contact_hysteresis: (n,) share of the threshold by which the torque must fall below it.
+        max_gap: Longest time between two states that follow on each other [s].
+    """
+
+    prediction_horizon: float = 0.05
+    prediction_effort: str = MEASURED
+    time_step: float = 0.001
+    integrator: str = "semi_implicit_euler"
+    damping: ArrayLike | None = None
+    friction: ArrayLike | None = None
+    offset: ArrayLike = 0.0
+    armature: ArrayLike = 0.0
+    sliding_speed: float = 0.02
+    observer_gain: ArrayLike = 25.0
+    effort_contract: str = FULL
+    effort_gain: ArrayLike = 1.0
+    wrench_link: str = ""
+    wrench_damping: float = 0.01
+    contact_threshold: ArrayLike | None = None
+    contact_hysteresis: ArrayLike = 0.5
+    max_gap: float = 0.25
+
+
+def default_threshold(model: Model) -> Floats:
+    """Return (n,) contact thresholds: a tenth of the effort limits [N m or N]."""
+    limit = model.effort_limit
+    return np.where(np.isfinite(limit) & (limit > 0.0), SENSITIVITY * limit, FALLBACK_THRESHOLD)
+
+
+def default_link(model: Model) -> str:
+    """Return the link that the last joint moves."""
+    return model.tree.body_names[model.tree.joint_body[-1] + 1]

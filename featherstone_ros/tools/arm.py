@@ -1,0 +1,112 @@
+"""The arm a trajectory is checked for: its URDF, and what a parameter file says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from featherstone_ros.control.feasibility.demand import Drives
+from featherstone_ros.control.feasibility.limits import Limits
+from featherstone_ros.control.loaded_model import MODEL_NAMES, loaded_model
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model import Model
+from featherstone_ros.model.robots import robot_file, robot_parameters
+from featherstone_ros.tools.robot import read_parameters
+
+NO_PAYLOAD = {
+    "payload.link": "",
+    "payload.mass": 0.0,
+    "payload.com": [0.0] * 3,
+    "payload.inertia": [0.0] * 6,
+}
+
+
+class ParameterFileError(FeatherstoneError, ValueError):
+    """A parameter file that cannot be used; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """An arm with its drives.
+
+    Attributes:
+        model: With payload; its joints are the trajectory's, in that order, the others are locked.
+        drives: Friction and armature.
+        limits: Of the same joints.
+        may_end_moving: Whether the last point may have velocity.
+    """
+
+    model: Model
+    drives: Drives
+    limits: Limits
+    may_end_moving: bool
+
+
+def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) -> Arm:
+    """Load an arm.
+
+    Args:
+        robot: ``panda``, ``ur5e``, or the path of a URDF or xacro file.
+        joints: The joints that move.
+        parameters: A parameter file of the controller; friction, armature, payload, gravity,
+            ``friction_velocity``, ``effort_scale`` and ``allow_nonzero_velocity_at_trajectory_end``
+            are taken from it. None: a robot's own one
+            if it is one of ours, else what the URDF says.
+
+    Raises:
+        FeatherstoneError: A file or a joint is missing, or something in it cannot be used.
+    """
+    model = Model.from_file(robot_file(robot), joints=list(joints))
+    parameters = parameters or robot_parameters(robot)
+    values = read(parameters) if parameters else {}
+    try:
+        model = loaded_model(_model_values(values, model), model)
+        drives = Drives(
+            _by_joint(values, "armature.{}", np.zeros(model.n), model),
+            _by_joint(values, "friction.{}.viscous", model.damping, model),
+            _by_joint(values, "friction.{}.coulomb", model.friction, model),
+            float(values.get("friction_velocity", 0.02)),
+        )
+        limits = Limits.of(model, model.effort_limit * float(values.get("effort_scale", 1.0)))
+    except (TypeError, ValueError) as error:
+        raise ParameterFileError(f"{parameters}: {error}") from None
+    may_end_moving = bool(values.get("allow_nonzero_velocity_at_trajectory_end", False))
+    return Arm(model, drives, limits, may_end_moving)
+
+
+def read(path: Path) -> Mapping[str, object]:
+    """Return the controller's parameters in a file, dots in their names.
+
+    Raises:
+        ParameterFileError: It cannot be read, or holds none.
+    """
+    try:
+        values = read_parameters(path)["feedforward_controller"]
+    except (OSError, yaml.YAMLError, AttributeError) as error:
+        raise ParameterFileError(f"{path} is no parameter file: {error}") from None
+    if not values:
+        raise ParameterFileError(
+            f"{path} has no ros__parameters under /** or /**/feedforward_controller"
+        )
+    return values
+
+
+def _model_values(values: Mapping[str, object], model: Model) -> dict[str, object]:
+    default = {"gravity": model.gravity, **NO_PAYLOAD}
+    return {name: values.get(name, default[name]) for name in MODEL_NAMES}
+
+
+def _by_joint(
+    values: Mapping[str, object], pattern: str, default: np.ndarray, model: Model
+) -> np.ndarray:
+    """Return a parameter that each joint has (n,)."""
+    names = [pattern.format(joint) for joint in model.joint_names]
+    array = np.array([float(values.get(n, d)) for n, d in zip(names, default, strict=True)])
+    for name, value in zip(names, array, strict=True):
+        if not 0.0 <= value < np.inf:
+            raise ValueError(f"{name} is {value}, expected a finite number >= 0")
+    return array

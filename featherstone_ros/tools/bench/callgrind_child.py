@@ -1,0 +1,46 @@
+"""What runs under callgrind: some calls of each contestant, between two marks.
+
+A mark is a call of getppid, which callgrind is told to dump its counts at; nothing else calls it.
+``python -m featherstone_ros.tools.bench.callgrind_child '{"robots": null}'`` writes a line of JSON
+for each contestant: dump number 2 k + 2 has the instructions of the k-th.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from featherstone_ros.tools.bench.child import protocol
+from featherstone_ros.tools.bench.instruction_sets import in_use
+from featherstone_ros.tools.bench.robots import chosen_robot, standard_robots
+from featherstone_ros.tools.bench.sections import SECTIONS, Setting
+
+SECTIONS_COUNTED = ("single", "kept", "further", "batch", "simulation")
+CALLS = 100
+BATCH = 256
+
+
+def main(order: str) -> None:
+    """Call all contestants, in the order of their cases."""
+    chosen: Sequence[str] | None = json.loads(order)["robots"]
+    robots = [chosen_robot(name) for name in chosen] if chosen else standard_robots()
+    setting = Setting(robots, batch=BATCH, instruction_set=in_use())
+    with protocol() as out:
+        for section in SECTIONS_COUNTED:
+            if SECTIONS[section].lacks:
+                continue
+            for case in SECTIONS[section].cases(setting):
+                case.check()
+                for who, contestant in zip(("ours", "theirs"), case.contestants, strict=True):
+                    calls = CALLS if contestant.units == 1 else 1
+                    contestant.timer.timeit(1)
+                    os.getppid()
+                    contestant.timer.timeit(calls)
+                    os.getppid()
+                    line = {"section": section, "case": case.name, "who": who}
+                    line |= {"units": calls * contestant.units, "instruction_set": in_use()}
+                    print(json.dumps(line), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,88 @@
+"""A race that is still to be run, and who must agree before it is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.bench.race import Contestant, disagreement
+from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
+from featherstone_ros.tools.bench.robots import Robot
+
+AGREEMENT = 1e-9  # relative: what computes something else is not raced
+
+
+class DisagreementError(FeatherstoneError):
+    """Two contestants do not compute the same."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One race that is still to be run.
+
+    Attributes:
+        name: What is raced, in words.
+        contestants: Ours first.
+        judge: Makes results of the (rounds, contestants) times of a call [s].
+        errors: The relative disagreements that must be nought but rounding.
+    """
+
+    name: str
+    contestants: tuple[Contestant, ...]
+    judge: Callable[[NDArray], list[Result]]
+    errors: Callable[[], list[float]]
+
+    def check(self) -> None:
+        """Raise DisagreementError unless all contestants compute the same."""
+        worst = max(self.errors())
+        if not worst <= AGREEMENT:
+            raise DisagreementError(
+                f"{self.name}: the results differ by {worst:.2g} of the greatest entry, "
+                f"expected at most {AGREEMENT:g}; not raced"
+            )
+
+
+def duel(
+    section: str,
+    robot: Robot,
+    algorithm: str,
+    target: Target | None,
+    rival: str,
+    unit: str,
+    ours: Contestant,
+    theirs: Contestant,
+    remark: str = "",
+) -> Case:
+    """Return a race of two; the ratio is our time per unit over theirs.
+
+    Args:
+        section: Key of ``sections.SECTIONS``.
+        robot: Whose dynamics.
+        algorithm: What is called.
+        target: The bound on the ratio.
+        rival: Whose call theirs is.
+        unit: What one unit of our call is.
+        ours: Our call.
+        theirs: Theirs.
+        remark: What is particular about it.
+    """
+
+    def judge(seconds: NDArray) -> list[Result]:
+        per_unit = seconds / (ours.units, theirs.units)
+        ratio, quartiles = median_and_quartiles(per_unit[:, 0] / per_unit[:, 1])
+        mine, its = np.median(per_unit, axis=0)
+        return [
+            Result(
+                section, robot.name, robot.model.n, algorithm, rival, unit, float(mine), float(its),
+                float(np.median(seconds[:, 0])), ratio, quartiles, len(seconds), target, remark,
+            )
+        ]  # fmt: skip
+
+    return Case(
+        f"{robot.name} {algorithm}",
+        (ours, theirs),
+        judge,
+        lambda: [disagreement(ours, theirs)],
+    )

@@ -1,0 +1,155 @@
+"""The process that measures nodes: starts them, one question after the other, and reports.
+
+``python -m featherstone_ros.tools.bench.nodes.child ORDER``, see ``main``, writes JSON to its
+standard output: a line when it has loaded, and a line per step, most of them empty.
+"""
+
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model import Model
+from featherstone_ros.tools.bench.chain import chain
+from featherstone_ros.tools.bench.child import protocol
+from featherstone_ros.tools.bench.instruction_sets import in_use
+from featherstone_ros.tools.bench.nodes import jitter, loops, reaction
+from featherstone_ros.tools.bench.nodes.conditions import conditions
+from featherstone_ros.tools.bench.nodes.distribution import Distribution
+from featherstone_ros.tools.bench.nodes.loop import Loop
+from featherstone_ros.tools.bench.nodes.processes import FLOOD, Bench
+from featherstone_ros.tools.bench.nodes.reaction import Pace
+from featherstone_ros.tools.bench.nodes.scheduling import DEFAULT, FIFO, may_be_fifo
+from featherstone_ros.tools.bench.results import Result
+from featherstone_ros.tools.processes import own_domain, raise_priority
+from featherstone_ros.tools.robot import Robot, chosen_parameters, load
+
+PACE = Pace(block=2.0, rounds=8)
+QUICK = Pace(block=0.3, rounds=1)
+SOAK_RATE, CROWD_RATE = 1000.0, 200.0  # [Hz]
+CROWD_DURATION = 10.0  # [s]
+JOINTS, EFFORT = 32, 2000.0  # of a long arm, and what its drives need to hold it [N m]
+
+
+def main(order: str) -> None:
+    """Measure.
+
+    Args:
+        order: JSON: "quick", whether a moment of each will do, and "minutes" of the closed loop.
+    """
+    _end_in_order()
+    _be_scheduled_as_the_nodes_are()
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    logging.disable(logging.WARNING)  # oddities of the descriptions
+    with protocol() as out:
+        for line in run(**json.loads(order)):
+            print(json.dumps(line), file=out, flush=True)
+
+
+def run(quick: bool, minutes: float) -> Iterator[dict[str, Any]]:
+    """Yield the lines."""
+    pace = QUICK if quick else PACE
+    schedulings = (DEFAULT, FIFO) if may_be_fifo() else (DEFAULT,)
+    raced = schedulings[-1:] if quick else schedulings
+    plans = list(_plans(quick, 60 * minutes, schedulings[-1]))
+    reactions = [
+        (condition, how)
+        for condition in conditions(quick)
+        for how in (raced[-1:] if condition.companion == FLOOD else raced)
+    ]
+    races = [
+        (partial(reaction.race, condition=condition), how, reaction.steps(pace, condition))
+        for condition, how in reactions
+    ] + [(jitter.race, how, jitter.steps(pace)) for how in raced]
+    count = sum(steps for *_, steps in races) + sum(map(loops.steps, plans))
+    yield {"cases": count + len(races) + len(plans), "schedulings": schedulings}
+    robot = load("panda")
+    context = Context()
+    domain = own_domain()
+    rclpy.init(context=context, domain_id=domain)
+    node = Node("bench", context=context, enable_rosout=False, start_parameter_services=False)
+    with Bench(domain, os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"]) as bench:
+        for race, scheduling, _ in races:
+            measurement = race(bench, node, robot, scheduling, pace)
+            yield from _lines(f"nodes, {scheduling}", map(_race_line, measurement))
+        for plan in plans:
+            yield from _lines(plan.title, map(_loops_line, loops.watch(bench, node, plan)))
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+def _lines(what: str, lines: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the lines; if the measurement fails, one that says so: the others go on."""
+    try:
+        yield from lines
+    except FeatherstoneError as error:
+        yield {"disagreement": f"{what}: {error}"}
+
+
+def _race_line(found: tuple[list[Result], list[Distribution]]) -> dict[str, Any]:
+    results, distributions = found
+    return {
+        "results": [result.as_dict() | {"instruction_set": in_use()} for result in results],
+        "distributions": [distribution.as_dict() for distribution in distributions],
+    }
+
+
+def _loops_line(seen: list[Loop]) -> dict[str, Any]:
+    return {"loops": [loop.as_dict() for loop in seen]}
+
+
+def _end_in_order() -> None:
+    """On SIGTERM stop what was started, once; Ctrl-C is the parent's, who then sends SIGTERM."""
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        sys.exit(1)
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, lambda *_: None)  # SIG_IGN would be the nodes' too
+
+
+def _be_scheduled_as_the_nodes_are() -> None:
+    """Get a session of one's own: by it, and not by process, Linux shares processors (autogroup).
+
+    The floor of the jitter would else be that of whoever starts the benchmark.
+    """
+    with suppress(PermissionError):  # it has one already
+        os.setsid()
+    raise_priority(os.getpid())
+
+
+def _plans(quick: bool, soak: float, scheduling: str) -> Iterator[loops.Plan]:
+    """Yield what runs in closed loops.
+
+    What may need more processors than there are does not get SCHED_FIFO: nothing else would run.
+    """
+    panda = load("panda")
+    if quick:
+        yield loops.Plan("one arm", panda, 1, SOAK_RATE, 2.0, scheduling)
+        return
+    yield loops.Plan("one arm", panda, 1, SOAK_RATE, soak, scheduling)
+    crowd = {"rate": CROWD_RATE, "duration": CROWD_DURATION, "scheduling": DEFAULT}
+    yield loops.Plan("4 arms", panda, 4, **crowd)
+    yield loops.Plan("one long arm", _long_arm(), 1, speed=0.1, **crowd)
+    yield loops.Plan("4 long arms", _long_arm(), 4, speed=0.1, **crowd)
+
+
+def _long_arm() -> Robot:
+    text = chain(JOINTS, EFFORT)
+    model = Model.from_urdf(text)
+    return Robot(model.name, text, model, chosen_parameters(model))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

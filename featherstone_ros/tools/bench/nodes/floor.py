@@ -1,0 +1,74 @@
+"""The floor: a constant answer by the controller's loop, with a cycle that computes nothing.
+
+Beside it is a node with all that a node has, and an executor that serves it. ``python -m
+featherstone_ros.tools.bench.nodes.floor``; topics and their qualities are the controller's. It
+answers messages of the size that the parameter ``answered_size`` says, if there is one.
+"""
+
+from collections.abc import Callable
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from featherstone_ros._loop import EchoCycle
+from featherstone_ros.nodes.realtime_loop import DetachedGroup, make_loop
+from featherstone_ros.realtime.scheduling import Scheduling
+from featherstone_ros.tools.bench.nodes.echo import STATES
+from featherstone_ros.tools.bench.nodes.raw_echo import JOINTS
+
+
+class Floor(Node):
+    """Answers joint states with zeros."""
+
+    def __init__(self) -> None:
+        """Make the topics and the loop; declare whatever parameters are given."""
+        super().__init__("floor", automatically_declare_parameters_from_overrides=True)
+        commands = self.create_publisher(Float64MultiArray, "~/commands", 10)
+        group = DetachedGroup()
+        states = self.create_subscription(
+            JointState, "joint_states", lambda *_: None, STATES, callback_group=group, raw=True
+        )
+        self.create_subscription(JointTrajectory, "~/joint_trajectory", lambda _: None, 10)
+        cycle = EchoCycle(
+            serialize_message(Float64MultiArray(data=[0.0] * JOINTS)),
+            size=self._given("answered_size"),
+        )
+        self.loop = make_loop(
+            self,
+            cycle,
+            group,
+            [states],
+            [commands],
+            lambda _: None,
+            scheduling=Scheduling(self._given("realtime.priority")),
+        )
+
+    def _given(self, name: str) -> int:
+        return self.get_parameter(name).value if self.has_parameter(name) else 0
+
+    def defer(self, action: Callable[[], None]) -> None:
+        """Have something done soon by the executor's thread."""
+        self.executor.create_task(action)
+
+
+def main() -> None:
+    """Answer until SIGINT or SIGTERM."""
+    rclpy.init()
+    executor = SingleThreadedExecutor()
+    node = Floor()
+    executor.add_node(node)
+    node.loop.start()
+    try:
+        executor.spin()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    node.loop.stop()
+
+
+if __name__ == "__main__":
+    main()

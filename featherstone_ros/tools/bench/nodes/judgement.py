@@ -1,0 +1,115 @@
+"""From blocks of measurements to results: what is compared, and what it is held against.
+
+Each block is compared with its neighbour, and the median of these ratios counts.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.tools.bench.nodes.conditions import COST, LONGEST, MEDIAN, P99
+from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
+from featherstone_ros.tools.robot import Robot
+
+JITTER = Target(1.3)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long is measured.
+
+    Attributes:
+        block: How long one node has its turn [s]; a stopped process is forgotten after 20 s.
+        rounds: How often each has.
+    """
+
+    block: float
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """What one turn came to.
+
+    Attributes:
+        latency: (N,) from state to command [s].
+        cost: Processor time per state [s].
+        unanswered: Number of states.
+        follows: Whether the node followed the trajectory, if it was sent one.
+    """
+
+    latency: NDArray
+    cost: float
+    unanswered: int
+    follows: bool = True
+
+
+def judge_reaction(
+    name: str,
+    robot: Robot,
+    scheduling: str,
+    ours: Sequence[Block],
+    theirs: Sequence[Block],
+    bounds: Mapping[str, Target],
+    rival: str = "echo",
+) -> list[Result]:
+    """Compare the blocks of a node with those of a rival in the same rounds.
+
+    Percentiles are taken in each block; the ratio is the median of the rounds' ratios. Of the
+    longest, there is one in all.
+    """
+    figures: tuple[tuple[str, Callable[[Block], float]], ...] = (
+        (MEDIAN, lambda block: float(np.median(block.latency))),
+        (P99, lambda block: float(np.percentile(block.latency, 99))),
+        (LONGEST, lambda block: float(block.latency.max())),
+        (COST, lambda block: block.cost),
+    )
+    remark = _remark(name, scheduling, ours, theirs, rival)
+    results = []
+    for what, figure in figures:
+        mine, its = (np.array([figure(block) for block in blocks]) for blocks in (ours, theirs))
+        ratio, quartiles = median_and_quartiles(mine / its)
+        middle = np.max if what == LONGEST else np.median
+        a, b = float(middle(mine)), float(middle(its))
+        results.append(
+            Result(
+                "nodes", robot.name, robot.model.n, what, rival, "state", a, b, a,
+                a / b if middle is np.max else ratio, quartiles, len(ours), bounds.get(what),
+                remark,
+            )
+        )  # fmt: skip
+    return results
+
+
+def _remark(
+    name: str, scheduling: str, ours: Sequence[Block], theirs: Sequence[Block], rival: str
+) -> str:
+    """Return whose figures these are, and what disturbed them."""
+    unanswered, too = (sum(block.unanswered for block in blocks) for blocks in (ours, theirs))
+    idle = sum(not block.follows for block in ours)
+    remark = f"{name}, {scheduling}"
+    if unanswered:
+        remark += f", {unanswered} unanswered ({too} of {rival}'s)"
+    if idle:
+        remark += f", trajectory given up in {idle} of {len(ours)} turns"
+    return remark
+
+
+def judge_jitter(
+    robot: Robot, scheduling: str, ours: Sequence[NDArray], theirs: Sequence[NDArray]
+) -> list[Result]:
+    """Compare the deviations in each block [s] with those in the block after it."""
+    results = []
+    for what, share, target in (("jitter, median", 50, None), ("jitter, p99", 99, JITTER)):
+        mine, its = ([np.percentile(block, share) for block in blocks] for blocks in (ours, theirs))
+        ratio, quartiles = median_and_quartiles(np.divide(mine, its))
+        a, b = float(np.median(mine)), float(np.median(its))
+        results.append(
+            Result(
+                "nodes", robot.name, robot.model.n, what, "sleeping loop", "period", a, b, a,
+                ratio, quartiles, len(mine), target, f"twin, {scheduling}",
+            )
+        )  # fmt: skip
+    return results

@@ -1,0 +1,139 @@
+"""Measures how long a node takes to answer a joint state: the same cheap loop for every node.
+
+States are serialised beforehand, but for the stamp; commands are awaited on a wait set that holds
+nothing else, and are taken as bytes. What this adds, it adds to all that are compared.
+"""
+
+import struct
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.processes import NodeProcess
+from featherstone_ros.tools.robot import Robot
+
+_PATIENCE = 100_000_000  # [ns] after which a state counts as unanswered
+_STAMP = struct.Struct("<iI")
+_STAMP_OFFSET = 4  # behind the encapsulation header
+_START_DEADLINE = 30.0  # [s]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How the states of a while were answered.
+
+    Attributes:
+        latency: (N,) from before publishing a state to holding the command in hand [s].
+        unanswered: Number of states without a command within a tenth of a second.
+        first: The first command.
+        last: The last one.
+    """
+
+    latency: NDArray
+    unanswered: int
+    first: bytes
+    last: bytes
+
+
+class Meter:
+    """Plays an arm that stands still."""
+
+    def __init__(self, node: Node, namespace: str, answerer: str, robot: Robot) -> None:
+        """Make both topics.
+
+        Args:
+            node: Whose; in no executor.
+            namespace: Of the node that is measured.
+            answerer: That node's full name.
+            robot: Stands where it starts.
+        """
+        still = [0.0] * robot.model.n
+        state = JointState(
+            name=list(robot.model.joint_names),
+            position=robot.start.tolist(),
+            velocity=still,
+            effort=still,
+        )
+        self._state = bytearray(serialize_message(state))
+        self._answerer = answerer
+        self._states = node.create_publisher(JointState, f"{namespace}/joint_states", 10)
+        self._commands = node.create_subscription(
+            Float64MultiArray, f"{answerer}/commands", lambda _: None, 10, raw=True
+        )
+        self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
+
+    @property
+    def state_size(self) -> int:
+        """Size of the states that it publishes [bytes]."""
+        return len(self._state)
+
+    def wait_until_answered(self, process: NodeProcess) -> None:
+        """Publish states until one is answered.
+
+        Args:
+            process: Of the node.
+
+        Raises:
+            FeatherstoneError: The node has died, or answers none for half a minute.
+        """
+        deadline = time.monotonic() + _START_DEADLINE
+        while not len(self.run(0.1, 20.0).latency):
+            process.check()
+            if time.monotonic() > deadline:
+                raise FeatherstoneError(
+                    f"{self._answerer} has answered no joint state for {_START_DEADLINE:g} s; its "
+                    f"last output:\n{process.last_output()}"
+                )
+
+    def run(self, duration: float, rate: float) -> Answers:
+        """Publish states and await the answers, one at a time.
+
+        Args:
+            duration: How long [s].
+            rate: States per second [Hz].
+        """
+        period, count = round(1e9 / rate), round(duration * rate)
+        latency, answers, unanswered = np.empty(count, np.int64), 0, 0
+        first = last = b""
+        due = time.monotonic_ns()
+        end = due + count * period
+        while due < end:
+            state = self._stamped()
+            sent = time.monotonic_ns()
+            self._states.publish(state)
+            command = self._await_command()
+            received = time.monotonic_ns()
+            if command is None:
+                unanswered += 1
+            else:
+                latency[answers] = received - sent
+                answers += 1
+                first, last = first or command, command
+            due = max(due + period, received)
+            time.sleep(max(due - time.monotonic_ns(), 0) * 1e-9)
+        return Answers(latency[:answers] * 1e-9, unanswered, first, last)
+
+    def _stamped(self) -> bytes:
+        """Return the state of now; what came late for the one before is thrown away."""
+        while self._take() is not None:
+            pass
+        _STAMP.pack_into(self._state, _STAMP_OFFSET, *divmod(time.time_ns(), 1_000_000_000))
+        return bytes(self._state)
+
+    def _await_command(self) -> bytes | None:
+        self._wait_set.clear_entities()
+        self._wait_set.add_subscription(self._commands.handle)
+        self._wait_set.wait(_PATIENCE)
+        return self._take()
+
+    def _take(self) -> bytes | None:
+        taken = self._commands.handle.take_message(Float64MultiArray, True)
+        return None if taken is None else taken[0]

@@ -1,0 +1,39 @@
+"""An echo node without rclpy's executor: what no node on a wait set of its own can beat.
+
+It takes joint states as bytes, as the controller's loop does, reads nothing of them and publishes
+the same bytes every time. ``python -m featherstone_ros.tools.bench.nodes.raw_echo``; topics and
+their qualities are the controller's.
+"""
+
+import rclpy
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from featherstone_ros.nodes.own_wait_set import OwnWaitSet
+from featherstone_ros.tools.bench.nodes.echo import STATES
+
+JOINTS = 7
+
+
+def main() -> None:
+    """Answer until SIGINT or SIGTERM."""
+    rclpy.init()
+    node = Node("raw_echo")
+    commands = node.create_publisher(Float64MultiArray, "~/commands", 10)
+    command = serialize_message(Float64MultiArray(data=[0.0] * JOINTS))
+    states = node.create_subscription(
+        JointState, "joint_states", lambda *_: commands.publish(command), STATES, raw=True
+    )
+    inputs = OwnWaitSet(node.context, [states])
+    try:
+        while rclpy.ok():
+            inputs.wait(0.1)
+            inputs.take(1)
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()

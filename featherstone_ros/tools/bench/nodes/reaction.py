@@ -1,0 +1,200 @@
+"""How quickly the controller answers a joint state, and at what cost, against nodes that only echo.
+
+Blocks of all alternate, in every second round in the opposite order; those whose turn it is not are
+held still, with what runs beside them. The controller follows a trajectory meanwhile. The floor is
+its loop without a control law: what it takes beyond that is the control itself.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.time import Time
+from trajectory_msgs.msg import JointTrajectory
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.bench.nodes.conditions import Condition, Entry
+from featherstone_ros.tools.bench.nodes.distribution import Distribution
+from featherstone_ros.tools.bench.nodes.judgement import Block, Pace, judge_reaction
+from featherstone_ros.tools.bench.nodes.meter import Answers, Meter
+from featherstone_ros.tools.bench.nodes.processes import (
+    BUSY_FLOOR,
+    FLOOR,
+    REQUESTER,
+    Bench,
+    MeasuredProcess,
+    controller_parameters,
+    node_name,
+)
+from featherstone_ros.tools.bench.nodes.scheduling import DEFAULT, taking_part
+from featherstone_ros.tools.bench.results import Result
+from featherstone_ros.tools.demo.session import trajectory_message
+from featherstone_ros.tools.motion import Motion, plan
+from featherstone_ros.tools.robot import Robot
+
+RATE = 500.0  # [Hz]
+RUN_UP = 0.3  # [s] twice: for states to be believed, and for the trajectory to begin
+_ATTEMPTS = 3
+SPEED = 0.02  # of the velocity limits: the arm that is played stands still
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A node that answers joint states.
+
+    Attributes:
+        name: For tables.
+        process: Held still between its turns.
+        meter: Measures it.
+        start: Called once it answers again; gives it something to follow.
+        companion: Runs while it has its turn.
+    """
+
+    name: str
+    process: MeasuredProcess
+    meter: Meter
+    start: Callable[[], None] | None = None
+    companion: MeasuredProcess | None = None
+
+    def turn(self, duration: float) -> Block:
+        """Measure for a while; again if the machine was too busy to let the node work.
+
+        Raises:
+            FeatherstoneError: It hardly answers.
+        """
+        for _ in range(_ATTEMPTS):
+            with self._companion_going(), self.process.going(RUN_UP):
+                answers, spent = self._attempt(duration)
+            answered = len(answers.latency)
+            states = answered + answers.unanswered
+            follows = not self.start or answers.first != answers.last
+            if follows and answered > states / 2:
+                break
+        if not answered:
+            raise FeatherstoneError(f"{self.name} answered none of {states} joint states")
+        return Block(answers.latency, 1e-9 * spent / states, answers.unanswered, follows)
+
+    def _companion_going(self) -> AbstractContextManager[None]:
+        return self.companion.going(0.0) if self.companion else nullcontext()
+
+    def hold_still(self) -> None:
+        """Hold the process still, and its companion."""
+        self.process.hold_still()
+        if self.companion:
+            self.companion.hold_still()
+
+    def _attempt(self, duration: float) -> tuple[Answers, int]:
+        """Return the answers, and the processor time that the node spent on them [ns]."""
+        self.meter.run(RUN_UP, RATE)
+        if self.start:
+            self.start()
+        self.meter.run(RUN_UP, RATE)
+        before = self.process.processor_time
+        answers = self.meter.run(duration, RATE)
+        return answers, self.process.processor_time - before
+
+
+def steps(pace: Pace, condition: Condition) -> int:
+    """Return how many turns ``race`` has."""
+    return pace.rounds * len(condition.entries)
+
+
+def race(
+    bench: Bench, node: Node, robot: Robot, scheduling: str, pace: Pace, condition: Condition
+) -> Iterator[tuple[list[Result], list[Distribution]]]:
+    """Measure; yields after every turn, in the end what came of it.
+
+    Args:
+        bench: Where the processes run.
+        node: For the topics; in no executor.
+        robot: Whose joints.
+        scheduling: Of all processes, this one too.
+        pace: How long.
+        condition: What goes on meanwhile.
+    """
+    blocks: dict[str, list[Block]] = {entry.name: [] for entry in condition.entries}
+    with ExitStack() as stack:
+        contestants = _contestants(bench, node, robot, scheduling, condition, stack)
+        stack.enter_context(taking_part(scheduling))
+        for _ in range(pace.rounds):
+            for contestant in contestants:
+                blocks[contestant.name].append(contestant.turn(pace.block))
+                yield [], []
+            contestants.reverse()
+    place = ", ".join(filter(None, (scheduling, condition.name)))
+    results = [
+        result
+        for (ours, rival), bounds in condition.bounds.items()
+        for result in judge_reaction(ours, robot, place, blocks[ours], blocks[rival], bounds, rival)
+    ]
+    what = ", ".join(filter(None, ("reaction", condition.name)))
+    distributions = [
+        Distribution.of(what, name, scheduling, np.concatenate([b.latency for b in its]))
+        for name, its in blocks.items()
+    ]
+    yield results, distributions
+
+
+def slow_motion(robot: Robot) -> Motion:
+    """Return a motion that hardly leaves the start, so that an arm may stand still instead."""
+    return plan(robot.model, robot.inverse_dynamics, robot.start, speed=SPEED)
+
+
+def _contestants(
+    bench: Bench,
+    node: Node,
+    robot: Robot,
+    scheduling: str,
+    condition: Condition,
+    stack: ExitStack,
+) -> list[Contestant]:
+    """Start all nodes; they are held still once they answer."""
+    motion = slow_motion(robot)
+    contestants = []
+    for entry in condition.entries:
+        namespace = bench.new_namespace()
+        topics = f"{namespace}/{node_name(entry.module)}"
+        meter = Meter(node, namespace, topics, robot)
+        parameters = _parameters(entry, robot, meter)
+        process = bench.start(entry.module, namespace, scheduling, parameters)
+        stack.enter_context(process)
+        companion = start = None
+        if condition.companion:
+            settings = dict(condition.settings)
+            if condition.companion == REQUESTER:
+                settings = _requests(topics, robot)
+            companion = bench.start(condition.companion, namespace, DEFAULT, settings)
+            stack.enter_context(companion)
+        if entry.is_controller and condition.companion != REQUESTER:
+            start = driver(node, topics, robot, motion)
+        contestants.append(Contestant(entry.name, process, meter, start, companion))
+    for contestant in contestants:
+        contestant.meter.wait_until_answered(contestant.process)
+        contestant.process.settle()
+        contestant.hold_still()
+    return contestants
+
+
+def _parameters(entry: Entry, robot: Robot, meter: Meter) -> dict[str, object]:
+    """Return a node's parameters; those that only echo get as many as the controller has."""
+    if entry.is_controller:
+        return controller_parameters(robot) | {"realtime.path": entry.path}
+    if entry.module in (FLOOR, BUSY_FLOOR):
+        return controller_parameters(robot) | {"answered_size": meter.state_size}
+    return {}
+
+
+def _requests(target: str, robot: Robot) -> dict[str, object]:
+    """Return the requester's parameters."""
+    name = f"gains.{robot.model.joint_names[0]}.p"
+    value = float(controller_parameters(robot)[name])
+    return {"target": target, "robot": "panda", "parameter": name, "value": value}
+
+
+def driver(node: Node, controller: str, robot: Robot, motion: Motion) -> Callable[[], None]:
+    """Return what sends the motion to a controller, to be followed at once."""
+    publisher = node.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", 1)
+    message = trajectory_message(list(robot.model.joint_names), motion, Time())
+    return lambda: publisher.publish(message)

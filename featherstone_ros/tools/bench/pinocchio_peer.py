@@ -1,0 +1,105 @@
+"""Pinocchio as a peer: the same robot, with states and results mapped."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import pinocchio
+from numpy.typing import NDArray
+
+from featherstone_ros.tools.bench.race import Arrays, Contestant
+from featherstone_ros.tools.bench.robots import Robot
+
+STATEMENTS = {
+    "rnea": "pinocchio.rnea(model, data, q, qd, qdd)",
+    "aba": "pinocchio.aba(model, data, q, qd, tau)",
+    "crba": "pinocchio.crba(model, data, q)",
+    "minv": "pinocchio.computeMinverse(model, data, q)",
+    "coriolis": "pinocchio.computeCoriolisMatrix(model, data, q, qd)",
+    "rnea_derivatives": "pinocchio.computeRNEADerivatives(model, data, q, qd, qdd)",
+    "aba_derivatives": "pinocchio.computeABADerivatives(model, data, q, qd, tau)",
+}
+
+State = Mapping[str, NDArray]  # "q", "qd", "qdd" and "tau", each (n,), or (B, n), in our order
+
+
+class PinocchioPeer:
+    """A robot in Pinocchio: fixed base, without the joints that are locked in ours.
+
+    Followers of mimic joints are joints of their own there: Pinocchio cannot read all robots with
+    mimic joints, and has no forward dynamics with them. They are moved as they follow, q = G q + c,
+    and results compared through G; only forward dynamics is an easier problem with followers free.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """Build the model from the same URDF."""
+        ours = robot.model
+        self.model = _without_locked(pinocchio.buildModelFromXML(robot.text), ours.locked)
+        self.data = self.model.createData()
+        self.has_followers = bool(ours.mimics)
+        index = {name: self.model.idx_vs[self.model.getJointId(name)] for name in ours.joint_names}
+        self.leaders = np.array(list(index.values()))
+        self.G = np.zeros((self.model.nv, ours.n))
+        self.c = np.zeros(self.model.nv)
+        self.G[self.leaders, np.arange(ours.n)] = 1.0
+        for name, (leader, multiplier, offset) in ours.mimics.items():
+            i = self.model.idx_vs[self.model.getJointId(name)]
+            self.G[i], self.c[i] = multiplier * self.G[index[leader]], offset
+
+    def contestant(self, algorithm: str, state: State) -> Contestant:
+        """Return a single call; for a batch, a call for its first state, compared for all.
+
+        Args:
+            algorithm: Key of ``STATEMENTS``.
+            state: Ours.
+        """
+        if state["q"].ndim == 1:
+            names = self._names(state)
+            read = partial(self._ours, algorithm, names)
+            return Contestant(STATEMENTS[algorithm], names, read=read)
+        batch = [{name: x[b] for name, x in state.items()} for b in range(len(state["q"]))]
+        singles = [self.contestant(algorithm, row) for row in batch]
+        return Contestant(
+            singles[0].statement,
+            singles[0].names,
+            read=lambda _: np.array([single.outcome()[0] for single in singles]),
+        )
+
+    def _names(self, state: State) -> dict[str, object]:
+        """Return what ``STATEMENTS`` speak of; continuous joints have (cos, sin) in q."""
+        moved = {name: self.G @ values for name, values in state.items()}
+        moved["q"] = pinocchio.integrate(
+            self.model, pinocchio.neutral(self.model), moved["q"] + self.c
+        )
+        moved["tau"] = np.zeros(self.model.nv)
+        moved["tau"][self.leaders] = state["tau"]
+        return {"pinocchio": pinocchio, "model": self.model, "data": self.data, **moved}
+
+    def _ours(self, algorithm: str, names: dict, result: Arrays) -> Arrays:
+        """Return a result as ours is: reduced by G, in our order."""
+        if algorithm == "aba" and self.has_followers:
+            return self._coupled_forward_dynamics(names)
+        if isinstance(result, tuple):
+            return tuple(self._reduced(array) for array in result)
+        return self._reduced(result)
+
+    def _reduced(self, array: NDArray) -> NDArray:
+        return self.G.T @ array if array.ndim == 1 else self.G.T @ array @ self.G
+
+    def _coupled_forward_dynamics(self, names: dict) -> NDArray:
+        """Solve G^T M G qdd = G^T (tau - C)."""
+        bias = pinocchio.nonLinearEffects(self.model, self.data, names["q"], names["qd"])
+        rest = self.G.T @ (names["tau"] - bias)
+        return np.linalg.solve(self._reduced(eval(STATEMENTS["crba"], names)), rest)
+
+
+def _without_locked(model: pinocchio.Model, locked: Mapping[str, float]) -> pinocchio.Model:
+    """Return the model with these joints fixed at these positions."""
+    if not locked:
+        return model
+    ids = [model.getJointId(name) for name in locked]
+    moved = np.zeros(model.nv)
+    moved[[model.idx_vs[i] for i in ids]] = list(locked.values())
+    return pinocchio.buildReducedModel(
+        model, ids, pinocchio.integrate(model, pinocchio.neutral(model), moved)
+    )

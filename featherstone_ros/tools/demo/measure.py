@@ -1,0 +1,178 @@
+"""From recorded messages to figures: tracking error, torque peaks, rates and latency."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.motion import Motion
+
+LAWS = {"none": "PD alone", "gravity": "PD + gravity", "full": "full feedforward"}
+
+TOLERABLE_SILENCE = 0.1  # [s] without a command: so long does the controller wait for states
+TOLERABLE_DEPARTURE = 5e-3  # [rad or m] of the controller's wish from the motion
+
+
+class MeasurementError(FeatherstoneError):
+    """A recording from which nothing can be concluded."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The messages of one run, as they were received.
+
+    Times are in seconds since the start of the motion, on the clock of the state's stamps, which
+    on one machine is also the clock of the middleware's time stamps.
+
+    Attributes:
+        stamp: (N,) stamps of the joint states.
+        position: (N, n) [rad or m].
+        effort: (N, n) torque applied by the twin [N m or N].
+        state_sent: (N,) when the twin's middleware sent each state.
+        command_sent: (M,) when the controller's middleware sent each command.
+        command_received: (M,) when the recorder's middleware received each command.
+        command: (M, n) torque commanded [N m or N].
+        desired_stamp: (K,) stamps of the states for which the controller told what it wants.
+        desired: (K, n) desired positions it told [rad or m].
+    """
+
+    stamp: NDArray
+    position: NDArray
+    effort: NDArray
+    state_sent: NDArray
+    command_sent: NDArray
+    command_received: NDArray
+    command: NDArray
+    desired_stamp: NDArray
+    desired: NDArray
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one drive along the motion came to; arrays in model joint order.
+
+    Attributes:
+        law: Key of ``LAWS``.
+        time: (N,) stamps of the states [s].
+        position: (N, n) of the arm [rad or m].
+        error: (N, n) desired minus actual position at the state's stamp [rad or m].
+        effort: (N, n) torque applied [N m or N].
+        state_rate: Joint states per second.
+        command_rate: Commands per second.
+        latency: (M,) from sending a state to receiving the command computed from it [s].
+        silence: Longest time without a command [s].
+        departure: Largest distance between the motion and what the controller wanted [rad or m].
+    """
+
+    law: str
+    time: NDArray
+    position: NDArray
+    error: NDArray
+    effort: NDArray
+    state_rate: float
+    command_rate: float
+    latency: NDArray
+    silence: float
+    departure: float
+
+    @property
+    def spoilt(self) -> str:
+        """Why the run says nothing about control, in words; empty if it does."""
+        if self.departure > TOLERABLE_DEPARTURE:
+            return "the controller gave the motion up"
+        if self.silence > TOLERABLE_SILENCE:
+            return f"no command for {1e3 * self.silence:.0f} ms"
+        return ""
+
+    @cached_property
+    def rms(self) -> NDArray:
+        """(n,) root mean square error [rad or m]."""
+        return np.sqrt(np.mean(self.error**2, axis=0))
+
+    @cached_property
+    def peak(self) -> NDArray:
+        """(n,) largest error [rad or m]."""
+        return np.abs(self.error).max(axis=0)
+
+    @cached_property
+    def effort_peak(self) -> NDArray:
+        """(n,) largest torque [N m or N]."""
+        return np.abs(self.effort).max(axis=0)
+
+
+def measure(law: str, recording: Recording, motion: Motion) -> Run:
+    """Evaluate one run over the time of the motion.
+
+    The motion is known in closed form, so each state is compared with the desired position at that
+    state's own stamp: neither sampling nor transport enters the error.
+
+    Raises:
+        MeasurementError: If states or commands are missing for a large part of the motion.
+    """
+    _check_complete("joint states", recording.stamp, motion.duration)
+    _check_complete("commands", recording.command_received, motion.duration)
+    during = (recording.stamp >= 0) & (recording.stamp <= motion.duration)
+    time, position = recording.stamp[during], recording.position[during]
+    desired, _, _ = motion.at(time)
+    sent = (recording.command_sent >= 0) & (recording.command_sent <= motion.duration)
+    return Run(
+        law=law,
+        time=time,
+        position=position,
+        error=desired - position,
+        effort=recording.effort[during],
+        state_rate=np.count_nonzero(during) / motion.duration,
+        command_rate=np.count_nonzero(sent) / motion.duration,
+        latency=_latency(recording)[sent],
+        silence=longest_gap(recording.command_received, motion.duration),
+        departure=_departure(recording, motion),
+    )
+
+
+def improvement(before: Run, after: Run) -> float:
+    """RMS error over all joints of one run divided by that of another."""
+    return float(np.linalg.norm(before.rms) / np.linalg.norm(after.rms))
+
+
+def _departure(recording: Recording, motion: Motion) -> float:
+    """Largest difference between the motion and the desired positions of the controller.
+
+    A controller that follows the motion agrees with it to rounding. One that got no states for too
+    long has given the motion up and holds the arm: what is measured then is not its tracking.
+    """
+    time = recording.desired_stamp
+    during = (time >= 0) & (time <= motion.duration)
+    if not during.any():
+        return float("inf")
+    desired, _, _ = motion.at(time[during])
+    return float(np.abs(desired - recording.desired[during]).max())
+
+
+def _latency(recording: Recording) -> NDArray:
+    """(M,) time from the last state sent before a command to that command's arrival [s].
+
+    A command does not say which state it answers. It answers the newest that the controller had
+    taken; if another state was sent meanwhile, this understates that command by one period.
+    """
+    newest = np.searchsorted(recording.state_sent, recording.command_sent) - 1
+    latency = recording.command_received - recording.state_sent[newest]
+    return np.where(newest >= 0, latency, np.nan)
+
+
+def longest_gap(time: NDArray, duration: float) -> float:
+    """Longest time without a message between 0 and ``duration`` [s]."""
+    inside = time[(time >= 0) & (time <= duration)]
+    return float(np.diff(inside, prepend=0.0, append=duration).max())
+
+
+def _check_complete(what: str, time: NDArray, duration: float) -> None:
+    """Refuse a recording with a gap of more than a tenth of the motion."""
+    longest = longest_gap(time, duration)
+    if longest > 0.1 * duration:
+        received = np.count_nonzero((time >= 0) & (time <= duration))
+        raise MeasurementError(
+            f"no {what} for {longest:.2f} s of a motion of {duration:g} s "
+            f"({received} received): the run cannot be judged"
+        )

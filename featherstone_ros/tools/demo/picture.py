@@ -1,0 +1,180 @@
+"""The result as a picture: the arm, errors per joint, and what happened over time."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.tools.demo.measure import LAWS
+from featherstone_ros.tools.demo.report import Report, milli, short_names
+from featherstone_ros.tools.demo.skeleton import seen_from
+from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, shrink
+
+_COLOURS = {"none": RED, "gravity": YELLOW, "full": BLUE}
+_TOP = {"left": 0.01, "right": 0.988, "top": 0.845, "bottom": 0.515}
+_ROWS = {"left": 0.068, "right": 0.988, "top": 0.435, "bottom": 0.06}
+
+
+def draw(report: Report, path: Path) -> None:
+    """Write the picture: the arm, error per joint, then positions, errors and torques over time."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    with pyplot.rc_context(PICTURE_STYLE):
+        figure = pyplot.figure(figsize=(12, 8.4), dpi=140, facecolor="white")
+        top = figure.add_gridspec(1, 2, width_ratios=(1, 2.3), wspace=0.16, **_TOP)
+        rows = figure.add_gridspec(3, len(report.joint_names), hspace=0.14, wspace=0.1, **_ROWS)
+        _title(figure, report)
+        _arm(figure.add_subplot(top[0]), report)
+        _bars(figure.add_subplot(top[1]), report)
+        _time_rows(figure, rows, report)
+        figure.savefig(path)
+        pyplot.close(figure)
+    shrink(path, colours=200)
+
+
+def _title(figure, report: Report) -> None:
+    last, speed = report.runs[-1], 100 * report.velocity_share.min()
+    claim = f"{report.improvement:.0f} times more accurate with its model"
+    title = claim if report.is_fair else "a disturbed run, not to be compared"
+    figure.text(
+        0.02, 0.958, f"{report.robot}: {title}",
+        fontsize=18, fontweight="bold", color=INK, va="center",
+    )  # fmt: skip
+    figure.text(
+        0.02, 0.913,
+        f"One fast motion of all joints, up to {speed:.0f} % of every speed limit, driven three "
+        f"times with the same gains.\nController and digital twin are two processes that talk over "
+        f"ROS 2, {last.command_rate:.0f} commands per second; {report.knowledge}.",
+        fontsize=10, color=GREY, va="center", linespacing=1.4,
+    )  # fmt: skip
+
+
+def _arm(axes, report: Report) -> None:
+    """Lines between the joints at several instants, the earliest faintest, and the tip's path."""
+    lines = seen_from(report.segments)
+    moments = np.linspace(0, len(lines) - 1, 7).astype(int)
+    for k, strength in zip(moments, np.linspace(0.12, 1.0, 7), strict=True):
+        colour = _paler(_COLOURS["full"], strength)
+        for x, y in lines[k].transpose(0, 2, 1):
+            axes.plot(x, y, color=colour, lw=5, solid_capstyle="round", zorder=10 * strength)
+    x, y = lines[-1][:, 0].T
+    axes.plot(x, y, "o", ms=4.5, mfc="white", mec=_COLOURS["full"], zorder=11)
+    x, y = lines[:, -1, 1].T
+    axes.plot(x, y, color=_COLOURS["none"], lw=1, alpha=0.8, zorder=12)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_axis_off()
+
+
+def _paler(colour: str, strength: float) -> tuple[float, ...]:
+    """Mix a colour with white, which unlike transparency does not add up where lines cross."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(1 - strength * (1 - channel) for channel in to_rgb(colour))
+
+
+def _bars(axes, report: Report) -> None:
+    """RMS error of each joint and law, on a logarithmic axis."""
+    n, width = len(report.joint_names), 0.28
+    smallest = min(1e3 * run.rms.min() for run in report.runs)
+    floor = 10 ** np.floor(np.log10(smallest * 0.7))
+    for k, run in enumerate(report.runs):
+        x, height = np.arange(n) + (k - 1) * width, 1e3 * run.rms
+        colour, label = _COLOURS[run.law], LAWS[run.law]
+        axes.bar(x, height - floor, width * 0.93, bottom=floor, color=colour, label=label)
+        for xi, h in zip(x, height, strict=True):
+            axes.text(xi, h * 1.08, milli(h / 1e3), ha="center", va="bottom", fontsize=8, color=INK)
+    axes.set_yscale("log")
+    axes.set_ylim(floor, 3 * max(1e3 * run.rms.max() for run in report.runs))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlim(-0.5, n - 0.5)
+    axes.set_xticks(range(n), short_names(report.joint_names), color=INK)
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel(f"RMS tracking error [{report.unit}]")
+    axes.grid(axis="y", color=FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.legend(ncols=3, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.96), fontsize=10)
+
+
+def _time_rows(figure, grid, report: Report) -> None:
+    """Per joint: desired and actual position; error of each law; torque over its limit."""
+    from matplotlib.ticker import MaxNLocator
+
+    scales, names = (_position_scale(report), _error_scale(report)), short_names(report.joint_names)
+    columns = [
+        [figure.add_subplot(grid[row, j]) for row in range(3)]
+        for j in range(len(report.joint_names))
+    ]
+    for j, column in enumerate(columns):
+        _draw_position(column[0], report, j, scales[0])
+        _draw_error(column[1], report, j, scales[1])
+        _draw_torque(column[2], report, j)
+        for axes in column:
+            axes.set_xlim(0, report.motion.duration)
+            axes.tick_params(
+                labelsize=8, labelbottom=axes is column[2], labelleft=j == 0, length=2.5
+            )
+            axes.minorticks_off()
+            axes.xaxis.set_major_locator(MaxNLocator(2, integer=True, prune="upper"))
+        column[0].set_title(names[j], fontsize=9.5, color=INK, pad=3)
+    labels = ("position\nfrom start [rad]", f"|error| [{report.unit}]", "torque\n[% of limit]")
+    for axes, label in zip(columns[0], labels, strict=True):
+        axes.set_ylabel(label, fontsize=8.5)
+    figure.align_ylabels(columns[0])
+    figure.text(0.53, 0.013, "time [s]", ha="center", fontsize=9, color=INK)
+
+
+def _position_scale(report: Report) -> tuple[float, float]:
+    _, desired, _, _ = report.motion.samples(0.02)
+    swing = 1.15 * np.abs(desired - report.motion.centre).max()
+    return -swing, swing
+
+
+def _error_scale(report: Report) -> tuple[float, float]:
+    high = max(1e3 * run.peak.max() for run in report.runs) * 1.6
+    return max(1e3 * report.runs[-1].rms.min() / 3, high / 1e6), high
+
+
+def _draw_position(axes, report: Report, j: int, limits: tuple[float, float]) -> None:
+    time, desired, _, _ = report.motion.samples(0.02)
+    start = report.motion.centre[j]
+    axes.plot(time, desired[:, j] - start, color=INK, lw=3.5, alpha=0.22)
+    for run in (report.runs[0], report.runs[-1]):
+        axes.plot(
+            _thin(run.time), _thin(run.position[:, j] - start), color=_COLOURS[run.law], lw=0.9
+        )
+    axes.set_ylim(limits)
+    if j == 0:
+        axes.text(0.02, 0.03, "grey: desired", transform=axes.transAxes, fontsize=7, color=GREY)
+
+
+def _draw_error(axes, report: Report, j: int, limits: tuple[float, float]) -> None:
+    for run in report.runs:
+        time, envelope = _envelope(run.time, 1e3 * np.abs(run.error[:, j]))
+        axes.plot(time, envelope, color=_COLOURS[run.law], lw=1.0)
+    axes.set_yscale("log")
+    axes.set_ylim(limits)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.grid(axis="y", color=FAINT, linewidth=0.5)
+
+
+def _draw_torque(axes, report: Report, j: int) -> None:
+    run = report.runs[-1]
+    share = 100 * run.effort[:, j] / report.effort_limit[j]
+    axes.axhspan(-100, 100, color=FAINT, alpha=0.4, lw=0)
+    axes.plot(_thin(run.time), _thin(share), color=_COLOURS[run.law], lw=0.9)
+    axes.set_ylim(-112, 112)
+    axes.set_yticks((-100, 0, 100))
+
+
+def _thin(values: NDArray, points: int = 1500) -> NDArray:
+    """Every k-th value, so that a picture does not draw ten thousand points."""
+    return values[:: max(1, len(values) // points)]
+
+
+def _envelope(time: NDArray, values: NDArray, bins: int = 150) -> tuple[NDArray, NDArray]:
+    """Time and largest value of each of ``bins`` stretches: zero crossings say nothing."""
+    edges = np.linspace(0, len(values), min(bins, len(values)) + 1).astype(int)[:-1]
+    return time[edges], np.maximum.reduceat(values, edges)

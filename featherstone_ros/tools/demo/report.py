@@ -1,0 +1,214 @@
+"""The result for people (tables; the picture is in ``picture``) and for programs (JSON)."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from featherstone_ros.tools.demo.measure import LAWS, Run, improvement
+from featherstone_ros.tools.motion import Motion
+from featherstone_ros.tools.style import new_table
+
+TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]
+_ENOUGH = 0.9  # share of the rate below which a run says more of the machine than of the control
+
+_STYLES = {"none": "red", "gravity": "yellow", "full": "bold cyan"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Three runs on one robot.
+
+    Attributes:
+        robot: Its name.
+        joint_names: n names.
+        velocity_limit: (n,) [rad/s or m/s].
+        effort_limit: (n,) [N m or N].
+        motion: The motion driven.
+        segments: (K, S, 2, 3) lines that stand for the arm at K instants of it [m].
+        runs: One per law, in the order of ``LAWS``.
+        rate: Joint states per second that were asked for.
+        conditions: Lines that say under which conditions the figures were taken.
+        unit: Of errors, in thousandths.
+        model_error: How much heavier the arm is than the controller believes, as a share.
+    """
+
+    robot: str
+    joint_names: Sequence[str]
+    velocity_limit: NDArray
+    effort_limit: NDArray
+    motion: Motion
+    segments: NDArray
+    runs: Sequence[Run]
+    rate: float
+    conditions: Sequence[str] = ()
+    unit: str = "mrad"
+    model_error: float = 0.0
+
+    @property
+    def knowledge(self) -> str:
+        """What the controller knows of the arm, in words."""
+        if self.model_error == 0:
+            return "the controller knows the arm exactly"
+        return f"the arm is {100 * self.model_error:g} % heavier than the controller believes"
+
+    @property
+    def improvement(self) -> float:
+        """Error of PD alone over error of full feedforward."""
+        return improvement(self.runs[0], self.runs[-1])
+
+    @property
+    def velocity_share(self) -> NDArray:
+        """(n,) peak desired velocity over velocity limit (0 where there is no limit)."""
+        _, _, velocity, _ = self.motion.samples(0.005)
+        return np.abs(velocity).max(axis=0) / self.velocity_limit
+
+    @property
+    def shortfalls(self) -> list[str]:
+        """Which of the targets were missed, in words."""
+        missed = []
+        if self.improvement < TARGET_IMPROVEMENT:
+            missed.append(
+                f"full feedforward is {self.improvement:.1f} times better than PD alone, "
+                f"expected {TARGET_IMPROVEMENT:.0f}"
+            )
+        missed += [
+            f"{name}: RMS error {1e3 * rms:.2f} mrad with full feedforward, "
+            f"expected below {1e3 * TARGET_RMS:.0f}"
+            for name, rms in zip(self.joint_names, self.runs[-1].rms, strict=True)
+            if rms >= TARGET_RMS
+        ]
+        return missed
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether all runs are the controller's work, so that they can be compared."""
+        return not any(run.spoilt for run in self.runs)
+
+    @property
+    def disturbances(self) -> list[str]:
+        """Which runs say as much of a busy machine as of the control, in words."""
+        found = []
+        for run in self.runs:
+            label, rate = LAWS[run.law], min(run.state_rate, run.command_rate)
+            if run.spoilt:
+                found.append(f"{label}: {run.spoilt}")
+            elif rate < _ENOUGH * self.rate:
+                found.append(f"{label}: {rate:.0f} messages per second of {self.rate:.0f}")
+        return found
+
+    def as_dict(self) -> dict:
+        """Plain figures in SI units, for JSON."""
+        return {
+            "robot": self.robot,
+            "joints": list(self.joint_names),
+            "duration": self.motion.duration,
+            "velocity_share": self.velocity_share.tolist(),
+            "effort_limit": [float(x) if np.isfinite(x) else None for x in self.effort_limit],
+            "model_error": self.model_error,
+            "improvement": self.improvement,
+            "shortfalls": self.shortfalls,
+            "disturbances": self.disturbances,
+            "conditions": list(self.conditions),
+            "runs": {
+                run.law: {
+                    "rms": run.rms.tolist(),
+                    "peak": run.peak.tolist(),
+                    "effort_peak": run.effort_peak.tolist(),
+                    "state_rate": run.state_rate,
+                    "command_rate": run.command_rate,
+                    "silence": run.silence,
+                    "departure": run.departure,
+                    "latency_median": float(np.nanmedian(run.latency)),
+                    "latency_p99": float(np.nanpercentile(run.latency, 99)),
+                }
+                for run in self.runs
+            },
+        }
+
+    def write_json(self, path: Path) -> None:
+        """Write ``as_dict`` to a file."""
+        path.write_text(json.dumps(self.as_dict(), indent=2) + "\n")
+
+    def table(self) -> Group:
+        """What goes to the terminal."""
+        return Group(self._error_table(), Text(), self._traffic_table(), Text(), self._verdict())
+
+    def _error_table(self) -> Table:
+        first, last = self.runs[0], self.runs[-1]
+        table = new_table(f"Tracking error, RMS / peak [{self.unit}]", "joint")
+        for run in self.runs:
+            label = LAWS[run.law].replace(" feed", "\nfeed")
+            table.add_column(label, justify="right", style=_STYLES[run.law], no_wrap=True)
+        table.add_column("PD/full", justify="right", no_wrap=True)
+        table.add_column("torque\npeak", justify="right", no_wrap=True)
+        for j, name in enumerate(short_names(self.joint_names)):
+            table.add_row(
+                name,
+                *[f"{milli(run.rms[j])} / {milli(run.peak[j]):>4}" for run in self.runs],
+                f"{first.rms[j] / last.rms[j]:.0f}×",
+                f"{last.effort_peak[j]:.1f} of {self.effort_limit[j]:<3.0f}",
+            )
+        table.add_section()
+        sums = [f"{milli(np.linalg.norm(run.rms))}       " for run in self.runs]
+        table.add_row("all", *sums, f"{self.improvement:.0f}×", "")
+        return table
+
+    def _traffic_table(self) -> Table:
+        table = new_table("Messages over DDS", "run")
+        for title in ("states/s", "commands/s", "state to command: median", "99 %"):
+            table.add_column(title, justify="right")
+        for run in self.runs:
+            median, tail = np.nanpercentile(run.latency, [50, 99])
+            table.add_row(
+                LAWS[run.law],
+                f"{run.state_rate:.0f}",
+                f"{run.command_rate:.0f}",
+                f"{1e3 * median:.2f} ms",
+                f"{1e3 * tail:.2f} ms",
+            )
+        return table
+
+    def _verdict(self) -> Text:
+        worst = 1e3 * self.runs[-1].rms.max()
+        if not self.is_fair:
+            text = Text("These runs cannot be compared.\n", style="bold red")
+        elif self.shortfalls:
+            text = Text(f"Short of the target: {'; '.join(self.shortfalls)}.\n", style="bold red")
+        else:
+            text = Text(
+                f"The model makes the arm {self.improvement:.0f} times more accurate than PD alone "
+                f"with the same gains; its worst joint is within {worst:.2f} {self.unit} RMS.\n",
+                style="bold green",
+            )
+        if self.disturbances:
+            why = "Was this machine too busy? If not, the nodes' logs beside the report say more."
+            text.append(f"{'; '.join(self.disturbances)}. {why}\n", style="yellow")
+        return text
+
+
+def milli(value: float) -> str:
+    """A value in thousandths, with two or three digits that count."""
+    value = 1e3 * float(value)
+    return (
+        f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+    )
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names without what does not tell them apart: ``panda_joint1`` becomes ``joint 1``."""
+    brief = [_short(name) for name in names]
+    unique = len(set(brief)) == len(brief)
+    return brief if unique else [name.replace("_", " ") for name in names]
+
+
+def _short(name: str) -> str:
+    name = name.removesuffix("_joint")
+    _, _, number = name.rpartition("joint")
+    return f"joint {number.strip('_')}" if number.strip("_").isdigit() else name.replace("_", " ")

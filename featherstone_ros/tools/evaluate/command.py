@@ -1,0 +1,155 @@
+"""Tell how well a URDF explains the torques that an arm measured.
+
+Reads recorded joint states (rosbag2, sqlite3 or MCAP, with or without metadata.yaml), makes samples
+even, filters them without delay, differentiates velocity, and predicts the torque by inverse
+dynamics. Prints per joint what is left over (RMS) and the share of the variance explained (R^2),
+for gravity alone, for the rigid links, and with friction fitted to the rest.
+
+The parameter file of the fitted friction, friction.<joint>.* and armature.<joint>, is for both
+nodes. With such a file (--with, also of `identify`) nothing is fitted: the score is that of the
+model which the nodes have. Scores of the last third of the recording are in --json.
+
+Effort must be joint torque in N m (N), gravity included. A good recording moves every joint in both
+directions at several speeds, for half a minute or more; the filter's frequency lies above those of
+the motion and below the noise.
+
+Examples:
+  featherstone-ros evaluate recording/ --urdf arm.urdf
+  featherstone-ros evaluate recording.mcap --urdf arm.urdf --fit-friction --plot torque.png
+  featherstone-ros evaluate recording.db3 --urdf arm.urdf.xacro --joints shoulder elbow
+  featherstone-ros evaluate recording/ --urdf panda --fit-armature --parameters friction.yaml
+  featherstone-ros evaluate recording/ --urdf arm_identified.urdf --with arm_identified.yaml
+"""
+
+import argparse
+from importlib.util import find_spec
+from math import isfinite
+from pathlib import Path
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.identify.command import gain
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bag", metavar="BAG", help="a bag's folder, or a .db3 or .mcap file")
+    parser.add_argument(
+        "--urdf",
+        required=True,
+        metavar="FILE",
+        help="the robot description: a URDF or xacro file, or panda or ur5e",
+    )
+    parser.add_argument(
+        "--joints",
+        nargs="+",
+        metavar="NAME",
+        help="joints to compare (default: all that are in both bag and URDF)",
+    )
+    parser.add_argument(
+        "--topic", help="topic of the joint states (default: the one that knows the most joints)"
+    )
+    parser.add_argument(
+        "--filter-hz",
+        type=_positive,
+        default=2.0,
+        metavar="HZ",
+        help="cut-off frequency of the low-pass filter (default: 2)",
+    )
+    parser.add_argument(
+        "--gravity",
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=("X", "Y", "Z"),
+        help="in the base link's frame, for an arm on a wall or a ceiling (default: 0 0 -9.81)",
+    )
+    parser.add_argument(
+        "--fit-friction",
+        action="store_true",
+        help="fit viscous and Coulomb friction and a constant to each joint",
+    )
+    parser.add_argument(
+        "--fit-armature",
+        action="store_true",
+        help="fit the inertia of the drives, too (torque sensors behind the gears do not feel it); "
+        "implies --fit-friction",
+    )
+    parser.add_argument(
+        "--parameters",
+        type=Path,
+        metavar="FILE",
+        help="where the fitted friction goes; implies --fit-friction (default: BAG_friction.yaml)",
+    )
+    parser.add_argument(
+        "--with",
+        dest="known",
+        type=Path,
+        metavar="FILE",
+        help="parameter file of the nodes: score the model with it, fit nothing",
+    )
+    parser.add_argument(
+        "--current-gain",
+        type=gain,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="JOINT=K",
+        help="multiply a joint's effort, e.g. by its N m per A",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the scores")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the torques (PNG)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the filtered samples")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate, print, draw and write.
+
+    Returns:
+        0; errors are raised.
+    """
+    from rich.console import Console
+
+    from featherstone_ros.model.robots import robot_file
+    from featherstone_ros.tools.evaluate.json_file import write_json
+    from featherstone_ros.tools.evaluate.parameter_file import write_parameters
+    from featherstone_ros.tools.evaluate.picture import draw
+    from featherstone_ros.tools.evaluate.report import tables
+    from featherstone_ros.tools.evaluate.samples_file import write_csv
+    from featherstone_ros.tools.evaluate.session import Options, evaluate
+    from featherstone_ros.tools.progress import LateProgress
+
+    if args.plot and not find_spec("matplotlib"):
+        raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+    if args.known and (args.fit_friction or args.fit_armature or args.parameters):
+        raise FeatherstoneError("--with fits nothing: leave out --fit-... and --parameters")
+    console = Console()
+    options = Options(
+        joints=args.joints,
+        topic=args.topic,
+        cut_off=args.filter_hz,
+        fit_friction=args.fit_friction or args.parameters is not None,
+        fit_armature=args.fit_armature,
+        gravity=args.gravity,
+        known=args.known,
+        gains=dict(args.current_gain),
+    )
+    with LateProgress("reading", console) as progress:
+        evaluation = evaluate(args.bag, robot_file(args.urdf), options, progress)
+    console.print(tables(evaluation))
+    outputs = [(args.plot, draw), (args.csv, write_csv), (args.json, write_json)]
+    if evaluation.friction is not None:
+        file = args.parameters or Path(f"{Path(args.bag).absolute().stem}_friction.yaml")
+        outputs.append((file, write_parameters))
+    for path, write in outputs:
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(evaluation, path)
+            console.print(f"[dim]{path}", highlight=False, soft_wrap=True)
+    return 0
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not (isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value

@@ -1,0 +1,62 @@
+"""The fitted friction as a parameter file for both nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from featherstone_ros.identification.explanation import WRITTEN, Evaluation
+from featherstone_ros.tools.evaluate.report import conditions, r2_text
+
+DIGITS = 6
+
+
+def write_parameters(evaluation: Evaluation, path: Path) -> None:
+    """Write ``friction.<joint>.*``, and ``armature.<joint>`` where it was fitted.
+
+    Of joints whose friction could not be seen, because they were at rest, the offset alone.
+
+    Args:
+        evaluation: With friction.
+        path: The file.
+    """
+    fitted = evaluation.parameters
+    seen = [
+        (j, name)
+        for j, name in enumerate(evaluation.joint_names)
+        if fitted.viscous[j] or fitted.coulomb[j] or fitted.armature[j]
+    ]
+    friction = {
+        name: {"offset": _signed(fitted.offset[j])} for j, name in enumerate(evaluation.joint_names)
+    }
+    for j, name in seen:
+        terms = {"coulomb": _figure(fitted.coulomb[j]), "viscous": _figure(fitted.viscous[j])}
+        friction[name] = terms | friction[name]
+    parameters: dict[str, object] = {"friction": friction}
+    if fitted.armature.any():
+        parameters["armature"] = {name: _figure(fitted.armature[j]) for j, name in seen}
+    content = {"/**": {"ros__parameters": parameters}}
+    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
+    path.write_text(_head(evaluation) + text)
+
+
+def _head(evaluation: Evaluation) -> str:
+    best = evaluation.explanations[-1]
+    scores = ", ".join(r2_text(value) for value in best.r2)
+    lines = [
+        f"Friction of {evaluation.robot}, for both nodes: fitted by featherstone-ros evaluate to",
+        f"{evaluation.source} ({conditions(evaluation)}).",
+        f"R² of the torque with it, joint by joint: {scores}.",
+    ]
+    if best.name == WRITTEN:
+        lines.append("Fitted without negative terms, which the nodes refuse.")
+    return "".join(f"# {line}\n" for line in lines) + "\n"
+
+
+def _figure(value: float) -> float:
+    return _signed(max(value, 0.0))
+
+
+def _signed(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

@@ -1,0 +1,126 @@
+"""The result as tables for the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from featherstone_ros.identification.explanation import (
+    FITTED,
+    GRAVITY,
+    KNOWN,
+    RIGID,
+    WRITTEN,
+    Evaluation,
+)
+from featherstone_ros.tools.style import new_table
+
+if TYPE_CHECKING:
+    from featherstone_ros.identification.payload import Payload
+
+STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan", KNOWN: "bold cyan"}
+
+
+def tables(evaluation: Evaluation) -> Group:
+    """Return what goes to the terminal."""
+    parts: list[RenderableType] = [_torque(evaluation)]
+    if evaluation.friction is not None:
+        parts += [Text(), _friction(evaluation)]
+    return Group(*parts, *_remarks(evaluation))
+
+
+def conditions(evaluation: Evaluation) -> str:
+    """Say in a line what the figures are of."""
+    motion = evaluation.motion
+    return (
+        f"{len(motion.time)} samples, {1 / evaluation.period:.4g} per second, over "
+        f"{motion.time[-1] - motion.time[0]:.3g} s; low-pass {evaluation.cut_off:g} Hz, zero phase"
+    )
+
+
+def torque_unit(evaluation: Evaluation) -> str:
+    """Return the unit of effort of these joints."""
+    linear = [kind == "prismatic" for kind in evaluation.joint_types]
+    return "N" if all(linear) else "N m, N" if any(linear) else "N m"
+
+
+def r2_text(value: float) -> str:
+    """Write R^2 as in the literature; a dash where there is none."""
+    return "–" if np.isnan(value) else f"{value:.3f}"
+
+
+def load_text(load: Payload) -> str:
+    """Say what is missing from the model."""
+    x, y, z = load.com
+    return (
+        f"This looks like an unmodelled {load.mass:.2g} kg at {x:.2f} {y:.2f} {z:.2f} m of "
+        f"{load.link}: it explains {load.explained:.0%} of what is left. A tool or gripper that "
+        "the URDF does not have? `featherstone-ros payload` tells more."
+    )
+
+
+def _torque(evaluation: Evaluation) -> Table:
+    table = new_table(f"Torque left unexplained, RMS [{torque_unit(evaluation)}] / R²", "joint")
+    for explanation in evaluation.explanations:
+        header = explanation.name.replace(" ", "\n")
+        style = STYLES[explanation.name]
+        table.add_column(header, justify="right", style=style, no_wrap=True)
+    for j, name in enumerate(evaluation.joint_names):
+        cells = [f"{_short(e.rms[j])} / {r2_text(e.r2[j])}" for e in evaluation.explanations]
+        table.add_row(name, *cells)
+    return table
+
+
+def _short(value: float) -> str:
+    decimals = 3 if value < 0.1 else 2 if value < 10 else 1
+    return f"{value:.{decimals}f}"
+
+
+def _friction(evaluation: Evaluation) -> Table:
+    """List the terms as fitted, and beside them, where they differ, those for the nodes."""
+    fitted, written = evaluation.friction, evaluation.parameters
+    terms = ["viscous", "coulomb", *["armature"] * bool(fitted.armature.any())]
+    table = new_table("Friction fitted, SI units", "joint")
+    for term in (*terms, "offset"):
+        table.add_column(f"\n{term}", justify="right", no_wrap=True)
+    for k, term in enumerate(terms if fitted.negative.any() else ()):
+        heading = "" if k else "as parameters:"
+        table.add_column(f"{heading}\n{term}", justify="right", style=STYLES[WRITTEN], no_wrap=True)
+    for j, name in enumerate(evaluation.joint_names):
+        cells = [_term(getattr(fitted, term)[j]) for term in terms]
+        cells.append(f"{fitted.offset[j]:.3f}")
+        if fitted.negative.any():
+            cells += [f"{getattr(written, term)[j]:.3f}" for term in terms]
+        table.add_row(name, *cells)
+    return table
+
+
+def _term(value: float) -> Text:
+    return Text(f"{value:.3f}", style="bold red" if value < 0 else "")
+
+
+def _remarks(evaluation: Evaluation) -> list[Text]:
+    lines = [Text(f"{conditions(evaluation)}.", style="dim")]
+    lines += [Text(f"{note[0].upper()}{note[1:]}.", style="dim") for note in evaluation.notes]
+    lines += [Text(suspicion, style="bold red") for suspicion in evaluation.suspicions]
+    if evaluation.payload is not None:
+        lines.append(Text(load_text(evaluation.payload), style="bold red"))
+    friction = evaluation.friction
+    if friction is None:
+        return lines
+    for joint, why in friction.doubtful.items():
+        lines.append(Text(f"{evaluation.joint_names[joint]}: {why}.", style="yellow"))
+    if friction.negative.any():
+        which = [n for n, bad in zip(evaluation.joint_names, friction.negative, strict=True) if bad]
+        lines.append(
+            Text(
+                f"No friction is negative: in {', '.join(which)} it makes up for something else, "
+                "most likely the links' inertia. The nodes get terms fitted without that.",
+                style="yellow",
+            )
+        )
+    return lines

@@ -1,0 +1,226 @@
+"""From a bag and a robot description to an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from featherstone_ros import Dynamics, Model
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.bags import Progress, read_joint_states
+from featherstone_ros.identification.cleaning import clean
+from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.explanation import (
+    FITTED,
+    GRAVITY,
+    KNOWN,
+    RIGID,
+    WRITTEN,
+    Evaluation,
+    Explanation,
+    explain,
+)
+from featherstone_ros.identification.filtering import Motion, joined, smooth_all
+from featherstone_ros.identification.friction import AT_REST, Friction, fit
+from featherstone_ros.identification.recording import HELD_OUT, Recording, choose, moving_joints
+from featherstone_ros.identification.suspicions import (
+    motion_suspicions,
+    suspicions,
+    without_friction,
+)
+from featherstone_ros.model import EARTH
+from featherstone_ros.tools import arm as arms
+
+if TYPE_CHECKING:
+    from featherstone_ros.identification.payload import Payload
+
+LEAST_LOAD = 0.05  # [kg] that is worth a word
+MOST_OF_IT = 0.5  # share of the unexplained squares that a load must explain
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to evaluate, and how.
+
+    Attributes:
+        joints: Those to compare; the motion of all that are in both bag and description counts,
+            others are locked at 0. None: all that are in both.
+        topic: Of the joint states; None: the one that knows the most joints.
+        cut_off: Of the filter [Hz].
+        fit_friction: Fit viscous, Coulomb and constant torque, as they come and as they can be.
+        fit_armature: Fit the drives' inertia with them.
+        gravity: In the base link's frame [m/s^2].
+        known: Parameter file of the nodes, which then says all but the links: nothing is fitted.
+        gains: By which a joint's effort is multiplied to be torque, e.g. N m per A.
+    """
+
+    joints: Sequence[str] | None = None
+    topic: str | None = None
+    cut_off: float = 2.0
+    fit_friction: bool = False
+    fit_armature: bool = False
+    gravity: Sequence[float] = EARTH
+    known: Path | None = None
+    gains: Mapping[str, float] = field(default_factory=dict)
+
+
+def evaluate(
+    bag: str | Path, urdf: str | Path, options: Options, progress: Progress | None = None
+) -> Evaluation:
+    """Compare what a model predicts with what was measured.
+
+    Args:
+        bag: The recording, see ``bags``.
+        urdf: Robot description, .urdf or .xacro.
+        options: What to evaluate, and how.
+        progress: Told how far reading is.
+
+    Raises:
+        BagError: The recording cannot be read.
+        ModelError: The description cannot be used.
+        EvaluationError: The recording says too little of the model's joints.
+    """
+    described = moving_joints(urdf)
+    groups = read_joint_states(bag, options.topic, progress)
+    recording = choose(groups, described, options.joints).with_gains(options.gains)
+    arm = load_arm(urdf, recording.joint_names, options.known, options.gravity)
+    model = arm.model
+    cleaned = clean(recording)
+    whole = joined(smooth_all(cleaned.stretches, options.cut_off, arm.sliding_speed))
+    dynamics = Dynamics(model)
+    gravity = dynamics.gravity(whole.position)
+    rigid = dynamics.rnea(whole.position, whole.velocity, whole.acceleration)
+    judged = [model.joint_names.index(joint) for joint in options.joints or model.joint_names]
+    gravity, rigid, motion = gravity[:, judged], rigid[:, judged], whole.of(judged)
+    names = tuple(model.joint_names[j] for j in judged)
+    require_motion(names, motion)
+    explanations = [
+        explain(GRAVITY, motion.effort, gravity),
+        explain(RIGID, motion.effort, rigid),
+    ]
+    friction = parameters = None
+    if options.known:
+        explanations.append(explain(KNOWN, motion.effort, arm.torque(whole)[:, judged]))
+    elif options.fit_friction or options.fit_armature:
+        residual = motion.effort - rigid
+        friction = fit(motion, residual, options.fit_armature)
+        explanations.append(explain(FITTED, motion.effort, rigid + friction.torque(motion)))
+        parameters = friction
+        if friction.negative.any():
+            parameters = fit(motion, residual, options.fit_armature, physical=True)
+            written = rigid + parameters.torque(motion)
+            explanations.append(explain(WRITTEN, motion.effort, written))
+    return Evaluation(
+        robot=model.name,
+        source=Path(bag).name,
+        topic=recording.topic,
+        joint_names=names,
+        joint_types=tuple(model.joint_types[j] for j in judged),
+        motion=motion,
+        period=cleaned.stretches[0].period,
+        cut_off=options.cut_off,
+        explanations=tuple(explanations),
+        friction=friction,
+        parameters=parameters,
+        notes=(*cleaned.notes, *locked(described, model)),
+        suspicions=(
+            *motion_suspicions(model, recording.position, recording.velocity),
+            *suspicions(names, *without_friction(motion, motion.effort, rigid, gravity)),
+        ),
+        payload=unmodelled(recording, arm, judged, options),
+        held_out=held_out(recording, arm, judged, options),
+    )
+
+
+def load_arm(
+    urdf: str | Path, joints: Sequence[str], known: Path | None, gravity: Sequence[float]
+) -> Arm:
+    """Return what a description and a parameter file of the controller predict torque by.
+
+    Args:
+        urdf: Robot description, .urdf or .xacro.
+        joints: Those that move.
+        known: Friction, armature, offset, payload, gravity and ``friction_velocity`` are taken from
+            it; what it does not say is as in the URDF. None: links alone.
+        gravity: In the base link's frame, where the file says none [m/s^2].
+
+    Raises:
+        FeatherstoneError: A file or something in it cannot be used.
+    """
+    if known is None:
+        model = Model.from_file(urdf, joints=joints, gravity=gravity)
+        return Arm(model, Friction(*np.zeros((4, model.n)), {}))
+    values = arms.read(known)
+    arm = arms.load_arm(str(urdf), joints, known)
+    model = arm.model if "gravity" in values else arm.model.with_gravity(gravity)
+    offset = np.array([float(values.get(f"friction.{j}.offset", 0.0)) for j in joints])
+    drives = arm.drives
+    friction = Friction(drives.viscous, drives.coulomb, drives.armature, offset, {})
+    return Arm(model, friction, drives.friction_velocity)
+
+
+def unmodelled(
+    recording: Recording, arm: Arm, judged: Sequence[int], options: Options
+) -> Payload | None:
+    """Return the load on the last link that the torque speaks of, if it explains most of the rest.
+
+    A gripper or tool that the URDF does not have is the most common fault of all.
+    """
+    from featherstone_ros.identification.payload import find_payload  # which builds on this
+
+    try:
+        link = last_link(arm.model)
+        found = find_payload(
+            arm, [recording], link, options.cut_off, judged, fit_drives=options.known is None
+        )
+    except FeatherstoneError:  # too little is known of it: then nothing is said
+        return None
+    telling = found.significant and found.free_mass > LEAST_LOAD and found.explained > MOST_OF_IT
+    return found if telling else None
+
+
+def last_link(model: Model) -> str:
+    """Return the link that the last joint moves."""
+    return model.tree.body_names[int(model.tree.joint_body.max()) + 1]
+
+
+def held_out(
+    recording: Recording, arm: Arm, judged: Sequence[int], options: Options
+) -> Explanation | None:
+    """Explain the last third of a recording, with friction fitted, if at all, to what is before."""
+    try:
+        before, after = (
+            arm.motion(part, options.cut_off)
+            for part in (recording.between(0, HELD_OUT), recording.between(HELD_OUT, 1))
+        )
+    except EvaluationError:
+        return None
+    torque = arm.torque(after)[:, judged]
+    if not options.known and (options.fit_friction or options.fit_armature):
+        residual = (before.effort - arm.torque(before))[:, judged]
+        fitted = fit(before.of(judged), residual, options.fit_armature, physical=True)
+        torque = torque + fitted.torque(after.of(judged))
+    return explain("held out", after.effort[:, judged], torque)
+
+
+def require_motion(joints: Sequence[str], motion: Motion) -> None:
+    """Raise EvaluationError if no joint moves."""
+    fastest = np.abs(motion.velocity).max(axis=0)
+    if fastest.max() < AT_REST:
+        joint = joints[int(fastest.argmax())]
+        raise EvaluationError(
+            f"the arm is at standstill: the fastest joint, {joint}, reaches {fastest.max():.2g} "
+            f"rad/s or m/s once filtered; record a motion of at least {AT_REST:g}, better of some "
+            "tenths, with reversals"
+        )
+
+
+def locked(described: Sequence[str], model: Model) -> list[str]:
+    """Say which joints of the description were taken as locked."""
+    names = [name for name in described if name not in model.joint_names]
+    return [f"Not in the bag, taken as locked at 0: {', '.join(names)}"] if names else []

@@ -1,0 +1,1 @@
+"""``featherstone-ros excite``: a motion to record, planned, checked and rehearsed."""

@@ -1,0 +1,163 @@
+"""Whether an arm touches itself or the floor, by balls around its links.
+
+Each link's geometry lies in a box in the link's frame, and the box in a row of balls along its
+longest edge: what the balls keep clear of, the link does. Links are compared unless a joint or a
+fixed link is between them, or unless their balls overlap in nearly every pose, as those of wrists
+do. The floor is z = 0 of the base link's frame, for what is above it in most poses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics
+from featherstone_ros.inspection.geometry import Box, shapes
+from featherstone_ros.model import Model, urdf
+
+Floats = NDArray[np.float64]
+
+SMALL = 0.005  # [m] half diagonal of shapes that are drawn only because something must be
+MOST_BALLS = 12  # of a link
+POSES = 200  # random ones, by which it is told what is worth a look
+ALWAYS = 0.5  # share of them in which what overlaps is taken to be built so
+MARGIN = 0.02  # [m] that must stay free
+TOUCH = 0.005  # [m] by which balls may come nearer than they are where the arm stands
+HALF_TURN = np.pi
+
+
+@dataclass(frozen=True, eq=False)
+class Clearance:
+    """Balls around the links of a model.
+
+    Attributes:
+        model: The robot.
+        links: Names of the links that have balls.
+        centres: (k, 3) in its link's frame, of each link [m].
+        radii: Radius of each link's balls [m].
+        pairs: Indices of links that are compared.
+        above: Indices of links that must stay above the floor.
+        unknown: Names of links that have geometry nobody could measure.
+        needed: Least distance [m] that each pair and each link above the floor must keep.
+    """
+
+    model: Model
+    links: tuple[str, ...]
+    centres: tuple[Floats, ...]
+    radii: tuple[float, ...]
+    pairs: tuple[tuple[int, int], ...]
+    above: tuple[int, ...]
+    unknown: tuple[str, ...]
+    needed: Floats
+
+    @classmethod
+    def of(cls, model: Model, text: str | bytes, folder: Path | None) -> Clearance:
+        """Put balls around the links of a description.
+
+        Args:
+            model: Of the description.
+            text: Its URDF.
+            folder: Where meshes are looked for.
+        """
+        drawn = shapes(urdf.read_xml(text), folder)
+        boxes = {
+            name: shape.box
+            for name, shape in drawn.items()
+            if shape.box is not None and shape.box.half_diagonal > SMALL
+        }
+        balls = [_balls(box) for box in boxes.values()]
+        links = tuple(boxes)
+        bare = cls(
+            model,
+            links,
+            tuple(centres for centres, _ in balls),
+            tuple(radius for _, radius in balls),
+            tuple(_apart(model, links)),
+            tuple(k for k, link in enumerate(links) if _body(model, link) >= 0),
+            tuple(name for name, shape in drawn.items() if shape.unknown),
+            np.empty(0),
+        )
+        return bare._without_what_always_touches()
+
+    def least(self, q: Floats) -> float:
+        """Return the least distance [m] in poses (B, n), negative where balls overlap."""
+        between, below = self._distances(q)
+        return float(min(between.min(initial=np.inf), below.min(initial=np.inf)))
+
+    def is_free(self, q: Floats) -> bool:
+        """Whether everything keeps its distance in poses (B, n)."""
+        return bool((np.hstack(self._distances(q)) >= self.needed).all())
+
+    def standing(self, q: Floats) -> Clearance:
+        """Return it for an arm that stands at q (n,): what is near there may be as near again."""
+        there = np.hstack(self._distances(q[None]))[0]
+        return replace(self, needed=np.minimum(self.needed, there - TOUCH))
+
+    def describe(self) -> str:
+        """Say what is checked."""
+        if not self.links:
+            return "no geometry that could be measured: neither itself nor the floor is checked"
+        floor = f"the floor (z = 0) for {len(self.above)} links" if self.above else "no floor"
+        text = (
+            f"checked by balls around boxes: {len(self.pairs)} pairs of {len(self.links)} links, "
+            f"and {floor}"
+        )
+        unknown = f"; geometry not found: {', '.join(self.unknown)}" if self.unknown else ""
+        return text + unknown
+
+    def _distances(self, q: Floats) -> tuple[Floats, Floats]:
+        """Return distances (B, pairs) between links and (B, above) to the floor."""
+        dynamics = Dynamics(self.model)
+        places = []
+        for link, centres in zip(self.links, self.centres, strict=True):
+            pose = dynamics.link_pose(q, link)
+            places.append(centres @ np.swapaxes(pose[:, :3, :3], 1, 2) + pose[:, None, :3, 3])
+        between = np.full((len(q), len(self.pairs)), np.inf)
+        for k, (i, j) in enumerate(self.pairs):
+            apart = np.linalg.norm(places[i][:, :, None] - places[j][:, None], axis=-1)
+            between[:, k] = apart.min(axis=(1, 2)) - self.radii[i] - self.radii[j]
+        below = [places[k][:, :, 2].min(axis=1) - self.radii[k] for k in self.above]
+        return between, np.array(below).reshape(-1, len(q)).T
+
+    def _without_what_always_touches(self) -> Clearance:
+        model = self.model
+        lower = np.where(np.isfinite(model.lower), model.lower, -HALF_TURN)
+        upper = np.where(np.isfinite(model.upper), model.upper, HALF_TURN)
+        q = np.random.default_rng(0).uniform(lower, upper, (POSES, model.n))
+        between, below = self._distances(q)
+        pairs = [p for p, d in zip(self.pairs, between.T, strict=True) if (d < 0).mean() < ALWAYS]
+        above = [k for k, d in zip(self.above, below.T, strict=True) if (d < 0).mean() < ALWAYS]
+        needed = np.full(len(pairs) + len(above), MARGIN)
+        return replace(self, pairs=tuple(pairs), above=tuple(above), needed=needed)
+
+
+def _balls(box: Box) -> tuple[Floats, float]:
+    """Return centres (k, 3) and radius of balls in a row that hold a box."""
+    half, centre = box.half, (box.lower + box.upper) / 2
+    along = int(np.argmax(half))
+    across = float(np.linalg.norm(np.delete(half, along)))
+    k = int(np.clip(np.ceil(half[along] / max(across, 1e-3)), 1, MOST_BALLS))
+    step = half[along] / k  # half the distance between two centres
+    centres = np.repeat(centre[None], k, axis=0)
+    centres[:, along] += (2 * np.arange(k) - k + 1) * step
+    return centres, float(np.hypot(across, step))
+
+
+def _body(model: Model, link: str) -> int:
+    return int(model.tree.link_body[model.link_names.index(link)])
+
+
+def _apart(model: Model, links: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Return pairs of links with at least two joints between them."""
+    parent = [*model.tree.parent, -1]
+    pairs = []
+    for i, first in enumerate(links):
+        for j in range(i + 1, len(links)):
+            a, b = _body(model, first), _body(model, links[j])
+            near = a == b or (a >= 0 and parent[a] == b) or (b >= 0 and parent[b] == a)
+            if not near:
+                pairs.append((i, j))
+    return pairs

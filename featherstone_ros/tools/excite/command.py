@@ -1,0 +1,146 @@
+r"""Plan the motion to record for `identify`: every joint, from rest to rest, within all limits.
+
+Searches finite Fourier series for the one whose regressor of base parameters and friction has the
+lowest condition number, inside position, speed and torque limits with a margin, clear of itself and
+of the floor as far as the URDF has geometry (what is checked is said). Rehearses it on a simulated
+arm and writes it as a trajectory_msgs/JointTrajectory, as `preflight` and the controller take it:
+
+  featherstone-ros preflight FILE.yaml --urdf ARM.urdf
+  ros2 topic pub --once /feedforward_controller/joint_trajectory \
+      trajectory_msgs/msg/JointTrajectory "$(cat FILE.yaml)"
+
+The arm has five seconds to get to the first point: be near it, and look at what is between. People,
+tables and cables are not known: watch it, with a hand on the stop.
+
+Examples:
+  featherstone-ros excite --urdf panda --output excite.yaml --plot excite.png
+  featherstone-ros excite --urdf arm.urdf --parameters arm.yaml --duration 60 --speed 0.5 --output e.yaml
+  featherstone-ros excite --urdf arm.urdf --joints shoulder elbow --output e.yaml
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.identify.command import positive
+
+LEAD_IN = 5.0  # [s] to the first point
+SPACING = 0.05  # [s] between points
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "--urdf", required=True, metavar="NAME|PATH", help="panda, ur5e, a URDF or xacro file"
+    )
+    parser.add_argument(
+        "--parameters",
+        type=Path,
+        metavar="FILE",
+        help="parameter file: friction, payload, effort_scale, joints, initial_positions (where "
+        "the motion starts); default: our own of panda and ur5e",
+    )
+    parser.add_argument(
+        "--joints", nargs="+", metavar="NAME", help="joints to move (default: all; others at 0)"
+    )
+    parser.add_argument(
+        "--duration", type=positive, default=30.0, metavar="S", help="length [s] (default: 30)"
+    )
+    parser.add_argument(
+        "--harmonics", type=int, default=5, metavar="K", help="sines per joint (default: 5)"
+    )
+    parser.add_argument(
+        "--speed",
+        type=positive,
+        default=0.8,
+        metavar="SHARE",
+        help="of the velocity limits, at most (default: 0.8)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="K", help="another one, another motion (default: 0)"
+    )
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="FILE", help="the trajectory (YAML)"
+    )
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw position, speed and torque over the limits"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, rehearse, check and write.
+
+    Returns:
+        0; errors are raised.
+    """
+    import numpy as np
+    from rich.console import Console
+
+    from featherstone_ros.identification.blas import one_thread
+    from featherstone_ros.model import Model, read_file
+    from featherstone_ros.model.robots import robot_file, robot_parameters
+    from featherstone_ros.tools.arm import load_arm, read
+    from featherstone_ros.tools.excite.clearance import Clearance
+    from featherstone_ros.tools.excite.excitation import Excitation
+    from featherstone_ros.tools.excite.rehearsal import rehearse
+    from featherstone_ros.tools.preflight.flight import fly
+    from featherstone_ros.tools.preflight.source import as_yaml, given
+    from featherstone_ros.tools.progress import LateProgress
+    from featherstone_ros.tools.robot import read_parameters
+
+    if args.plot and not find_spec("matplotlib"):
+        raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+    urdf = robot_file(args.urdf)
+    parameters = args.parameters or robot_parameters(args.urdf)
+    values = read(parameters) if parameters else {}
+    joints = args.joints or values.get("joints") or Model.from_file(urdf).joint_names
+    arm = load_arm(args.urdf, list(joints), parameters)
+    text = read_file(urdf)
+    clearance = Clearance.of(arm.model, text, urdf.parent)
+    console = Console(highlight=False)
+    planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
+    start = None
+    if parameters:
+        home = read_parameters(parameters)["digital_twin"]
+        names = [f"initial_positions.{joint}" for joint in joints]
+        if all(name in home for name in names):
+            start = np.array([float(home[name]) for name in names])
+    with LateProgress("searching", console) as progress, one_thread():
+        plan = planner.search(start, args.seed, progress)
+    rehearsal = rehearse(arm, plan.series)
+    count = round(args.duration / SPACING) + 1
+    time, q, qd, qdd = plan.series.samples(count)
+    trajectory = given(joints, time + LEAD_IN, q, qd, qdd, np.full_like(q, np.nan))
+    flight = fly(trajectory, arm)
+    if not flight.verdict.fits:
+        raise FeatherstoneError("preflight refuses the motion that was found: try another --seed")
+    console.print(
+        f"{arm.model.name}: {args.duration:g} s, {plan.unknowns} base parameters and drive terms; "
+        f"condition number {plan.before:.0f} of the first motion that fits, "
+        f"[bold]{plan.after:.0f}[/bold] of this one"
+    )
+    console.print(f"[dim]{planner.clearance.describe()}; least distance {_mm(plan.clearance)}")
+    console.print(
+        "[dim]rehearsed on the simulated arm: at most "
+        f"{1e3 * rehearsal.error.max():.2g} mrad or mm off, torque at most "
+        f"{(rehearsal.effort / arm.limits.effort).max():.0%} of the limits; preflight: it fits"
+    )
+    starts = ", ".join(f"{x:.3f}" for x in plan.series.start)
+    console.print(f"[dim]starts and ends at rest at {starts}", soft_wrap=True)
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    args.output.write_text(as_yaml(trajectory))
+    console.print(f"[dim]{args.output}", soft_wrap=True)
+    if args.plot:
+        from featherstone_ros.tools.preflight.picture import draw
+
+        args.plot.parent.mkdir(parents=True, exist_ok=True)
+        draw(flight, args.plot)
+        console.print(f"[dim]{args.plot}", soft_wrap=True)
+    return 0
+
+
+def _mm(distance: float) -> str:
+    return "unknown" if distance == float("inf") else f"{1e3 * distance:.0f} mm"

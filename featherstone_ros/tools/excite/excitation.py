@@ -1,0 +1,271 @@
+"""A motion that tells a model: finite Fourier series, from rest to rest, within all limits.
+
+Joint i moves by
+
+    q_i(t) = s_i + sum_k  a_ik sin(w_ik t) / w_ik  +  b_ik (1 - cos(w_ik t)) / w_ik
+
+with w_ik = 2 pi m_ik / T and whole numbers m_ik, so that it comes back to s_i after T; with
+sum_k a_ik = 0 and sum_k b_ik w_ik = 0 velocity and acceleration are zero there, too. The numbers
+are different for every joint, and not multiples of one: the last third is another motion than the
+first. A search from many random series keeps what lowers the condition number of the regressor of
+base parameters and friction, each column scaled to length 1 (J. Swevers et al., "Optimal robot
+excitation and identification", IEEE T-RA 1997, search for the same).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics
+from featherstone_ros.identification.base_parameters import base_parameters
+from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.filtering import SLIDING, Motion
+from featherstone_ros.identification.regression import regressor
+from featherstone_ros.tools.arm import Arm
+from featherstone_ros.tools.excite.clearance import Clearance
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+HIGHEST = 0.5  # [Hz]
+SAMPLES = 240  # of a motion, by which it is judged
+RANGE_USED, EFFORT_USED = 0.9, 0.8  # shares of the position range and of the effort limit
+WIDEST = 2.0  # [rad or m] to either side of the start
+UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] stands in for a limit that the URDF omits
+SMALLER, LEAST = 0.85, 0.1  # factor on a motion that does not fit, and the least of what is left
+STARTS, STEPS, CHILDREN = 24, 60, 6  # of the search
+STEP_SIZE = 0.3  # of a coefficient, by their size
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A finite Fourier series per joint.
+
+    Attributes:
+        start: (n,) position at both ends [rad or m].
+        number: (H, n) of periods in the duration.
+        a: (H, n) velocity amplitudes of the cosines [rad/s or m/s].
+        b: (H, n) velocity amplitudes of the sines.
+        duration: [s].
+    """
+
+    start: Floats
+    number: Floats
+    a: Floats
+    b: Floats
+    duration: float
+
+    def at(self, time: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return position, velocity and acceleration (N, n) at times (N,) from 0 to duration."""
+        w = 2 * np.pi * self.number / self.duration
+        angle = np.asarray(time)[:, None, None] * w
+        sine, cosine = np.sin(angle), np.cos(angle)
+        position = self.start + (self.a / w * sine + self.b / w * (1 - cosine)).sum(axis=1)
+        velocity = (self.a * cosine + self.b * sine).sum(axis=1)
+        acceleration = (w * (self.b * cosine - self.a * sine)).sum(axis=1)
+        return position, velocity, acceleration
+
+    def samples(self, count: int) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return evenly spaced times, both ends included, and ``at`` of them."""
+        time = np.linspace(0.0, self.duration, count)
+        return time, *self.at(time)
+
+    def scaled(self, factor: Floats | float) -> Series:
+        """Return the motion with its ways from the start multiplied, of each joint or all."""
+        return replace(self, a=self.a * factor, b=self.b * factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A motion planned, and what is said about it.
+
+    Attributes:
+        series: The motion.
+        before: Condition number of the first motion that fitted.
+        after: Condition number of this one.
+        clearance: Least distance on the way [m], inf where there is no geometry.
+        unknowns: How many base parameters and drive terms it tells apart.
+    """
+
+    series: Series
+    before: float
+    after: float
+    clearance: float
+    unknowns: int
+
+
+class Excitation:
+    """Judges and searches motions for one arm."""
+
+    def __init__(
+        self,
+        arm: Arm,
+        clearance: Clearance,
+        duration: float = 30.0,
+        harmonics: int = 5,
+        speed: float = 0.8,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            arm: Links, drives and limits.
+            clearance: What it must not touch.
+            duration: [s].
+            harmonics: Sines per joint, at least 2.
+            speed: Share of the velocity limits.
+
+        Raises:
+            IdentificationError: A figure is out of range, or the model has no joints.
+        """
+        highest = int(HIGHEST * duration)
+        if not 2 <= harmonics <= highest:
+            raise IdentificationError(
+                f"{harmonics} harmonics in {duration:g} s, expected 2 to {max(highest, 2)}: none "
+                f"is faster than {HIGHEST:g} Hz"
+            )
+        if not 0 < speed <= 1:
+            raise IdentificationError(f"speed is {speed:g}, expected more than 0 and at most 1")
+        if not arm.model.n:
+            raise IdentificationError("the model has no joint that moves")
+        self.arm, self.clearance, self._duration = arm, clearance, duration
+        self._harmonics, self._highest = harmonics, highest
+        model = arm.model
+        limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, np.inf)
+        self._velocity = speed * np.minimum(limit, UNLIMITED_VELOCITY / 0.8)
+        middle = (model.lower + model.upper) / 2
+        half = RANGE_USED * (model.upper - model.lower) / 2
+        bounded = np.isfinite(half)
+        self._lower = np.where(bounded, np.where(bounded, middle, 0) - half, -np.inf)
+        self._upper = np.where(bounded, np.where(bounded, middle, 0) + half, np.inf)
+        self._effort = EFFORT_USED * arm.limits.effort
+        self._dynamics, self._bodies = Dynamics(model), Bodies.of(model)
+        base = base_parameters(model)
+        kept = 10 * len(self._bodies.names) + model.n
+        friction = np.arange(kept, kept + 3 * model.n)
+        self._columns = np.concatenate([base.independent, friction])
+
+    def search(
+        self, start: Floats | None = None, seed: int = 0, progress: Progress | None = None
+    ) -> Plan:
+        """Search for a motion.
+
+        Args:
+            start: (n,) where it begins and ends [rad or m]; None: a pose it may choose.
+            seed: Of all chance.
+            progress: Told how far it is.
+
+        Raises:
+            IdentificationError: No motion from there fits; says what is in the way.
+        """
+        if start is not None:
+            self.clearance = self.clearance.standing(np.asarray(start, dtype=float))
+        random = np.random.default_rng(seed)
+        total, done = STARTS + STEPS * CHILDREN, 0
+        best, best_cost, first = None, np.inf, np.inf
+        for _ in range(STARTS):
+            series = self._fitted(self._random(random, start))
+            cost = self._condition(series) if series else np.inf
+            first = first if np.isfinite(first) else cost
+            if cost < best_cost:
+                best, best_cost = series, cost
+            done += 1
+            if progress:
+                progress(done, total)
+        if best is None:
+            raise IdentificationError(self._why(start))
+        for step in range(STEPS):
+            size = STEP_SIZE * (1 - step / STEPS)
+            parent = best
+            for _ in range(CHILDREN):
+                series = self._fitted(self._changed(parent, size, random))
+                cost = self._condition(series) if series else np.inf
+                if cost < best_cost:
+                    best, best_cost = series, cost
+                done += 1
+                if progress:
+                    progress(done, total)
+        least = self.clearance.least(best.samples(4 * SAMPLES)[1])
+        return Plan(best, first, best_cost, least, len(self._columns))
+
+    def _random(self, random: np.random.Generator, start: Floats | None) -> Series:
+        n, H = self.arm.model.n, self._harmonics
+        if start is None:
+            lower = np.maximum(self._lower, np.minimum(-WIDEST, self._upper - WIDEST))
+            upper = np.minimum(self._upper, np.maximum(WIDEST, self._lower + WIDEST))
+            start = lower + (upper - lower) * random.uniform(0.25, 0.75, n)
+        number = [random.permutation(self._highest)[:H] + 1 for _ in range(n)]
+        a, b = random.normal(size=(2, H, n))
+        return self._at_rest(Series(np.array(start), np.transpose(number), a, b, self._duration))
+
+    def _changed(self, series: Series, size: float, random: np.random.Generator) -> Series:
+        a, b = (
+            x + size * np.abs(x).mean() * random.normal(size=x.shape) for x in (series.a, series.b)
+        )
+        number = series.number.copy()
+        if random.random() < 0.3:  # another frequency for one sine of one joint
+            j, k = random.integers(number.shape[1]), random.integers(number.shape[0])
+            free = np.setdiff1d(np.arange(1, self._highest + 1), number[:, j])
+            if len(free):
+                number[k, j] = random.choice(free)
+        return self._at_rest(replace(series, number=number, a=a, b=b))
+
+    @staticmethod
+    def _at_rest(series: Series) -> Series:
+        """Take off what moves at the ends."""
+        m = series.number
+        a = series.a - series.a.mean(axis=0)
+        b = series.b - m * (series.b * m).sum(axis=0) / (m * m).sum(axis=0)
+        return replace(series, a=a, b=b)
+
+    def _fitted(self, series: Series) -> Series | None:
+        """Return the motion as large as limits, torque and space allow; None if none is."""
+        _, q, qd, _ = series.samples(2 * SAMPLES)
+        way = q - series.start
+        up = np.minimum(self._upper - series.start, WIDEST) / np.maximum(way.max(axis=0), 1e-9)
+        down = np.minimum(series.start - self._lower, WIDEST) / np.maximum(-way.min(axis=0), 1e-9)
+        fast = self._velocity / np.maximum(np.abs(qd).max(axis=0), 1e-9)
+        factor = np.minimum(np.minimum(up, down), fast)
+        if (factor <= 0).any():
+            return None
+        series, left = series.scaled(factor), 1.0
+        while not self._fits(series):
+            left *= SMALLER
+            if left < LEAST:
+                return None
+            series = series.scaled(SMALLER)
+        return series
+
+    def _fits(self, series: Series) -> bool:
+        _, q, qd, qdd = series.samples(2 * SAMPLES)
+        return bool(
+            (np.abs(self._torque(q, qd, qdd)) <= self._effort).all() and self.clearance.is_free(q)
+        )
+
+    def _torque(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
+        drives = self.arm.drives
+        friction = drives.viscous * qd + drives.coulomb * np.tanh(qd / SLIDING)
+        return self._dynamics.rnea(q, qd, qdd) + drives.armature * qdd + friction
+
+    def _condition(self, series: Series) -> float:
+        time, q, qd, qdd = series.samples(SAMPLES)
+        motion = Motion(time, q, qd, qdd, np.tanh(qd / SLIDING), q)
+        W = regressor(motion, self._dynamics, self._bodies)[:, :, self._columns]
+        weight = np.where(np.isfinite(self._effort), self._effort, 1.0)
+        W = (W / np.maximum(weight, 1e-9)[:, None]).reshape(-1, len(self._columns))
+        length = np.linalg.norm(W, axis=0)
+        if (length == 0).any():
+            return np.inf
+        return float(np.linalg.cond(W / length))
+
+    def _why(self, start: Floats | None) -> str:
+        if start is None:
+            return (
+                "no motion was found that keeps to position and effort limits and clear of the arm "
+                "and the floor"
+            )
+        return "no motion from the start keeps to position and effort limits and clear of the arm"

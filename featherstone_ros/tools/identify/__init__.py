@@ -1,0 +1,1 @@
+"""``featherstone-ros identify``: the model that the arm really has, from recordings."""

@@ -1,0 +1,173 @@
+"""Mend a URDF by what an arm measured: links, friction, drives' inertia and offsets.
+
+Reads recorded joint states (rosbag2, sqlite3 or MCAP), fits bodies that can exist - mass positive,
+inertia that some density has - and friction to the measured torque, pulled towards the URDF where
+the data say nothing, and writes the user's own URDF with the inertials replaced, everything else
+byte for byte as it was, and a parameter file for both nodes. What links fixed to each other weigh
+together is all that torque can tell: they are stretched and scaled together.
+
+The score is that of data which were not fitted: of --held-out, or else of the last third of each
+recording. `evaluate BAG --urdf OUTPUT --with PARAMETERS` prints the same figures. Base parameters,
+the combinations that torque depends on, come with standard deviations (--json, --plot), and what
+the data do not tell is named.
+
+A good recording follows what `excite` plans: every joint, both directions, half a minute or more.
+Effort must be joint torque in N m (N), gravity included; --current-gain makes it of a current.
+
+Examples:
+  featherstone-ros identify recording/ --urdf arm.urdf
+  featherstone-ros identify monday/ tuesday/ --held-out friday/ --urdf arm.urdf --plot fit.png
+  featherstone-ros identify rec.mcap --urdf arm.urdf --output mended.urdf --parameters mended.yaml
+  featherstone-ros identify rec/ --urdf arm.urdf --current-gain shoulder=11.4 elbow=7.9
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from math import isfinite
+from pathlib import Path
+
+from featherstone_ros.errors import FeatherstoneError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "bags", nargs="+", metavar="BAG", help="a bag's folder, or a .db3 or .mcap file"
+    )
+    parser.add_argument(
+        "--urdf",
+        required=True,
+        metavar="FILE",
+        help="the robot description: a URDF or xacro file, or panda or ur5e",
+    )
+    parser.add_argument(
+        "--held-out",
+        nargs="+",
+        default=[],
+        metavar="BAG",
+        help="recordings to score with (default: the last third of each recording)",
+    )
+    parser.add_argument(
+        "--joints",
+        nargs="+",
+        metavar="NAME",
+        help="joints whose effort counts (default: all that have some)",
+    )
+    parser.add_argument(
+        "--topic", help="topic of the joint states (default: the one that knows most)"
+    )
+    parser.add_argument(
+        "--filter-hz",
+        type=positive,
+        default=2.0,
+        metavar="HZ",
+        help="cut-off frequency of the low-pass filter (default: 2)",
+    )
+    parser.add_argument(
+        "--current-gain",
+        type=gain,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="JOINT=K",
+        help="multiply a joint's effort, e.g. by its N m per A",
+    )
+    parser.add_argument(
+        "--gravity",
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=("X", "Y", "Z"),
+        help="in the base link's frame (default: 0 0 -9.81)",
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="the mended URDF (default: ARM_identified.urdf)"
+    )
+    parser.add_argument(
+        "--parameters",
+        type=Path,
+        metavar="FILE",
+        help="for both nodes and evaluate --with (default: ARM_identified.yaml)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write scores and parameters")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw torques and parameters (PNG)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Identify, write, score what was written, print and draw.
+
+    Returns:
+        0; errors are raised.
+    """
+    from rich.console import Console
+
+    from featherstone_ros.identification.session import Options, identify, score
+    from featherstone_ros.model.robots import robot_file
+    from featherstone_ros.tools.evaluate.session import load_arm
+    from featherstone_ros.tools.identify import files
+    from featherstone_ros.tools.identify.picture import draw
+    from featherstone_ros.tools.identify.report import tables
+    from featherstone_ros.tools.progress import LateProgress
+
+    if args.plot and not find_spec("matplotlib"):
+        raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+    urdf = robot_file(args.urdf)
+    output = args.output or Path(f"{urdf.name.split('.')[0]}_identified.urdf")
+    parameters = args.parameters or output.with_suffix(".yaml")
+    if output.absolute() == urdf or (output.exists() and output.samefile(urdf)):
+        raise FeatherstoneError(f"--output {output} is the description itself: choose another name")
+    console = Console()
+    options = Options(
+        held_out=args.held_out,
+        joints=args.joints,
+        topic=args.topic,
+        cut_off=args.filter_hz,
+        gains=dict(args.current_gain),
+        gravity=args.gravity,
+    )
+    with LateProgress("identifying", console) as progress:
+        found = identify(args.bags, urdf, options, progress)
+    for path in (output, parameters, args.json, args.plot):
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_urdf(found.identified, urdf, output)
+    files.write_parameters(found, ", ".join(Path(bag).name for bag in args.bags), parameters)
+
+    written = load_arm(output, found.model.joint_names, parameters, args.gravity)
+    judged, cut_off = found.judged, found.cut_off
+    _, whole = score(written, found.recordings, judged, cut_off, "identified")
+    motion, held_out = score(written, found.held_out, judged, cut_off, "identified")
+    _, before = score(found.before, found.held_out, judged, cut_off, "before")
+    console.print(tables(found, whole, held_out, before))
+    if args.json:
+        files.write_json(files.as_dict(found, whole, held_out, before), args.json)
+    if args.plot:
+        draw(found, motion, held_out, before, args.plot)
+    for path in (output, parameters, args.json, args.plot):
+        if path:
+            console.print(f"[dim]{path}", highlight=False, soft_wrap=True)
+    return 0
+
+
+def positive(text: str) -> float:
+    """Return a positive finite number."""
+    value = float(text)
+    if not (isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def gain(text: str) -> tuple[str, float]:
+    """Return joint and factor of JOINT=K."""
+    joint, _, factor = text.rpartition("=")
+    try:
+        value = float(factor)
+    except ValueError:
+        value = 0.0
+    if not joint or not isfinite(value) or value == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not JOINT=K with a number K other than 0")
+    return joint, value

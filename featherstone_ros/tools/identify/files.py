@@ -1,0 +1,116 @@
+"""What an identification leaves behind: the user's URDF, mended, and parameters for both nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from featherstone_ros.identification.explanation import Explanation
+from featherstone_ros.identification.filtering import SLIDING
+from featherstone_ros.identification.session import Identification
+from featherstone_ros.model import Model, read_file, urdf_inertials
+from featherstone_ros.tools.evaluate.json_file import numbers, scores
+from featherstone_ros.tools.evaluate.report import r2_text
+
+DIGITS = 6
+
+
+def write_urdf(model: Model, source: Path, path: Path) -> None:
+    """Write a description with a model's inertials, all else byte for byte; xacro is expanded.
+
+    Raises:
+        ModelError: The description is of another robot.
+        OSError: A file cannot be read or written.
+    """
+    text = read_file(source)
+    encoding = urdf_inertials.encoding(text) if isinstance(text, bytes) else "utf-8"
+    path.write_bytes(model.to_urdf(text).encode(encoding))
+
+
+def write_parameters(found: Identification, sources: str, path: Path) -> None:
+    """Write friction, armature and offset of the joints whose effort counted."""
+    friction, names = found.friction, found.model.joint_names
+    parameters = {
+        "friction": {
+            names[j]: {
+                "coulomb": _rounded(friction.coulomb[j]),
+                "viscous": _rounded(friction.viscous[j]),
+                "offset": _rounded(friction.offset[j]),
+            }
+            for j in found.judged
+        },
+        "armature": {names[j]: _rounded(friction.armature[j]) for j in found.judged},
+    }
+    content: dict[str, Any] = {"/**": {"ros__parameters": parameters}}
+    if found.sliding_speed != SLIDING:
+        eased = {"friction_velocity": found.sliding_speed}
+        content["/**/feedforward_controller"] = {"ros__parameters": eased}
+    head = (
+        f"# Drives of {found.model.name}, for both nodes, with the URDF of the same name:\n"
+        f"# identified by featherstone-ros from {sources}.\n\n"
+    )
+    path.write_text(
+        head + yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
+    )
+
+
+def write_json(report: Mapping[str, Any], path: Path) -> None:
+    """Write plain figures."""
+    path.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
+
+
+def as_dict(
+    found: Identification, whole: Explanation, held_out: Explanation, before: Explanation
+) -> dict[str, Any]:
+    """Return scores and parameters as plain figures in SI units, None where there are none."""
+    e, friction = found.estimate, found.friction
+    return {
+        "robot": found.model.name,
+        "joints": list(found.joint_names),
+        **scores(whole),
+        "held_out": scores(held_out),
+        "before": {"held_out": scores(before)},
+        "friction": {
+            found.model.joint_names[j]: {
+                term: float(getattr(friction, term)[j])
+                for term in ("coulomb", "viscous", "offset", "armature")
+            }
+            for j in found.judged
+        },
+        "friction_velocity": found.sliding_speed,
+        "base_parameters": [
+            {
+                "name": name,
+                "value": value,
+                "standard_deviation": deviation,
+                "urdf": urdf,
+                "written": fitted,
+                "identified": bool(known),
+            }
+            for name, value, deviation, urdf, fitted, known in zip(
+                e.names,
+                *map(numbers, (e.value, e.deviation, e.urdf, e.fitted)),
+                e.identified,
+                strict=True,
+            )
+        ],
+        "unidentified": e.unidentified,
+        "prior_width": found.width,
+        "noise": numbers(found.sigma),
+        "cut_off": found.cut_off,
+        "notes": list(found.notes),
+    }
+
+
+def r2_list(explanation: Explanation) -> str:
+    """Return R^2 of the joints in one line."""
+    return ", ".join(r2_text(value) for value in explanation.r2)
+
+
+def _rounded(value: float) -> float:
+    """Round; what a fit left of 0 is 0."""
+    return float(f"{value:.{DIGITS}g}") if abs(value) > 1e-9 else 0.0

@@ -1,0 +1,101 @@
+"""An identification as tables for the terminal, 80 columns wide at most."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from featherstone_ros.identification.explanation import Explanation
+from featherstone_ros.identification.filtering import SLIDING
+from featherstone_ros.identification.session import Identification
+from featherstone_ros.tools.evaluate.report import r2_text
+from featherstone_ros.tools.style import new_table
+
+MOST_NAMED = 8  # of what could not be identified
+
+
+def tables(
+    found: Identification, whole: Explanation, held_out: Explanation, before: Explanation
+) -> Group:
+    """Return what goes to the terminal."""
+    return Group(
+        _scores(found, whole, held_out, before), Text(), _drives(found), Text(), _links(found),
+        *_remarks(found, held_out, before),
+    )  # fmt: skip
+
+
+def _scores(
+    found: Identification, whole: Explanation, held_out: Explanation, before: Explanation
+) -> Table:
+    table = new_table("Torque left unexplained, RMS [N m, N] / R²", "joint")
+    for head, style in (
+        ("held out, URDF\nwith friction", "yellow"),
+        ("held out,\nidentified", "bold cyan"),
+        ("whole recording,\nidentified", "cyan"),
+    ):
+        table.add_column(head, justify="right", style=style, no_wrap=True)
+    for j, name in enumerate(found.joint_names):
+        cells = [f"{e.rms[j]:.3f} / {r2_text(e.r2[j])}" for e in (before, held_out, whole)]
+        table.add_row(name, *cells)
+    return table
+
+
+def _drives(found: Identification) -> Table:
+    table = new_table("Friction and drives, SI units", "joint")
+    for head in ("viscous", "coulomb", "offset", "armature"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for j in found.judged:
+        cells = (getattr(found.friction, t)[j] for t in ("viscous", "coulomb", "offset"))
+        armature = found.friction.armature[j]
+        table.add_row(
+            found.model.joint_names[j],
+            *(f"{value:.3f}" for value in cells),
+            f"{armature if armature > 1e-9 else 0.0:.4f}",
+        )
+    return table
+
+
+def _links(found: Identification) -> Table:
+    table = new_table("Links, with what is fixed to them", "link")
+    for head in ("mass before\nkg", "mass\nkg", "centre of mass\nmoved by, mm"):
+        table.add_column(head, justify="right", no_wrap=True)
+    b = found.bodies
+    old, new = b.parameters.reshape(-1, 10), b.deformed(found.fit.theta).reshape(-1, 10)
+    for name, was, now in zip(b.names, old, new, strict=True):
+        moved = np.linalg.norm(now[1:4] / now[0] - was[1:4] / was[0])
+        table.add_row(name, f"{was[0]:.3f}", f"{now[0]:.3f}", f"{1e3 * moved:.1f}")
+    return table
+
+
+def _remarks(found: Identification, held_out: Explanation, before: Explanation) -> list[Text]:
+    left, was = np.nansum(1 - held_out.r2), np.nansum(1 - before.r2)
+    lines = [
+        Text(
+            f"Sum over joints of what is left of the variance, held out: {was:.3g} before, "
+            f"{left:.3g} identified.",
+            style="bold",
+        )
+    ]
+    links = [n for n in found.estimate.unidentified if "." in n]
+    total = len(found.estimate.names)
+    if links:
+        named = ", ".join(links[:MOST_NAMED]) + (" ..." if len(links) > MOST_NAMED else "")
+        lines.append(
+            Text(
+                f"{len(links)} of {total} base parameters are known no better than from the URDF "
+                f"(30 %) and stay near it: {named}.",
+                style="yellow",
+            )
+        )
+    if found.sliding_speed != SLIDING:
+        lines.append(
+            Text(
+                f"Friction rises over {found.sliding_speed:g} rad/s: friction_velocity is in the "
+                "parameter file.",
+                style="dim",
+            )
+        )
+    lines += [Text(f"{note[0].upper()}{note[1:]}.", style="dim") for note in found.notes]
+    return lines

@@ -1,0 +1,1 @@
+"""``featherstone-ros inspect``: is a robot description fit for dynamics?"""

@@ -1,0 +1,141 @@
+"""An inspection for people: tables and findings."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from featherstone_ros.inspection.doctor import Inspection
+from featherstone_ros.inspection.sizes import Size, gyration
+from featherstone_ros.model.finding import Finding, Rule, Severity, by_rule
+from featherstone_ros.model.urdf import Joint
+from featherstone_ros.tools.style import new_table
+
+WIDE = 110  # columns that the table of links takes, with names of 20 letters
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold blue"}
+
+
+def tables(inspection: Inspection, width: int = WIDE) -> Group:
+    """Return the tables of links and joints; nothing where the description is unreadable.
+
+    Args:
+        inspection: What was seen.
+        width: Columns of the terminal; where there are few, moments of inertia get a table of
+            their own, and names are folded: figures are never cut.
+    """
+    if inspection.robot is None:
+        return Group()
+    if width >= WIDE:
+        return Group(_link_table(inspection), _joint_table(inspection))
+    parts = [
+        _link_table(inspection, moments=False),
+        _link_table(inspection, masses=False),
+        _joint_table(inspection, short=True),
+    ]
+    for table in parts:
+        table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
+    return Group(*parts)
+
+
+def findings(inspection: Inspection) -> Group:
+    """Return what is wrong, and a verdict."""
+    groups = by_rule(inspection.findings)
+    parts = [_of_one_rule(*key, found) for key, found in groups.items()]
+    return Group(*parts, _verdict(inspection))
+
+
+def _link_table(inspection: Inspection, masses: bool = True, moments: bool = True) -> Table:
+    """Return mass and centre of mass, moments of inertia, or both."""
+    table = new_table(f"Links of {inspection.name}", "link")
+    headings = ["mass\nkg", "centre of mass\nm"] if masses else []
+    headings += ["principal moments\nkg m²"] if moments else []
+    for heading in (*headings, "radius of\ngyration, m", "of its\nsize"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    frames = 0
+    for link in inspection.robot.links:
+        if link.inertial is None or not (link.inertial.mass or link.inertial.inertia.any()):
+            frames += 1
+            continue
+        k, size = gyration(link.inertial), inspection.sizes.get(link.name)
+        cells = [_figure(link.inertial.mass), _figures(link.inertial.com.round(6))]
+        cells = cells if masses else []
+        cells += [_figures(np.linalg.eigvalsh(link.inertial.inertia))] if moments else []
+        table.add_row(Text(link.name), *cells, _figure(k), _share(k, size))
+    if frames:
+        table.caption = f"and {frames} without mass"
+        table.caption_justify = "left"
+    return table
+
+
+def _joint_table(inspection: Inspection, short: bool = False) -> Table:
+    moving = [joint for joint in inspection.robot.joints if joint.moves]
+    followers = any(joint.mimic for joint in moving)
+    table = new_table("Joints that move, in rad or m, N m or N", "joint", "type")
+    for heading in ("lower", "upper", "velocity", "effort", "damping", "friction"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if followers:
+        table.add_column("mimics", no_wrap=not short)
+    for joint in moving:
+        figures = (joint.lower, joint.upper, joint.velocity, joint.effort)
+        friction = (joint.damping, joint.friction)
+        table.add_row(
+            Text(joint.name),
+            joint.type[:4] if short else joint.type,
+            *map(_limit, figures),
+            *map(_figure, friction),
+            *([_leader(joint)] if followers else []),
+        )
+    return table
+
+
+def _leader(joint: Joint) -> Text:
+    if joint.mimic is None:
+        return Text()
+    leader, multiplier, offset = joint.mimic
+    shift = f" {offset:+.3g}" if offset else ""
+    return Text(f"{multiplier:.3g} × {leader}{shift}")
+
+
+def _of_one_rule(severity: Severity, rule: Rule, found: list[Finding]) -> RenderableType:
+    head = Text(f"{severity}  ", style=_STYLES[severity]).append(rule.fault, style="not bold")
+    head.append(f"  ({rule.name})", style="dim not bold")
+    lines = [*map(_line, found), Text(f"→ {rule.consequence}", style="dim")]
+    return Group(head, *(Padding(line, (0, 0, 0, 2), expand=False) for line in lines), Text())
+
+
+def _line(finding: Finding) -> Text:
+    text = Text(finding.element, style="bold")
+    return text.append(f": {finding.found}", style="not bold") if finding.found else text
+
+
+def _verdict(inspection: Inspection) -> Text:
+    if not inspection.findings:
+        return Text("Nothing found: fit for dynamics.", style="bold green")
+    counts = (
+        f"{count} {severity}{'s' if count > 1 else ''}"
+        for severity in reversed(Severity)
+        if (count := inspection.count(severity))
+    )
+    return Text(", ".join(counts) + ".", style=_STYLES[inspection.worst])
+
+
+def _share(k: float, size: Size | None) -> Text:
+    if size is None or size.box is None:
+        return Text("?")
+    return Text(f"{k / size.radius:.0%}", style="bold yellow" if k > size.radius else "")
+
+
+def _limit(value: float) -> str:
+    return _figure(value) if math.isfinite(value) else "–"
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _figures(values: Iterable[float]) -> str:
+    return " ".join(f"{value:>9.3g}" for value in values)

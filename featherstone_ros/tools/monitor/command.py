@@ -1,0 +1,117 @@
+"""Watch the nodes: state, latency, jitter, overruns, what is lost, what the governor cuts.
+
+Shows every feedforward_controller and digital_twin that is heard on /diagnostics, in whatever
+namespace. A controller's latency is from the arrival of a joint state to the publication of its
+command, a twin's from a command to the next state: up to a period. Its histogram is logarithmic in
+both directions; jitter is the deviation of the period. Both are of the last second. Overruns are
+commands later than deadline.cycle_time (without one: later than the next state), and periods of a
+twin that began more than one too late. Counts are since the node was configured; yellow ones are
+worth a look.
+
+q or Ctrl-C ends it. Without a terminal it writes a line per node and second instead.
+
+Examples:
+  featherstone-ros monitor
+  featherstone-ros monitor --once                one table; exit status 1 if a node has an error
+  featherstone-ros monitor --once --timeout 30   wait that long for the first node
+  featherstone-ros monitor > nodes.log
+  ROS_DOMAIN_ID=42 featherstone-ros monitor      the nodes of another domain, e.g. of the demo
+"""
+
+import argparse
+import math
+import time
+
+REFRESH = 0.25  # [s] between two looks at the keyboard and at what was heard
+ROUND = 1.5  # [s] in which every node reports once
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "--once",
+        action="store_true",
+        help="print one table and end; exit status 1 if a node is at ERROR or none is heard",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_positive,
+        default=5.0,
+        metavar="S",
+        help="how long --once waits for the first node (default: 5)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Watch, until told to end.
+
+    Returns:
+        0; with ``--once`` 1 if a node is at ERROR or none is heard.
+    """
+    from featherstone_ros.tools.monitor.listen import listening
+
+    with listening() as listener:  # imports rclpy, which may restart the interpreter
+        from rich.console import Console
+
+        console = Console()
+        if args.once:
+            return _once(listener, console, args.timeout)
+        try:
+            (_live if console.is_terminal else _log)(listener, console)
+        except KeyboardInterrupt:
+            pass
+    return 0
+
+
+def _once(listener, console, timeout: float) -> int:
+    from featherstone_ros.tools.monitor.view import view
+
+    end = time.monotonic() + timeout
+    while not listener.roster.conditions and time.monotonic() < end:
+        listener.hear(min(REFRESH, max(end - time.monotonic(), 0.0)))
+    if not listener.roster.conditions:
+        console.print(f"no node of ours heard on /diagnostics in {timeout:g} s")
+        return 1
+    listener.hear(ROUND)
+    console.print(view(listener.roster.conditions, time.monotonic()))
+    return 1 if listener.roster.has_error else 0
+
+
+def _live(listener, console) -> None:
+    from rich.console import Group
+    from rich.live import Live
+    from rich.text import Text
+
+    from featherstone_ros.tools.monitor.keys import single_keys
+    from featherstone_ros.tools.monitor.view import view
+
+    def seen():
+        return view(listener.roster.conditions, time.monotonic())
+
+    try:
+        with (
+            single_keys() as typed,
+            Live(seen(), console=console, screen=True, auto_refresh=False) as live,
+        ):
+            while "q" not in typed():
+                listener.hear(REFRESH)
+                live.update(Group(seen(), Text("q: quit", style="dim")), refresh=True)
+    finally:
+        console.print(seen())  # what was seen last stays on the terminal
+
+
+def _log(listener, console) -> None:
+    from featherstone_ros.tools.monitor.lines import line
+
+    while True:
+        listener.hear(1.0)
+        now = time.monotonic()
+        for condition in listener.roster.conditions:
+            print(time.strftime("%H:%M:%S"), line(condition, now), flush=True)
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and value > 0.0):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value

@@ -1,0 +1,25 @@
+"""The condition of a node in a line of plain text, for logs and pipes."""
+
+from __future__ import annotations
+
+from featherstone_ros.tools.monitor.figures import FIGURES, scheduling
+from featherstone_ros.tools.monitor.roster import Condition
+
+
+def line(condition: Condition, now: float) -> str:
+    """Return one line.
+
+    Args:
+        condition: Of the node.
+        now: Steady time [s].
+    """
+    level = "SILENT" if condition.is_silent(now) else condition.level.name
+    notes = [f"{part}: {note.message}" for part, note in condition.notes.items()]
+    said = "; ".join([condition.message, *notes])
+    figures = [
+        f"{figure.short} {value}"
+        for figure in FIGURES
+        if (value := figure.of(condition.values)) is not None
+    ]
+    details = ", ".join(filter(None, [*figures, scheduling(condition.values)]))
+    return " | ".join(filter(None, [f"{level:6} {condition.name}", condition.state, said, details]))

@@ -1,0 +1,72 @@
+"""Hears /diagnostics into a roster; needs rclpy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.monitor.roster import Roster
+
+
+class Listener:
+    """Fills a roster while it is asked to.
+
+    Attributes:
+        roster: The nodes heard.
+    """
+
+    def __init__(self, executor) -> None:
+        """Begin with an empty roster; ``hear`` takes turns with the executor."""
+        self.roster = Roster()
+        self._executor = executor
+
+    def take(self, message) -> None:
+        """Take one diagnostic_msgs/DiagnosticArray."""
+        self.roster.hear(message.status, time.monotonic())
+
+    def hear(self, duration: float) -> None:
+        """Listen for some time [s]."""
+        end = time.monotonic() + duration
+        while (left := end - time.monotonic()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+
+
+@contextmanager
+def listening() -> Iterator[Listener]:
+    """Join the ROS domain and listen while the context lasts.
+
+    Raises:
+        FeatherstoneError: rclpy is missing, or ROS refuses to take part.
+    """
+    try:
+        import rclpy
+        from diagnostic_msgs.msg import DiagnosticArray
+        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.qos import QoSProfile, ReliabilityPolicy
+        from rclpy.signals import SignalHandlerOptions
+    except ImportError as error:
+        raise FeatherstoneError(
+            f"/diagnostics needs ROS 2 ({error}): source a ROS 2 workspace, or "
+            "pip install 'featherstone_ros[jazzy]'"
+        ) from None
+    from featherstone_ros.nodes.execution import is_start_error, one_line
+
+    try:
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        node = rclpy.create_node("monitor", start_parameter_services=False, enable_rosout=False)
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        listener = Listener(executor)
+        qos = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+        node.create_subscription(DiagnosticArray, "/diagnostics", listener.take, qos)
+    except Exception as error:  # no keys, no permission, no such middleware
+        rclpy.try_shutdown()
+        if not is_start_error(error):
+            raise
+        raise FeatherstoneError(one_line(error)) from None
+    try:
+        yield listener
+    finally:
+        rclpy.try_shutdown()

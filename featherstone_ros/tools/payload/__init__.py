@@ -1,0 +1,1 @@
+"""``featherstone-ros payload``: what hangs on a link, from a recording."""

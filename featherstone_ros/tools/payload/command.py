@@ -1,0 +1,160 @@
+"""Find what hangs on a link: mass, centre of mass and inertia, with their uncertainty.
+
+Reads recorded joint states of the arm with its load, takes off the torque that the arm without it
+needs, and fits a body that can exist to the rest. What the arm needs is known by its URDF and, with
+--with, the parameter file that `identify` or `evaluate` wrote of a recording without the load; or
+by that recording itself, with --without, of which the arm is identified first. With neither,
+friction is fitted at the same time. Printed as the parameters payload.* of the controller, which takes them at
+run time too (`ros2 param load`).
+
+Mass and centre of mass need the link turned about several axes; inertia needs fast turns, and
+without them stays near that of a ball.
+
+Examples:
+  featherstone-ros payload recording/ --urdf arm_identified.urdf --with arm_identified.yaml --link tool0
+  featherstone-ros payload loaded/ --without bare/ --urdf arm.urdf --link tool0 --plot payload.png
+  featherstone-ros payload recording/ --urdf panda --link panda_hand --json payload.json
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.identify.command import gain, positive
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from featherstone_ros.identification.arm import Arm
+    from featherstone_ros.identification.session import Options
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bag", metavar="BAG", help="a bag's folder, or a .db3 or .mcap file")
+    parser.add_argument(
+        "--urdf",
+        required=True,
+        metavar="FILE",
+        help="the arm without the load: a URDF or xacro file, or panda or ur5e",
+    )
+    known = parser.add_mutually_exclusive_group()
+    known.add_argument(
+        "--with",
+        dest="known",
+        type=Path,
+        metavar="FILE",
+        help="parameter file with friction, drives and offsets of the arm (default: fit them)",
+    )
+    known.add_argument(
+        "--without",
+        dest="bare",
+        metavar="BAG",
+        help="recording of the arm without the load, to identify it by",
+    )
+    parser.add_argument("--link", required=True, help="link that carries the load")
+    parser.add_argument(
+        "--joints", nargs="+", metavar="NAME", help="joints whose effort counts (default: all)"
+    )
+    parser.add_argument("--topic", help="topic of the joint states")
+    parser.add_argument(
+        "--filter-hz",
+        type=positive,
+        default=2.0,
+        metavar="HZ",
+        help="cut-off frequency of the low-pass filter (default: 2)",
+    )
+    parser.add_argument(
+        "--current-gain",
+        type=gain,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="JOINT=K",
+        help="multiply a joint's effort, e.g. by its N m per A",
+    )
+    parser.add_argument(
+        "--gravity",
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=("X", "Y", "Z"),
+        help="in the base link's frame (default: 0 0 -9.81)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write a picture")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the parameters (YAML)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Find the load, print and write it.
+
+    Returns:
+        0; errors are raised.
+    """
+    from rich.console import Console
+
+    from featherstone_ros.identification.payload import find_payload
+    from featherstone_ros.identification.payload_report import as_dict, lines, snippet
+    from featherstone_ros.identification.session import Options, recorded
+    from featherstone_ros.identification.verdict import require_motion_enough
+    from featherstone_ros.model.robots import robot_file
+    from featherstone_ros.tools.payload.picture import draw
+
+    if args.plot and not find_spec("matplotlib"):
+        raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+    console = Console(highlight=False)
+    urdf = robot_file(args.urdf)
+    options = Options(
+        joints=args.joints, topic=args.topic, cut_off=args.filter_hz,
+        gains=dict(args.current_gain), gravity=args.gravity,
+    )  # fmt: skip
+    bags = [args.bag, *([args.bare] if args.bare else [])]
+    (recording, *_), names, notes = recorded(bags, urdf, options)
+    arm = _bare_arm(args, urdf, options, recording.joint_names, console)
+    motion = arm.motion(recording, args.filter_hz)
+    require_motion_enough(arm.model, [recording], [motion])
+    judged = [recording.joint_names.index(name) for name in names]
+    fit_drives = not (args.known or args.bare)
+    found = find_payload(arm, [recording], args.link, args.filter_hz, judged, fit_drives=fit_drives)
+    for line in lines(found):
+        console.print(line, soft_wrap=True)
+    for note in notes:
+        console.print(f"[dim]{note[0].upper()}{note[1:]}.")
+    console.print(f"\n{snippet(found)}", end="", markup=False, soft_wrap=True)
+    outputs = [
+        (args.json, lambda: json.dumps(as_dict(found, names), indent=1, allow_nan=False) + "\n"),
+        (args.output, lambda: snippet(found)),
+    ]
+    for path, text in outputs:
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text())
+            console.print(f"[dim]{path}", soft_wrap=True)
+    if args.plot:
+        args.plot.parent.mkdir(parents=True, exist_ok=True)
+        draw(found, arm, motion, judged, fit_drives, args.plot)
+        console.print(f"[dim]{args.plot}", soft_wrap=True)
+    return 0
+
+
+def _bare_arm(
+    args: argparse.Namespace, urdf: Path, options: Options, joints: Sequence[str], console: Console
+) -> Arm:
+    """Return the arm without the load, by the recording without it or by its files."""
+    from featherstone_ros.identification.session import identify
+    from featherstone_ros.tools.evaluate.session import load_arm
+    from featherstone_ros.tools.progress import LateProgress
+
+    if not args.bare:
+        return load_arm(urdf, joints, args.known, args.gravity)
+    # Held out is nothing: what judges the arm is the recording with the load.
+    with LateProgress("identifying the arm without the load", console) as progress:
+        return identify([args.bare], urdf, replace(options, held_out=[args.bare]), progress).arm

@@ -1,0 +1,108 @@
+"""Tell whether an arm's motors can follow a trajectory, before it moves.
+
+Works out the torque along the trajectory by inverse dynamics, a thousand times a second, on the
+curve that the controller itself would follow (a line, a cubic or a quintic, by the fields that the
+points have), and holds position, speed and torque of every joint against the URDF's limits. If it
+does not fit, the report says by how much it would have to be slowed down, or that no speed helps:
+gravity alone is too much, or the curve leaves the position limits.
+
+The trajectory comes from a YAML file with trajectory_msgs/JointTrajectory messages as
+`ros2 topic echo --full-length` prints them (goals of FollowJointTrajectory and MoveIt's
+RobotTrajectory are understood, too), from a rosbag2 recording, or from a topic: the next message.
+
+Friction, armature and payload come from the controller's parameter file if it is given, as do
+gravity and effort_scale; friction from the URDF's <dynamics> otherwise. Joints that are not in the
+trajectory are locked at 0.
+
+The exit status is 0 if the trajectory fits, 1 if not.
+
+Examples:
+  featherstone-ros preflight plan.yaml --urdf arm.urdf
+  featherstone-ros preflight plan.yaml --urdf panda --plot plan.png
+  featherstone-ros preflight plan.yaml --urdf arm.urdf --parameters arm.yaml
+  featherstone-ros preflight recording/ --urdf arm.urdf --number 3     the third trajectory in it
+  featherstone-ros preflight /arm_controller/joint_trajectory --urdf arm.urdf
+  featherstone-ros preflight plan.yaml --urdf arm.urdf --fill-effort with_effort.yaml
+
+--fill-effort writes the trajectory with its effort fields filled, for joint_trajectory_controller,
+which adds them to its command on an effort interface. Do not send it to feedforward_controller: it
+knows the torque already and would add it twice.
+"""
+
+import argparse
+from pathlib import Path
+
+from featherstone_ros.errors import FeatherstoneError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "trajectory", metavar="TRAJECTORY", help="YAML file, rosbag2 recording, or /topic"
+    )
+    parser.add_argument(
+        "--urdf", required=True, metavar="NAME|PATH", help="panda, ur5e, a URDF or xacro file"
+    )
+    parser.add_argument(
+        "--parameters",
+        type=Path,
+        metavar="FILE",
+        help="parameter file of the controller (default: our own of panda and ur5e)",
+    )
+    parser.add_argument("--topic", help="topic of the recording (default: all)")
+    parser.add_argument(
+        "--number", type=int, default=1, metavar="K", help="which trajectory, from 1 (default: 1)"
+    )
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write a picture")
+    parser.add_argument(
+        "--fill-effort", type=Path, metavar="FILE", help="write the trajectory with its effort"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check the trajectory.
+
+    Returns:
+        0 if it fits, 1 if not.
+    """
+    from rich.console import Console
+
+    from featherstone_ros.tools.arm import load_arm
+    from featherstone_ros.tools.preflight import source
+    from featherstone_ros.tools.preflight.flight import fly
+    from featherstone_ros.tools.preflight.report import gap, show
+
+    found = source.read(args.trajectory, args.topic)
+    console = Console()
+    if not 1 <= args.number <= len(found):
+        raise FeatherstoneError(f"--number {args.number}: {args.trajectory} has {len(found)}")
+    if len(found) > 1:
+        console.print(f"Trajectory {args.number} of {len(found)}; --number K for another")
+    given = found[args.number - 1]
+    flight = fly(given, load_arm(args.urdf, given.names, args.parameters))
+    show(flight, console)
+    if args.fill_effort:
+        _write(args.fill_effort, source.as_yaml(flight.filled))
+        console.print(f"[dim]{args.fill_effort}: efforts filled in; {gap(flight)}", highlight=False)
+    if args.plot:
+        _draw(flight, args.plot)
+        console.print(f"[dim]{args.plot}: the picture", highlight=False)
+    return 0 if flight.verdict.fits else 1
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise FeatherstoneError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _draw(flight, path: Path) -> None:
+    try:
+        from featherstone_ros.tools.preflight.picture import draw
+
+        draw(flight, path)
+    except ImportError as error:
+        raise FeatherstoneError(f"no picture ({error}): pip install matplotlib") from None
+    except (OSError, ValueError) as error:
+        raise FeatherstoneError(f"{path} cannot be written: {error}") from None

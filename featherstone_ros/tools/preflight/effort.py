@@ -1,0 +1,61 @@
+"""A trajectory's effort fields, filled with what the model asks for.
+
+joint_trajectory_controller adds them to its command on an effort interface. Between two points it
+interpolates them linearly, which says how dense the points should be: see ``largest_gap``. Our own
+controller adds them to the model's torque and has no use for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics
+from featherstone_ros.control.feasibility.demand import Demand, demand
+from featherstone_ros.control.motion import Motion
+from featherstone_ros.control.trajectory import Trajectory
+from featherstone_ros.tools.arm import Arm
+from featherstone_ros.tools.preflight.source import Given
+
+Floats = NDArray[np.float64]
+
+
+def filled(given: Given, trajectory: Trajectory, motion: Motion, arm: Arm) -> Given:
+    """Return the trajectory with the torque at every point as its effort.
+
+    Where the acceleration jumps at a point, the effort is the mean of both sides; the last point's
+    is that of standing there, since the controller keeps it.
+
+    Args:
+        given: The trajectory as it came.
+        trajectory: The same, checked.
+        motion: The same as a motion that starts at time 0.
+        arm: Its joints are the trajectory's, in that order.
+    """
+    dynamics = Dynamics(arm.model)
+    times = np.array(trajectory.times)
+    corners = demand(dynamics, arm.drives, motion, times[0], times[-1], np.inf, False)
+    before = np.searchsorted(corners.time, times, side="left")
+    after = np.searchsorted(corners.time, times, side="right") - 1
+    torque = (corners.torque[before] + corners.torque[after]) / 2.0
+    torque[-1] = dynamics.gravity(corners.position[-1])
+    points = [
+        replace(point, effort=tuple(row.tolist()))
+        for point, row in zip(given.points, torque, strict=True)
+    ]
+    return Given(given.names, tuple(points))
+
+
+def largest_gap(given: Given, asked: Demand) -> Floats:
+    """Return how far the efforts, interpolated linearly, are from the torque (n,) [N m] or [N].
+
+    Args:
+        given: A trajectory with efforts.
+        asked: The torque along it, joints in the same order.
+    """
+    times = [point.time for point in given.points]
+    effort = np.array([point.effort for point in given.points])
+    line = [np.interp(asked.time, times, column) for column in effort.T]
+    return np.abs(np.transpose(line) - asked.torque).max(axis=0)

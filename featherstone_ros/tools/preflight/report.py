@@ -1,0 +1,94 @@
+"""The result as a table and a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf, isfinite
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from featherstone_ros.tools.demo.report import short_names
+from featherstone_ros.tools.preflight.effort import largest_gap
+from featherstone_ros.tools.preflight.flight import Flight
+from featherstone_ros.tools.style import new_table
+
+BAD = "bold red"
+
+
+def show(flight: Flight, console: Console) -> None:
+    """Print everything about a trajectory."""
+    given, verdict, arm = flight.given, flight.verdict, flight.arm
+    console.print(table(flight))
+    for excess in verdict.excesses:
+        console.print(f"[{BAD}]too much:[/] {escape(str(excess))}")
+    if verdict.fits:
+        console.print("[bold]It fits.[/]")
+    else:
+        console.print(f"[bold]It does not fit:[/] {escape(verdict.advice())}")
+    for note in notes(flight):
+        console.print(f"[dim]{escape(note)}", highlight=False)
+    if len(given.points) == 1:
+        console.print("[dim]There is one point alone: the way to it is not checked.")
+    if arm.model.locked:
+        console.print(f"[dim]Locked at 0: {escape(', '.join(arm.model.locked))}", highlight=False)
+
+
+def notes(flight: Flight) -> Iterable[str]:
+    """Yield what a reader should know about the figures."""
+    if flight.given.has_effort:
+        yield "The trajectory's own effort fields are left out: this is what the motion takes."
+    drives = flight.arm.drives
+    if not (drives.viscous.any() or drives.coulomb.any() or drives.armature.any()):
+        yield "Without friction and armature of the drives: --parameters, or <dynamics> in the URDF"
+
+
+def table(flight: Flight) -> Table:
+    """Return extremes, limits and root mean squares of every joint."""
+    verdict = flight.verdict
+    asked, limits = verdict.demand, verdict.limits
+    points, duration = len(flight.given.points), asked.time[-1] - asked.time[0]
+    title = f"{flight.arm.model.name}: {points} points, {duration:.3f} s"
+    if not verdict.fits and verdict.slow_down < inf:
+        title += f" ({duration * verdict.slow_down:.3f} s would fit)"
+    result = new_table(title, "joint")
+    for column in ("from", "to", "peak speed", "peak torque", "RMS", "standing"):
+        result.add_column(column, justify="right", no_wrap=True)
+    bad = {(excess.joint, excess.quantity) for excess in verdict.excesses}
+    low, high = asked.position.min(axis=0), asked.position.max(axis=0)
+    speed, torque = np.abs(asked.velocity).max(axis=0), np.abs(asked.torque).max(axis=0)
+    rms, standing = asked.rms(), np.abs(asked.standing).max(axis=0)
+    for j, (name, short) in enumerate(zip(limits.names, short_names(limits.names), strict=True)):
+        style = {quantity: BAD for joint, quantity in bad if joint == name}
+        result.add_row(
+            short,
+            Text(number(low[j]), style.get("position", "")),
+            Text(number(high[j]), style.get("position", "")),
+            Text(f"{number(speed[j])} of {number(limits.velocity[j])}", style.get("velocity", "")),
+            Text(f"{number(torque[j])} of {number(limits.effort[j])}", style.get("torque", "")),
+            number(rms[j]),
+            number(standing[j]),
+        )
+    return result
+
+
+def number(value: float) -> str:
+    """Return three digits; nothing for a limit that there is not."""
+    if not isfinite(value):
+        return "–"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def gap(flight: Flight) -> str:
+    """Return one line about the efforts that were filled in."""
+    limits, asked = flight.verdict.limits, flight.verdict.demand
+    off = largest_gap(flight.filled, asked)
+    peak = np.abs(asked.torque).max(axis=0)
+    j = int(np.argmax(off / np.maximum(np.where(limits.effort < inf, limits.effort, peak), 1e-9)))
+    return (
+        f"between the points, where joint_trajectory_controller interpolates linearly, at most "
+        f"{off[j]:.3g} {limits.unit(j, 'torque')} off (joint {limits.names[j]!r})"
+    )

@@ -1,0 +1,161 @@
+"""Trajectories as they come: in a file as ``ros2 topic echo`` prints them, recorded, or live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from featherstone_ros.control.trajectory import Point
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.identification.bags import read_trajectories
+
+FIELDS = ("positions", "velocities", "accelerations", "effort")
+WRAPPERS = ("goal", "trajectory", "joint_trajectory")  # of actions and of MoveIt's messages
+
+
+class SourceError(FeatherstoneError, ValueError):
+    """There is no trajectory to be had; the message says why."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A trajectory that nobody has checked yet.
+
+    Attributes:
+        names: Joint names.
+        points: Their fields in the order of the names.
+    """
+
+    names: tuple[str, ...]
+    points: tuple[Point, ...]
+
+    @property
+    def has_effort(self) -> bool:
+        """Tell whether any point has an effort."""
+        return any(len(point.effort) for point in self.points)
+
+
+def read(source: str, topic: str | None = None) -> list[Given]:
+    """Read all trajectories of a file or recording, or the next one on a topic.
+
+    Args:
+        source: A YAML file, a rosbag2 recording, or the name of a topic, which begins with ``/``.
+        topic: The topic of a recording; None: all.
+
+    Raises:
+        FeatherstoneError: There is no trajectory.
+    """
+    path = Path(source).expanduser()
+    if path.is_file() and path.suffix in (".yaml", ".yml") and path.name != "metadata.yaml":
+        return parse(path.read_text(errors="replace"), source)
+    if path.exists():
+        return [
+            given(
+                recorded.joint_names,
+                recorded.time_from_start,
+                *(getattr(recorded, field) for field in FIELDS),
+            )
+            for recorded in read_trajectories(path, topic)
+        ]
+    if source.startswith("/"):
+        from featherstone_ros.tools.preflight.topic import receive
+
+        return [from_message(receive(source))]
+    raise SourceError(f"no file {source!r}; the name of a topic begins with /")
+
+
+def given(names: Sequence[str], times: Sequence[float], *fields: NDArray) -> Given:
+    """Return a trajectory from arrays; a point has no field of which all values are NaN."""
+    points = [
+        Point(float(time), *(() if np.isnan(row).all() else tuple(row.tolist()) for row in rows))
+        for time, *rows in zip(times, *fields, strict=True)
+    ]
+    return Given(tuple(names), tuple(points))
+
+
+def from_message(message: Any) -> Given:
+    """Return a trajectory from a trajectory_msgs/JointTrajectory."""
+    points = [
+        Point(
+            point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
+            *(tuple(getattr(point, field)) for field in FIELDS),
+        )
+        for point in message.points
+    ]
+    return Given(tuple(message.joint_names), tuple(points))
+
+
+def parse(text: str, where: str) -> list[Given]:
+    """Return the trajectories in a YAML text of one or more documents.
+
+    Args:
+        text: As ``ros2 topic echo`` prints JointTrajectory, goals that hold one, or MoveIt's.
+        where: For errors.
+
+    Raises:
+        SourceError: It is something else.
+    """
+    try:
+        documents = [document for document in yaml.safe_load_all(text) if document is not None]
+    except yaml.YAMLError as error:
+        raise SourceError(f"{where} is no YAML: {' '.join(str(error).split())}") from None
+    if not documents:
+        raise SourceError(f"{where} is empty")
+    return [_trajectory(document, where) for document in documents]
+
+
+def _trajectory(document: object, where: str) -> Given:
+    inner = document
+    while isinstance(inner, Mapping) and "joint_names" not in inner:
+        wrapper = next((key for key in WRAPPERS if key in inner), None)
+        inner = inner[wrapper] if wrapper else None
+    if not isinstance(inner, Mapping):
+        raise SourceError(f"{where}: no joint_names; expected a trajectory_msgs/JointTrajectory")
+    try:
+        names = tuple(map(str, inner["joint_names"]))
+        return Given(names, tuple(_point(point) for point in inner.get("points") or ()))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        hint = "; ros2 topic echo --full-length prints all of it" if "..." in str(inner) else ""
+        what = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise SourceError(f"{where}: {what}{hint}") from None
+
+
+def _point(point: Mapping[str, Any]) -> Point:
+    return Point(
+        _seconds(point["time_from_start"]),
+        *(tuple(map(float, point.get(field) or ())) for field in FIELDS),
+    )
+
+
+def _seconds(time: object) -> float:
+    """Return a time [s] given as a number or as sec and nanosec, either of which may be missing."""
+    if isinstance(time, int | float) and not isinstance(time, bool):
+        return float(time)
+    if isinstance(time, Mapping) and time and not set(time) - {"sec", "nanosec"}:
+        return float(time.get("sec", 0)) + 1e-9 * float(time.get("nanosec", 0))
+    raise ValueError(f"time_from_start is {time!r}, expected seconds, or {{sec: 1, nanosec: 0}}")
+
+
+def as_yaml(trajectory: Given) -> str:
+    """Return a trajectory as ``ros2 topic echo`` prints it and ``ros2 topic pub`` takes it."""
+    points = []
+    for point in trajectory.points:
+        seconds, nanoseconds = divmod(round(point.time * 1e9), 1_000_000_000)
+        points.append(
+            {
+                **{field: [float(x) for x in getattr(point, field)] for field in FIELDS},
+                "time_from_start": {"sec": seconds, "nanosec": nanoseconds},
+            }
+        )
+    message = {
+        "header": {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""},
+        "joint_names": list(trajectory.names),
+        "points": points,
+    }
+    return yaml.safe_dump(message, sort_keys=False, default_flow_style=None, width=1000)

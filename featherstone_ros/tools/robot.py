@@ -1,0 +1,151 @@
+"""The robot of the demo: its description, its parameters, where it starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree.ElementTree import tostring
+
+import numpy as np
+import yaml
+from defusedxml import ElementTree
+from numpy.typing import NDArray
+
+from featherstone_ros import Dynamics, Model
+from featherstone_ros.model import read_description
+from featherstone_ros.model.robots import robot_file, robot_parameters
+
+NODES = ("digital_twin", "feedforward_controller")
+# For a robot without a parameter file: gains from effort limits, which say how strong its drives
+# are; rotors as heavy as such drives have, without which light wrists cannot bear those gains.
+_FULL_EFFORT_ERROR = 0.15  # [rad or m] at which P alone asks for the effort limit
+_ROTOR_FREQUENCY = 40.0  # [rad/s] of P with the rotor's inertia alone
+_HALF_TURN = np.pi  # [rad] stands in for a limit that a continuous joint does not have
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot ready to be driven.
+
+    Attributes:
+        name: For titles.
+        text: Its URDF.
+        model: With finite ``lower`` and ``upper`` only where the URDF gives them.
+        parameters: Node name to its parameters, dots in their names.
+    """
+
+    name: str
+    text: str
+    model: Model
+    parameters: Mapping[str, Mapping[str, object]]
+
+    @property
+    def start(self) -> NDArray:
+        """(n,) initial positions of the twin [rad or m]."""
+        return self.by_joint("digital_twin", "initial_positions.{}")
+
+    def by_joint(self, node: str, pattern: str) -> NDArray:
+        """(n,) values of a parameter that each joint has, 0 where it is not given."""
+        values = self.parameters[node]
+        return np.array([values.get(pattern.format(j), 0.0) for j in self.model.joint_names])
+
+    def inverse_dynamics(self, q: NDArray, qd: NDArray, qdd: NDArray) -> NDArray:
+        """(N, n) torque that moves the twin's arm, its friction and rotors included."""
+        rigid = Dynamics(self.model).rnea(q, qd, qdd)
+        viscous, coulomb = (
+            self.by_joint("digital_twin", f"friction.{{}}.{kind}")
+            for kind in ("viscous", "coulomb")
+        )
+        rotors = self.by_joint("digital_twin", "armature.{}") * qdd
+        return rigid + rotors + viscous * qd + coulomb * np.sign(qd)
+
+
+def load(name: str) -> Robot:
+    """Load a robot.
+
+    Args:
+        name: One of the package's own (``panda``, ``ur5e``), or the path of a URDF or xacro file.
+
+    Raises:
+        UnknownNameError: There is no such robot or file.
+        ModelError: The file cannot be used.
+    """
+    text = read_description(robot_file(name))
+    file = robot_parameters(name)
+    if file is None:
+        model = Model.from_urdf(text)
+        return Robot(model.name, text, model, chosen_parameters(model))
+    parameters = read_parameters(file)
+    model = Model.from_urdf(text, joints=parameters["digital_twin"]["joints"])
+    return Robot(model.name, text, model, parameters)
+
+
+def read_parameters(path: Path) -> dict[str, dict[str, object]]:
+    """Read a ROS parameter file for both nodes.
+
+    Args:
+        path: A file with the keys ``/**`` (both nodes), ``/**/digital_twin`` and so on.
+
+    Returns:
+        Node name to its parameters, nested names joined by dots.
+    """
+    content = yaml.safe_load(path.read_text())
+    parameters = {}
+    for node in NODES:
+        sections = [
+            content.get(key, {}).get("ros__parameters", {}) for key in ("/**", f"/**/{node}")
+        ]
+        parameters[node] = {k: v for section in sections for k, v in _flat(section).items()}
+    return parameters
+
+
+def with_heavier_links(text: str, excess: float) -> str:
+    """Return the URDF with every mass and inertia multiplied by ``1 + excess``."""
+    if excess == 0:
+        return text
+    robot = ElementTree.fromstring(text)
+    for inertial in robot.iterfind("link/inertial"):
+        for element in (*inertial.iterfind("mass"), *inertial.iterfind("inertia")):
+            for key, value in element.items():
+                element.set(key, repr(float(value) * (1 + excess)))
+    return tostring(robot, encoding="unicode")
+
+
+def chosen_parameters(model: Model) -> dict[str, dict[str, object]]:
+    """Choose start, gains and rotor inertia from the model itself; as ``read_parameters``."""
+    lower = np.where(np.isfinite(model.lower), model.lower, -_HALF_TURN)
+    upper = np.where(np.isfinite(model.upper), model.upper, _HALF_TURN)
+    start = (lower + upper) / 2
+    inertia = np.diag(Dynamics(model).crba(start))
+    weight = np.abs(Dynamics(model).gravity(start))
+    effort = np.where(
+        np.isfinite(model.effort_limit), model.effort_limit, 3 * weight + 20 * inertia
+    )
+    p = effort / _FULL_EFFORT_ERROR
+    armature = p / _ROTOR_FREQUENCY**2
+    d = 1.4 * np.sqrt(p * (inertia + armature))
+    figures = {
+        "digital_twin": {"initial_positions.{}": start},
+        "feedforward_controller": {"gains.{}.p": p, "gains.{}.d": d},
+    }
+    both = {
+        "friction.{}.viscous": model.damping,
+        "friction.{}.coulomb": model.friction,
+        "armature.{}": armature,
+    }
+    parameters = {}
+    for node in NODES:
+        parameters[node] = {"joints": list(model.joint_names)}
+        for pattern, values in {**both, **figures[node]}.items():
+            for joint, value in zip(model.joint_names, values, strict=True):
+                parameters[node][pattern.format(joint)] = float(value)
+    return parameters
+
+
+def _flat(nested: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for key, value in nested.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat

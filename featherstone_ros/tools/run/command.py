@@ -1,0 +1,134 @@
+"""Simulate your own arm: digital twin and controller in one terminal, until Ctrl-C.
+
+Starts both as nodes of their own in this terminal's ROS domain, without launch. They meet by
+themselves: joint_states, /feedforward_controller/commands. A line tells what the controller does,
+the largest tracking error and the largest torque; warnings of the nodes are shown above it. Ctrl-C
+brings the arm to rest and ends both.
+
+Without --parameters the nodes have their defaults: gains chosen from the model, the arm at 0 or the
+nearest position within its limits. `featherstone-ros setup` writes a file to begin with.
+
+Exit status: 0 after Ctrl-C; 1 if a node ended by itself.
+
+Examples:
+  featherstone-ros run my_arm.urdf
+  featherstone-ros run my_arm.urdf --parameters my_arm.yaml
+  featherstone-ros run my_arm.urdf.xacro --mode gravity_compensation
+  featherstone-ros run panda                   a robot that comes with the package, with its file
+  ros2 topic pub --once /feedforward_controller/joint_trajectory ...     in another terminal
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+from featherstone_ros.errors import FeatherstoneError
+
+REFRESH = 0.2  # [s] between two lines on a terminal
+REPORT = 5.0  # [s] between two lines elsewhere, if nothing changes
+MODES = ("gravity_compensation", "feedforward", "computed_torque", "cartesian_impedance")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("urdf", metavar="URDF", help="URDF or xacro file, or panda, ur5e")
+    parser.add_argument(
+        "--parameters",
+        type=Path,
+        metavar="FILE",
+        help="parameter file of both nodes, as setup writes it (default: our own of panda and "
+        "ur5e, none for others)",
+    )
+    parser.add_argument("--mode", choices=MODES, help="of the controller (default: the file's)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start the nodes and tell of them until Ctrl-C.
+
+    Returns:
+        0; errors are raised.
+    """
+    try:
+        import rclpy  # noqa: F401  may restart the interpreter: nothing is printed before
+    except ImportError as error:
+        raise FeatherstoneError(
+            f"rclpy cannot be imported ({error}): source a ROS 2 workspace, or "
+            "pip install 'featherstone_ros[jazzy]'"
+        ) from None
+    import tempfile
+
+    from rich.console import Console
+
+    from featherstone_ros.tools.run.session import Listener, domain, nodes
+
+    arm = _load(args)
+    console = Console(highlight=False)
+    joints = ", ".join(arm.model.joint_names)
+    console.print(f"[bold]{arm.model.name}[/bold]: {joints}; ROS_DOMAIN_ID={domain()}")
+    console.print("[dim]Ctrl-C brings the arm to rest and ends both nodes.")
+    with tempfile.TemporaryDirectory(prefix="featherstone_run_") as folder:
+        try:
+            with nodes(arm, Path(folder)) as processes, Listener(arm.model) as listener:
+                tell = _live if console.is_terminal else _log
+                tell(console, arm.model, listener, processes)
+        except KeyboardInterrupt:
+            console.print("both nodes have ended")
+    return 0
+
+
+def _load(args: argparse.Namespace):
+    from featherstone_ros.model import Model, read_description
+    from featherstone_ros.model.robots import robot_file, robot_parameters
+    from featherstone_ros.tools.robot import read_parameters
+    from featherstone_ros.tools.run.session import Arm
+
+    path = robot_file(args.urdf)
+    parameters = args.parameters or robot_parameters(args.urdf)
+    joints = None
+    if parameters:
+        try:
+            joints = read_parameters(parameters)["feedforward_controller"].get("joints")
+        except (OSError, ValueError, AttributeError) as error:
+            raise FeatherstoneError(f"{parameters} is no parameter file: {error}") from None
+    text = read_description(path)
+    model = Model.from_urdf(text, joints=joints if joints and any(joints) else None)
+    if not model.n:
+        raise FeatherstoneError(f"robot {model.name!r} has no joint that moves")
+    return Arm(text, model, parameters, args.mode)
+
+
+def _live(console, model, listener, processes) -> None:
+    from rich.live import Live
+
+    from featherstone_ros.tools.run.line import line
+
+    began = time.monotonic()
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        while True:
+            seen = listener.hear(REFRESH)
+            _watch(console, processes)
+            now = time.monotonic()
+            live.update(line(seen, model, now - began, now), refresh=True)
+
+
+def _log(console, model, listener, processes) -> None:
+    from featherstone_ros.tools.run.line import line
+
+    began, told, said = time.monotonic(), 0.0, None
+    while True:
+        seen = listener.hear(REFRESH)
+        _watch(console, processes)
+        now = time.monotonic()
+        messages = [condition.message for condition in seen.conditions.values()]
+        if messages and (messages != said or now - told > REPORT):
+            console.print(line(seen, model, now - began, now), soft_wrap=True)
+            told, said = now, messages
+
+
+def _watch(console, processes) -> None:
+    """Show what the nodes complain about; raise if one has ended."""
+    for process in processes:
+        for complaint in process.new_output():
+            if "[INFO]" not in complaint:
+                console.print(complaint, style="yellow", soft_wrap=True, markup=False)
+        process.check()

@@ -1,0 +1,147 @@
+"""The nodes of a simulated arm as processes, and what is heard of them; needs rclpy."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from featherstone_ros.model import Model
+from featherstone_ros.tools.monitor.roster import Roster
+from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
+from featherstone_ros.tools.run.line import CONTROLLER, TWIN, Seen, by_joint
+
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+MANY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+MEETING = {TWIN: ("-r", f"~/commands:={CONTROLLER}/commands"), CONTROLLER: ()}
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What is to be simulated.
+
+    Attributes:
+        text: URDF text.
+        model: Of the joints that the controller moves.
+        parameters: A parameter file of both nodes; None: their defaults.
+        mode: Of the controller; None: as the file says.
+    """
+
+    text: str
+    model: Model
+    parameters: Path | None
+    mode: str | None
+
+
+@contextmanager
+def nodes(arm: Arm, folder: Path) -> Iterator[list[NodeProcess]]:
+    """Start the twin and the controller in this terminal's ROS domain; end them afterwards.
+
+    The controller is ended first: it brings the arm to rest.
+
+    Args:
+        arm: What to simulate.
+        folder: For their output.
+    """
+    reach = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+    environment = node_environment(domain(), reach, folder)
+    files = ["--params-file", str(arm.parameters.absolute())] if arm.parameters else []
+    with ExitStack() as stack:
+        processes = []
+        for node in (TWIN, CONTROLLER):
+            own: dict[str, object] = {"robot_description": arm.text}
+            if node == CONTROLLER and arm.mode:
+                own["mode"] = arm.mode
+            path = folder / f"{node}.yaml"
+            write_parameters(path, own, node)
+            arguments = [*files, "--params-file", str(path), *MEETING[node]]
+            process = NodeProcess(node, arguments, environment, folder)
+            processes.append(stack.enter_context(process))
+        yield processes
+
+
+def domain() -> int:
+    """Return the ROS domain of this terminal."""
+    return int(os.environ.get("ROS_DOMAIN_ID") or 0)
+
+
+class Listener:
+    """Hears the nodes; a context manager."""
+
+    def __init__(self, model: Model) -> None:
+        """Join the domain."""
+        import rclpy
+
+        self.seen = Seen()
+        self._model, self._roster = model, Roster()
+        self._context = Context()
+        rclpy.init(context=self._context)
+        self._node = Node(
+            "featherstone_run",
+            context=self._context,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        # States are many: only the newest is taken now and then, by no callback.
+        self._states = self._quiet(JointState, "joint_states")
+        self._errors = self._quiet(JointState, f"{CONTROLLER}/error")
+        self._reader = Node(
+            "featherstone_run_diagnostics",
+            context=self._context,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._reader.create_subscription(DiagnosticArray, "/diagnostics", self._take, MANY)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._reader)
+
+    def _quiet(self, kind: type, topic: str):
+        return self._node.create_subscription(kind, topic, lambda _: None, NEWEST, raw=True)
+
+    def __enter__(self) -> Listener:
+        """Return the listener."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the domain."""
+        self._executor.shutdown()
+        self._reader.destroy_node()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    def hear(self, duration: float) -> Seen:
+        """Listen for some time [s]; return what was heard last."""
+        end = time.monotonic() + duration
+        while (left := end - time.monotonic()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+        for subscription, name, values in (
+            (self._errors, "error", "position"),
+            (self._states, "effort", "effort"),
+        ):
+            message = _newest(subscription)
+            if message is not None:
+                array = by_joint(message.name, getattr(message, values), self._model)
+                setattr(self.seen, name, array)
+        return self.seen
+
+    def _take(self, message: DiagnosticArray) -> None:
+        self._roster.hear(message.status, time.monotonic())
+        self.seen.conditions = {c.name.strip("/"): c for c in self._roster.conditions}
+
+
+def _newest(subscription) -> JointState | None:
+    """Return the message that waits, if one does."""
+    with subscription.handle:
+        taken = subscription.handle.take_message(subscription.msg_type, True)
+    return None if taken is None else deserialize_message(taken[0], JointState)

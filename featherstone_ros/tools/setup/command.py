@@ -1,0 +1,120 @@
+"""Begin with your own arm: parameters for both nodes, a first motion on the twin, what to do next.
+
+Looks at the URDF, chooses gains from the model (stable as a sampled loop, with margin, all over
+the range of motion), a posture to begin in and the tool's link, and drives a first motion on the
+twin: with the arm as described, and with all links 10 % heavier, which shows what the gains are
+worth. Writes
+
+  ARM.yaml                       parameters of feedforward_controller and digital_twin, commented
+  ARM.png                        the first motion (needs matplotlib)
+  ARM_ros2_control.yaml          controllers that take the torques of a real arm
+  ARM_moveit_controllers.yaml    controllers for a MoveIt configuration
+
+and prints the commands to go on with. Needs no ROS.
+
+Exit status: 0; 1 if the arm cannot be used or held, or does not follow on the twin.
+
+Examples:
+  featherstone-ros setup my_arm.urdf
+  featherstone-ros setup my_arm.urdf.xacro --output config/my_arm.yaml
+  featherstone-ros setup my_arm.urdf --period 0.001 --delay 0.001   for a faster loop
+"""
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+
+from featherstone_ros.errors import FeatherstoneError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("urdf", metavar="URDF", help="URDF or xacro file, or panda, ur5e")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the parameter file; the others go beside it (default: ARM.yaml, here)",
+    )
+    parser.add_argument(
+        "--bandwidth", type=_positive, metavar="W", help="of the gains [rad/s] (default: 8)"
+    )
+    parser.add_argument(
+        "--period", type=_positive, metavar="S", help="between two commands [s] (default: 0.002)"
+    )
+    parser.add_argument(
+        "--delay",
+        type=_positive,
+        metavar="S",
+        help="from a measurement to the torque that answers it [s] (default: 0.002)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Propose, check, write, draw, tell.
+
+    Returns:
+        0, or 1 if the motion failed on the twin.
+    """
+    from dataclasses import replace
+
+    from rich.console import Console
+
+    from featherstone_ros.control.gains import Timing
+    from featherstone_ros.model.robots import robot_file
+    from featherstone_ros.tools.progress import LateProgress
+    from featherstone_ros.tools.setup import files
+    from featherstone_ros.tools.setup.check import HEAVIER, drive, gentle_motion
+    from featherstone_ros.tools.setup.proposal import BANDWIDTH, propose
+    from featherstone_ros.tools.setup.report import next_steps, summary
+
+    urdf = robot_file(args.urdf)
+    given = {name: getattr(args, name) for name in ("period", "delay") if getattr(args, name)}
+    console = Console(highlight=False)
+    try:
+        proposal = propose(urdf, args.bandwidth or BANDWIDTH, replace(Timing(), **given))
+    except OSError as error:
+        raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
+    motion = gentle_motion(proposal.model, proposal.start)
+    with LateProgress("driving the twin", console) as progress:
+        drives = [drive(proposal, motion, excess, progress) for excess in (0.0, HEAVIER)]
+    written = files.paths(args.output or Path(f"{_stem(urdf)}.yaml"))
+    texts = {
+        "parameters": files.parameter_file(proposal, drives),
+        "ros2_control": files.ros2_control_file(proposal),
+        "moveit": files.moveit_file(proposal),
+    }
+    for name, text in texts.items():
+        _write(written[name], text)
+    if find_spec("matplotlib"):
+        from featherstone_ros.tools.setup.picture import draw
+
+        draw(proposal, drives, written["picture"])
+    else:
+        written.pop("picture")
+        console.print("no picture: pip install matplotlib")
+    console.print(summary(proposal, drives))
+    console.print(f"\nWritten: {', '.join(map(str, written.values()))}", soft_wrap=True)
+    for line in next_steps(proposal, written):
+        console.print(line, soft_wrap=True)
+    return 1 if drives[0].trouble else 0
+
+
+def _stem(urdf: Path) -> str:
+    """Return ``arm`` for ``arm.urdf.xacro``."""
+    return urdf.name.partition(".")[0] or "arm"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    except OSError as error:
+        raise FeatherstoneError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value

@@ -1,0 +1,243 @@
+"""The files that setup leaves behind: for both nodes, for ros2_control, for MoveIt."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from featherstone_ros.model.finding import Severity, by_rule, elements
+from featherstone_ros.tools.setup.check import INTEGRATOR, Drive
+from featherstone_ros.tools.setup.proposal import DAMPING_RATIO, Proposal
+
+DIGITS = 4
+CONTROLLER = "effort_controller"  # forward_command_controller's name
+
+
+def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
+    """Return a commented parameter file for both nodes."""
+    model = proposal.model
+    names = [_key(joint) for joint in model.joint_names]
+    per_joint = _rows(names)
+    friction = [
+        f"{{coulomb: {_number(c)}, viscous: {_number(v)}}}"
+        for c, v in zip(model.friction, model.damping, strict=True)
+    ]
+    told = model.friction.any() or model.damping.any()
+    lines = [
+        *_head(proposal, drives),
+        "",
+        "/**:",
+        "  ros__parameters:",
+        *_comment("That move, in the order of ~/commands; whatever else the URDF has is locked."),
+        "    joints:",
+        *(f"      - {name}" for name in names),
+        *_comment(
+            "Friction of the drives [N m, N m s/rad; N, N s/m]: "
+            + ("the URDF's <dynamics>. " if told else "the URDF has none. ")
+            + "The twin has it, the controller compensates it. `featherstone-ros identify` finds "
+            "what your arm has."
+        ),
+        "    friction:",
+        *per_joint(friction),
+        *_comment(
+            "Inertia of the drives as the joints feel it, rotor times gear ratio squared [kg m^2 "
+            "or kg]: no URDF says it; from the data sheet or `featherstone-ros identify`."
+        ),
+        "    armature:",
+        *per_joint(["0.0"] * model.n),
+        "",
+        "/**/feedforward_controller:",
+        "  ros__parameters:",
+        "    mode: feedforward",
+        *_gains(proposal, names),
+        *_comment("Largest effort [N m or N]: the URDF's, as are the limits beside it."),
+        *_limits(proposal, names),
+        *_tip(proposal),
+        "",
+        "/**/digital_twin:",
+        "  ros__parameters:",
+        *_comment("Stable under any damping."),
+        f"    integrator: {INTEGRATOR}",
+        *_comment(
+            "Where the simulated arm begins [rad or m]: in the middle of its range, or where "
+            "gravity asks less of it."
+        ),
+        "    initial_positions:",
+        *per_joint([_number(q) for q in proposal.start]),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def moveit_file(proposal: Proposal) -> str:
+    """Return the controllers of a MoveIt configuration."""
+    joints = "".join(f"      - {_key(joint)}\n" for joint in proposal.model.joint_names)
+    return f"""\
+# For config/moveit_controllers.yaml of a MoveIt configuration of {proposal.model.name}:
+# MoveIt sends what it plans to the action /feedforward_controller/follow_joint_trajectory.
+
+moveit_controller_manager: moveit_simple_controller_manager/MoveItSimpleControllerManager
+moveit_simple_controller_manager:
+  controller_names: [feedforward_controller]
+  feedforward_controller:
+    type: FollowJointTrajectory
+    action_ns: follow_joint_trajectory
+    default: true
+    joints:
+{joints}"""
+
+
+def ros2_control_file(proposal: Proposal) -> str:
+    """Return the controllers that pass joint states and torques on."""
+    joints = "".join(f"      - {_key(joint)}\n" for joint in proposal.model.joint_names)
+    return f"""\
+# For the controller manager of {proposal.model.name}'s ros2_control hardware, which needs effort
+# command interfaces. The joints stand in the order of feedforward_controller's ~/commands.
+
+controller_manager:
+  ros__parameters:
+    update_rate: 1000
+    joint_state_broadcaster: {{type: joint_state_broadcaster/JointStateBroadcaster}}
+    {CONTROLLER}: {{type: forward_command_controller/ForwardCommandController}}
+
+{CONTROLLER}:
+  ros__parameters:
+    interface_name: effort
+    joints:
+{joints}"""
+
+
+def _head(proposal: Proposal, drives: list[Drive]) -> list[str]:
+    urdf, name = proposal.urdf, proposal.model.name
+    lines = [
+        f"# {name}: parameters of feedforward_controller and digital_twin, in any namespace.",
+        f"# Written by `featherstone-ros setup {urdf.name}`; yours to change.",
+        "# What is not here has the defaults of feedforward_controller.yaml and digital_twin.yaml.",
+        "#",
+        f"# What `featherstone-ros inspect {urdf.name}` finds in the URDF:",
+    ]
+    found = by_rule(f for f in proposal.inspection.findings if f.severity > Severity.NOTE)
+    lines += [
+        f"#   {severity}: {elements(same, 6)} {rule.fault}"
+        for (severity, rule), same in found.items()
+    ] or ["#   nothing"]
+    lines += ["#", "# Driven on the twin, at the period and delay below:"]
+    return [*lines, *(f"#   {sentence(drive, proposal)}" for drive in drives)]
+
+
+def sentence(drive: Drive, proposal: Proposal) -> str:
+    """Return in one line what came of a drive."""
+    arm = "as the URDF says" if not drive.excess else f"{100 * drive.excess:g} % heavier"
+    if drive.trouble:
+        return f"{arm}: it failed: {drive.trouble}"
+    joint = int(np.argmax(drive.peak))
+    name, kind = proposal.model.joint_names[joint], proposal.model.joint_types[joint]
+    unit = "mm" if kind == "prismatic" else "mrad"
+    return f"{arm}: at most {1e3 * drive.peak[joint]:.2g} {unit} off ({name})"
+
+
+def _gains(proposal: Proposal, names: list[str]) -> list[str]:
+    loop, timing, asked = proposal.loop, proposal.loop.timing, proposal.asked
+    text = (
+        "Of torque [N m/rad, N m s/rad; N/m, N s/m], for mode feedforward. Without the joints' "
+        "lines the controller chooses for itself, for mode computed_torque, too. For a joint that "
+        f"is to answer with w = {asked:g} rad/s, P = m w^2 + k, D = 2 (w / {asked:g}) sqrt(m P): "
+        "m is the largest inertia that it moves anywhere, and k keeps gravity from tipping it "
+        "over. w is smaller where period and delay of the loop are too long for the joint at its "
+        "lightest. The arm is stable everywhere with twice these gains."
+    )
+    if proposal.gains.reduced:
+        text += (
+            " Joints marked * got less: they move much with the arm stretched out, and in some "
+            "posture next to nothing; damping for the one would be too much for the other."
+        )
+    if proposal.rotors is not None:
+        text += (
+            " Geared drives do not let a joint be that light. With an armature as in the last "
+            f"column all joints would get {asked:g} rad/s: put in yours above, and delete the "
+            "joints' lines here."
+        )
+    lines = _comment(text)
+    columns = "inertia moved [kg m^2 or kg], w" + ", armature" * (proposal.rotors is not None)
+    lines += [
+        *_comment(f"Right of each joint: {columns}."),
+        "    gains:",
+        f"      bandwidth: {_number(proposal.asked)}",
+        f"      damping_ratio: {_number(DAMPING_RATIO)}",
+        f"      period: {_number(timing.period)}  # between two commands [s]",
+        f"      delay: {_number(timing.delay)}  # from a measurement to its torque [s]",
+    ]
+    width = max(map(len, names)) + 1
+    for i, (name, joint) in enumerate(zip(names, proposal.model.joint_names, strict=True)):
+        gains = f"{{p: {_number(proposal.gains.p[i])}, d: {_number(proposal.gains.d[i])}}}"
+        remark = (
+            f"{loop.lightest[i]:.2g} to {loop.heaviest[i]:.2g}, {proposal.bandwidth[i]:.2g} rad/s"
+        )
+        if joint in proposal.gains.reduced:
+            remark += " *"
+        if proposal.rotors is not None:
+            remark += f", {proposal.rotors[i]:.2g}"
+        lines.append(f"      {name + ':':{width}} {gains:<28}# {remark}")
+    return lines
+
+
+def _limits(proposal: Proposal, names: list[str]) -> list[str]:
+    model, lines = proposal.model, []
+    width = max(map(len, names))
+    for i, name in enumerate(names):
+        what = f"position {model.lower[i]:.4g} to {model.upper[i]:.4g}, "
+        what += f"velocity {model.velocity_limit[i]:.4g}"
+        if np.isfinite(model.effort_limit[i]):
+            lines.append(
+                f"      {name + ':':{width + 1}} {_number(model.effort_limit[i]):<10}# {what}"
+            )
+        else:
+            lines.append(f"      # {name}: none; {what}")
+    head = "    effort_limit:" if np.isfinite(model.effort_limit).any() else "    # effort_limit:"
+    return [head, *lines]
+
+
+def _tip(proposal: Proposal) -> list[str]:
+    purpose = "of ~/current_pose and mode cartesian_impedance"
+    if not proposal.tip:
+        text = f"The tool's link, {purpose}: several chains could carry it, name it."
+        return [*_comment(text), '    # tip: ""']
+    text = f"The tool's link, {purpose}; by its name or, failing that, the last one."
+    return [*_comment(text), f"    tip: {_key(proposal.tip)}"]
+
+
+def _comment(text: str) -> list[str]:
+    head = "    # "
+    return textwrap.wrap(text, 96, initial_indent=head, subsequent_indent=head)
+
+
+def _rows(names: list[str]):
+    width = max(map(len, names)) + 1
+    return lambda values: [
+        f"      {n + ':':{width}} {v}" for n, v in zip(names, values, strict=True)
+    ]
+
+
+def _key(name: str) -> str:
+    """Return a name as YAML reads it as text."""
+    return yaml.safe_dump([name], default_flow_style=True, width=10**6).strip()[1:-1]
+
+
+def _number(value: float) -> str:
+    """Return a number as YAML and ROS read it as a double."""
+    text = repr(float(f"{value:.{DIGITS}g}"))
+    mantissa, e, exponent = text.partition("e")
+    return text if "." in mantissa else f"{mantissa}.0{e}{exponent}"
+
+
+def paths(output: Path) -> dict[str, Path]:
+    """Return where the files go, beside the parameter file."""
+    return {
+        "parameters": output,
+        "picture": output.with_suffix(".png"),
+        "moveit": output.with_name(f"{output.stem}_moveit_controllers.yaml"),
+        "ros2_control": output.with_name(f"{output.stem}_ros2_control.yaml"),
+    }

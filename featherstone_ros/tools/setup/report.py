@@ -1,0 +1,125 @@
+"""What setup says: gains and check in a table, and how to go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from featherstone_ros.model.finding import Severity
+from featherstone_ros.tools.setup.check import Drive
+from featherstone_ros.tools.setup.files import CONTROLLER, sentence
+from featherstone_ros.tools.setup.proposal import Proposal
+from featherstone_ros.tools.style import new_table
+
+MOVE, MOVE_TIME = 0.2, 3  # [rad or m], [s] of the first motion to send
+
+
+def summary(proposal: Proposal, drives: list[Drive]) -> Group:
+    """Return gains and what the check on the twin came to."""
+    timing = proposal.loop.timing
+    parts = [
+        _table(proposal, drives),
+        Text(f"Gains are stable everywhere, with a factor of 2 in hand, at {timing}.", style="dim"),
+    ]
+    if proposal.gains.reduced:
+        parts.append(Text(_reduced(proposal), style="dim"))
+    for drive in drives:
+        line = sentence(drive, proposal)
+        parts.append(Text(f"Twin, {line}", style="bold red" if drive.trouble else ""))
+    errors, warnings = (
+        proposal.inspection.count(level) for level in (Severity.ERROR, Severity.WARNING)
+    )
+    if errors or warnings:
+        parts.append(
+            Text(
+                f"The URDF has {errors} errors and {warnings} warnings: "
+                f"featherstone-ros inspect {quote(str(proposal.urdf))}",
+                style="bold yellow",
+            )
+        )
+    return Group(*parts)
+
+
+def _reduced(proposal: Proposal) -> str:
+    slow = f"* Less than {proposal.asked:g} rad/s: at its lightest the joint bears no more damping."
+    if proposal.rotors is None:
+        return slow
+    share = np.max(proposal.rotors / proposal.loop.heaviest)
+    return f"{slow} Drives' inertia of {share:.0%} of the largest would do: see the file."
+
+
+def _table(proposal: Proposal, drives: list[Drive]) -> Table:
+    model = proposal.model
+    table = new_table(f"{model.name}: {model.n} joints", "joint")
+    table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
+    for heading in ("P", "D", "rad/s", "error\nmrad, mm", "heavier\narm", "torque\n% of limit"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    load = drives[0].load(model.effort_limit)
+    for j, joint in enumerate(model.joint_names):
+        star = "*" if joint in proposal.gains.reduced else ""
+        table.add_row(
+            joint,
+            f"{proposal.gains.p[j]:.3g}",
+            f"{proposal.gains.d[j]:.3g}",
+            f"{proposal.bandwidth[j]:.2g}{star}",
+            *(f"{1e3 * drive.peak[j]:.2g}" for drive in drives),
+            f"{100 * load[j]:.0f}",
+        )
+    return table
+
+
+def next_steps(proposal: Proposal, files: dict[str, Path]) -> list[Text]:
+    """Return the commands to go on with, a line each, to be copied as they are."""
+    urdf, parameters = (
+        quote(str(path.absolute())) for path in (proposal.urdf, files["parameters"])
+    )
+    launch, arm = "ros2 launch featherstone_ros", f"robot:={urdf} parameters:={parameters}"
+    steps = {
+        "Simulated": (
+            f"featherstone-ros run {urdf} --parameters {parameters}",
+            "or, with ROS 2's launch:",
+            f"{launch} twin_and_controller.launch.py {arm}",
+            "and then, in another terminal, a motion:",
+            "ros2 topic pub --once /feedforward_controller/joint_trajectory "
+            f"trajectory_msgs/msg/JointTrajectory {quote(first_motion(proposal))}",
+        ),
+        "Real, under ros2_control": (
+            f"with the controllers in {files['ros2_control']}:",
+            f"ros2 control load_controller --set-state active {CONTROLLER}",
+            f"{launch} feedforward_controller.launch.py {arm} "
+            f"commands:=/{CONTROLLER}/commands mode:=gravity_compensation",
+            "The arm should float where you put it; then mode:=feedforward (docs/first_arm.md).",
+        ),
+        "MoveIt": (
+            f"with the controllers in {files['moveit']}, beside either of them:",
+            "ros2 launch YOUR_ARM_moveit_config move_group.launch.py",
+        ),
+    }
+    lines = []
+    for title, step in steps.items():
+        lines.append(Text(f"\n{title}", style="bold"))
+        lines += [Text(f"  {line}", style=_style(line)) for line in step]
+    return lines
+
+
+def first_motion(proposal: Proposal) -> str:
+    """Return a trajectory to a place near the start, as ``ros2 topic pub`` takes it."""
+    model, start = proposal.model, proposal.start
+    room = 0.5 * np.minimum(model.upper - start, start - model.lower)
+    goal = start + np.minimum(MOVE, room)
+    names = ", ".join(model.joint_names)
+    positions = ", ".join(f"{q:.3g}" for q in goal)
+    still = ", ".join(["0"] * model.n)
+    return (
+        f"{{joint_names: [{names}], points: [{{positions: [{positions}], velocities: [{still}], "
+        f"time_from_start: {{sec: {MOVE_TIME}}}}}]}}"
+    )
+
+
+def _style(line: str) -> str:
+    return "cyan" if line.startswith(("featherstone-ros ", "ros2 ")) else "dim"
