@@ -99,7 +99,8 @@ cdef struct ControlCycle:
     JointNames names
     Reader reader
     JointStateMessage message
-    Template command, desired, error, pose, twist
+    Template command, joint_command, desired, error, pose, twist
+    bint commands_joints     # joint_command instead of command: drives with loops of their own
     double* part             # (3, n) position, velocity, effort, as the messages bring them
     bint* there              # (n,) since the last complete state
     double* shown            # (n,) scratch
@@ -226,12 +227,29 @@ cdef inline void hear(ControlCycle* its, int64_t sequence) noexcept nogil:
 
 
 cdef inline void send_command(ControlCycle* its) noexcept nogil:
+    cdef Template* message = &its.joint_command if its.commands_joints else &its.command
     cdef Py_ssize_t n = its.controller.n
+    if its.commands_joints:
+        write_drives_motion(its)
     memcpy(its.shown, its.controller.governor.command, n * sizeof(double))
     if 0.0 < its.shown[n - 1] < CUT_OFF_NUMBER:
         its.shown[n - 1] = 0.0
-    write_last(&its.command, <int32_t> n, 0, its.shown)
-    its.output.publish(its.output.loop, OUTPUT_COMMANDS, its.command.data, its.command.size)
+    write_last(message, <int32_t> n, 0, its.shown)
+    its.output.publish(its.output.loop, OUTPUT_COMMANDS, message.data, message.size)
+
+
+cdef inline void write_drives_motion(ControlCycle* its) noexcept nogil:
+    """What drives with loops of their own are to follow: where the arm is not asked to be anywhere, they damp it there."""
+    cdef const Controller* c = &its.controller
+    cdef bint follows = is_tracking(c) or c.phase == FLOATING or (is_blind(c) and c.expects)
+    cdef Py_ssize_t n = c.n, i
+    for i in range(n):
+        its.shown[i] = (c.desired[i] if follows else c.validator.q[i]) - c.turned[i]
+    write_stamp(&its.joint_command, its.sec, its.nanosec)
+    write_last(&its.joint_command, <int32_t> n, 2, its.shown)
+    for i in range(n):
+        its.shown[i] = c.desired[n + i] if follows else 0.0
+    write_last(&its.joint_command, <int32_t> n, 1, its.shown)
 
 
 # Deadlines.

@@ -4,7 +4,7 @@
 # Times called ``now`` are of a steady clock [s]; what moves (motions, fades, rate limits) goes by the controller's time,
 # the sum of the times between joint states (state_validator.pxd). Arrays are (n,) in joint order.
 
-from libc.math cimport INFINITY, NAN, fabs, fmin, isfinite
+from libc.math cimport INFINITY, M_PI, NAN, fabs, fmin, isfinite, round
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
@@ -14,7 +14,7 @@ from control.cartesian_mode cimport (CartesianMode, CartesianTarget, begin_mode,
 from control.governor cimport Governor, all_finite, fade, fade_left, govern, start_from
 from control.laws cimport add_drives, damped_gravity, law, model_torque, motion_torque
 from control.model_blend cimport ModelBlend, change_model, gravity, pass_time
-from control.motion cimport Motion, Path, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, sample, sample_path, stop_from
+from control.motion cimport Motion, Path, any_nonzero, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, sample, sample_path, stop_from
 from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, JointLimits, Settings
 from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, common, forget, seen_since, surest
 
@@ -29,7 +29,7 @@ cdef enum Event:
 cdef enum Cause:             # of a hold or an abandoned motion; the texts are in featherstone_ros.control.events
     NO_CAUSE, CAUSE_DEACTIVATED, CAUSE_NO_STATES, CAUSE_GAP, CAUSE_OFF_PATH, CAUSE_NOT_FINITE, CAUSE_LATE_COMMANDS
     CAUSE_TOO_FAST, CAUSE_OSCILLATION, CAUSE_OFTEN, CAUSE_EXECUTOR, CAUSE_CANNOT_HOLD, CAUSE_FAILURE
-    CAUSE_OFF_SPEED, CAUSE_IN_A_ROW
+    CAUSE_OFF_SPEED, CAUSE_IN_A_ROW, CAUSE_OUTSIDE
 
 cdef enum Refusal:           # the answer to a request; 0: granted
     GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, IN_FAULT, GRAVITY_IN_USE
@@ -59,6 +59,7 @@ cdef extern from *:
     #define MOST_ABANDONED (3)
     #define ABANDONED_TIME (2.0)
     #define FAULT_SHARE (0.2)
+    #define LIMIT_SLACK (1e-3)
     #define SET_POINT_SLACK (0.01)
     #define SET_POINT_SPEED (1.5)
     """
@@ -77,6 +78,7 @@ cdef extern from *:
     const int MOST_ABANDONED       # motions within
     const double ABANDONED_TIME    # [s]
     const double FAULT_SHARE       # of the effort limit, by which damping brakes in a fault at the velocity limit
+    const double LIMIT_SLACK       # [rad, m] beyond a limit that an encoder may say
     const double SET_POINT_SLACK   # [rad, m] that a set-point may be off without being led in
     const double SET_POINT_SPEED   # velocity limits that set-points may differ by
 
@@ -118,6 +120,8 @@ cdef struct Controller:
     double* zero             # (4, n)
     double* state            # (4, n) of a blind stop
     double* expected         # (n,) position that states are compared with
+    double* turned           # (n,) whole turns that were added to the last good position [rad]
+    double* turns            # (n,) likewise, of the state that is being looked at
     bint expects             # the motion is that of a blind stop, by steady time
     bint has_commanded       # since it was activated
     bint floats              # mode gravity_compensation
@@ -342,15 +346,35 @@ cdef inline void note_outside(Controller* c) noexcept nogil:
             note(c, NOTE_OUTSIDE, i, c.validator.q[i], c.limits.lower[i], c.limits.upper[i], 0.0)
 
 
+cdef inline Py_ssize_t where_no_arm_is(const Controller* c) noexcept nogil:
+    """The first joint that stands further beyond its limits than start_tolerance, or -1.
+
+    Or at all beyond them, if all positions are exactly zero: that is what hardware says that has not heard of its arm yet.
+    """
+    cdef double slack = c.settings.start_tolerance if any_nonzero(c.validator.q, c.n) else LIMIT_SLACK
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if not c.limits.lower[i] - slack <= c.validator.q[i] <= c.limits.upper[i] + slack:
+            return i
+    return -1
+
+
 cdef inline bint begin(Controller* c, double now, const double* effort) noexcept nogil:
-    """Begin at the effort that holds the arm now; not if nothing can."""
-    cdef Py_ssize_t i = too_heavy(c)
+    """Begin at the effort that holds the arm now; not if nothing can, nor where no arm is."""
+    cdef Py_ssize_t i = where_no_arm_is(c) if c.phase == WAITING else -1
+    if i >= 0:
+        if c.hold.cause != CAUSE_OUTSIDE:
+            because(c, CAUSE_OUTSIDE, i, c.validator.q[i],
+                    c.limits.lower[i] if c.validator.q[i] < c.limits.lower[i] else c.limits.upper[i])
+        forget(&c.validator)
+        return False
+    i = too_heavy(c)
     if i >= 0:
         if c.hold.cause != CAUSE_CANNOT_HOLD:
             because(c, CAUSE_CANNOT_HOLD, i, c.carried[i], c.settings.effort_limit[i])
         forget(&c.validator)
         return False
-    if c.hold.cause == CAUSE_CANNOT_HOLD:
+    if c.hold.cause == CAUSE_CANNOT_HOLD or c.hold.cause == CAUSE_OUTSIDE:
         c.hold.cause = NO_CAUSE
     note_outside(c)
     start_from(&c.governor, &c.settings, holding_effort(c, effort))
@@ -618,18 +642,28 @@ cdef inline void note_rejection(Controller* c, double now) noexcept nogil:
          c.validator.last.bound, 0.0)
 
 
-cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, const double* q, const double* qd,
+cdef inline void count_turns(Controller* c, double* q) noexcept nogil:
+    """Put joints that turn without end on the turn that they are on, whatever range they are measured in."""
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if c.limits.continuous[i] and c.validator.accepted and isfinite(q[i]):
+            c.turns[i] = 2.0 * M_PI * round((c.validator.q[i] - q[i]) / (2.0 * M_PI))
+            q[i] += c.turns[i]
+
+
+cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, double* q, const double* qd,
                             const double* effort) noexcept nogil:
     """Answer a joint state; returns whether there is a command.
 
-    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; qd: NaN where it was not measured; effort: NULL
-    if it was not.
+    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; q: put on the turn that the arm is on; qd: NaN
+    where it was not measured; effort: NULL if it was not.
     """
     cdef double last = c.validator.received, dt
     cdef bint blind = is_blind(c)
     c.updated = now
     if c.phase == INACTIVE:
         return False
+    count_turns(c, q)
     if not accept(&c.validator, now, stamp, on_its_way, q, qd, c.desired if is_tracking(c) else q, c.settings.jump_tolerance,
                   c.settings.velocity_cutoff, c.settings.state_timeout):
         note_rejection(c, now)
@@ -637,6 +671,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
             go_blind(c, now, now - seen_since(&c.validator))
             return is_blind(c) and blind_command(c, now)
         return False
+    memcpy(c.turned, c.turns, c.n * sizeof(double))
     dt = c.validator.dt
     if c.phase == WAITING or c.phase == SILENT:
         if not begin(c, now, effort):

@@ -68,6 +68,8 @@ cdef class CompiledController:
         tip: Index of the link that the hand is part of, in the model's ``link_names``; -1: there is none.
         offset: (4, 4) pose of the hand's frame in that link's; None: the same.
         base: Name of the base link.
+        continuous: (n,) which joints turn without end; None: none.
+        commands_joints: Commands are JointStates for drives with loops of their own, not efforts alone.
 
     Attributes:
         capsule: A PyCapsule "featherstone_ros.Cycle": what a loop runs. It must not be used from Python meanwhile.
@@ -84,17 +86,19 @@ cdef class CompiledController:
     cdef cnp.ndarray command_array     # (n,) a view of the last command
 
     def __cinit__(self, names, lower, upper, velocity, settings, ModelRequest model not None, double show_period=0.02,
-                  Py_ssize_t tip=-1, offset=None, str base=""):
+                  Py_ssize_t tip=-1, offset=None, str base="", continuous=None, bint commands_joints=False):
         cdef Py_ssize_t n = len(names)
-        self.block = <double*> calloc(80 * n + 16 + mode_memory(n), sizeof(double))
+        self.block = <double*> calloc(82 * n + 16 + mode_memory(n), sizeof(double))
         self.its.names.guess = <int32_t*> calloc(MOST_NAMES, sizeof(int32_t))
         self.its.names.name = <const char**> calloc(n, sizeof(char*))
         self.its.names.length = <size_t*> calloc(n, sizeof(size_t))
         self.its.message.place = <int32_t*> calloc(n, sizeof(int32_t))
         self.its.there = <bint*> calloc(n, sizeof(bint))
+        self.its.controller.limits.continuous = <bint*> calloc(n, sizeof(bint))
         self.its.sequence = <int64_t*> calloc(n, sizeof(int64_t))
         if (self.block == NULL or self.its.names.guess == NULL or self.its.names.name == NULL or
                 self.its.names.length == NULL or self.its.message.place == NULL or self.its.there == NULL or
+                self.its.controller.limits.continuous == NULL or
                 self.its.sequence == NULL):
             raise MemoryError()
         if interface_of(model.dynamics).n != n:
@@ -105,6 +109,9 @@ cdef class CompiledController:
         fill(self.its.controller.hand.point, np.array(np.eye(4) if offset is None else offset, dtype=float).reshape(-1), 16)
         self._name_joints(names)
         self._set_limits(lower, upper, velocity)
+        for i in range(n):
+            self.its.controller.limits.continuous[i] = continuous is not None and continuous[i]
+        self.its.commands_joints = commands_joints
         self._make_messages(names, base)
         self._fill_table()
         self.its.controller.models.newest.model = interface_of(model.dynamics)
@@ -121,6 +128,7 @@ cdef class CompiledController:
         free(self.its.names.length)
         free(self.its.message.place)
         free(self.its.there)
+        free(self.its.controller.limits.continuous)
         free(self.its.sequence)
 
     # Construction.
@@ -149,6 +157,7 @@ cdef class CompiledController:
         c.desired, c.scratch, c.offset = self._room(&at, 4 * n), self._room(&at, 4 * n), self._room(&at, 4 * n)
         c.zero, c.state = self._room(&at, 4 * n), self._room(&at, 4 * n)
         c.torque, c.carried, c.expected = self._room(&at, n), self._room(&at, n), self._room(&at, n)
+        c.turned, c.turns = self._room(&at, n), self._room(&at, n)
         self.its.part, self.its.shown = self._room(&at, 3 * n), self._room(&at, n)
         lay_out_mode(&c.hand, n, self._room(&at, mode_memory(n)))
 
@@ -186,10 +195,10 @@ cdef class CompiledController:
 
     cdef _make_messages(self, names, base):
         command = bytearray(Float64MultiArrayEncoder(len(names)).encode())
-        desired, error = (bytearray(JointStateEncoder(names).encode(0, 0)) for _ in range(2))
+        desired, error, joint_command = (bytearray(JointStateEncoder(names).encode(0, 0)) for _ in range(3))
         pose, twist = (stamped(base, count) for count in (7, 6))
-        self.owned += [command, desired, error, pose, twist]
-        for template, message in enumerate((command, desired, error, pose, twist)):
+        self.owned += [command, desired, error, pose, twist, joint_command]
+        for template, message in enumerate((command, desired, error, pose, twist, joint_command)):
             self._set_template(message, template)
 
     cdef _set_template(self, bytearray message, int which):
@@ -202,8 +211,10 @@ cdef class CompiledController:
             self.its.error.data, self.its.error.size = data, len(message)
         elif which == 3:
             self.its.pose.data, self.its.pose.size = data, len(message)
-        else:
+        elif which == 4:
             self.its.twist.data, self.its.twist.size = data, len(message)
+        else:
+            self.its.joint_command.data, self.its.joint_command.size = data, len(message)
 
     cdef _fill_table(self):
         cdef int phase, event

@@ -48,3 +48,4 @@ cdef struct JointLimits:     # (n,) each, +-inf where there is none
     double* lower
     double* upper
     double* velocity
+    bint* continuous         # turns without end

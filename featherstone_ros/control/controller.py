@@ -100,6 +100,7 @@ class TorqueController:
             tip=tip_index(model, tip),
             offset=np.eye(4) if offset is None else as_transforms("offset", offset),
             base=model.base_link,
+            continuous=space.continuous,
         )
 
     # Life
@@ -193,7 +194,8 @@ class TorqueController:
         Raises:
             TrajectoryError: It is refused; nothing has changed.
         """
-        self._ask(_control.SetPointRequest(set_point(point, self._space).rows()), now)
+        state = set_point(point, self._space, self.compiled.desired[0])
+        self._ask(_control.SetPointRequest(state.rows()), now)
 
     def set_target(
         self,

@@ -46,6 +46,8 @@ CAUSES = (
     "joint {joint!r} is {found:.3g} faster or slower than it should be (path tolerance {bound:g})",
     "{found:g} trajectories in a row were off their path, the last at joint {joint!r} by more than "
     "{bound:g}: the arm does not obey",
+    "joint {joint!r} stands at {found:.4g}, outside its limits (the nearest is {bound:.4g}): the "
+    "arm is not taken over there; is the joint state real?",
 )
 
 NO_STATES, OFF_PATH, OFTEN, OFF_SPEED, IN_A_ROW = 2, 4, 9, 13, 14  # of CAUSES

@@ -60,7 +60,7 @@ class PlanningContext:
         led to that.
 
         Args:
-            trajectory: The trajectory.
+            trajectory: The trajectory; its joints that turn without end are put on the arm's turn.
             delay: Time from ``time`` to its start [s], negative if that lies in the past; None: it
                 starts with the next joint state.
             inspect: Called last with the motion that will follow, its times counted from the
@@ -70,6 +70,7 @@ class PlanningContext:
             TrajectoryError: It cannot.
         """
         elapsed = -(delay or 0.0)
+        trajectory.turn_towards(elapsed, self.desired.position)
         trajectory.check_start(elapsed, self.q, self.start_tolerance)
         inspect(trajectory.motion(0.0, elapsed, self.desired, self.stop_time), elapsed)
         return None if delay is None else self.time + delay

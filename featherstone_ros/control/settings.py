@@ -116,7 +116,7 @@ class Settings:
     executor_timeout: float = 2.0
     give_up_after: float = 1.0
     start_tolerance: float = 0.2
-    path_tolerance: float = 0.0
+    path_tolerance: float = 0.3
     blind_stop: bool = True
     jump_tolerance: float = 0.1
     velocity_cutoff: float = 30.0

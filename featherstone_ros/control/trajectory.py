@@ -44,6 +44,8 @@ LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders ar
 LONG_LEAD = 10.0  # stop times after which a first point is led to from rest, as in motion.pxd
 SPEED_SLACK = 0.05  # share of the velocity limit that a set-point may be beyond it
 SPEED_UP = 100.0  # [1/s] velocity limits per second that a set-point may accelerate by
+TURN = 2.0 * np.pi  # [rad]
+HALF_TURN_SLACK = 1e-9  # turns by which exactly half a one may be missed, as given then
 REST_SPEED = float(np.finfo(np.float32).eps)  # as joint_trajectory_controller
 
 
@@ -68,18 +70,31 @@ class JointSpace:
         lower: Lower position limits, -inf where there is none.
         upper: Upper position limits, inf where there is none.
         velocity_limit: Velocity limits, inf where there is none.
+        continuous: Which joints turn without end; None: none.
     """
 
     names: tuple[str, ...]
     lower: Floats
     upper: Floats
     velocity_limit: Floats
+    continuous: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, model: Model) -> JointSpace:
         """Return a model's; a velocity limit of 0 means none."""
         speed = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
-        return cls(model.joint_names, model.lower, model.upper, speed)
+        continuous = np.array([kind == "continuous" for kind in model.joint_types])
+        return cls(model.joint_names, model.lower, model.upper, speed, continuous)
+
+    def turns(self, distance: Floats) -> Floats:
+        """Return the whole turns (n,) [rad] in a distance (n,): half a turn at most is left.
+
+        Only of joints that turn without end.
+        """
+        if self.continuous is None:
+            return np.zeros_like(distance)
+        count = np.ceil(np.abs(distance) / TURN - 0.5 - HALF_TURN_SLACK)
+        return np.where(self.continuous, TURN * np.sign(distance) * np.maximum(count, 0.0), 0.0)
 
 
 @dataclass(frozen=True)
@@ -149,6 +164,19 @@ class Trajectory:
     def state(self, index: int) -> MotionState:
         """Return a point, zeros for what it does not have."""
         return self._states.at(index)
+
+    def turn_towards(self, elapsed: float, q: Floats) -> None:
+        """Move joints that turn without end by whole turns: the way to the start is the shortest.
+
+        As joint_trajectory_controller does; from point to point the way is as given.
+
+        Args:
+            elapsed: Time since the trajectory's start [s], negative if it lies ahead.
+            q: Position it will begin from (n,) [rad] or [m].
+        """
+        turns = self._space.turns(self._pass_through(0.0).state(elapsed).position - q)
+        self._states = replace(self._states, position=self._states.position - turns)
+        self._position_pieces[:, 0] -= turns
 
     def check_start(self, elapsed: float, arm: Floats, tolerance: float) -> None:
         """Check that the trajectory begins within reach.
@@ -283,13 +311,19 @@ class Trajectory:
         return position[None], effort[None] if self._has_effort[0] else np.zeros_like(effort)[None]
 
 
-def set_point(point: Point, space: JointSpace) -> MotionState:
+def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:
     """Return a streamed set-point, checked as far as it does not depend on the arm's state.
+
+    Args:
+        point: Set-point in joint order; its time is not used.
+        space: Joints and limits.
+        near: Position (n,) from which joints that turn without end go the shortest way.
 
     Raises:
         TrajectoryError: It is refused.
     """
     state = Trajectory(space.names, [replace(point, time=0.0)], space, True).state(0)
+    state = replace(state, position=state.position - space.turns(state.position - near))
     check_speed(state.velocity, space.velocity_limit, "velocity", space)
     check_speed(state.acceleration, SPEED_UP * space.velocity_limit, "acceleration", space)
     return state

@@ -44,6 +44,13 @@ class DeadlineAction(Choice):
     HOLD = "hold"
 
 
+class Output(Choice):
+    """What commands are."""
+
+    EFFORT = "effort"
+    JOINT_STATE = "joint_state"
+
+
 DEADLINE_NAMES = ("deadline.cycle_time", "deadline.allowed", "deadline.action")
 
 GAIN_SETTINGS = (
@@ -81,6 +88,14 @@ SETTINGS = (
         "full",
         "what mode feedforward takes from the model: all of it, gravity alone or nothing",
         choices=tuple(map(str, Terms)),
+    ),
+    Setting(
+        "output",
+        str(Output.EFFORT),
+        "effort: all of it, on ~/commands; joint_state: position, velocity and feed-forward effort "
+        "on ~/joint_commands, for drives with position loops; gains.* are not used then",
+        choices=tuple(map(str, Output)),
+        read_only=True,
     ),
     Setting(
         "update_on",
@@ -161,7 +176,7 @@ SETTINGS = (
     ),
     Setting(
         "path_tolerance",
-        0.0,
+        0.3,
         "how far from where it should be the arm ends the motion [rad or m]; 0: never",
         0.0,
         100.0,
@@ -349,6 +364,11 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
         ValueError: They do not fit together.
     """
     check_plausible(values, model)
+    if follows_drives(values) and values["mode"] == Mode.CARTESIAN_IMPEDANCE:
+        raise ValueError(
+            "mode is cartesian_impedance, which drives with position loops (output: joint_state) "
+            "would work against: expected another mode"
+        )
 
     def array(pattern: str) -> Floats:
         return np.array([values[pattern.format(joint)] for joint in model.joint_names], float)
@@ -376,15 +396,29 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
 def feedback(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]:
     """Return P and D (n,): those that are set, or, if none is, those chosen from the model.
 
+    None where the drives have their own.
+
     Raises:
         ValueError: None that could be chosen would be stable.
     """
+    if follows_drives(values):
+        return np.zeros(model.n), np.zeros(model.n)
     p, d = (
         np.array([values[f"gains.{joint}.{kind}"] for joint in model.joint_names], float)
         for kind in "pd"
     )
     chosen = None if p.any() or d.any() else chosen_gains(values, model)
     return (p, d) if chosen is None else (chosen.p, chosen.d)
+
+
+def follows_drives(values: Mapping[str, Value]) -> bool:
+    """Tell whether commands are for drives that close a position loop themselves."""
+    return values.get("output") == Output.JOINT_STATE
+
+
+def is_without_gains(values: Mapping[str, Value]) -> bool:
+    """Tell whether no gains of the joints are used."""
+    return follows_drives(values) or Mode(values["mode"]) in WITHOUT_GAINS
 
 
 def chosen_gains(values: Mapping[str, Value], model: Model) -> Chosen | None:
@@ -394,14 +428,14 @@ def chosen_gains(values: Mapping[str, Value], model: Model) -> Chosen | None:
         ValueError: None that could be chosen would be stable.
     """
     bandwidth, ratio = float(values["gains.bandwidth"]), float(values["gains.damping_ratio"])
-    if bandwidth == 0.0 or Mode(values["mode"]) in WITHOUT_GAINS:
+    if bandwidth == 0.0 or is_without_gains(values):
         return None
     return _choose(model, *_loop_arguments(values, model), bandwidth, ratio)
 
 
 def unstable_gains(values: Mapping[str, Value], model: Model) -> list[Finding]:
     """Return the gains that are set and not stable with margin, in a mode that uses them."""
-    if Mode(values["mode"]) in WITHOUT_GAINS:
+    if is_without_gains(values):
         return []
     p, d = feedback(values, model)
     if not p.any() and not d.any():

@@ -39,8 +39,9 @@ from featherstone_ros.control.goal import Tolerances, with_others
 from featherstone_ros.control.loaded_model import MODEL_NAMES, loaded_model
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
 from featherstone_ros.control.planning import PlanningContext
-from featherstone_ros.control.settings import WITHOUT_GAINS
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.state import is_same_clock, start_delay
+from featherstone_ros.control.tracking import Complaint, TrackingWatch
 from featherstone_ros.control.trajectory import (
     JointSpace,
     Point,
@@ -48,7 +49,7 @@ from featherstone_ros.control.trajectory import (
     TrajectoryError,
     set_point,
 )
-from featherstone_ros.control.transitions import HOLDS, RUNNING, SILENT, TRACKING, Phase
+from featherstone_ros.control.transitions import HOLDS, RUNNING, SILENT, TRACKING, Event, Phase
 from featherstone_ros.errors import FeatherstoneError, MessageError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import cartesian_topics, realtime_path
@@ -57,9 +58,11 @@ from featherstone_ros.nodes.controller_settings import (
     DEADLINE_NAMES,
     SETTINGS,
     DeadlineAction,
+    Output,
     chosen_gains,
     control_settings,
     goal_defaults,
+    is_without_gains,
     joint_settings,
     unstable_gains,
 )
@@ -76,6 +79,8 @@ BRIEF = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
 PATIENCE = 0.5  # [s] that the loop is given for an answer
 CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
+# Of these one is asked for, or nothing: what was abandoned before does not matter any more.
+REQUESTED = (Event.FOLLOW, Event.SET_POINT, Event.HOLD, Event.ACTIVATE, Event.FLOAT)
 PUZZLED = 2.0  # [s] without a usable state after which one is looked at
 
 
@@ -89,6 +94,8 @@ class FeedforwardController(ModelNode):
     def __init__(self) -> None:
         """Declare the parameters."""
         self._loop: Any = None  # while configured
+        self._goals: Any = None  # likewise, where control_msgs is installed
+        self._state_topic: Any = None
         super().__init__("feedforward_controller", (*SETTINGS, *realtime_path.SETTINGS))
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
@@ -114,10 +121,14 @@ class FeedforwardController(ModelNode):
             tip=tip_index(model, str(self.parameters["tip"])),
             offset=offset_of(self.parameters),
             base=model.base_link,
+            continuous=self._space.continuous,
+            commands_joints=self.parameters["output"] == Output.JOINT_STATE,
         )
         self._narrator = Narrator(model.joint_names)
         self._inspected = Dynamics(loaded)  # for the executor's thread
         self._unstable = ""  # what the check of the gains has found
+        self._tracking = TrackingWatch(self._space.names)
+        self._is_abandoned = False  # the last motion
         self._preflight = ""  # of the last trajectory accepted, if it asks for too much
         self._refused: Counter[str] = Counter()
         self._refusal, self._refused_at = "", -SHOW_REFUSAL
@@ -129,10 +140,13 @@ class FeedforwardController(ModelNode):
         self._tell_chosen_gains()
         self._loop.start()
         self._set_deadline(self.parameters)
-        self._goals = self._serve_goals()
+        self._serve_ros2_control()
 
     def _make_topics(self) -> None:
-        self._commands = self.create_publisher(Float64MultiArray, "~/commands", RELIABLE)
+        if self.parameters["output"] == Output.JOINT_STATE:
+            self._commands = self.create_publisher(JointState, "~/joint_commands", RELIABLE)
+        else:
+            self._commands = self.create_publisher(Float64MultiArray, "~/commands", RELIABLE)
         self._desired = self.create_publisher(JointState, "~/desired", RELIABLE)
         self._error = self.create_publisher(JointState, "~/error", RELIABLE)
         self._shown = [self._commands, self._desired, self._error]  # as the loop numbers them
@@ -163,16 +177,29 @@ class FeedforwardController(ModelNode):
             in_thread=self.parameters["realtime.path"] == realtime_path.OWN_WAIT_SET,
         )
 
-    def _serve_goals(self) -> Any:
-        """Return the action server ~/follow_joint_trajectory, None without control_msgs."""
+    def _serve_ros2_control(self) -> None:
+        """Offer what clients of joint_trajectory_controller expect, where control_msgs is there."""
+        self._goals = self._state_topic = None
         if not CONTROL_MSGS:
             self.get_logger().info(
-                "control_msgs is not installed: no action ~/follow_joint_trajectory"
+                "control_msgs is not installed: no action ~/follow_joint_trajectory, "
+                "no ~/controller_state"
             )
-            return None
+            return
+        from featherstone_ros.nodes.controller_state import ControllerState
         from featherstone_ros.nodes.follow_joint_trajectory import Goals
 
-        return Goals(self, float(self.parameters["action_monitor_rate"]))
+        try:
+            self._goals = Goals(self, float(self.parameters["action_monitor_rate"]))
+            rate = float(self.parameters["state_publish_rate"])
+            self._state_topic = ControllerState(self, rate)
+        except Exception as error:  # an enclave that may not, for one: the arm is to be held anyway
+            self.get_logger().error(f"no action or no ~/controller_state: {plain(str(error))}")
+
+    def on_alive(self) -> None:
+        """See whether anybody has begun to listen."""
+        if self._state_topic is not None:
+            self._state_topic.look()
 
     def _listen(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
@@ -190,7 +217,7 @@ class FeedforwardController(ModelNode):
     def _warn_of_odd_settings(self) -> None:
         """Say which gains are missing, reduced or not stable; the last is on diagnostics, too."""
         settings, names = self._settings, self.model.joint_names
-        if settings.mode in WITHOUT_GAINS:
+        if is_without_gains(self.parameters):
             self._unstable = ""
             return
         if not settings.p.all():
@@ -244,8 +271,10 @@ class FeedforwardController(ModelNode):
 
     def cleanup(self) -> None:
         """Destroy the topics."""
-        if self._goals is not None:
-            self._goals.destroy()
+        for served in (self._goals, self._state_topic):
+            if served is not None:
+                served.destroy()
+        self._goals = self._state_topic = None
         self.halt()
         if self._example is not None:
             self.destroy_subscription(self._example)
@@ -449,7 +478,7 @@ class FeedforwardController(ModelNode):
         point = Point(
             0.0, message.positions, message.velocities, message.accelerations, message.effort
         )
-        state = set_point(point, self._space)
+        state = set_point(point, self._space, self._controller.desired[0])
         self._inspect_set_point(state)
         self._ask(_control.SetPointRequest(state.rows()))
 
@@ -505,6 +534,10 @@ class FeedforwardController(ModelNode):
                 rejection = Explanation(int(values[0]), index, *values[1:3])
                 text = rejection_text(rejection, self._space.names)
                 self.log.warning(f"joint_states: a state was refused: {text}")
+            elif kind == events.PHASE and Event(index) in REQUESTED:
+                self._is_abandoned = False
+            elif kind == events.PHASE and Event(index) is Event.ABANDON:
+                self._is_abandoned = True
             changed |= kind in (events.PHASE, events.CAUSE)
         for line in self._narrator.lines(records):
             self.log.warning(line)
@@ -537,14 +570,15 @@ class FeedforwardController(ModelNode):
         controller = self._controller
         self._look_at_an_example()
         commanders = self.count_publishers(self._commands.topic_name)
-        lost = self._lost()
+        moment = self._moment()
+        lost = lost_of(moment, self._settings, self._space.names) if moment else {}
         rivals = self._rivals.among(
             {
                 "on joint_states": 1 + controller.hears_several(monotonic()),
                 f"on {self._commands.topic_name}": commanders,
             }
         )
-        level, text = self._condition(rivals, bool(lost))
+        level, text = self._condition(rivals, bool(lost), self._off_path(moment))
         counters = controller.counters()
         values = {
             "mode": self.parameters["mode"],
@@ -614,14 +648,24 @@ class FeedforwardController(ModelNode):
             text += f" (refused: {rejection_text(rejection, self._space.names)})"
         return text
 
-    def _lost(self) -> dict[str, str]:
-        """Return what the effort limits take, unless the loop has no time to say."""
+    def _moment(self) -> Any:
+        """Return what the loop knows now, None if it has no time to say."""
         try:
-            return lost_of(self.snapshot(), self._settings, self._space.names)
+            return self.snapshot()
         except TrajectoryError:
-            return {}
+            return None
 
-    def _condition(self, rivals: list[str], saturated: bool) -> tuple[bytes, str]:
+    def _off_path(self, moment: Any) -> Complaint:
+        """Return what there is to say of the tracking error, if any is looked at."""
+        error = None
+        follows = moment is not None and Phase(moment.phase) in TRACKING
+        if follows and self._settings.mode is not Mode.CARTESIAN_IMPEDANCE:
+            error = moment.desired[0] - moment.q
+        return self._tracking.look(monotonic(), error, self._settings.path_tolerance)
+
+    def _condition(
+        self, rivals: list[str], saturated: bool, off_path: Complaint
+    ) -> tuple[bytes, str]:
         phase, reason = Phase(self._controller.phase), self._hold_reason()
         if phase is Phase.SILENT:
             return ERROR, f"{reason}: no commands, waiting for joint states"
@@ -630,6 +674,12 @@ class FeedforwardController(ModelNode):
         if phase not in RUNNING:
             return ERROR, f"{reason}: {self._phase_text()}"
         problems = [*rivals]
+        if not self._commands.get_subscription_count():
+            problems.append(f"nobody listens to {self._commands.topic_name}")
+        if off_path.text:
+            problems.append(off_path.text)
+        if self._is_abandoned and phase in TRACKING:
+            problems.append(f"the last motion was abandoned: {reason}")
         if self._controller.is_late:
             problems.append("commands come too late, see deadline.cycle_time")
         if saturated:
@@ -639,7 +689,7 @@ class FeedforwardController(ModelNode):
         if monotonic() - self._refused_at < SHOW_REFUSAL:
             problems.append(f"refused {self._refusal}")
         if problems:
-            return WARN, "; ".join(problems)
+            return ERROR if off_path.is_serious else WARN, "; ".join(problems)
         return OK, f"running: {self._following()}"
 
 

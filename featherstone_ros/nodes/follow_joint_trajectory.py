@@ -11,11 +11,10 @@ import traceback
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.control.goal import (
     ErrorCode,
@@ -27,6 +26,7 @@ from featherstone_ros.control.goal import (
     goal_tolerances,
 )
 from featherstone_ros.control.trajectory import TrajectoryError
+from featherstone_ros.nodes.controller_state import point
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.replies import Replies
 
@@ -260,14 +260,3 @@ def feedback(moment: Any, names: tuple[str, ...]) -> Any:
     message.actual = point(moment, moment.q, moment.qd)
     message.error = point(moment, position - moment.q, velocity - moment.qd)
     return message
-
-
-def point(moment: Any, position: Any, velocity: Any, acceleration: Any = ()) -> Any:
-    """Return a point (n,) at the moment's time of the trajectory."""
-    time = max(moment.elapsed, 0.0) if moment.path else 0.0
-    return JointTrajectoryPoint(
-        positions=position,
-        velocities=velocity,
-        accelerations=acceleration,
-        time_from_start=Duration(sec=int(time), nanosec=int(time % 1.0 * 1e9)),
-    )

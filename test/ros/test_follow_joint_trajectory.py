@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support import Ros, free_domain, status_values  # skips this module where ROS is missing
+from support import Ros, free_domain  # skips this module where ROS is missing
 
 pytest.importorskip("control_msgs", reason="control_msgs is not installed: no action to test")
 
@@ -18,7 +18,7 @@ pytest.importorskip("control_msgs", reason="control_msgs is not installed: no ac
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
-from control_msgs.msg import JointTolerance
+from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -344,5 +344,39 @@ def test_exception_in_the_action_stops_the_arm_and_nothing_else(ros):
 def test_abandoned_goal_is_told_on_diagnostics(arm):
     tolerance = [JointTolerance(name="elbow", velocity=1e-6)]
     arm.result(arm.send(path_tolerance=tolerance))
-    status = arm.ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/"), "diagnostics")
-    assert status_values(status)["following"] == "hold"
+    arm.ros.wait_for_diagnostics(
+        lambda s: s.name == NODE.lstrip("/") and "the last motion was abandoned" in s.message
+    )
+
+
+def seconds(message: Any) -> float:
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
+def test_controller_state_says_what_desired_and_error_say(arm):
+    topics = {name: arm.ros.collect(JointState, f"{NODE}/{name}") for name in ("desired", "error")}
+    states = arm.ros.collect(JointTrajectoryControllerState, f"{NODE}/controller_state")
+    arm.send(end=[q + 0.5 for q in Q], duration=2.0)
+    arm.ros.wait_for(lambda: states and any(states[-1].reference.velocities), "motion")
+    states.clear()
+    arm.ros.wait_for(lambda: len(states) > 30, "states")
+    end = seconds(states[-1])
+    arm.ros.wait_for(lambda: seconds(topics["desired"][-1]) > end, "desired states")
+    for name, field, rows in (("desired", "reference", 3), ("error", "error", 2)):
+        messages = topics[name]
+        times = [seconds(message) for message in messages]
+        for state in states:
+            point = getattr(state, field)
+            given = [point.positions, point.velocities, point.effort][:rows]
+            shown = ([m.position for m in messages], [m.velocity for m in messages])
+            for values, table in zip(given, (*shown, [m.effort for m in messages]), strict=False):
+                for j, value in enumerate(values):
+                    between = np.interp(seconds(state), times, np.array(table)[:, j])
+                    assert abs(value - between) < 0.05, (name, j)
+    for state in states:
+        assert list(state.joint_names) == NAMES
+        error = np.subtract(state.reference.positions, state.feedback.positions)
+        assert_allclose(state.error.positions, error, atol=1e-12)
+        assert len(state.output.effort) == 2
+    times = [s.reference.time_from_start for s in states]
+    assert sorted(times, key=lambda t: (t.sec, t.nanosec)) == times

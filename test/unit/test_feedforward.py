@@ -1,5 +1,6 @@
 """The torque controller as a whole, on a simulated arm: every path, without a step in torque."""
 
+import control_arm
 import numpy as np
 import pytest
 from control_arm import NAMES, PERIOD, Bench, Q, model
@@ -7,9 +8,10 @@ from memory import growth
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
+from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.settings import Mode, Terms, UpdateOn
-from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
 from featherstone_ros.control.transitions import RUNNING, Phase
 
 NOT_OF_JOINTS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)
@@ -870,3 +872,96 @@ def test_model_can_be_changed_before_activation():
     bench.controller.change_model(bench.now, moon, 1.0)
     bench.controller.activate(bench.now)
     assert_allclose(bench.state(), fr.Dynamics(moon).gravity(Q))
+
+
+# Joints that turn without end
+
+
+class Turning(Bench):
+    """The bench, with a shoulder that turns without end and is measured within half a turn."""
+
+    def __init__(self, **changes):
+        super().__init__(**changes)
+        continuous = control_arm.URDF.replace('type="revolute"', 'type="continuous"', 1)
+        self.model = fr.Model.from_urdf(continuous)
+        self.arm = fr.Simulator(self.model, PERIOD)
+        self.arm.reset(Q)
+        space = JointSpace.of(self.model)
+        self.controller = TorqueController(space, self.model, self.settings, self.notes.append)
+
+    def state(self):
+        wrapped = self.arm.q
+        wrapped[0] = (wrapped[0] + np.pi) % (2.0 * np.pi) - np.pi
+        command = self.controller.accept_state(
+            self.now, wrapped, self.arm.qd, self.effort, self.stamp
+        )
+        self._record(command)
+        return command
+
+
+def turn_to(bench, angle, duration=2.0):
+    goal = [angle, Q[1]]
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(duration, goal, [0.0, 0.0])])
+    bench.run(duration + 0.2)
+
+
+def test_joint_without_end_goes_the_short_way_and_its_measurement_may_wrap():
+    bench = Turning(path_tolerance=0.1).start()
+    turn_to(bench, 2.0)
+    turn_to(bench, 3.1)
+    turn_to(bench, -3.1, 0.5)
+    assert_allclose(bench.arm.q, [2.0 * np.pi - 3.1, Q[1]], atol=2e-3)
+    turn_to(bench, -2.0)
+    turn_to(bench, 1.0 + 20.0 * np.pi, 3.0)
+    assert_allclose(bench.arm.q, [1.0 + 2.0 * np.pi, Q[1]], atol=2e-3)
+    assert not bench.controller.refused
+    assert bench.largest_rate() <= 1.0
+
+
+def test_set_points_of_a_joint_without_end_go_the_short_way():
+    bench = Turning().start()
+    turn_to(bench, 3.1)
+    for k in range(40):
+        position = [3.1 + 0.002 * k - 2.0 * np.pi, Q[1]]
+        bench.controller.set_reference(bench.now, Point(0.0, position, [0.2, 0.0]))
+        bench.run(0.01)
+    assert_allclose(bench.arm.q[0], 3.18, atol=0.02)
+
+
+def test_joint_with_limits_does_not_wrap(bench):
+    with pytest.raises(TrajectoryError, match="outside its limits"):
+        bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q - 2 * np.pi)])
+
+
+# Where no arm is
+
+
+@pytest.mark.parametrize("slack", [0.19, 0.21])
+def test_arm_outside_its_limits_is_not_taken_over(slack):
+    bench = Bench(start_tolerance=0.2)
+    bench.arm.set_state(np.array([0.6, 2.9 + slack]), np.zeros(2))
+    bench.controller.activate(bench.now)
+    bench.state()
+    if slack < 0.2:
+        assert bench.controller.phase is Phase.HOLDING
+        return
+    assert bench.controller.phase is Phase.WAITING
+    assert not bench.commands
+    assert any("'elbow' stands at 3.11" in note and "2.9" in note for note in bench.notes)
+    bench.arm.set_state(Q, np.zeros(2))
+    bench.run(0.1)
+    assert bench.controller.phase is Phase.HOLDING
+    assert len(bench.notes) == 1
+
+
+@pytest.mark.parametrize(("lower", "is_taken"), [("0.05", False), ("-2.9", True)])
+def test_zeros_that_the_arm_cannot_have_are_what_silent_hardware_says(lower, is_taken):
+    text = control_arm.URDF.replace('lower="-2.9"', f'lower="{lower}"')
+    model = fr.Model.from_urdf(text)
+    bench = Bench()
+    space = JointSpace.of(model)
+    controller = TorqueController(space, model, bench.settings, bench.notes.append)
+    controller.activate(0.0)
+    command = controller.accept_state(0.001, np.zeros(2), np.zeros(2))
+    assert (command is not None) == is_taken
+    assert any("stands at 0" in note for note in bench.notes) != is_taken

@@ -1,0 +1,87 @@
+"""The topic ~/controller_state, where control_msgs is installed, for what reads ros2_control's.
+
+Python asks the loop for one moment after the other, while somebody listens.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from builtin_interfaces.msg import Duration
+from control_msgs.msg import JointTrajectoryControllerState
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from featherstone_ros.control.trajectory import TrajectoryError
+from featherstone_ros.control.transitions import RUNNING, Phase
+
+QUEUE = 10
+
+
+class ControllerState:
+    """Publishes what is asked for, where the arm is, and the command, all of the same moment."""
+
+    def __init__(self, node: Any, rate: float) -> None:
+        """Make the topic.
+
+        Args:
+            node: The controller's node, with ``snapshot`` and ``joint_names``.
+            rate: [Hz].
+        """
+        self._node = node
+        self._publisher = node.create_publisher(
+            JointTrajectoryControllerState, "~/controller_state", QUEUE
+        )
+        self._timer = node.create_timer(1.0 / rate, self._publish, clock=node.steady_clock)
+        self._timer.cancel()  # an executor that wakes up for nothing costs the others
+
+    def look(self) -> None:
+        """Begin to publish once somebody listens; to be called now and then."""
+        if self._timer.is_canceled() and self._publisher.get_subscription_count():
+            self._timer.reset()
+
+    def destroy(self) -> None:
+        """Take the topic away."""
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)
+
+    def _publish(self) -> None:
+        if not self._publisher.get_subscription_count():
+            self._timer.cancel()
+            return
+        try:
+            moment = self._node.snapshot()
+        except TrajectoryError:  # the loop is busy
+            return
+        if Phase(moment.phase) in RUNNING:
+            self._publisher.publish(state_message(moment, self._node.joint_names))
+
+
+def state_message(moment: Any, names: tuple[str, ...]) -> JointTrajectoryControllerState:
+    """Return the message about a moment, fields as joint_trajectory_controller fills them.
+
+    Args:
+        moment: A ``SnapshotRequest`` that was granted.
+        names: The joints, in order.
+    """
+    position, velocity, acceleration, _ = moment.desired
+    message = JointTrajectoryControllerState(joint_names=list(names), speed_scaling_factor=1.0)
+    message.header.stamp.sec, message.header.stamp.nanosec = moment.stamp
+    message.reference = point(moment, position, velocity, acceleration)
+    message.reference.effort = moment.model_torque
+    message.feedback = point(moment, moment.q, moment.qd)
+    message.error = point(moment, position - moment.q, velocity - moment.qd)
+    message.output.effort = moment.command
+    return message
+
+
+def point(
+    moment: Any, position: Any, velocity: Any, acceleration: Any = ()
+) -> JointTrajectoryPoint:
+    """Return a point (n,) at the moment's time of the trajectory, 0 without one."""
+    time = max(moment.elapsed, 0.0) if moment.path else 0.0
+    return JointTrajectoryPoint(
+        positions=position,
+        velocities=velocity,
+        accelerations=acceleration,
+        time_from_start=Duration(sec=int(time), nanosec=int(time % 1.0 * 1e9)),
+    )

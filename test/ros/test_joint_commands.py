@@ -1,0 +1,122 @@
+"""What the controller says to drives with position loops of their own, and about its arm."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.testing import assert_allclose
+from support import Ros, status_values  # skips this module where ROS is missing
+
+# isort: split
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Arm, Q, point
+from trajectory_msgs.msg import JointTrajectory
+
+import featherstone_ros as fr
+
+CONTROLLER = "featherstone_ros.feedforward_controller"
+TWIN = "featherstone_ros.digital_twin"
+COMMANDS = "/digital_twin/joint_commands"
+GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
+OUTPUT = {"output": "joint_state", "robot_description": PARAMETERS["robot_description"]}
+MODEL = fr.Model.from_urdf(PARAMETERS["robot_description"])
+
+
+def started(ros: Ros, **parameters) -> tuple[list[JointState], list[JointState]]:
+    """Start a twin and a controller for its drives; return the states and the commands."""
+    initial = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=True)}
+    urdf = PARAMETERS["robot_description"]
+    ros.start(TWIN, {"robot_description": urdf, "rate": 500.0, **initial})
+    remapped = ["-r", f"{NODE}/joint_commands:={COMMANDS}"]
+    ros.start(CONTROLLER, {**OUTPUT, **PATIENT, **parameters}, *remapped)
+    states = ros.collect(JointState, "joint_states")
+    commands = ros.collect(JointState, COMMANDS)
+    ros.wait_for_state(NODE, "active")
+    ros.wait_for(lambda: states and commands, "states and commands")
+    return states, commands
+
+
+def test_drives_follow_a_trajectory_with_the_torque_of_the_model(ros):
+    states, commands = started(ros)
+    publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
+    rest = [0.0, 0.0]
+    points = [point(1.0, GOAL, velocities=rest, accelerations=rest)]
+    publisher.publish(JointTrajectory(joint_names=NAMES, points=points))
+    ros.wait_for(lambda: np.abs(np.subtract(states[-1].position, GOAL)).max() < 1e-3, "arm there")
+    ros.wait_for(lambda: np.abs(commands[-1].velocity).max() == 0.0, "end of the motion")
+    assert list(commands[-1].name) == NAMES
+    assert_allclose(commands[-1].position, GOAL, atol=1e-12)
+    held = fr.Dynamics(MODEL).gravity(np.array(GOAL))
+    ros.wait_for(lambda: np.allclose(commands[-1].effort, held, atol=1e-6), "gravity alone")
+    moving = [c for c in commands if np.abs(c.velocity).max() > 0.0]
+    assert moving
+    stamps = [c.header.stamp.sec + 1e-9 * c.header.stamp.nanosec for c in moving]
+    assert min(np.diff(stamps)) > 0.0
+    steps = np.abs(np.diff([c.position for c in commands], axis=0)).max()
+    assert steps < 0.05
+    efforts = np.array([c.effort for c in commands])
+    assert np.isfinite(efforts).all()
+    assert np.abs(efforts).max() <= 20.0  # the governor's limits
+
+
+def test_drives_are_told_where_the_arm_is_when_nothing_is_followed(ros):
+    _, commands = started(ros, mode="gravity_compensation", state_publish_rate=50.0)
+    ros.wait_for(lambda: len(commands) > 50, "commands")
+    assert_allclose(commands[-1].position, Q, atol=0.05)
+    assert ros.call(Trigger, f"{NODE}/hold").success is False
+
+
+def test_cartesian_impedance_is_refused(ros):
+    node = ros.start(CONTROLLER, {**OUTPUT, "mode": "cartesian_impedance", "tip": "elbow_link"})
+    node.wait_for_output("work against")
+
+
+def test_commands_that_nobody_listens_to_are_a_warning(ros):
+    ros.start(CONTROLLER, {**PARAMETERS, **PATIENT})
+    states = ros.publisher(JointState, "joint_states")
+    message = JointState(name=NAMES, position=list(Q), velocity=[0.0, 0.0])
+
+    def unheard() -> DiagnosticStatus:
+        states.publish(message)
+        return ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/"))
+
+    status = ros.wait_for(
+        lambda: (s := unheard()).level == DiagnosticStatus.WARN and "nobody" in s.message and s,
+        "warning",
+    )
+    assert f"nobody listens to {NODE}/commands" in status.message
+    assert status_values(status)["following"] == "hold"
+
+
+def test_arm_that_stays_away_from_where_it_should_be_is_a_warning_and_then_an_error(ros):
+    arm = Arm(ros, path_tolerance=1.0, preflight="off", **PATIENT)
+    arm.settle()
+    off = [q + 0.3 for q in Q]
+    for i in range(30):  # pushed, slowly enough to be believed
+        q = np.add(Q, np.subtract(off, Q) * (i + 1) / 30)
+        arm.answer(arm.message(q, velocity=[]))
+
+    def status() -> DiagnosticStatus:
+        for _ in range(5):
+            arm.answer(arm.message(off, velocity=[]))
+        return arm.status()
+
+    first = status()
+    assert "away from where it should be" in first.message
+    assert first.level == DiagnosticStatus.WARN
+    ros.wait_for(lambda: status().level == DiagnosticStatus.ERROR, "error", timeout=60.0)
+
+
+def test_arm_that_is_off_its_path_is_told_of_until_it_is_asked_for_something_else(ros):
+    arm = Arm(ros, path_tolerance=0.1, **PATIENT)
+    arm.settle()
+    arm.follow([point(0.3, [Q[0] + 0.5, Q[1]], velocities=[0.0, 0.0])])
+    place = list(Q)
+    for i in range(60):
+        arm.answer(arm.message([place[0] + 1e-9 * (i % 2), place[1]]))
+    said = arm.status("the last motion was abandoned: joint 'shoulder' is 0.1")
+    assert said.level == DiagnosticStatus.WARN
+    assert ros.call(Trigger, f"{NODE}/hold").success
+    arm.answer()
+    arm.status("running: hold")

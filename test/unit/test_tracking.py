@@ -1,0 +1,50 @@
+"""What the diagnostics say of an arm that is not where it should be."""
+
+import numpy as np
+import pytest
+
+from featherstone_ros.control.tracking import STAYS, Complaint, TrackingWatch
+
+NAMES = ("shoulder", "elbow")
+TOLERANCE = 0.4
+
+
+def looks(*errors, tolerance=TOLERANCE):
+    """Look once a second; return what is said of each error of the elbow (None: none desired)."""
+    watch = TrackingWatch(NAMES)
+    return [
+        watch.look(100.0 + i, None if e is None else np.array([0.01, e]), tolerance)
+        for i, e in enumerate(errors)
+    ]
+
+
+def test_small_errors_are_not_worth_a_word():
+    assert looks(0.0, 0.09, -0.09) == [Complaint()] * 3
+
+
+def test_error_that_passes_is_a_warning():
+    first, second, last = looks(0.15, -0.15, 0.05)
+    assert "'elbow' is 0.15" in first.text and not first.is_serious
+    assert "'elbow' is 0.15" in second.text and not second.is_serious
+    assert last == Complaint()
+
+
+def test_error_that_stays_becomes_serious():
+    said = looks(*[0.15] * (int(STAYS) + 2))
+    assert [complaint.is_serious for complaint in said] == [False] * (int(STAYS) + 1) + [True]
+    assert f"for {STAYS + 1:.0f} s" in said[-1].text
+
+
+@pytest.mark.parametrize("errors", [(0.11, 0.2, 0.23), (0.15, 0.2, 0.42)])
+def test_error_that_grows_becomes_serious(errors):
+    assert [complaint.is_serious for complaint in looks(*errors)] == [False, False, True]
+
+
+def test_errors_count_anew_after_one_that_passed():
+    assert not any(complaint.is_serious for complaint in looks(*[0.15, 0.15, 0.15, 0.0] * 4))
+    assert not any(complaint.is_serious for complaint in looks(*[0.15, 0.15, 0.15, None] * 4))
+
+
+def test_without_a_tolerance_an_arm_far_away_is_still_told_of():
+    (complaint,) = looks(7.8, tolerance=0.0)
+    assert complaint.is_serious
