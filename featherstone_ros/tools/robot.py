@@ -31,12 +31,14 @@ class Robot:
         text: Its URDF.
         model: With finite ``lower`` and ``upper`` only where the URDF gives them.
         parameters: Node name to its parameters, dots in their names.
+        has_invented_rotors: Whether gains and rotor inertia were made up for the demo.
     """
 
     name: str
     text: str
     model: Model
     parameters: Mapping[str, Mapping[str, object]]
+    has_invented_rotors: bool = False
 
     @property
     def start(self) -> NDArray:
@@ -73,7 +75,7 @@ def load(name: str) -> Robot:
     file = robot_parameters(name)
     if file is None:
         model = Model.from_urdf(text)
-        return Robot(model.name, text, model, chosen_parameters(model))
+        return Robot(model.name, text, model, chosen_parameters(model), has_invented_rotors=True)
     parameters = read_parameters(file)
     model = Model.from_urdf(text, joints=parameters["digital_twin"]["joints"])
     return Robot(model.name, text, model, parameters)
@@ -96,6 +98,19 @@ def read_parameters(path: Path) -> dict[str, dict[str, object]]:
         ]
         parameters[node] = {k: v for section in sections for k, v in _flat(section).items()}
     return parameters
+
+
+def write_invented(robot: Robot, path: Path) -> None:
+    """Write the parameters that were made up, as a file for both nodes."""
+    head = (
+        f"# {robot.name}: what featherstone-ros demo drove it with. Rotor inertia (armature) and\n"
+        "# gains are made up from the effort limits, for a demonstration: for work with the arm,\n"
+        "# `featherstone-ros setup` chooses gains, and `identify` finds what the drives have.\n\n"
+    )
+    content = {
+        f"/**/{node}": {"ros__parameters": dict(robot.parameters[node])} for node in NODES
+    }
+    path.write_text(head + yaml.safe_dump(content, sort_keys=False, width=100))
 
 
 def with_heavier_links(text: str, excess: float) -> str:

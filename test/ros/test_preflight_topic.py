@@ -63,5 +63,5 @@ def test_best_effort_publisher_is_heard(ros):
 def test_name_that_is_no_topic_is_reported(ros):
     process = command(ros, "/no topic")
     output, _ = process.communicate(timeout=DEADLINE)
-    assert process.returncode == 1 and "Traceback" not in output
+    assert process.returncode == 2 and "Traceback" not in output
     assert "featherstone-ros preflight: " in output

@@ -11,7 +11,12 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import COMMANDS, cli
 from featherstone_ros.tools.demo.command import add_arguments
 from featherstone_ros.tools.processes import DemoError, NodeProcess, node_environment
-from featherstone_ros.tools.robot import load, with_heavier_links
+from featherstone_ros.tools.robot import (
+    load,
+    read_parameters,
+    with_heavier_links,
+    write_invented,
+)
 
 
 def output_of(capsys, *arguments):
@@ -147,6 +152,15 @@ def test_robot_from_a_path_has_gains_that_bear_its_weight(tmp_path):
     p = robot.by_joint("feedforward_controller", "gains.{}.p")
     assert robot.start == pytest.approx((robot.model.lower + robot.model.upper) / 2)
     assert p == pytest.approx(robot.model.effort_limit / 0.15)
+
+
+def test_what_the_demo_made_up_can_be_read_again(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(load("panda").text)
+    robot = load(str(path))
+    assert robot.has_invented_rotors and not load("panda").has_invented_rotors
+    write_invented(robot, tmp_path / "parameters.yaml")
+    assert read_parameters(tmp_path / "parameters.yaml") == robot.parameters
 
 
 def test_a_reader_who_has_seen_enough_ends_a_command_without_a_traceback(tmp_path):

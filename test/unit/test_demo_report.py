@@ -248,3 +248,12 @@ def test_projection_keeps_up_upwards():
 )
 def test_short_names_tell_joints_apart(names, expected):
     assert short_names(names) == expected
+
+
+def test_invented_rotors_are_told_beside_the_headline(report):
+    console = Console(width=100, file=StringIO())
+    console.print(replace(report, has_invented_rotors=True).table())
+    text = console.file.getvalue()
+    assert "rotor inertia is invented" in " ".join(text.partition("times more accurate")[2].split())
+    assert "rotor inertia is invented" in replace(report, has_invented_rotors=True).knowledge
+    assert "invented" not in report.knowledge

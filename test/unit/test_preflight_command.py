@@ -120,6 +120,49 @@ def test_status_says_whether_it_fits(run):
     assert status == 1 and "slowed down" in output.out and "'elbow_joint'" in output.out
 
 
+def turning(speed: float, **fields: tuple) -> Given:
+    """Return points between which the elbow moves to and fro at a speed, half a second each way."""
+    there = (0.5 * speed, 0.0)
+    points = [Point(0.5 * k, (there, REST)[k % 2 == 0], **fields) for k in range(3)]
+    return Given(JOINTS, tuple(points))
+
+
+def test_points_that_reverse_a_joint_in_no_time_do_not_fit(run):
+    status, output = run(turning(0.9 * np.pi))
+    assert status == 1 and "It fits" not in output.out
+    text = " ".join(output.out.split())
+    assert "velocity of joint 'elbow_joint' jumps from 2.83 to -2.83 rad/s at 0.500 s" in text
+    assert "infinite acceleration" in text
+    assert "Interpolated by straight lines: the points have positions alone." in text
+
+
+def test_as_much_slower_as_advised_the_jumps_are_small(run):
+    output = " ".join(run(turning(0.9 * np.pi))[1].out.split())
+    factor = float(output.partition("; or ")[2].split()[0])
+    assert factor == pytest.approx(2 * 0.9 * np.pi / (np.pi / 4), rel=1e-3)
+    assert run(turning(0.9 * np.pi / factor))[0] == 0
+
+
+def test_the_same_points_with_velocities_are_cubics_and_fit(run):
+    status, output = run(turning(1.5, velocities=REST))
+    assert status == 0
+    assert "by cubics: the points have velocities." in " ".join(output.out.split())
+
+
+def test_a_jump_from_rest_and_to_rest_counts(run):
+    line = Given(JOINTS, (Point(0.0, REST), Point(0.5, (1.0, 0.0))))
+    status, output = run(line)
+    assert status == 1 and "jumps from 0 to 2 rad/s at 0.000 s" in output.out
+    smooth_end = Given(JOINTS, (Point(0.0, REST, REST), Point(0.5, (1.0, 0.0), REST)))
+    assert run(smooth_end)[0] == 0
+
+
+def test_mixed_fields_are_told(run):
+    mixed = Given(JOINTS, (Point(0.0, REST), Point(2.0, REST, REST), Point(4.0, (0.2, 0.0), REST)))
+    text = " ".join(run(mixed)[1].out.split())
+    assert "straight lines and cubics, by the fields that two points share" in text
+
+
 def test_joints_that_are_not_in_the_trajectory_are_locked(run):
     _, output = run(swing(2.0))
     assert "Locked at 0: shoulder_pan_joint" in output.out
@@ -130,7 +173,7 @@ def test_one_of_several_is_chosen(run):
     assert run(both)[0] == 0
     assert run(both, "--number", 2)[0] == 1
     status, output = run(both, "--number", 3)
-    assert status == 1 and "has 2" in output.err
+    assert status == 2 and "has 2" in output.err
 
 
 def test_recording_is_read(tmp_path, capsys):
@@ -147,7 +190,7 @@ def test_recording_is_read(tmp_path, capsys):
     assert "1 of 2" in capsys.readouterr().out
     assert cli.main([*arguments, "--number", "2", "--topic", "/plan"]) == 1
     capsys.readouterr()
-    assert cli.main([*arguments, "--topic", "/other"]) == 1
+    assert cli.main([*arguments, "--topic", "/other"]) == 2
     assert "/plan" in capsys.readouterr().err
 
 
@@ -183,7 +226,7 @@ def test_picture_is_drawn(run, tmp_path):
 )
 def test_trajectory_that_no_controller_takes_is_reported_in_one_line(run, change, message):
     status, output = run(Given(**{"names": JOINTS, "points": swing(1.0).points, **change}))
-    assert status == 1 and message in output.err
+    assert status == 2 and message in output.err
     assert len(output.err.splitlines()) == 1
 
 
@@ -204,7 +247,7 @@ def test_parameter_file_that_cannot_be_used_is_reported(run, tmp_path, text, mes
     file = tmp_path / "parameters.yaml"
     file.write_text(text)
     status, output = run(swing(2.0), "--parameters", file)
-    assert status == 1 and message in output.err
+    assert status == 2 and message in output.err
 
 
 def test_urdf_of_ones_own_is_taken(run):
@@ -213,7 +256,7 @@ def test_urdf_of_ones_own_is_taken(run):
 
 @pytest.mark.parametrize("source", ["no_such_file.yaml", "plan"])
 def test_missing_file_is_reported(capsys, source):
-    assert cli.main(["preflight", source, "--urdf", "ur5e"]) == 1
+    assert cli.main(["preflight", source, "--urdf", "ur5e"]) == 2
     assert source in capsys.readouterr().err
 
 

@@ -21,7 +21,7 @@ from featherstone_ros.tools.demo.session import LEAD, Session
 from featherstone_ros.tools.demo.skeleton import segments
 from featherstone_ros.tools.motion import Motion, load_share, plan
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
-from featherstone_ros.tools.robot import NODES, Robot, load, with_heavier_links
+from featherstone_ros.tools.robot import NODES, Robot, load, with_heavier_links, write_invented
 
 _BRAKES_AFTER = 0.2  # [s] without a command: the arm must not run away if its controller is stuck
 _REMAPPED = {
@@ -89,6 +89,7 @@ def play(options: Options) -> Report:
         rate=options.rate,
         conditions=conditions,
         model_error=options.model_error,
+        has_invented_rotors=robot.has_invented_rotors,
         unit="mrad or mm" if "prismatic" in robot.model.joint_types else "mrad",
     )
     report.write_json(options.output / "report.json")
@@ -96,6 +97,10 @@ def play(options: Options) -> Report:
     console.print(report.table())
     picture = options.output / "report.png"
     console.print(f"\n{picture}, {time.monotonic() - began:.0f} s in all", soft_wrap=True)
+    if robot.has_invented_rotors:
+        made_up = options.output / "parameters.yaml"
+        write_invented(robot, made_up)
+        console.print(f"{made_up}: the gains and rotor inertia that were made up", soft_wrap=True)
     return report
 
 
@@ -151,8 +156,15 @@ def _conditions(options: Options, robot: Robot, motion: Motion) -> list[str]:
         f"motion: {motion.duration:g} s, all joints, up to {100 * share:.0f} % of every speed "
         f"limit, {100 * load:.0f} % of an effort limit",
         f"gains: P {_list(p)}, D {_list(d)}, the same in all three runs",
-        f"twin: rigid links, Coulomb friction {_list(coulomb)} N·m, rotor inertia; {knowledge}",
+        f"twin: rigid links, Coulomb friction {_list(coulomb)} N·m, {_rotors(robot)}; {knowledge}",
     ]
+
+
+def _rotors(robot: Robot) -> str:
+    if not robot.has_invented_rotors:
+        return "rotor inertia"
+    armature = robot.by_joint("digital_twin", "armature.{}")
+    return f"rotor inertia {_list(armature)} kg·m² (invented: the URDF has none)"
 
 
 def _list(values: np.ndarray) -> str:

@@ -18,6 +18,8 @@ from featherstone_ros.tools.style import new_table
 TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]
 _ENOUGH = 0.9  # share of the rate below which a run says more of the machine than of the control
 
+INVENTED = "its rotor inertia is invented, as the URDF has none"
+
 _STYLES = {"none": "red", "gravity": "yellow", "full": "bold cyan"}
 
 
@@ -37,6 +39,7 @@ class Report:
         conditions: Lines that say under which conditions the figures were taken.
         unit: Of errors, in thousandths.
         model_error: How much heavier the arm is than the controller believes, as a share.
+        has_invented_rotors: Whether rotor inertia was made up for the demo.
     """
 
     robot: str
@@ -50,13 +53,16 @@ class Report:
     conditions: Sequence[str] = ()
     unit: str = "mrad"
     model_error: float = 0.0
+    has_invented_rotors: bool = False
 
     @property
     def knowledge(self) -> str:
         """What the controller knows of the arm, in words."""
+        rotors = f"; {INVENTED}" if self.has_invented_rotors else ""
         if self.model_error == 0:
-            return "the controller knows the arm exactly"
-        return f"the arm is {100 * self.model_error:g} % heavier than the controller believes"
+            return f"the controller knows the arm exactly{rotors}"
+        heavier = f"{100 * self.model_error:g} % heavier"
+        return f"the arm is {heavier} than the controller believes{rotors}"
 
     @property
     def improvement(self) -> float:
@@ -112,6 +118,7 @@ class Report:
             "velocity_share": self.velocity_share.tolist(),
             "effort_limit": [float(x) if np.isfinite(x) else None for x in self.effort_limit],
             "model_error": self.model_error,
+            "rotors_invented": self.has_invented_rotors,
             "improvement": self.improvement,
             "shortfalls": self.shortfalls,
             "disturbances": self.disturbances,
@@ -187,6 +194,8 @@ class Report:
                 f"with the same gains; its worst joint is within {worst:.2f} {self.unit} RMS.\n",
                 style="bold green",
             )
+        if self.has_invented_rotors:
+            text.append(f"Simulated: {INVENTED}.\n", style="yellow")
         if self.disturbances:
             why = "Was this machine too busy? If not, the nodes' logs beside the report say more."
             text.append(f"{'; '.join(self.disturbances)}. {why}\n", style="yellow")

@@ -14,7 +14,11 @@ Friction, armature and payload come from the controller's parameter file if it i
 gravity and effort_scale; friction from the URDF's <dynamics> otherwise. Joints that are not in the
 trajectory are locked at 0.
 
-The exit status is 0 if the trajectory fits, 1 if not.
+Points that have positions alone are joined by straight lines, so the velocity jumps at each of
+them: by more than a quarter of the velocity limit does not fit. Velocities make cubics of the
+lines, accelerations quintics.
+
+Exit status: 0 if the trajectory fits, 1 if not, 2 if it cannot be read or checked.
 
 Examples:
   featherstone-ros preflight plan.yaml --urdf arm.urdf
@@ -30,6 +34,7 @@ knows the torque already and would add it twice.
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
@@ -63,8 +68,16 @@ def run(args: argparse.Namespace) -> int:
     """Check the trajectory.
 
     Returns:
-        0 if it fits, 1 if not.
+        0 if it fits, 1 if not, 2 if there is no telling.
     """
+    try:
+        return 0 if _check(args) else 1
+    except FeatherstoneError as error:
+        print(f"featherstone-ros preflight: {error}", file=sys.stderr)
+        return 2
+
+
+def _check(args: argparse.Namespace) -> bool:
     from rich.console import Console
 
     from featherstone_ros.tools.arm import load_arm
@@ -87,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         _draw(flight, args.plot)
         console.print(f"[dim]{args.plot}: the picture", highlight=False)
-    return 0 if flight.verdict.fits else 1
+    return flight.fits
 
 
 def _write(path: Path, text: str) -> None:

@@ -56,9 +56,7 @@ def draw(flight: Flight, path: Path) -> None:
 
 
 def _legend(figure, grid, flight: Flight) -> None:
-    verdict = flight.verdict
-    factor = verdict.slow_down
-    title = "it fits" if verdict.fits else "it does not fit"
+    title = "it fits" if flight.fits else "it does not fit"
     figure.text(
         0.015, 0.965, f"{flight.arm.model.name}: {title}",
         fontsize=13, fontweight="bold", color=INK, va="center",
@@ -66,13 +64,13 @@ def _legend(figure, grid, flight: Flight) -> None:
     handles, labels = grid[2, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="center right", bbox_to_anchor=(0.99, 0.965), ncols=4,
                   frameon=False, fontsize=9)  # fmt: skip
-    if not verdict.fits and factor == inf:
-        figure.text(0.015, 0.925, verdict.advice(), fontsize=8, color=GREY, va="center")
+    if not flight.fits and (flight.jumps or flight.slow_down == inf):
+        figure.text(0.015, 0.925, flight.advice(), fontsize=8, color=GREY, va="center")
 
 
 def _column(column, flight: Flight, j: int) -> None:
     verdict = flight.verdict
-    limits, factor = verdict.limits, verdict.slow_down
+    limits, factor = verdict.limits, flight.slow_down
     versions = [(verdict.demand, BLUE, "as it is", 1.1)]
     if 1.0 < factor < inf:
         label = f"{round_up(factor):.3g} times slower"

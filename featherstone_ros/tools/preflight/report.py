@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.tools.demo.report import short_names
+from featherstone_ros.tools.preflight.corners import interpolation
 from featherstone_ros.tools.preflight.effort import largest_gap
 from featherstone_ros.tools.preflight.flight import Flight
 from featherstone_ros.tools.style import new_table
@@ -25,10 +26,12 @@ def show(flight: Flight, console: Console) -> None:
     console.print(table(flight))
     for excess in verdict.excesses:
         console.print(f"[{BAD}]too much:[/] {escape(str(excess))}")
-    if verdict.fits:
+    for jump in flight.jumps:
+        console.print(f"[{BAD}]too sudden:[/] {escape(str(jump))}")
+    if flight.fits:
         console.print("[bold]It fits.[/]")
     else:
-        console.print(f"[bold]It does not fit:[/] {escape(verdict.advice())}")
+        console.print(f"[bold]It does not fit:[/] {escape(flight.advice())}")
     for note in notes(flight):
         console.print(f"[dim]{escape(note)}", highlight=False)
     if len(given.points) == 1:
@@ -39,6 +42,8 @@ def show(flight: Flight, console: Console) -> None:
 
 def notes(flight: Flight) -> Iterable[str]:
     """Yield what a reader should know about the figures."""
+    if len(flight.given.points) > 1:
+        yield interpolation(flight.given)
     if flight.given.has_effort:
         yield "The trajectory's own effort fields are left out: this is what the motion takes."
     drives = flight.arm.drives
@@ -52,8 +57,8 @@ def table(flight: Flight) -> Table:
     asked, limits = verdict.demand, verdict.limits
     points, duration = len(flight.given.points), asked.time[-1] - asked.time[0]
     title = f"{flight.arm.model.name}: {points} points, {duration:.3f} s"
-    if not verdict.fits and verdict.slow_down < inf:
-        title += f" ({duration * verdict.slow_down:.3f} s would fit)"
+    if not flight.fits and flight.slow_down < inf:
+        title += f" ({duration * flight.slow_down:.3f} s would fit)"
     result = new_table(title, "joint")
     for column in ("from", "to", "peak speed", "peak torque", "RMS", "standing"):
         result.add_column(column, justify="right", no_wrap=True)

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="featherstone_run_") as folder:
         try:
             with nodes(arm, Path(folder)) as processes, Listener(arm.model) as listener:
-                tell = _live if console.is_terminal else _log
+                tell = _live if console.is_interactive else _log
                 tell(console, arm.model, listener, processes)
         except KeyboardInterrupt:
             console.print("both nodes have ended")

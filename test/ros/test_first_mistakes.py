@@ -1,0 +1,54 @@
+"""What a newcomer gets wrong is said in the log, with what was seen and what was expected."""
+
+import numpy as np
+import pytest
+from support import Ros
+
+from featherstone_ros.model.robots import robot_file
+
+from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
+
+JOINTS = [
+    f"{name}_joint"
+    for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
+]
+ARM = {"robot_description": str(robot_file("ur5e"))}
+
+
+def test_one_gain_of_six_does_not_silence_the_warning_about_the_others(ros):
+    gains = {"gains.elbow_joint.p": 50.0, "gains.elbow_joint.d": 8.0}
+    node = ros.start("featherstone_ros.feedforward_controller", {**ARM, **gains})
+    node.wait_for_output("activate: done")
+    others = ", ".join(joint for joint in JOINTS if joint != "elbow_joint")
+    assert f"gains.<joint>.p is 0 for {others}: nothing corrects an error" in node.output
+    assert "gravity tips the joint over" in node.output  # and so the check of stability says
+
+
+def publish_until(ros: Ros, message: JointState, node, text: str) -> None:
+    publisher = ros.publisher(JointState, "joint_states")
+
+    def is_said() -> bool:
+        message.header.stamp = ros.node.get_clock().now().to_msg()
+        publisher.publish(message)
+        return text in node.output
+
+    ros.wait_for(is_said, text)
+
+
+@pytest.mark.parametrize(
+    ("names", "positions", "text"),
+    [
+        (JOINTS, np.degrees([0.5, -1.5, 1.5, -1.5, 1.0, 0.5]), "degrees?"),
+        ([f"left_{name}" for name in JOINTS], [0.0] * 6, "the prefix 'left_' is too much"),
+        (JOINTS[:5], [0.0] * 5, "no word of wrist_3_joint"),
+        (["finger"], [0.0], "none of them"),
+    ],
+    ids=["degrees", "prefix", "one missing", "another robot"],
+)
+def test_states_of_no_use_are_told_with_what_was_expected(ros, names, positions, text):
+    node = ros.start("featherstone_ros.feedforward_controller", ARM)
+    node.wait_for_output("activate: done")
+    message = JointState(name=list(names), position=[float(q) for q in positions])
+    publish_until(ros, message, node, text)
+    (line,) = [line for line in node.output.splitlines() if text in line][:1]
+    assert "[WARN]" in line and "joint_states: " in line and "expected" in line
