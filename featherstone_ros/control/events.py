@@ -69,7 +69,8 @@ REFUSALS = (
     "targets of the hand are followed in mode cartesian_impedance only",
     "mode cartesian_impedance needs a tip",
 )
-GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, IN_FAULT, GRAVITY_IN_USE = 0, 1, 2, 6, 7  # of REFUSALS
+GRANTED, NOT_RUNNING, FOLLOWS_NOTHING = 0, 1, 2  # of REFUSALS
+IN_FAULT, GRAVITY_IN_USE, FOLLOWS_POSES = 6, 7, 8
 
 # In the order of MessageFault, for the field and lengths.
 FAULTS = (

@@ -222,11 +222,6 @@ class GoalTracker:
         """Take note that the arm has been asked to stop for this goal's sake."""
         self._is_cancelled = True
 
-    def abort(self, text: str) -> None:
-        """End the goal for a reason that the controller does not know of."""
-        if self.verdict is RUNNING:
-            self.verdict = Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, text)
-
     def look(self, moment: Moment) -> Verdict:
         """Return what has become of the goal by now."""
         if self.verdict is RUNNING:

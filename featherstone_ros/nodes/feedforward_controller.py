@@ -337,8 +337,10 @@ class FeedforwardController(ModelNode):
         """Have the loop do something.
 
         Raises:
-            TrajectoryError: It refuses, or has no time for it.
+            TrajectoryError: It refuses, has no time for it, or has ended.
         """
+        if self._loop.has_ended:
+            raise TrajectoryError("the loop has ended")
         self._controller.hold_on_to(request)
         try:
             answer = self._loop.runner.request(request.kind, request.payload, request, PATIENCE)
@@ -437,7 +439,7 @@ class FeedforwardController(ModelNode):
         """Return the request to stop and hold.
 
         Raises:
-            TrajectoryError: Nothing is held now, or the arm is in a fault.
+            TrajectoryError: No motion of the joints can be followed now.
         """
         self._require_tracking()
         return _control.HOLD_REQUEST
@@ -452,8 +454,10 @@ class FeedforwardController(ModelNode):
         return stopping_position(desired, self._settings.stop_time, lower, upper)
 
     def _require_tracking(self) -> None:
-        """Raise TrajectoryError if nothing can be followed now."""
+        """Raise TrajectoryError if no motion of the joints can be followed now."""
         refusal = events.why_not(Phase(self._controller.phase))
+        if not refusal and self._settings.mode is Mode.CARTESIAN_IMPEDANCE:
+            refusal = events.FOLLOWS_POSES
         if refusal:
             raise TrajectoryError(self._reason(Explanation(refusal, -1, 0.0, 0.0)))
 

@@ -78,7 +78,7 @@ class Goals:
             node: The controller's node, a ``Follower``.
             rate: How often a goal is looked at, and feedback published [Hz].
         """
-        self._node: Follower = node
+        self._node = node
         self._goal: Goal | None = None
         self._planned: tuple[Any, Tolerances] | None = None
         self._timer = node.create_timer(1.0 / rate, self._look, clock=node.steady_clock)
@@ -91,13 +91,13 @@ class Goals:
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
         )
-        self._destroy = lambda: (node.destroy_timer(self._timer), self._server.destroy())
 
     def destroy(self) -> None:
         """End the goal there is, and serve no longer."""
         if self._goal is not None:
-            self._end(Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, "the controller is ended"))
-        self._destroy()
+            self._end(self._goal, aborted("the controller is ended"))
+        self._node.destroy_timer(self._timer)
+        self._server.destroy()
 
     # From clients. An exception here would leave them without an answer.
 
@@ -136,14 +136,14 @@ class Goals:
             if not isinstance(error, TrajectoryError):
                 self._node.log.error(f"goal given up:\n{traceback.format_exc()}")
             handle.abort()
-            self._server.conclude(handle, result(Verdict(Status.ABORTED, code(error), str(error))))
+            self._server.conclude(handle, result(aborted(str(error))))
             return
-        if self._goal is not None:
-            self._end(Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, "preempted by a new goal"))
         path = request.path.number if hasattr(request, "path") else 0
         tracker = GoalTracker(path, tolerances, self._node.joint_names, causes)
-        self._goal = Goal(handle, tracker)
+        before, self._goal = self._goal, Goal(handle, tracker)
         self._timer.reset()
+        if before is not None:
+            self._end(before, aborted("preempted by a new goal"))
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         goal = self._goal
@@ -176,14 +176,14 @@ class Goals:
         except Exception:
             self._node.log.error(f"goal given up:\n{traceback.format_exc()}")
             self._node.stop_motion()
-            text = "unexpected exception, see the controller's log"
-            verdict = Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, text)
-        self._end(verdict)
+            verdict = aborted("unexpected exception, see the controller's log")
+        self._end(goal, verdict)
 
-    def _end(self, verdict: Verdict) -> None:
+    def _end(self, goal: Goal, verdict: Verdict) -> None:
         """Tell the client what has become of its goal."""
-        goal, self._goal = self._goal, None
-        self._timer.cancel()
+        if self._goal is goal:
+            self._goal = None
+            self._timer.cancel()
         if verdict.status is Status.SUCCEEDED:
             goal.handle.succeed()
         elif goal.handle.is_cancel_requested:
@@ -241,9 +241,9 @@ class PatientActionServer(ActionServer):
         super()._send_result_response(header, future)
 
 
-def code(error: Exception) -> ErrorCode:
-    """Return the number for why a goal that was accepted is not followed."""
-    return code_of(error) if isinstance(error, TrajectoryError) else ErrorCode.INVALID_GOAL
+def aborted(text: str) -> Verdict:
+    """Return the verdict on a goal that ends for a reason which the loop does not know of."""
+    return Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, text)
 
 
 def result(verdict: Verdict) -> Any:

@@ -20,6 +20,7 @@ from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
 from rclpy.action import ActionClient
+from rclpy.duration import Duration as RosDuration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -47,7 +48,8 @@ class Client:
     def __init__(self, ros: Ros, module: str = CONTROLLER, **parameters: Any) -> None:
         self.ros = ros
         self.twin = ros.start(TWIN, TWIN_PARAMETERS)
-        self.controller = ros.start(module, {**PARAMETERS, **PATIENT, **parameters}, *REMAPPED)
+        own = {name.replace("__", "."): value for name, value in parameters.items()}
+        self.controller = ros.start(module, {**PARAMETERS, **PATIENT, **own}, *REMAPPED)
         self.states: list[JointState] = ros.collect(JointState, "joint_states")
         self.commands: list[Float64MultiArray] = ros.collect(
             Float64MultiArray, "/digital_twin/commands"
@@ -181,6 +183,15 @@ def test_cancelled_goal_stops_the_arm(arm):
     assert (status, result.error_code) == (GoalStatus.STATUS_CANCELED, Result.SUCCESSFUL)
     arm.wait_until_it_stands()
     assert np.abs(arm.q - [q + 1.5 for q in Q]).min() > 0.1
+
+
+def test_goal_may_begin_later(arm):
+    trajectory = JointTrajectory(joint_names=NAMES, points=[point(0.2, GOAL, velocities=[0.0] * 2)])
+    start = arm.ros.node.get_clock().now() + RosDuration(seconds=1.0)
+    trajectory.header.stamp = start.to_msg()
+    arm.reach(GOAL, trajectory=trajectory)
+    assert arm.ros.node.get_clock().now() > start
+    assert_allclose(arm.q, GOAL, atol=0.01)
 
 
 def test_new_goal_preempts_the_one_before(arm):
@@ -339,6 +350,22 @@ def test_exception_in_the_action_stops_the_arm_and_nothing_else(ros):
     publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
     publisher.publish(JointTrajectory(joint_names=NAMES, points=[point(0.5, GOAL)]))
     ros.wait_for(lambda: np.abs(arm.q - GOAL).max() < 0.01, "arm at the end of a trajectory")
+
+
+def test_goals_are_followed_where_the_executor_runs_the_loop(ros):
+    arm = Client(ros, realtime__path="executor")
+    arm.reach(GOAL)
+    handle = arm.send(end=[q + 1.0 for q in Q], duration=LONG)
+    assert arm.cancel(handle)
+    assert arm.result(handle)[0] == GoalStatus.STATUS_CANCELED
+
+
+def test_signal_ends_a_goal_and_the_node_in_order(ros):
+    arm = Client(ros)
+    handle = arm.send(end=[q + 1.0 for q in Q], duration=LONG)
+    assert handle.accepted
+    arm.controller.stop()
+    assert "goal aborted, INVALID_GOAL: deactivated" in arm.controller.output
 
 
 def test_abandoned_goal_is_told_on_diagnostics(arm):

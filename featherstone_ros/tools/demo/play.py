@@ -119,7 +119,7 @@ def _drive(
         progress.console.print(f"  driving: {LAWS[law]}, {LEAD + motion.duration:.0f} s")
     for last in (False, False, True):
         progress.update(task, description=LAWS[law], completed=done)
-        session.set_controller_parameters({"feedforward_terms": law})
+        session.set_controller_parameters({"feedforward_terms": law, "path_tolerance": 0.0})
         session.reset_twin()
         recording = session.drive(
             robot.model.joint_names, motion, lambda t: progress.update(task, completed=done + t)
