@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from featherstone_ros.control import events
+
 SOURCE = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted((SOURCE / "docs").glob("*.md"))
 
@@ -52,3 +54,11 @@ def test_every_test_that_is_named_is_there():
     there = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text())}
     assert len(named) > 40
     assert named <= there
+
+
+@pytest.mark.parametrize("texts", ["CAUSES", "REJECTIONS"])
+def test_every_reason_of_the_diagnostics_is_explained(texts):
+    document = (SOURCE / "docs/diagnostics.md").read_text()
+    for text in filter(None, getattr(events, texts)):
+        spoken = max(re.split(r"{.*?}", text), key=len).strip(" (:,)")
+        assert spoken in document or spoken.partition(":")[0] in document, text
