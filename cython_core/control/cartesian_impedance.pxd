@@ -20,7 +20,14 @@
 #    posture's spring, seen through N, is none; so it draws on a tank that damping fills and that holds little (Ferraguti,
 #    Secchi and Fantuzzi, A tank-based approach to impedance control with variable stiffness, 2013): it gives way when
 #    the tank is empty.
-# 6. The target is approached with bounded speed and acceleration: e and V_d are those of the pose on its way.
+# 6. The target moves on with its velocity, and is approached with bounded speed and acceleration: e and V_d are those of
+#    the pose on its way.
+# 7. Inertia shaping (Khatib, 1987) gives the hand an inertia M_d, diagonal in the compliance axes, and each axis an equation
+#    of its own: M_d a + D (V - V_d) = K e with D = 2 zeta sqrt(K M_d), by F = Lambda M_d^-1 (K e + D (V_d - V)) +
+#    feed-forward + walls. A push against it meets Lambda M_d^-1 K. That is no potential: rule 5 does not hold. With
+#    M_d^1/2 Lambda^-1 M_d^1/2 = U mu U^T it is F = M_d^1/2 U f U^T M_d^-1/2 (...), f = 1 / mu. Along a mode whose inertia is
+#    beyond SHAPED times M_d, as near a singular posture, the spring has f = SHAPED alone; the damper then has
+#    sqrt(SHAPED / mu), which keeps the mode's damping ratio.
 
 from libc.math cimport INFINITY, atan, fabs, fmax, fmin, sqrt
 from libc.string cimport memcpy
@@ -29,6 +36,7 @@ from task_space.pose cimport add_cross_product, norm, pose_error, turn, turn_fac
 
 cdef enum:
     WALLS = 64
+    SHAPED = 10              # the most that inertia shaping makes of a spring
 
 cdef struct Wall:            # keeps  normal . position >= offset
     double[3] normal         # unit, base axes
@@ -48,6 +56,8 @@ cdef struct ImpedanceSettings:
     double[6] damping        # besides, for axes without stiffness [N s/m, N m s/rad]
     double[2] largest        # force [N] and moment [N m] of the spring, and again of D V_d + feed-forward
     double[6] largest_inertia    # [kg, kg m^2]
+    bint inertia_shaping
+    double[6] shaped_inertia     # M_d [kg, kg m^2]
     double transition_time   # of a change of stiffness [s]
     double tank              # [J]
     Approach approach
@@ -81,6 +91,9 @@ cdef struct Impedance:       # state, and what the last step worked out
     double tank              # [J]
     double[6] wrench         # F, base axes
     double[36] L             # of rule 3
+    double[36] A             # L L^T
+    double[6] shaped_spring  # f of each mode (rule 7)
+    double[6] shaped_damper
     double[6] mode_frequency # w [rad/s]
     double[6] mode_damping   # 2 zeta w
     double[36] modes         # U, columns; begins as 1
@@ -234,6 +247,10 @@ cdef inline void approach(Impedance* its, const ImpedanceSettings* settings, dou
     """Move the desired pose towards the target (rule 6)."""
     cdef double[3] phi
     cdef Py_ssize_t k
+    for k in range(3):
+        its.target[4 * k + 3] += dt * its.target_velocity[k]
+        phi[k] = dt * its.target_velocity[3 + k]
+    turn(phi, its.target)
     pose_error(its.desired, its.target, its.way + 3, its.way)
     for k in range(2):
         approach_part(&settings.approach, k, its.way + 3 * k, its.target_velocity + 3 * k, dt,
@@ -287,7 +304,7 @@ cdef inline void from_axes(const Impedance* its, const ImpedanceSettings* settin
 
 
 cdef inline void find_inertia(Impedance* its, const ImpedanceSettings* settings, const Hand* hand) noexcept nogil:
-    """Jc, T and L of J M^-1 J^T + B, in compliance axes (rules 3 and 4)."""
+    """Jc, T and L of J M^-1 J^T + B, in compliance axes (rules 3, 4 and 7)."""
     cdef Py_ssize_t n = its.n, i, j, k
     cdef double* row
     to_axes(its, settings, hand.J, n, its.Jc)
@@ -302,7 +319,42 @@ cdef inline void find_inertia(Impedance* its, const ImpedanceSettings* settings,
             its.L[6 * i + j] = 1.0 / settings.largest_inertia[i] if i == j else 0.0
             for k in range(n):
                 its.L[6 * i + j] += row[k] * its.Jc[j * n + k]
+    memcpy(its.A, its.L, 36 * sizeof(double))
     cholesky(its.L)
+
+
+cdef inline void find_shape(Impedance* its, const ImpedanceSettings* settings) noexcept nogil:
+    """What inertia shaping makes of each mode, and the modes (rule 7)."""
+    cdef const double* m = settings.shaped_inertia
+    cdef double[36] P
+    cdef double mu
+    cdef Py_ssize_t i, j, k
+    for i in range(6):
+        for j in range(i + 1):
+            P[6 * i + j] = P[6 * j + i] = sqrt(m[i] * m[j]) * its.A[6 * i + j]
+    eigenvectors(P, its.modes)
+    for k in range(6):
+        mu = P[7 * k]
+        its.shaped_spring[k] = fmin(1.0 / mu, SHAPED)
+        its.shaped_damper[k] = sqrt(its.shaped_spring[k] / mu)
+        its.mode_frequency[k] = sqrt(its.stiffness[k] / m[k])
+        its.mode_damping[k] = 2.0 * settings.damping_ratio[k] * its.mode_frequency[k]
+
+
+cdef inline void shape(const Impedance* its, const ImpedanceSettings* settings, const double* f,
+                       double* F) noexcept nogil:
+    """F <- M_d^1/2 U f U^T M_d^-1/2 F, compliance axes (rule 7)."""
+    cdef double[6] z
+    cdef Py_ssize_t i, k
+    for k in range(6):
+        z[k] = 0.0
+        for i in range(6):
+            z[k] += its.modes[6 * i + k] * F[i] / sqrt(settings.shaped_inertia[i])
+    for i in range(6):
+        F[i] = 0.0
+        for k in range(6):
+            F[i] += its.modes[6 * i + k] * f[k] * z[k]
+        F[i] *= sqrt(settings.shaped_inertia[i])
 
 
 cdef inline void find_modes(Impedance* its, const ImpedanceSettings* settings) noexcept nogil:
@@ -310,6 +362,9 @@ cdef inline void find_modes(Impedance* its, const ImpedanceSettings* settings) n
     cdef double[36] P
     cdef double v, energy, ratio, largest = 0.0
     cdef Py_ssize_t i, j, k
+    if settings.inertia_shaping:
+        find_shape(its, settings)
+        return
     for i in range(6):
         for j in range(i + 1):
             P[6 * i + j] = 0.0
@@ -355,6 +410,11 @@ cdef inline void damper(const Impedance* its, const ImpedanceSettings* settings,
     """F = D v, and the damping besides; compliance axes."""
     cdef double[6] z
     cdef Py_ssize_t i, k
+    if settings.inertia_shaping:
+        for k in range(6):
+            F[k] = (settings.shaped_inertia[k] * its.mode_damping[k] + settings.damping[k]) * v[k]
+        shape(its, settings, its.shaped_damper, F)
+        return
     memcpy(F, v, 6 * sizeof(double))
     divide_by_lower(its.L, F)
     for k in range(6):
@@ -446,17 +506,23 @@ cdef inline double find_wrench(Impedance* its, const ImpedanceSettings* settings
     damper(its, settings, v, drag)
     to_axes(its, settings, its.error, 1, e)
     for k in range(6):
-        F[k] = -drag[k]
-        dissipated += drag[k] * v[k]
+        F[k] = 0.0
         pull[k] += its.feedforward[k]
     add_spring(its, settings, e, F)
+    if settings.inertia_shaping:
+        shape(its, settings, its.shaped_spring, F)
+        limit(settings.largest[0], F)
+        limit(settings.largest[1], F + 3)
+    for k in range(6):
+        F[k] -= drag[k]
+        dissipated += drag[k] * v[k]
     from_axes(its, settings, F, its.wrench)
     limit(settings.largest[0], pull)
     limit(settings.largest[1], pull + 3)
     for k in range(6):
         its.wrench[k] += pull[k]
     add_walls(settings, hand, its.wrench)
-    return dissipated
+    return fmax(dissipated, 0.0)                                # shaped, it may be negative
 
 
 # The joints --------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ cdef fill_settings(ImpedanceSettings* its, Py_ssize_t n, s):
     fill(its.damping, s["damping"], 6)
     fill(its.largest, s["largest"], 2)
     fill(its.largest_inertia, s["largest_inertia"], 6)
+    its.inertia_shaping = s["inertia_shaping"]
+    fill(its.shaped_inertia, s["shaped_inertia"], 6)
     fill(its.approach.rate, s["rate"], 2)
     fill(its.approach.speed, s["speed"], 2)
     fill(its.approach.acceleration, s["acceleration"], 2)

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 
 AXES = ("base", "tip")
 APPROACH_RATE = 20.0  # [1/s] that the desired pose's distance from the target dies out with
+LEAST_INERTIA = 1e-4  # that the hand may be given [kg, kg m^2]
 REPULSION = 20.0  # [N m, N] at the stop of a joint without effort limit
 
 
@@ -89,6 +90,10 @@ class CartesianSettings:
         limit_torque: (n,) of the repulsion at the stop [N m, N]; None: half the effort limit.
         largest_mass: What the hand's apparent mass is cut at where the arm is singular [kg].
         largest_inertia: The same for its apparent rotational inertia [kg m^2].
+        inertia_shaping: Give the hand the inertia ``shaped_inertia``, each axis apart from the
+            others, at the price of passivity; a push then meets that over the hand's own inertia
+            times the stiffness.
+        shaped_inertia: (6,) along and about the compliance axes [kg, kg m^2].
         transition_time: In which a new stiffness is taken up [s].
         walls: Half-spaces that the tip keeps out of, see ``Wall`` and ``box``.
     """
@@ -111,6 +116,8 @@ class CartesianSettings:
     limit_torque: ArrayLike | None = None
     largest_mass: float = 1e5
     largest_inertia: float = 1e4
+    inertia_shaping: bool = False
+    shaped_inertia: ArrayLike = (4.0, 4.0, 4.0, 0.05, 0.05, 0.05)
     transition_time: float = 0.2
     walls: tuple[Wall, ...] = ()
 
@@ -195,9 +202,11 @@ class CartesianImpedance:
     ) -> None:
         """Say where the tip should go; it is approached within the settings' speeds.
 
+        With a ``twist`` the target moves on until the next call.
+
         Args:
             pose: (4, 4), or position and quaternion x y z w (7,), in the base frame.
-            twist: (6,) velocity there, linear first, base axes [m/s, rad/s].
+            twist: (6,) velocity of the target, linear first, base axes [m/s, rad/s].
             wrench: (6,) to press with besides, force first, base axes [N, N m].
 
         Raises:
@@ -321,6 +330,8 @@ def _checked(its: CartesianSettings, model: Model, start: Floats) -> dict[str, A
         "damping": _spread("damping", its.damping, 6),
         "largest": _positive(its, "max_force", "max_torque"),
         "largest_inertia": np.repeat([mass, inertia], 3),
+        "inertia_shaping": bool(its.inertia_shaping),
+        "shaped_inertia": _spread("shaped_inertia", its.shaped_inertia, 6, LEAST_INERTIA),
         "transition_time": float(its.transition_time),
         "tank": tank,
         "rate": np.full(2, APPROACH_RATE),

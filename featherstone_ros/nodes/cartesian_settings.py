@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from featherstone_ros.control.cartesian_impedance import (
     AXES,
+    LEAST_INERTIA,
     CartesianSettings,
     Wall,
+    box,
     one_pose,
     prepared,
 )
@@ -23,12 +25,20 @@ Floats = NDArray[np.float64]
 
 DEFAULT = CartesianSettings()
 WALL = 6  # numbers of one
+BOX = 8
 
 
 def whole_walls(values: list[float]) -> str | None:
     """Return why the numbers are no walls, or None."""
     if len(values) % WALL:
         return f"expected {WALL} numbers a wall: normal x y z, offset, stiffness, damping"
+    return None
+
+
+def whole_boxes(values: list[float]) -> str | None:
+    """Return why the numbers are no boxes, or None."""
+    if len(values) % BOX:
+        return f"expected {BOX} numbers a box: lower x y z, upper x y z, stiffness, damping"
     return None
 
 
@@ -70,6 +80,19 @@ SETTINGS = (
         1e4,
         check=of_length(6),
     ),
+    Setting(
+        "inertia_shaping",
+        False,
+        "give the hand shaped_inertia, each axis apart from the others; then it is not passive",
+    ),
+    Setting(
+        "shaped_inertia",
+        list(DEFAULT.shaped_inertia),
+        "of the hand if inertia_shaping [kg, kg m^2]",
+        LEAST_INERTIA,
+        1e4,
+        check=of_length(6),
+    ),
     Setting("stiffness_frame", "base", "whose axes stiffness and damping are along", choices=AXES),
     Setting("max_force", DEFAULT.max_force, "of the hand's spring [N]", 1e-3, 1e5),
     Setting("max_torque", DEFAULT.max_torque, "of the hand's spring [N m]", 1e-3, 1e5),
@@ -99,6 +122,14 @@ SETTINGS = (
         "that the hand keeps out of, 6 numbers each: normal x y z out of the wall, offset along it "
         "[m], stiffness [N/m], damping [N s/m]; base axes",
         check=whole_walls,
+        kind=float,
+    ),
+    Setting(
+        "boxes",
+        [],
+        "that the hand stays inside, 8 numbers each: lower x y z, upper x y z [m], stiffness "
+        "[N/m], damping [N s/m]; base axes",
+        check=whole_boxes,
         kind=float,
     ),
 )
@@ -152,7 +183,9 @@ def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     tip_of(values, model)
     offset_of(values)
     posture = [values[f"nullspace.posture.{joint}"] or [np.nan] for joint in model.joint_names]
-    walls = np.reshape(np.asarray(values["walls"], float), (-1, WALL))
+    walls = [Wall(tuple(row[:3]), *row[3:]) for row in rows(values["walls"], WALL)]
+    for row in rows(values["boxes"], BOX):
+        walls += box(row[:3], row[3:6], *row[6:])
     return prepared(
         CartesianSettings(
             stiffness=values["stiffness"],
@@ -163,14 +196,21 @@ def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
             posture_stiffness=values["nullspace.stiffness"],
             posture_damping_ratio=values["nullspace.damping_ratio"],
             limit_margin=None if values["limit_repulsion"] else 0.0,
-            walls=tuple(Wall(tuple(row[:3]), *row[3:]) for row in walls),
+            walls=tuple(walls),
             **{name: values[name] for name in SAME_NAME},
         ),
         model,
     )
 
 
+def rows(values: list[float], count: int) -> Floats:
+    """Return a list of numbers as rows of so many."""
+    return np.reshape(np.asarray(values, float), (-1, count))
+
+
 SAME_NAME = (
+    "inertia_shaping",
+    "shaped_inertia",
     "max_force",
     "max_torque",
     "max_speed",

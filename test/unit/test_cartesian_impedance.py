@@ -214,6 +214,69 @@ def test_the_spring_about_a_point_is_a_potential():
     assert abs(work) < 1e-6 * size  # what the quadrature leaves at the kinks of saturation
 
 
+# A shaped inertia --------------------------------------------------------------------------------
+
+SHAPED = np.array([4, 6, 5, 0.05, 0.04, 0.06])
+
+
+@pytest.mark.parametrize("axis", range(6), ids="x y z rx ry rz".split())
+@pytest.mark.parametrize("axes", ["base", "tip"])
+def test_each_axis_of_a_shaped_hand_swings_alone_at_its_own_frequency(axes, axis):
+    ratio, moved = 0.4, np.zeros(6)
+    arm = Arm(axes=axes, inertia_shaping=True, shaped_inertia=SHAPED, damping_ratio=ratio)
+    frame = block(arm.pose[:3, :3]) if axes == "tip" else np.eye(6)
+    moved[axis] = 0.005
+    turned = frame @ moved
+    away = arm.pose
+    away[:3, 3] += turned[:3]
+    away[:3, :3] = Rotation.from_rotvec(turned[3:]).as_matrix() @ away[:3, :3]
+    arm.simulator.reset(inverse_kinematics(MODEL, TIP, away, HOME).q)
+    errors = np.array([frame.T @ arm.law.report["error"] for _ in arm.run(0.6)]) / -0.005
+    w = np.sqrt(STIFFNESS[axis] / SHAPED[axis])
+    t = STEP * np.arange(len(errors))
+    damped = w * np.sqrt(1 - ratio**2)
+    wanted = np.exp(-ratio * w * t) * (np.cos(damped * t) + ratio * w / damped * np.sin(damped * t))
+    np.testing.assert_allclose(errors[:, axis], wanted, atol=0.06)
+    units = np.where(np.arange(6) < 3, 0.25, 1.0) / (0.25 if axis < 3 else 1.0)  # m beside rad
+    others = np.delete(errors / units, axis, axis=1)
+    assert np.abs(others).max() < 0.06
+
+
+def test_a_push_against_a_shaped_hand_meets_its_inertias_ratio():
+    arm = Arm(inertia_shaping=True, shaped_inertia=SHAPED)
+    push = np.array([3.0, -2.0, 4.0, 0.02, 0.03, -0.01])
+    arm.settle(4.0, push)
+    error = arm.law.report["error"]
+    Lambda = arm.dynamics.operational_space_inertia(arm.simulator.q, TIP)
+    met = -Lambda @ (STIFFNESS / SHAPED * error)
+    np.testing.assert_allclose(met, push, rtol=0.02, atol=2e-3)
+
+
+def test_a_shaped_hand_stays_bounded_at_singular_postures():
+    arm = Arm(np.array([0, 0, 0, -0.07, 0, 0.0, 0]), inertia_shaping=True)
+    target = arm.pose
+    target[2, 3] += 0.3  # beyond the arm's reach
+    arm.law.set_target(target)
+    effort = [tau for tau in arm.run(3.0)]
+    assert np.isfinite(effort).all()
+    assert np.abs(arm.velocity).max() < 0.05
+    assert np.linalg.norm(arm.law.report["wrench"][:3]) < 1.1 * arm.law.settings.max_force
+    assert (np.abs(effort) <= MODEL.effort_limit).all()
+
+
+def test_a_target_moves_on_with_its_velocity():
+    arm = Arm()
+    start = arm.pose
+    velocity = np.array([0.05, -0.02, 0.03, 0.0, 0.1, 0.0])
+    arm.law.set_target(start, velocity)
+    arm.settle(2.0)
+    moved = arm.pose
+    np.testing.assert_allclose(moved[:3, 3] - start[:3, 3], 2 * velocity[:3], atol=2e-3)
+    turned = Rotation.from_matrix(moved[:3, :3] @ start[:3, :3].T).as_rotvec()
+    np.testing.assert_allclose(turned, 2 * velocity[3:], atol=5e-3)
+    np.testing.assert_allclose(arm.velocity[:3], velocity[:3], atol=2e-3)
+
+
 # Targets -----------------------------------------------------------------------------------------
 
 
