@@ -7,7 +7,7 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.string cimport memcpy
 
-from cartesian_impedance cimport (WALLS, Hand, Impedance, ImpedanceSettings, Wall, cartesian_impedance, delay_margin,
+from cartesian_impedance cimport (WALLS, Hand, Impedance, ImpedanceSettings, Wall, add_armature, cartesian_impedance, delay_margin,
                                   lay_out, memory_size, move_to_point, start_impedance)
 from dynamics_interface cimport DynamicsInterface
 
@@ -42,6 +42,7 @@ cdef class Law:
     cdef double[::1] memory
     cdef double* Minv
     cdef double* J
+    cdef double* armature
 
     def __cinit__(self, bound, Py_ssize_t link, double[:, ::1] offset):
         cdef Py_ssize_t n
@@ -49,10 +50,11 @@ cdef class Law:
         self.arm = <const DynamicsInterface*> PyCapsule_GetPointer(bound.capsule, "featherstone_ros.DynamicsInterface")
         n = self.arm.n
         memcpy(self.offset, &offset[0, 0], 16 * sizeof(double))
-        self.memory = np.zeros(memory_size(n) + n * n + 6 * n + 1)
+        self.memory = np.zeros(memory_size(n) + n * n + 7 * n + 1)
         lay_out(&self.state, &self.settings, n, &self.memory[0])
         self.Minv = &self.memory[0] + memory_size(n)
         self.J = self.Minv + n * n
+        self.armature = self.J + 6 * n
         self.hand.pose, self.hand.J, self.hand.velocity, self.hand.Minv = self.pose, self.J, self.velocity, self.Minv
         start_impedance(&self.state, &self.settings, self.offset)
 
@@ -61,6 +63,10 @@ cdef class Law:
         memcpy(self.state.old_stiffness, self.state.stiffness, 6 * sizeof(double))
         self.state.elapsed = 0.0
         fill_settings(&self.settings, self.state.n, s)
+
+    def set_armature(self, const double[::1] armature):
+        """Take the rotors' inertia (n,) that the law is to know of."""
+        fill(self.armature, armature, self.state.n)
 
     cdef void look(self, const double* q, const double* qd) noexcept nogil:
         """What the model says of the hand."""
@@ -95,6 +101,7 @@ cdef class Law:
             self.look(&q[0], &qd[0])
             failure = self.arm.minv(self.arm.self, &q[0], self.Minv)
             if not failure:
+                add_armature(self.Minv, self.state.n, self.armature, self.state.x)
                 cartesian_impedance(&self.state, &self.settings, &self.hand, &q[0], &qd[0], dt, &out[0])
                 self.arm.gravity(self.arm.self, &q[0], &gravity[0])
         return failure

@@ -20,8 +20,7 @@
 #    posture's spring, seen through N, is none; so it draws on a tank that damping fills and that holds little (Ferraguti,
 #    Secchi and Fantuzzi, A tank-based approach to impedance control with variable stiffness, 2013): it gives way when
 #    the tank is empty.
-# 6. The target moves on with its velocity, and is approached with bounded speed and acceleration: e and V_d are those of
-#    the pose on its way.
+# 6. The target is approached with bounded speed and acceleration: e and V_d are those of the pose on its way.
 # 7. Inertia shaping (Khatib, 1987) gives the hand an inertia M_d, diagonal in the compliance axes, and each axis an equation
 #    of its own: M_d a + D (V - V_d) = K e with D = 2 zeta sqrt(K M_d), by F = Lambda M_d^-1 (K e + D (V_d - V)) +
 #    feed-forward + walls. A push against it meets Lambda M_d^-1 K. That is no potential: rule 5 does not hold. With
@@ -247,10 +246,6 @@ cdef inline void approach(Impedance* its, const ImpedanceSettings* settings, dou
     """Move the desired pose towards the target (rule 6)."""
     cdef double[3] phi
     cdef Py_ssize_t k
-    for k in range(3):
-        its.target[4 * k + 3] += dt * its.target_velocity[k]
-        phi[k] = dt * its.target_velocity[3 + k]
-    turn(phi, its.target)
     pose_error(its.desired, its.target, its.way + 3, its.way)
     for k in range(2):
         approach_part(&settings.approach, k, its.way + 3 * k, its.target_velocity + 3 * k, dt,
@@ -648,6 +643,20 @@ cdef inline void cartesian_impedance(Impedance* its, const ImpedanceSettings* se
             tau[i] += hand.J[k * n + i] * its.wrench[k]
     add_posture(its, settings, hand, q, qd, dissipated, dt, tau)
     add_repulsion(settings, hand, n, q, qd, tau)
+
+
+cdef inline void add_armature(double* Minv, Py_ssize_t n, const double* armature, double* column) noexcept nogil:
+    """Minv, (n, n), becomes (M + diag(armature))^-1, joint by joint (Sherman and Morrison). column: (n,) scratch."""
+    cdef double share
+    cdef Py_ssize_t i, j, k
+    for i in range(n):
+        if armature[i] == 0.0:
+            continue
+        share = armature[i] / (1.0 + armature[i] * Minv[i * (n + 1)])
+        memcpy(column, Minv + i * n, n * sizeof(double))
+        for j in range(n):
+            for k in range(n):
+                Minv[j * n + k] -= share * column[j] * column[k]
 
 
 cdef inline void move_to_point(const double* point, Py_ssize_t n, double* pose, double* J) noexcept nogil:

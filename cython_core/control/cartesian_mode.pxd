@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY, NAN, fabs, fmax, isnan
 from libc.string cimport memcpy, memset
 
-from control.cartesian_impedance cimport (Hand, Impedance, ImpedanceSettings, cartesian_impedance, lay_out, memory_size,
+from control.cartesian_impedance cimport (Hand, Impedance, ImpedanceSettings, add_armature, cartesian_impedance, lay_out, limit, memory_size,
                                           move_to_point, start_impedance, times_inertia, to_axes)
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport norm, quaternion_of, turn
@@ -83,20 +83,6 @@ cdef inline void look(CartesianMode* its, const DynamicsInterface* arm, const do
             its.velocity[i] += its.J[i * n + k] * qd[k]
 
 
-cdef inline void add_armature(double* Minv, Py_ssize_t n, const double* armature, double* column) noexcept nogil:
-    """Minv, (n, n), becomes (M + diag(armature))^-1, joint by joint (Sherman and Morrison). column: (n,) scratch."""
-    cdef double share
-    cdef Py_ssize_t i, j, k
-    for i in range(n):
-        if armature[i] == 0.0:
-            continue
-        share = armature[i] / (1.0 + armature[i] * Minv[i * (n + 1)])
-        memcpy(column, Minv + i * n, n * sizeof(double))
-        for j in range(n):
-            for k in range(n):
-                Minv[j * n + k] -= share * column[j] * column[k]
-
-
 cdef inline void rest_ahead(Impedance* law, double time) noexcept nogil:
     """Make the target where the desired pose comes to rest if it takes so long; nothing pulls or presses any more."""
     cdef double[3] phi
@@ -145,6 +131,22 @@ cdef inline bint drop_stale(CartesianMode* its, double now, double timeout) noex
             ends |= its.law.feedforward[k] != 0.0
             its.law.feedforward[k] = 0.0
     return ends
+
+
+cdef inline void carry_target(CartesianMode* its, double now, double timeout, double dt) noexcept nogil:
+    """Velocities that come without poses lead the target on, no faster than it may be approached."""
+    cdef double[6] velocity
+    cdef double[3] phi
+    cdef Py_ssize_t k
+    if now - its.pose_at <= timeout:
+        return
+    memcpy(velocity, its.law.target_velocity, 6 * sizeof(double))
+    for k in range(2):
+        limit(its.settings.approach.speed[k], velocity + 3 * k)
+    for k in range(3):
+        its.law.target[4 * k + 3] += dt * velocity[k]
+        phi[k] = dt * velocity[3 + k]
+    turn(phi, its.law.target)
 
 
 cdef inline bint is_idle(const CartesianMode* its, double now, double timeout) noexcept nogil:

@@ -9,7 +9,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from dynamics_interface cimport DynamicsInterface
-from control.cartesian_mode cimport (CartesianMode, CartesianTarget, begin_mode, copy_impedance, drop_stale, hand_torque, is_idle,
+from control.cartesian_mode cimport (CartesianMode, CartesianTarget, begin_mode, carry_target, copy_impedance, drop_stale, hand_torque, is_idle,
                                      joint_motion, rest_ahead, set_target)
 from control.governor cimport Governor, all_finite, fade, fade_left, govern, start_from
 from control.laws cimport add_drives, damped_gravity, law, model_torque, motion_torque
@@ -462,10 +462,11 @@ cdef inline void keep_within_limits(Controller* c) noexcept nogil:
 cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
     """The effort of mode cartesian_impedance. The desired state is what the joints would do for the hand's, to first order."""
     cdef Py_ssize_t n = c.n, i
+    dt = fmin(dt, c.settings.state_timeout)
     if drop_stale(&c.hand, now, c.settings.target_timeout):
         fade(&c.governor, c.settings.blend_time)
-    hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q, c.validator.qd,
-                fmin(dt, c.settings.state_timeout), c.torque)
+    carry_target(&c.hand, now, c.settings.target_timeout, dt)
+    hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q, c.validator.qd, dt, c.torque)
     joint_motion(&c.hand, c.hand.law.error, c.limits.velocity, c.desired)           # what a second brings at most
     joint_motion(&c.hand, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
     memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import _cartesian
 from featherstone_ros._core import BoundDynamics
+from featherstone_ros.control.gains import postures
 from featherstone_ros.errors import SingularInertiaError, UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
@@ -23,6 +24,7 @@ Floats = NDArray[np.float64]
 AXES = ("base", "tip")
 APPROACH_RATE = 20.0  # [1/s] that the desired pose's distance from the target dies out with
 LEAST_INERTIA = 1e-4  # that the hand may be given [kg, kg m^2]
+POSTURES = 100  # that the delay margin is looked for in
 REPULSION = 20.0  # [N m, N] at the stop of a joint without effort limit
 
 
@@ -202,11 +204,9 @@ class CartesianImpedance:
     ) -> None:
         """Say where the tip should go; it is approached within the settings' speeds.
 
-        With a ``twist`` the target moves on until the next call.
-
         Args:
             pose: (4, 4), or position and quaternion x y z w (7,), in the base frame.
-            twist: (6,) velocity of the target, linear first, base axes [m/s, rad/s].
+            twist: (6,) velocity there, linear first, base axes [m/s, rad/s].
             wrench: (6,) to press with besides, force first, base axes [N, N m].
 
         Raises:
@@ -271,6 +271,32 @@ class CartesianImpedance:
             "smallest_singular_value": float(values[-1]),
             "manipulability": float(np.prod(values)),
         }
+
+
+def least_delay_margin(
+    model: Model, tip: str, settings: CartesianSettings, armature: ArrayLike = 0.0
+) -> float:
+    """Return the delay from state to torque with which the hand may become unstable [s].
+
+    The least of ``report``'s delay_margin over ``POSTURES`` random postures within the limits; half
+    a sampling period is part of the delay.
+
+    Args:
+        model: The arm.
+        tip: The link that is led; an offset does not matter to what turns it, the fastest.
+        settings: See ``CartesianSettings``.
+        armature: (n,) the rotors' inertia at the joints [kg m^2, kg].
+    """
+    n = model.n
+    law = _cartesian.Law(BoundDynamics(model), model.link_names.index(tip), np.eye(4))
+    law.set_armature(_spread("armature", armature, n))
+    law.configure(_checked(replace(settings, posture=None), model, np.zeros(n)))
+    rest, torque, margin = np.zeros(n), np.empty(n), np.inf
+    for q in postures(model, POSTURES):
+        law.start(q, rest)
+        if not law.torque(q, rest, 0.0, np.empty(n), torque):
+            margin = min(margin, law.report()["delay_margin"])
+    return float(margin)
 
 
 def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> Floats:

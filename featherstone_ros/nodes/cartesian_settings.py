@@ -14,6 +14,7 @@ from featherstone_ros.control.cartesian_impedance import (
     CartesianSettings,
     Wall,
     box,
+    least_delay_margin,
     one_pose,
     prepared,
 )
@@ -182,24 +183,48 @@ def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     """
     tip_of(values, model)
     offset_of(values)
+    return prepared(hand_settings(values, model), model)
+
+
+def hand_settings(values: Mapping[str, Value], model: Model) -> CartesianSettings:
+    """Return the law's settings for a set of parameter values.
+
+    Raises:
+        ValueError: A box has no inside.
+    """
     posture = [values[f"nullspace.posture.{joint}"] or [np.nan] for joint in model.joint_names]
     walls = [Wall(tuple(row[:3]), *row[3:]) for row in rows(values["walls"], WALL)]
     for row in rows(values["boxes"], BOX):
         walls += box(row[:3], row[3:6], *row[6:])
-    return prepared(
-        CartesianSettings(
-            stiffness=values["stiffness"],
-            damping_ratio=values["damping_ratio"],
-            damping=values["free_damping"],
-            axes=str(values["stiffness_frame"]),
-            posture=np.concatenate(posture),
-            posture_stiffness=values["nullspace.stiffness"],
-            posture_damping_ratio=values["nullspace.damping_ratio"],
-            limit_margin=None if values["limit_repulsion"] else 0.0,
-            walls=tuple(walls),
-            **{name: values[name] for name in SAME_NAME},
-        ),
-        model,
+    return CartesianSettings(
+        stiffness=values["stiffness"],
+        damping_ratio=values["damping_ratio"],
+        damping=values["free_damping"],
+        axes=str(values["stiffness_frame"]),
+        posture=np.concatenate(posture),
+        posture_stiffness=values["nullspace.stiffness"],
+        posture_damping_ratio=values["nullspace.damping_ratio"],
+        limit_margin=None if values["limit_repulsion"] else 0.0,
+        walls=tuple(walls),
+        **{name: values[name] for name in SAME_NAME},
+    )
+
+
+def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
+    """Return why the hand on its spring may swing up, in one line; empty if it does not."""
+    if Mode(values["mode"]) is not Mode.CARTESIAN_IMPEDANCE:
+        return ""
+    armature = [float(values[f"armature.{joint}"]) for joint in model.joint_names]
+    settings = hand_settings(values, model)
+    margin = least_delay_margin(model, tip_of(values, model), settings, armature)
+    delay = float(values["gains.delay"]) + 0.5 * float(values["gains.period"])
+    if delay < margin:
+        return ""
+    share = (margin / delay) ** 2
+    return (
+        f"stiffness: the hand may swing up from a delay of {1e3 * margin:.2g} ms on, half a period "
+        f"included; gains.delay and gains.period make it {1e3 * delay:.2g} ms; {share:.2g} times "
+        "the stiffness would do"
     )
 
 

@@ -16,6 +16,7 @@ from featherstone_ros.control.gains import (
     Timing,
     check_gains,
     choose,
+    one_line,
 )
 from featherstone_ros.control.goal import Tolerances
 from featherstone_ros.control.governor import default_torque_rate
@@ -441,6 +442,12 @@ def unstable_gains(values: Mapping[str, Value], model: Model) -> list[Finding]:
     if not p.any() and not d.any():
         return []
     return list(_check(model, *_loop_arguments(values, model), tuple(p), tuple(d)))
+
+
+def without_margin(values: Mapping[str, Value], model: Model) -> str:
+    """Return what is not stable with margin in the mode that is set, in one line; or nothing."""
+    hand = cartesian_settings.hand_without_margin(values, model)
+    return hand or one_line(unstable_gains(values, model))
 
 
 def _loop_arguments(

@@ -34,7 +34,6 @@ from featherstone_ros.control.events import (
     rejection_text,
 )
 from featherstone_ros.control.feasibility.arrival import Preflight, check_arrival, check_set_point
-from featherstone_ros.control.gains import Finding, one_line
 from featherstone_ros.control.goal import Tolerances, with_others
 from featherstone_ros.control.loaded_model import MODEL_NAMES, loaded_model
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
@@ -64,7 +63,7 @@ from featherstone_ros.nodes.controller_settings import (
     goal_defaults,
     is_without_gains,
     joint_settings,
-    unstable_gains,
+    without_margin,
 )
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report, Rivals, publishers_of
 from featherstone_ros.nodes.lifecycle import ModelNode
@@ -217,20 +216,15 @@ class FeedforwardController(ModelNode):
     def _warn_of_odd_settings(self) -> None:
         """Say which gains are missing, reduced or not stable; the last is on diagnostics, too."""
         settings, names = self._settings, self.model.joint_names
-        if is_without_gains(self.parameters):
-            self._unstable = ""
-            return
-        if not settings.p.all():
+        if not is_without_gains(self.parameters) and not settings.p.all():
             idle = ", ".join(name for name, p in zip(names, settings.p, strict=True) if p == 0.0)
             self.get_logger().warning(f"gains.<joint>.p is 0 for {idle}: nothing corrects an error")
-        self._take_findings(unstable_gains(self.parameters, self.model))
+        self._warn_of_no_margin(without_margin(self.parameters, self.model))
 
-    def _take_findings(self, findings: list[Finding]) -> None:
-        self._unstable = one_line(findings)
-        if findings:
-            self.log.warning(
-                f"with gains.period and gains.delay the loop has no margin: {self._unstable}"
-            )
+    def _warn_of_no_margin(self, why: str) -> None:
+        self._unstable = why
+        if why:
+            self.log.warning(f"with gains.period and gains.delay the loop has no margin: {why}")
 
     def _tell_chosen_gains(self) -> None:
         chosen = chosen_gains(self.parameters, self.model)
@@ -306,12 +300,12 @@ class FeedforwardController(ModelNode):
             BoundDynamics(loaded), float(values["payload.transition_time"])
         )
         late = any(values[name] != self.parameters[name] for name in DEADLINE_NAMES)
-        unstable = unstable_gains(values, self.model)
+        unstable = without_margin(values, self.model)
 
         def commit() -> None:
             self._settings = settings
             self._post(_control.ConfigureRequest(settings))
-            self._take_findings(unstable)
+            self._warn_of_no_margin(unstable)
             if loaded is not None:
                 self._inspected = Dynamics(loaded)
                 self._post(request)

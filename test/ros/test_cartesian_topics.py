@@ -128,6 +128,38 @@ def test_wrench_presses_and_ends(hand):
     hand.ros.wait_for(lambda: hand.is_at(before, STUCK), "the hand back on its spring")
 
 
+def test_velocities_alone_lead_the_hand_until_they_end(hand):
+    velocities = hand.ros.publisher(TwistStamped, f"{CONTROLLER}/target_twist")
+    start = hand.position
+    message = TwistStamped()
+    message.twist.linear.y = -0.2
+    for _ in range(50):
+        velocities.publish(message)
+        hand.ros.run_for(0.02)
+    hand.ros.wait_for(lambda: np.abs(hand.vector(hand.twists[-1].twist.linear)).max() < 0.005)
+    moved = hand.position - start
+    assert moved[1] < -0.1
+    assert_allclose(moved[[0, 2]], 0.0, atol=2 * STUCK)
+    before = hand.position
+    hand.ros.run_for(0.5)
+    assert hand.is_at(before, 2e-3)
+
+
+@pytest.mark.parametrize("length", [0, 3, 11, 40, 3000])
+@pytest.mark.parametrize("kind", [PoseStamped, TwistStamped, WrenchStamped])
+def test_bytes_that_are_no_message_are_survived(hand, kind, length):
+    name = {PoseStamped: "pose", TwistStamped: "twist", WrenchStamped: "wrench"}[kind]
+    publisher = hand.ros.publisher(kind, f"{CONTROLLER}/target_{name}")
+    before = hand.position
+    data = b"\x00\x01\x00\x00" + b"\xff" * length if length else b""
+    for _ in range(20):
+        publisher.publish(data)
+    hand.ros.run_for(0.3)
+    assert hand.is_at(before, 5e-3)
+    hand.ros.wait_for(lambda: hand.ros.state(CONTROLLER) == "active", "an active controller")
+    hand.ros.node.destroy_publisher(publisher)
+
+
 def test_mode_switches_over_and_back(hand):
     before = hand.position
     for mode in ("feedforward", "cartesian_impedance"):
@@ -138,7 +170,7 @@ def test_mode_switches_over_and_back(hand):
 
 
 def test_bad_settings_are_refused_and_change_nothing(hand):
-    for name, value in (("stiffness", [1.0, 2.0]), ("walls", [1.0, 0.0]), ("max_force", -1.0)):
+    for name, value in (("stiffness", [1.0, 2.0]), ("boxes", [1.0, 0.0]), ("max_force", -1.0)):
         (result,) = hand.ros.set_parameters(CONTROLLER, {name: value})
         assert not result.successful
         assert name in result.reason

@@ -14,6 +14,7 @@ from featherstone_ros.nodes.controller_settings import (
     control_settings,
     joint_settings,
     unstable_gains,
+    without_margin,
 )
 
 UR5E = Model.from_file(robot_file("ur5e"))
@@ -70,3 +71,16 @@ def test_the_gain_that_is_too_high_is_named():
     assert unstable_gains(values(**given), UR5E) == []
     (finding,) = unstable_gains(values(**given | {"gains__elbow_joint__d": 300.0}), UR5E)
     assert (finding.joint, finding.gain) == ("elbow_joint", "d") and finding.advised < 300.0
+
+
+def test_stiffness_of_the_hand_that_delay_makes_unstable_is_told():
+    hand = {"mode": "cartesian_impedance", "tip": "tool0", "gains__delay": 0.002}
+    assert without_margin(values(**hand, stiffness=[400.0] * 3 + [10.0] * 3), UR5E) == ""
+    stiff = {"stiffness": [400.0] * 3 + [3000.0] * 3}
+    text = without_margin(values(**hand, **stiff), UR5E)
+    assert text.startswith("stiffness: the hand may swing up from a delay of")
+    told = float(text.partition("make it ")[2].partition(" ms")[0])
+    assert told == pytest.approx(2.0 + 500 * values()["gains.period"])
+    share = float(text.rpartition("; ")[2].partition(" times")[0])
+    softer = {"stiffness": [0.9 * share * k for k in stiff["stiffness"]]}
+    assert without_margin(values(**hand, **softer), UR5E) == ""

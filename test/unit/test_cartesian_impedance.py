@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from featherstone_ros import Dynamics, Model, Simulator, UnknownNameError
 from featherstone_ros.control import CartesianImpedance, Wall, box
+from featherstone_ros.control.cartesian_impedance import CartesianSettings, least_delay_margin
 from featherstone_ros.kinematics import inverse_kinematics, pose_error
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -116,6 +117,19 @@ def test_the_delay_margin_is_where_the_arm_becomes_unstable(ratio, rate):
         arm = Arm(damping_ratio=ratio, posture_stiffness=0, limit_margin=0, stiffness=soft)
         speed = delayed(arm, DELAY, rate)
         assert (speed[-200:].max() < speed[:200].max()) == settles
+
+
+def test_the_least_margin_is_below_that_of_any_posture_and_grows_with_softness_and_armature():
+    settings = CartesianSettings(stiffness=STIFFNESS)
+    least = least_delay_margin(MODEL, TIP, settings)
+    arm = Arm()
+    for q in np.random.default_rng(1).uniform(MODEL.lower, MODEL.upper, (20, 7)):
+        arm.law.start(q)
+        arm.law.torque(q, np.zeros(7), 0.0)
+        assert least < 1.05 * arm.law.report["delay_margin"]
+    softer = CartesianSettings(stiffness=STIFFNESS / 4)
+    assert least_delay_margin(MODEL, TIP, softer) == pytest.approx(2 * least, rel=1e-3)
+    assert least_delay_margin(MODEL, TIP, settings, 0.1) > 1.5 * least
 
 
 def brought_to_margin(arm, share, delay):
@@ -244,12 +258,12 @@ def test_each_axis_of_a_shaped_hand_swings_alone_at_its_own_frequency(axes, axis
 
 def test_a_push_against_a_shaped_hand_meets_its_inertias_ratio():
     arm = Arm(inertia_shaping=True, shaped_inertia=SHAPED)
-    push = np.array([3.0, -2.0, 4.0, 0.02, 0.03, -0.01])
+    push = 0.1 * np.array([3.0, -2.0, 4.0, 0.02, 0.03, -0.01])  # turns the hand by little
     arm.settle(4.0, push)
     error = arm.law.report["error"]
     Lambda = arm.dynamics.operational_space_inertia(arm.simulator.q, TIP)
     met = -Lambda @ (STIFFNESS / SHAPED * error)
-    np.testing.assert_allclose(met, push, rtol=0.02, atol=2e-3)
+    np.testing.assert_allclose(met, push, rtol=0.02, atol=2e-4)
 
 
 def test_a_shaped_hand_stays_bounded_at_singular_postures():
@@ -257,24 +271,13 @@ def test_a_shaped_hand_stays_bounded_at_singular_postures():
     target = arm.pose
     target[2, 3] += 0.3  # beyond the arm's reach
     arm.law.set_target(target)
-    effort = [tau for tau in arm.run(3.0)]
+    effort = list(arm.run(6.0))
     assert np.isfinite(effort).all()
     assert np.abs(arm.velocity).max() < 0.05
-    assert np.linalg.norm(arm.law.report["wrench"][:3]) < 1.1 * arm.law.settings.max_force
+    wrench = arm.law.report["wrench"]
+    assert np.linalg.norm(wrench[:3]) < 1.01 * arm.law.settings.max_force
     assert (np.abs(effort) <= MODEL.effort_limit).all()
 
-
-def test_a_target_moves_on_with_its_velocity():
-    arm = Arm()
-    start = arm.pose
-    velocity = np.array([0.05, -0.02, 0.03, 0.0, 0.1, 0.0])
-    arm.law.set_target(start, velocity)
-    arm.settle(2.0)
-    moved = arm.pose
-    np.testing.assert_allclose(moved[:3, 3] - start[:3, 3], 2 * velocity[:3], atol=2e-3)
-    turned = Rotation.from_matrix(moved[:3, :3] @ start[:3, :3].T).as_rotvec()
-    np.testing.assert_allclose(turned, 2 * velocity[3:], atol=5e-3)
-    np.testing.assert_allclose(arm.velocity[:3], velocity[:3], atol=2e-3)
 
 
 # Targets -----------------------------------------------------------------------------------------

@@ -155,6 +155,23 @@ def test_stale_stream_holds_the_last_pose_and_lets_go_of_twist_and_wrench():
     assert bench.largest_step() <= 1 + 1e-9
 
 
+@pytest.mark.parametrize("speed", [0.1, 2.0])
+def test_velocities_alone_lead_the_hand_until_they_end(speed):
+    """As a joystick does; 2 m/s are more than the hand may be led with."""
+    bench = Bench().run(0.3)
+    start = bench.pose
+    for _ in range(100):
+        twist = [0.0, -speed, 0.0, 0.0, 0.0, 0.2]
+        bench.controller.set_target(bench.now, twist=twist)
+        bench.run(0.01)
+    led = min(speed, CartesianSettings().max_speed) * (1.0 + bench.settings.target_timeout)
+    bench.run(2.5)
+    target = moved(start, [0.0, -led, 0.0], 0.2 * (1.0 + bench.settings.target_timeout))
+    np.testing.assert_allclose(bench.error(target), 0.0, atol=5e-3)
+    assert bench.phase is Phase.HOLDING
+    assert bench.largest_step() <= 1 + 1e-9
+
+
 def test_executor_that_is_quiet_keeps_the_hand_where_it_comes_to_rest():
     bench = Bench().run(0.3)
     bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.4, 0.0]))
