@@ -9,11 +9,13 @@ from support import Ros, status_values  # skips this module where ROS is missing
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Arm, Q, point
 from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
+from featherstone_ros.model.share import share_directory
 
 CONTROLLER = "featherstone_ros.feedforward_controller"
 TWIN = "featherstone_ros.digital_twin"
@@ -120,3 +122,26 @@ def test_arm_that_is_off_its_path_is_told_of_until_it_is_asked_for_something_els
     assert ros.call(Trigger, f"{NODE}/hold").success
     arm.answer()
     arm.status("running: hold")
+
+
+def test_zeros_from_hardware_that_has_not_heard_of_its_arm_are_not_taken_for_one(ros):
+    # topic_based_ros2_control says so before the arm's first message; panda_joint4 ends at -0.07.
+    urdf = (share_directory() / "config" / "panda.urdf").read_text()
+    node = ros.start(CONTROLLER, {"robot_description": urdf, **PATIENT})
+    model = fr.Model.from_urdf(urdf)
+    states = ros.publisher(JointState, "joint_states")
+    commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
+    message = JointState(name=list(model.joint_names), position=[0.0] * model.n)
+    message.velocity = [0.0] * model.n
+
+    def status() -> DiagnosticStatus:
+        states.publish(message)
+        return ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/"))
+
+    said = ros.wait_for(lambda: (s := status()) and "panda_joint4" in s.message and s, "refusal")
+    assert said.level == DiagnosticStatus.ERROR
+    assert "stands at 0, outside its limits (the nearest is -0.0698)" in said.message
+    assert "panda_joint4" in node.output
+    assert not commands
+    message.position = [0.0, -0.8, 0.0, -2.4, 0.0, 1.6, 0.8][: model.n] + [0.01] * (model.n - 7)
+    ros.wait_for(lambda: status() and commands, "commands for an arm that has spoken")
