@@ -31,15 +31,14 @@ DIRECTIVES = {
 # -fno-wrapv undoes the -fwrapv of CPython's own flags, which keeps loops from being vectorised.
 # The next two: vectorising within one state costs more shuffles than it saves, and a call of memset
 # or memcpy more than the few numbers that the recursions copy.
-# The last two: a step of a kernel (a cdef inline function) is inlined, however many share it.
+# -g0: the debug information that CPython's own flags ask for takes a third of the time to compile.
 # Never -ffast-math: NaN must stay NaN, and the sine would be wrong (lanes.h).
 FLAGS = [
     "-O3",
     "-fno-wrapv",
     "-fno-tree-slp-vectorize",
     "-fno-tree-loop-distribute-patterns",
-    "--param=max-inline-insns-single=800",
-    "--param=inline-unit-growth=200",
+    "-g0",
 ]
 OPENMP = ["-fopenmp"]
 # FEATHERSTONE_SANITIZE=1: memory errors and undefined behaviour end the process (.ci/sanitized.py).

@@ -20,11 +20,11 @@ from libc.float cimport DBL_EPSILON
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
 from spatial cimport (apart, at_most, force_to_parent, general_to_parent, magnitude, motion_to_child, put, rarely, real,
-                      reciprocal, turn_pair, turn_plane, twist_general, twist_symmetric)
+                      reciprocal, step, turn_pair, turn_plane, twist_general, twist_symmetric)
 from cholesky cimport ltl_solve
 
 
-cdef inline void shift_along_z(real d, real* IA) noexcept nogil:
+cdef inline step shift_along_z(real d, real* IA) noexcept nogil:
     """IA as seen from -d z (note 3 with p = d z)."""
     cdef real* H = IA + 6
     cdef real* M = IA + 15
@@ -46,7 +46,7 @@ cdef inline void shift_along_z(real d, real* IA) noexcept nogil:
     H[5] += d * M[2]
 
 
-cdef inline void shift_along_x(double s, real* IA) noexcept nogil:
+cdef inline step shift_along_x(double s, real* IA) noexcept nogil:
     """IA as seen from -s x (note 3 with p = s x)."""
     cdef real* H = IA + 6
     cdef real* M = IA + 15
@@ -68,7 +68,7 @@ cdef inline void shift_along_x(double s, real* IA) noexcept nogil:
     H[8] += s * M[4]
 
 
-cdef inline void shift(const double* p, real* IA) noexcept nogil:
+cdef inline step shift(const double* p, real* IA) noexcept nogil:
     """IA as seen from -p (note 3)."""
     cdef real[9] G, K
     cdef real* H = IA + 6
@@ -94,7 +94,7 @@ cdef inline void shift(const double* p, real* IA) noexcept nogil:
     IA[5] -= 2.0 * (G[6] * p[1] - G[7] * p[0])
 
 
-cdef inline void add_body(const Body* b, real* IA) noexcept nogil:
+cdef inline step add_body(const Body* b, real* IA) noexcept nogil:
     """IA += I of the body itself: rotational inertia, H = [h]x, M = mass 1."""
     cdef Py_ssize_t k
     for k in range(6):
@@ -110,7 +110,7 @@ cdef inline void add_body(const Body* b, real* IA) noexcept nogil:
     IA[20] += b.mass
 
 
-cdef inline void axis_inertia(const Body* b, const real* IA, real* U, real* D, real* rounding) noexcept nogil:
+cdef inline step axis_inertia(const Body* b, const real* IA, real* U, real* D, real* rounding) noexcept nogil:
     """U = IA S, D = S^T U, and what D's rounding error is measured by (note 5)."""
     if b.revolute:
         U[0] = IA[2]
@@ -133,7 +133,7 @@ cdef inline void axis_inertia(const Body* b, const real* IA, real* U, real* D, r
                        + b.linear * b.linear * (magnitude(IA[15]) + magnitude(IA[18]) + magnitude(IA[20])))
 
 
-cdef inline void inertia_to_parent(const Body* b, real c, real s, real d, const real* U, const real* K, bint bare,
+cdef inline step inertia_to_parent(const Body* b, real c, real s, real d, const real* U, const real* K, bint bare,
                                    real* IA) noexcept nogil:
     """IA <- pXi* (IA - U K^T) iXp, what the body is to its parent; K = U / D. bare: D = S^T U and no more (note 4)."""
     cdef real* H = IA + 6
@@ -228,11 +228,11 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
     cdef real[21] IA
     cdef real[6] pA, a
     cdef real* kept
-    cdef const real* U_D
-    cdef real[6] U, K
+    cdef real* K
+    cdef real[6] U
     cdef real c, s, D, u, rounding
     cdef bint carried = False
-    cdef Py_ssize_t ground = system.ground, i, k
+    cdef Py_ssize_t i, k
 
     for i in range(system.ground + 1, system.N + 1):
         if system.body[i].forks:
@@ -269,11 +269,11 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
         if held != NULL:
             D = D * (1.0 - held[b.dof])
         (<real*> work.u)[i] = u * D
+        K = <real*> work.force_set + 6 * i
         for k in range(6):
             K[k] = U[k] * D
-            (<real*> work.force_set)[6 * i + k] = K[k]
         carried = b.follows
-        if b.parent <= ground:
+        if b.grounded:
             continue
         for k in range(6):                                      # pa = pA + U u / D
             pA[k] += K[k] * u
@@ -296,7 +296,7 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
     for i in range(1, system.N + 1):                            # from the base outward
         b = &system.body[i]
         u = (<real*> work.u)[i]
-        if b.parent <= ground:
+        if b.grounded:
             for k in range(6):                                  # a_0 = 0
                 put(0.0, &a[k])
         else:
@@ -304,9 +304,8 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
                 for k in range(6):
                     a[k] = (<real*> work.a)[6 * b.parent + k]
             motion_to_child(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], a)
-            U_D = <real*> work.force_set + 6 * i
-            u = (u - (U_D[0] * a[0] + U_D[1] * a[1])) - ((U_D[2] * a[2] + U_D[3] * a[3])
-                                                         + (U_D[4] * a[4] + U_D[5] * a[5]))
+            K = <real*> work.force_set + 6 * i
+            u = (u - (K[0] * a[0] + K[1] * a[1])) - ((K[2] * a[2] + K[3] * a[3]) + (K[4] * a[4] + K[5] * a[5]))
         qdd[b.dof] = u
         if b.revolute:
             a[2] += u

@@ -52,8 +52,8 @@ cdef class CompiledModel:
                 or self.system.joint_link == NULL or self.system.dof == NULL or self.system.angular == NULL
                 or self.system.reach == NULL):
             raise MemoryError
-        self.system.cos_theta0 = self.system.angular + N + 1 + LANES
-        self.system.sin_theta0 = self.system.cos_theta0 + N + 1 + LANES
+        self.system.theta0 = self.system.angular + N + 1 + LANES
+        self.system.turn = self.system.theta0 + N + 1 + LANES
         for k in range(3):
             self.system.gravity[k] = gravity[k]
 
@@ -74,6 +74,7 @@ cdef class CompiledModel:
             b = &self.system.body[i]
             b.parent, b.dof = parent[i - 1], free + dof[i - 1]
             b.root = 1 if floating else self.system.body[b.parent].root if b.parent else i
+            b.grounded = not (b.parent or floating)
             b.follows = b.parent == i - 1 > 0
             b.angular, b.linear = multiplier[i - 1] * np.asarray(motion[i - 1])
             b.revolute = b.angular == 1 and b.linear == 0
@@ -89,14 +90,15 @@ cdef class CompiledModel:
             for k in range(3):
                 b.p[k] = p[k] if abs(p[k]) > ROUNDING else 0.0
                 b.slide[k] = b.linear * E[k, 2]
-            if b.parent or floating:
+            if not b.grounded:
                 b.d, s = _offset_and_shift(p, E)
                 b.offset = b.d != 0 or b.linear != 0
                 b.shift = SHIFT_NONE if not s.any() else SHIFT_ALONG_X if not s[1:].any() else SHIFT_GENERAL
                 for k in range(3):
                     b.s[k] = s[k]
             self.system.dof[i], self.system.angular[i] = b.dof, b.angular
-            self.system.cos_theta0[i], self.system.sin_theta0[i] = _cosine_and_sine(theta0 + at_zero[0])
+            quarters, self.system.theta0[i] = _quarter_turns(theta0 + at_zero[0])
+            self.system.turn[i] = NO_TURN + quarters
             self.system.slides = self.system.slides or b.linear != 0
             if b.parent != i - 1:
                 self.system.body[b.parent].forks = True

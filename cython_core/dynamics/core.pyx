@@ -31,7 +31,7 @@ cdef extern from "<stdlib.h>" nogil:
 
 from system cimport (SHIFT_ALONG_X, SHIFT_GENERAL, SHIFT_NONE, Body, System, Workspace, TWIST_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90)
 from dynamics_interface cimport DynamicsInterface
-from spatial cimport LANES, any_nonzero, broadcast, less_lanes, load, add_cross, lanes, load_rows, rarely, real, store_rows
+from spatial cimport LANES, NO_TURN, any_nonzero, broadcast, less_lanes, load, add_cross, lanes, load_rows, rarely, real, store_rows
 from joint cimport jcalc
 from rnea cimport rnea
 from crba cimport crba

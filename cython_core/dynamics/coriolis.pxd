@@ -114,7 +114,7 @@ cdef inline void coriolis(const System* system, Workspace* work, const real* qd,
             i = system.body[i].parent
         if rarely(system.floating):
             base_coupling(system, work, IS, f, BtS, b.dof, C)
-        if b.parent > system.ground:
+        if not b.grounded:
             for k in range(10):
                 (<real*> work.base_inertia)[10 * b.parent + k] += I[k]
             for k in range(12):

@@ -5,11 +5,11 @@
 #     I + 2 (p.g) 1 - (p g^T + g p^T)  with  g = h + mass p / 2;     h + mass p;     mass.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport add_cross, apart, force_to_parent, put, rarely, real, symmetric_to_parent, turn_to_parent
+from spatial cimport add_cross, apart, force_to_parent, put, rarely, real, step, symmetric_to_parent, turn_to_parent
 from kinematics cimport poses_in_base, turn_by
 
 
-cdef inline void add_inertia_to_parent(const Body* b, real c, real s, real d, const real* child,
+cdef inline step add_inertia_to_parent(const Body* b, real c, real s, real d, const real* child,
                                        real* parent) noexcept nogil:
     """Ic_p += pXi* Ic_i iXp."""
     cdef real[10] I
@@ -50,7 +50,7 @@ cdef inline void add_inertia_to_parent(const Body* b, real c, real s, real d, co
         parent[k] += I[k]
 
 
-cdef inline void composite_inertias(const System* system, Workspace* work, real* Ic) noexcept nogil:
+cdef inline step composite_inertias(const System* system, Workspace* work, real* Ic) noexcept nogil:
     """Ic of every body, ten numbers per slot, after jcalc."""
     cdef const Body* b
     cdef Py_ssize_t i, k
@@ -63,7 +63,7 @@ cdef inline void composite_inertias(const System* system, Workspace* work, real*
         put(b.mass, &Ic[10 * i + 9])
     for i in range(system.N, 0, -1):
         b = &system.body[i]
-        if b.parent > system.ground:
+        if not b.grounded:
             add_inertia_to_parent[real](b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i],
                                         Ic + 10 * i, Ic + 10 * b.parent)
 

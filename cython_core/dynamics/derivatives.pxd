@@ -179,7 +179,7 @@ cdef inline void rnea_derivatives(const System* system, Workspace* work, const r
 
         if rarely(system.floating):
             base_coupling(system, work, F_q, F_qd, F_qdd, w, b.dof, dtau_dq, dtau_dqd, M)
-        if b.parent > system.ground:
+        if not b.grounded:
             for k in range(10):
                 (<real*> work.base_inertia)[10 * b.parent + k] += I[k]
             for k in range(12):

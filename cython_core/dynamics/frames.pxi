@@ -90,10 +90,12 @@ def _twist_angles(E):
     return cos_gamma, sin_gamma, cos_alpha, sin_alpha, np.arctan2(y @ E[:, 0], x @ E[:, 0])
 
 
-def _cosine_and_sine(angle):
-    """Exact for right angles, as nearly as numbers show them."""
-    values = [np.cos(angle), np.sin(angle)]
-    return [0.0 if abs(x) < ROUNDING else np.sign(x) if abs(x) > 1 - ROUNDING else x for x in values]
+def _quarter_turns(angle):
+    """k and rest of angle = k pi/2 + rest, |rest| <= pi/4; the rest of a right angle, as nearly as numbers show it, is 0."""
+    right_angle = np.arctan2(EXTENDED(1), EXTENDED(0))
+    k = np.rint(angle / right_angle)
+    rest = angle - k * right_angle
+    return k, rest if abs(rest) > ROUNDING else 0.0
 
 
 def _offset_and_shift(p, E):

@@ -1,7 +1,7 @@
 # jcalc of RBDA section 4.4: the only place that knows how a joint's position becomes a transform.
 
 from system cimport Body, System, Workspace
-from spatial cimport LANES, apart, real, lanes, gather, load, rarely, reciprocal, sine_cosine, store
+from spatial cimport LANES, apart, broadcast, real, lanes, gather, load, rarely, reciprocal, sine_cosine, store
 
 
 cdef inline apart base_pose(const real* q, real* pose) noexcept nogil:
@@ -33,11 +33,11 @@ cdef inline void gravity_in_base(const System* system, const Workspace* work, re
 cdef inline void jcalc(const System* system, Workspace* work, const real* q) noexcept nogil:
     """cosine and sine of theta of every joint at position q, d and p of those that slide, pose of a floating base.
 
-    theta0 is not added to an angle, of which it would round off digits. One state takes the joints LANES at a time, a register of states one after the other.
+    One state takes the joints LANES at a time, a register of states one after the other.
     """
     cdef const Body* b
     cdef real* p
-    cdef lanes s, c, sine, cosine
+    cdef lanes sine, cosine
     cdef Py_ssize_t i, k
     if rarely(system.floating):
         base_pose(q, <real*> work.pose)
@@ -45,17 +45,15 @@ cdef inline void jcalc(const System* system, Workspace* work, const real* q) noe
     if real is double:
         i = 1
         while i <= system.N:
-            sine_cosine(load(system.angular + i) * gather(q, system.dof + i), &s, &c)
-            sine = load(system.sin_theta0 + i)
-            cosine = load(system.cos_theta0 + i)
-            store(work.sine + i, s * cosine + c * sine)
-            store(work.cosine + i, c * cosine - s * sine)
+            sine_cosine(load(system.angular + i) * gather(q, system.dof + i), load(system.theta0 + i),
+                        load(system.turn + i), &sine, &cosine)
+            store(work.sine + i, sine)
+            store(work.cosine + i, cosine)
             i += LANES
     else:
         for i in range(1, system.N + 1):
-            sine_cosine(system.angular[i] * q[system.dof[i]], &s, &c)
-            (<lanes*> work.sine)[i] = s * system.cos_theta0[i] + c * system.sin_theta0[i]
-            (<lanes*> work.cosine)[i] = c * system.cos_theta0[i] - s * system.sin_theta0[i]
+            sine_cosine(system.angular[i] * q[system.dof[i]], broadcast(system.theta0[i]), broadcast(system.turn[i]),
+                        <lanes*> work.sine + i, <lanes*> work.cosine + i)
     if system.slides:
         for i in range(1, system.N + 1):
             b = &system.body[i]

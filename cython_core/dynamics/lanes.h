@@ -102,7 +102,9 @@ static inline int any_lane(lane_mask mask)
     return any != 0;
 #endif
 }
-/* What returns this is not compiled into its callers, so that they are no worse for it where they do not call it. */
+/* What returns the first is compiled into its callers, however many they are; what returns the second is not, so that
+ * they are no worse for it where they do not call it. */
+#define inlined __attribute__((always_inline)) void
 #if defined(__GNUC__) && !defined(__clang__)
 #define apart __attribute__((noipa)) void
 #else
@@ -124,37 +126,40 @@ static inline lanes larger_lanes(lanes a, lanes b) { return select_lanes(a > b, 
 static inline lanes smaller_lanes(lanes a, lanes b) { return select_lanes(a < b, a, b); }
 static inline lanes abs_lanes(lanes x) { return (lanes)((lane_mask)x & 0x7fffffffffffffffLL); }
 
-/* Sine and cosine of every lane: to 1.5 units in the last place near zero, 2.5 at |x| = 1e5, libm's beyond.
+/* Sine and cosine of x + rest + k pi/2 in every lane, for |rest| <= pi/4 and turn = NO_TURN + k with a whole k.
  *
- * 1. n = x 2/pi rounded, by adding and subtracting 1.5 2^52; the low bits of the sum are n's.
- * 2. y = x - n pi/2 with pi/2 in three parts (Cody and Waite): n times the first two, 33 bits each, is exact.
+ * For rest = k = 0 to 1.5 units in the last place near zero, 2.5 at |x| = 1e5, libm's beyond. A rest is added to what is
+ * left of x after the reduction, where it does not cost x its last digits.
+ * 1. n = (x + rest) 2/pi rounded, by adding and subtracting turn; the low bits of the sum are those of n + k.
+ * 2. y = x - n pi/2 + rest with pi/2 in three parts (Cody and Waite): n times the first two, 33 bits each, is exact.
  * 3. On |y| <= pi/4 the polynomials of fdlibm (k_sin.c, k_cos.c).
- * 4. The quadrant n mod 4 exchanges the two (bit 0) and changes signs (bit 1; for the cosine bit 1 of n + 1).
+ * 4. The quadrant (n + k) mod 4 exchanges the two (bit 0) and changes signs (bit 1; for the cosine bit 1 of n + k + 1).
  */
-static inline void sine_cosine(lanes x, lanes *sine, lanes *cosine)
+#define NO_TURN 0x1.8p52
+static inline void sine_cosine(lanes x, lanes rest, lanes turn, lanes *sine, lanes *cosine)
 {
-    const double magic = 0x1.8p52;
-    const lanes shifted = x * 0x1.45f306dc9c883p-1 + magic;
-    const lanes n = shifted - magic;
-    const lanes y = ((x - n * 0x1.921fb544p+0) - n * 0x1.0b4611a6p-34) - n * 0x1.3198a2e037073p-69;
+    lanes shifted = (x + rest) * 0x1.45f306dc9c883p-1 + turn;
+    const lanes n = shifted - turn;
+    const lanes y = (((x - n * 0x1.921fb544p+0) - n * 0x1.0b4611a6p-34) - n * 0x1.3198a2e037073p-69) + rest;
     const lanes z = y * y, z2 = z * z, z4 = z2 * z2, h = 0.5 * z, w = 1.0 - h;
-    const lanes s = y + y * z * ((-1.66666666666666324348e-01 + z * 8.33333333332248946124e-03)
+    lanes s = y + y * z * ((-1.66666666666666324348e-01 + z * 8.33333333332248946124e-03)
         + z2 * (-1.98412698298579493134e-04 + z * 2.75573137070700676789e-06)
         + z4 * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10));
-    const lanes c = w + (((1.0 - w) - h) + z2 * ((4.16666666666666019037e-02 + z * -1.38888888888741095749e-03)
+    lanes c = w + (((1.0 - w) - h) + z2 * ((4.16666666666666019037e-02 + z * -1.38888888888741095749e-03)
         + z2 * (2.48015872894767294178e-05 + z * -2.75573143513906633035e-07)
         + z4 * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)));
-    const lane_mask quadrant = (lane_mask)shifted;
-    const lane_mask odd = -(quadrant & 1);
-    *sine = (lanes)((lane_mask)select_lanes(odd, c, s) ^ ((quadrant & 2) << 62));
-    *cosine = (lanes)((lane_mask)select_lanes(odd, s, c) ^ (((quadrant + 1) & 2) << 62));
     const lane_mask far = ~(abs_lanes(x) <= 1e5);               /* NaN as well */
     if (__builtin_expect(any_lane(far), 0))
         for (int k = 0; k < LANES; k++)
             if (far[k]) {
-                (*sine)[k] = sin(x[k]);
-                (*cosine)[k] = cos(x[k]);
+                s[k] = sin(x[k]) * cos(rest[k]) + cos(x[k]) * sin(rest[k]);
+                c[k] = cos(x[k]) * cos(rest[k]) - sin(x[k]) * sin(rest[k]);
+                shifted[k] = turn[k];
             }
+    const lane_mask quadrant = (lane_mask)shifted;
+    const lane_mask odd = -(quadrant & 1);
+    *sine = (lanes)((lane_mask)select_lanes(odd, c, s) ^ ((quadrant & 2) << 62));
+    *cosine = (lanes)((lane_mask)select_lanes(odd, s, c) ^ (((quadrant + 1) & 2) << 62));
 }
 
 #endif

@@ -65,7 +65,7 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K, rea
             U_D[k] = U[k] * D[i]
         in_base_coordinates(work, i, U_D, K + 6 * i)
         carried = b.follows
-        if b.parent > system.ground:
+        if not b.grounded:
             inertia_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], U, U_D, True, IA)
             if not carried:
                 kept = <real*> work.inertia + 21 * b.parent
@@ -206,7 +206,7 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
                 for c in range(2):
                     p[2 * k + c] += K[k] * u[c]
             carried = b.follows
-            if not carried and b.parent > system.ground:
+            if not carried and not b.grounded:
                 x = <lanes*> work.columns + 14 * b.parent
                 for k in range(12):
                     x[2 + k] += p[k]
@@ -221,7 +221,7 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
             S = <real*> work.S + 6 * i
             K = <real*> work.force_set + 6 * i
             d = (<real*> work.D)[i]
-            if b.parent <= system.ground:
+            if b.grounded:
                 for k in range(12):
                     p[k] = broadcast(0.0)
             elif not b.follows:

@@ -19,11 +19,11 @@
 # U thus serves the acceleration of every child, the force and the moment, and is formed once per body.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport add_cross, apart, force_to_parent, put, rarely, real, turn_to_child
+from spatial cimport add_cross, apart, force_to_parent, put, rarely, real, step, turn_to_child
 from joint cimport gravity_in_base
 
 
-cdef inline void acceleration_matrix(const real* w, const real* w_dot, real* U) noexcept nogil:
+cdef inline step acceleration_matrix(const real* w, const real* w_dot, real* U) noexcept nogil:
     """U = [w_dot]x + [w]x [w]x (note 2), row by row."""
     cdef real xx = w[0] * w[0], yy = w[1] * w[1], zz = w[2] * w[2]
     cdef real xy = w[0] * w[1], xz = w[0] * w[2], yz = w[1] * w[2]
@@ -38,7 +38,7 @@ cdef inline void acceleration_matrix(const real* w, const real* w_dot, real* U) 
     U[8] = -xx - yy
 
 
-cdef inline void net_force(double mass, const double* h, const double* Sigma, const real* U, const real* a,
+cdef inline step net_force(double mass, const double* h, const double* Sigma, const real* U, const real* a,
                            real* f) noexcept nogil:
     """The moment (note 5) and force (note 4) that give a body the motion U, a."""
     cdef const real* x = U                                      # the rows of U
@@ -176,7 +176,7 @@ cdef inline void rnea(const System* system, Workspace* work, const real* qd, con
         else:
             tau[b.dof] = b.angular * f[2] + b.linear * f[5]
         carried = b.follows
-        if b.parent > system.ground:
+        if not b.grounded:
             force_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], f)
             if not carried:
                 kept = <real*> work.f + 6 * b.parent

@@ -177,7 +177,7 @@ cdef class Simulator(Worker):
         """Move the robot without touching the time. Arguments as for ``reset``."""
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
-        cdef cnp.ndarray still = np.zeros((*np.shape(q_)[:-1], n)), qd_ = still if qd is None else like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray still = np.zeros(np.shape(q_)[:cnp.PyArray_NDIM(q_) - 1] + (n,)), qd_ = still if qd is None else like_states(qd, q_, n, "qd")
         _require_finite("q", q_, self.compiled, self.compiled.system.nq)
         _require_finite("qd", qd_, self.compiled, n)
         if self.compiled.system.floating:

@@ -12,7 +12,8 @@ cdef extern from "lanes.h" nogil:
     const Py_ssize_t LANES
     ctypedef long double lanes          # so that Cython takes it for a number other than double: see lanes.h
     ctypedef long long lane_mask
-    ctypedef void apart                 # what a function returns that is not to be inlined
+    ctypedef void step "inlined"        # what a function returns that is always inlined, as a step of the hot loops is,
+    ctypedef void apart                 # and one that never is
     lanes broadcast(double x)
     lanes gather(const double* x, const Py_ssize_t* at)
     lanes load(const double* x)
@@ -30,7 +31,8 @@ cdef extern from "lanes.h" nogil:
     bint any_at_most(lanes a, lanes b)
     bint any_nonzero(lanes x)
     bint rarely(bint condition)
-    void sine_cosine(lanes x, lanes* sine, lanes* cosine)
+    const double NO_TURN
+    void sine_cosine(lanes x, lanes rest, lanes turn, lanes* sine, lanes* cosine)
 
 ctypedef fused real:     # what one arithmetic operation of a kernel works on: one state, or a SIMD register of states
     double
@@ -71,7 +73,7 @@ cdef inline void sine_and_cosine(real x, real* s, real* c) noexcept nogil:
         s[0] = sin(x)
         c[0] = cos(x)
     else:
-        sine_cosine(x, s, c)
+        sine_cosine(x, broadcast(0.0), broadcast(NO_TURN), s, c)
 
 
 cdef inline real larger(real a, real b) noexcept nogil:
@@ -122,7 +124,7 @@ cdef inline bint at_most(real a, real b) noexcept nogil:
         return any_at_most(a, b)
 
 
-cdef inline void turn_to_child(const Body* b, real c, real s, real* x, Py_ssize_t count) noexcept nogil:
+cdef inline step turn_to_child(const Body* b, real c, real s, real* x, Py_ssize_t count) noexcept nogil:
     """E x, in place: vectors (count, 3) of the parent's frame in the child's."""
     cdef real t
     cdef Py_ssize_t k
@@ -152,7 +154,7 @@ cdef inline void turn_to_child(const Body* b, real c, real s, real* x, Py_ssize_
         x[3 * k] = t
 
 
-cdef inline void turn_to_parent(const Body* b, real c, real s, real* x, Py_ssize_t count) noexcept nogil:
+cdef inline step turn_to_parent(const Body* b, real c, real s, real* x, Py_ssize_t count) noexcept nogil:
     """E^T x, in place: vectors (count, 3) of the child's frame in the parent's."""
     cdef real t
     cdef Py_ssize_t k
@@ -182,7 +184,7 @@ cdef inline void turn_to_parent(const Body* b, real c, real s, real* x, Py_ssize
             x[3 * k] = t
 
 
-cdef inline void to_child(const Body* b, real c, real s, real x, real y, real z, real* out) noexcept nogil:
+cdef inline step to_child(const Body* b, real c, real s, real x, real y, real z, real* out) noexcept nogil:
     """E (x y z)."""
     out[0] = x
     out[1] = y
@@ -190,7 +192,7 @@ cdef inline void to_child(const Body* b, real c, real s, real x, real y, real z,
     turn_to_child(b, c, s, out, 1)
 
 
-cdef inline void to_parent(const Body* b, real c, real s, real x, real y, real z, real* out) noexcept nogil:
+cdef inline step to_parent(const Body* b, real c, real s, real x, real y, real z, real* out) noexcept nogil:
     """E^T (x y z)."""
     out[0] = x
     out[1] = y
@@ -198,14 +200,14 @@ cdef inline void to_parent(const Body* b, real c, real s, real x, real y, real z
     turn_to_parent(b, c, s, out, 1)
 
 
-cdef inline void add_cross(const real* p, const real* f, real* out) noexcept nogil:
+cdef inline step add_cross(const real* p, const real* f, real* out) noexcept nogil:
     """out += p x f."""
     out[0] += p[1] * f[2] - p[2] * f[1]
     out[1] += p[2] * f[0] - p[0] * f[2]
     out[2] += p[0] * f[1] - p[1] * f[0]
 
 
-cdef inline void motion_to_child(const Body* b, real c, real s, real d, real* m) noexcept nogil:
+cdef inline step motion_to_child(const Body* b, real c, real s, real d, real* m) noexcept nogil:
     """iXp m, in place: a motion vector (angular, linear) of the parent in the child's frame."""
     cdef real[3] p
     cdef Py_ssize_t k
@@ -222,7 +224,7 @@ cdef inline void motion_to_child(const Body* b, real c, real s, real d, real* m)
         m[4] -= m[0] * d
 
 
-cdef inline void force_to_parent(const Body* b, real c, real s, real d, real* f) noexcept nogil:
+cdef inline step force_to_parent(const Body* b, real c, real s, real d, real* f) noexcept nogil:
     """pXi* f, in place: a force vector (moment, force) of the child in the parent's frame."""
     cdef real[3] p
     cdef Py_ssize_t k
@@ -239,7 +241,7 @@ cdef inline void force_to_parent(const Body* b, real c, real s, real d, real* f)
         add_cross(p, f + 3, f)
 
 
-cdef inline void turn_plane(real ss, real cs, real* A, int xx, int xy, int yx, int yy) noexcept nogil:
+cdef inline step turn_plane(real ss, real cs, real* A, int xx, int xy, int yx, int yy) noexcept nogil:
     """The 2x2 block of A <- R A R^T, R = [c -s; s c], given s^2 and c s: A' = A + t [-1 0; 0 1] + m [0 1; 1 0]."""
     cdef real d = A[xx] - A[yy], e = A[xy] + A[yx]
     cdef real t = ss * d + cs * e, m = cs * d - ss * e
@@ -250,21 +252,21 @@ cdef inline void turn_plane(real ss, real cs, real* A, int xx, int xy, int yx, i
         A[yx] += m
 
 
-cdef inline void turn_pair(real c, real s, real* A, int x, int y) noexcept nogil:
+cdef inline step turn_pair(real c, real s, real* A, int x, int y) noexcept nogil:
     """The pair (A[x], A[y]) turned as a vector of the plane."""
     cdef real t = c * A[x] - s * A[y]
     A[y] = s * A[x] + c * A[y]
     A[x] = t
 
 
-cdef inline void exchange(real* A, int x, int y, double sign) noexcept nogil:
+cdef inline step exchange(real* A, int x, int y, double sign) noexcept nogil:
     """The pair turned by a right angle: (A[x], A[y]) <- sign (-A[y], A[x])."""
     cdef real t = A[x]
     A[x] = -sign * A[y]
     A[y] = sign * t
 
 
-cdef inline void twist_symmetric(const Body* b, real* A) noexcept nogil:
+cdef inline step twist_symmetric(const Body* b, real* A) noexcept nogil:
     """A <- Rz(gamma) Rx(alpha) A (...)^T for a symmetric 3x3 matrix stored as xx xy xz yy yz zz."""
     cdef real t, c, s
     if b.twist == TWIST_PLUS_90 or b.twist == TWIST_MINUS_90:
@@ -285,7 +287,7 @@ cdef inline void twist_symmetric(const Body* b, real* A) noexcept nogil:
         turn_pair(c, s, A, 2, 4)
 
 
-cdef inline void twist_general(const Body* b, real* A) noexcept nogil:
+cdef inline step twist_general(const Body* b, real* A) noexcept nogil:
     """A <- Rz(gamma) Rx(alpha) A (...)^T for a 3x3 matrix stored row by row."""
     cdef real t, c, s
     if b.twist == TWIST_PLUS_90 or b.twist == TWIST_MINUS_90:
@@ -311,14 +313,14 @@ cdef inline void twist_general(const Body* b, real* A) noexcept nogil:
         turn_pair(c, s, A, 6, 7)
 
 
-cdef inline void symmetric_to_parent(const Body* b, real c, real s, real* A) noexcept nogil:
+cdef inline step symmetric_to_parent(const Body* b, real c, real s, real* A) noexcept nogil:
     """A <- E^T A E for a symmetric 3x3 matrix stored as xx xy xz yy yz zz."""
     turn_plane(s * s, c * s, A, 0, 1, 1, 3)
     turn_pair(c, s, A, 2, 4)
     twist_symmetric(b, A)
 
 
-cdef inline void general_to_parent(const Body* b, real c, real s, real* A) noexcept nogil:
+cdef inline step general_to_parent(const Body* b, real c, real s, real* A) noexcept nogil:
     """A <- E^T A E for a 3x3 matrix stored row by row."""
     turn_plane(s * s, c * s, A, 0, 1, 3, 4)
     turn_pair(c, s, A, 2, 5)

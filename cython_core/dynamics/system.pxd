@@ -29,6 +29,7 @@ cdef struct Body:
     double angular       # S_i, angular and linear part along z
     double linear
     bint revolute        # S_i = (1, 0)
+    bint grounded        # the parent is a base that does not move
     bint follows         # the parent is slot i - 1, and not the base
     bint forks           # has children other than slot i + 1; a floating base, any
     bint turned          # gamma != 0
@@ -57,8 +58,8 @@ cdef struct System:
     Body* body           # (N + 1,)
     Py_ssize_t* dof      # (N + 1,) and LANES more, as the next three: body[i].dof, in a row for jcalc
     double* angular      # body[i].angular
-    double* cos_theta0   # of theta0 in  theta = angular * q[dof] + theta0
-    double* sin_theta0
+    double* theta0       # theta = angular * q[dof] + theta0 + k pi/2, |theta0| <= pi/4
+    double* turn         # NO_TURN + k (lanes.h)
     Py_ssize_t* reach    # (n, 2): the joints that share a root with joint i are among reach[i, 0] .. reach[i, 1] - 1
     double[3] gravity    # in the frame of a fixed base, or the world's [m/s^2]
     Py_ssize_t links     # named frames

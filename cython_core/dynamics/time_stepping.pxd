@@ -154,13 +154,10 @@ cdef inline bint correct_sticking(const System* system, Workspace* work, const D
     return again
 
 
-cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const Drives* drives, bint decide,
-                                    const real* q, const real* qd, const real* tau, const real* f_ext,
-                                    real* qdd) noexcept nogil:
-    """qdd under tau and the drives, stops that would pull left out. Returns 1 + the index of a singular joint, or 0.
-
-    Whether joints stick is decided, or, for a further stage of the same step, as decided before.
-    """
+cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work, const Drives* drives, bint decide,
+                                           const real* q, const real* qd, const real* tau, const real* f_ext,
+                                           real* qdd) noexcept nogil:
+    """As acceleration, after jcalc; q of the joints beside their qd: no stop stands in a floating base's way."""
     cdef Py_ssize_t n = system.n, i, failure, round
     cdef real* applied = <real*> work.step
     cdef real* diagonal = applied + n
@@ -169,10 +166,6 @@ cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const
     cdef real* held = sign + n
     cdef real* given = held + n
     cdef real zero
-    jcalc(system, work, q)
-    q = q + (system.nq - n)            # that of a joint beside its qd; no stop stands in a floating base's way
-    if drives.rigid:
-        return forward_dynamics(system, work, qd, tau, f_ext, <const real*> NULL, qdd)
     put(0.0, &zero)
     for i in range(n):
         engaged[i] = less(zero, magnitude(depth_in_stop(drives, i, q[i])))
@@ -189,6 +182,19 @@ cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const
                 break
         if not drives.stops or not release_stops(drives, n, q, qd, qdd, engaged):
             return 0
+
+
+cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const Drives* drives, bint decide,
+                                    const real* q, const real* qd, const real* tau, const real* f_ext,
+                                    real* qdd) noexcept nogil:
+    """qdd under tau and the drives, stops that would pull left out. Returns 1 + the index of a singular joint, or 0.
+
+    Whether joints stick is decided, or, for a further stage of the same step, as decided before.
+    """
+    jcalc(system, work, q)
+    if drives.rigid:
+        return forward_dynamics(system, work, qd, tau, f_ext, <const real*> NULL, qdd)
+    return driven_acceleration(system, work, drives, decide, q + (system.nq - system.n), qd, tau, f_ext, qdd)
 
 
 cdef inline Py_ssize_t euler(const System* system, Workspace* work, const Drives* drives, const real* tau,
@@ -273,9 +279,8 @@ cdef inline Py_ssize_t lost_joint(Py_ssize_t n, const real* q, const real* qd) n
     put(0.0, &sum)
     put(1.0, &one)
     for i in range(n):
-        sum = sum + 0.0 * q[i]                                  # NaN of what is not finite
-        sum = sum + 0.0 * qd[i]
-    if not nonzero(1.0 - less(sum, one)):
+        sum = sum + q[i] * qd[i]                                # not finite if one of them is not
+    if not rarely(nonzero(1.0 - less(0.0 * sum, one))):
         return 0
     for i in range(n):
         if nonzero(1.0 - less(0.0 * q[i] + 0.0 * qd[i], one)):
