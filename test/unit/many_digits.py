@@ -64,19 +64,21 @@ class ManyDigits:
                     F, j = X[j].T @ F, self.bodies[j].parent
             return H
 
-    def minv(self, q):
-        """The columns of the inverse of ``crba``, by Table 7.1 under unit torques."""
+    def minv(self, q, joints=None):
+        """The columns of the inverse of ``crba``, some or all, by Table 7.1 under unit torques."""
         with mpmath.workdps(DIGITS):
             X, n = transforms(self.bodies, vector(q)), self.n
+            torques = np.eye(n)[:, range(n) if joints is None else joints]
+            zero = vector(np.zeros((6, torques.shape[1])))
             articulated = [b.I for b in self.bodies]
             U, D = [None] * n, [None] * n
-            forces = [vector(np.zeros((6, n))) for _ in range(n)]
+            forces = [zero] * n
             u, accelerations = [None] * n, []
             for i in reversed(range(n)):
                 b = self.bodies[i]
                 U[i] = articulated[i] @ b.S
                 D[i] = b.S @ U[i]
-                u[i] = vector(np.eye(n)[i]) - b.S @ forces[i]
+                u[i] = vector(torques[i]) - b.S @ forces[i]
                 if b.parent >= 0:
                     left = articulated[i] - np.outer(U[i], U[i]) / D[i]
                     articulated[b.parent] = articulated[b.parent] + X[i].T @ left @ X[i]
@@ -84,7 +86,7 @@ class ManyDigits:
                     forces[b.parent] = forces[b.parent] + X[i].T @ passed_on
             inverse = []
             for i, b in enumerate(self.bodies):
-                a = vector(np.zeros((6, n))) if b.parent < 0 else X[i] @ accelerations[b.parent]
+                a = zero if b.parent < 0 else X[i] @ accelerations[b.parent]
                 inverse.append((u[i] - U[i] @ a) / D[i])
                 accelerations.append(a + np.outer(b.S, inverse[i]))
             return np.array(inverse)
