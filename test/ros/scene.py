@@ -163,20 +163,32 @@ class Scene:
     def move(self) -> None:
         """Let the arm move, wait until it moves fast, begin to measure."""
         self.ros.run_for(0.1)
-        self.trajectories.publish(self.trajectory())
-        self.ros.wait_for(lambda: self.speed > 0.6, "motion")
+        self._ask(self.trajectory(), lambda: self.speed > 0.6, "motion")
         self.watch()
 
-    def wait_for_rest(self, timeout: float = 15.0) -> float:
-        """Wait until the arm has stood for half a second; return when that began, from now."""
+    def _ask(self, message: JointTrajectory, condition: Callable[[], Any], what: str) -> None:
+        """Ask for a motion until it has led where it is to; a busy machine may break it off."""
+        asked = float("-inf")
+
+        def reached() -> bool:
+            nonlocal asked
+            if time.monotonic() - asked > 2.0 * PERIOD:
+                asked = time.monotonic()
+                self.trajectories.publish(message)
+            return bool(condition())
+
+        self.ros.wait_for(reached, what)
+
+    def wait_for_rest(self) -> float:
+        """Wait until the arm has stood for a while; return when that began, from now [s]."""
         begin, still = time.monotonic(), deque([time.monotonic()], 1)
 
         def stands() -> bool:
             if self.speed > STANDING:
                 still.append(time.monotonic())
-            return time.monotonic() - still[0] > 0.5
+            return time.monotonic() - still[0] > 0.25  # longer than the turning point of a motion
 
-        self.ros.wait_for(stands, "rest", timeout)
+        self.ros.wait_for(stands, "rest")
         return still[0] - begin
 
     def wait_for_silence(self) -> None:
@@ -200,11 +212,12 @@ class Scene:
         self.wait_for_hold()
         self.ros.call(Trigger, f"{CONTROLLER}/hold")
         self.wait_for_rest()
-        goal = JointTrajectoryPoint(positions=self.home, time_from_start=duration(1.0))
+        goal = JointTrajectoryPoint(positions=self.home, time_from_start=duration(0.6))
         self.ros.run_for(0.1)
-        self.trajectories.publish(JointTrajectory(joint_names=self.names, points=[goal]))
-        self.ros.wait_for(
-            lambda: np.abs(self.q - self.home).max() < 0.05 and self.speed < STANDING, "home"
+        self._ask(
+            JointTrajectory(joint_names=self.names, points=[goal]),
+            lambda: np.abs(self.q - self.home).max() < 0.05 and self.speed < STANDING,
+            "home",
         )
 
     def row(self, finding: str, rest: float) -> str:

@@ -18,7 +18,7 @@ from support import free_domain
 
 from featherstone_ros.tools.processes import node_environment
 
-pytestmark = pytest.mark.timeout(400)  # it starts sixteen nodes
+pytestmark = pytest.mark.timeout(600)  # it starts sixteen nodes
 
 
 @contextlib.contextmanager
@@ -93,6 +93,6 @@ def test_an_interrupted_benchmark_leaves_no_node_behind(tmp_path):
             assert process.poll() is None and time.monotonic() < end
             time.sleep(0.1)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        output, _ = process.communicate(timeout=100)
+        output, _ = process.communicate(timeout=300)
         assert process.returncode == 130, output
         assert nodes_of(domain) == []

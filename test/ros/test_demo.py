@@ -72,7 +72,7 @@ def test_short_demo_ends_well_and_reports_what_it_measured(tmp_path):
     pytest.importorskip("matplotlib")
     arguments = ("--duration", "3", "--rate", "200", "--output", "report")
     with demo(tmp_path, *arguments) as process:
-        output, _ = process.communicate(timeout=100)
+        output, _ = process.communicate(timeout=250)
     assert process.returncode == 0, output
     assert "Traceback" not in output
     report = json.loads((tmp_path / "report/report.json").read_text())
@@ -105,7 +105,7 @@ def test_interrupted_demo_leaves_no_process_behind(tmp_path, signum, status):
         nodes = children(process)
         assert len(nodes) == 2
         process.send_signal(signum)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=100)
     assert process.returncode == status, output
     assert ("interrupted" in output) == (signum == signal.SIGINT)
     assert "Traceback" not in output
@@ -124,7 +124,7 @@ def test_demo_says_which_node_died(tmp_path, node):
             pid for pid, command in nodes.items() if f"featherstone_ros.{node} " in command
         ]
         os.kill(victim, signal.SIGKILL)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=100)
     assert process.returncode == 1, output
     assert f"{node} ended with exit status -9" in output and "Traceback" not in output
     assert not any(is_alive(pid) for pid in nodes)

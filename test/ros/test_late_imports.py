@@ -134,4 +134,4 @@ def test_a_late_import_would_be_seen(ros):
     file.write_text(f"/**: {{ros__parameters: {{robot_description: '{SLIDER}'}}}}")
     command = [sys.executable, "-c", program, "digital_twin", "--ros-args"]
     node = ros.run([*command, "--params-file", str(file)])
-    node.wait_for_output("late import: colorsys", 30.0)
+    node.wait_for_output("late import: colorsys")

@@ -57,7 +57,7 @@ def test_once_fails_if_a_node_has_an_error(ros):
     ros.wait_for(
         lambda: publisher.publish(DiagnosticArray(status=[status])) or not process.is_running,
         "end of the monitor",
-        2 * DEADLINE,
+        DEADLINE,
     )
     assert process.wait() == 1
     assert "no usable joint states" in process.output
@@ -109,7 +109,7 @@ def take(terminal: int) -> None:
 def read_until(master: int, *words: bytes) -> bytes:
     """Read what is shown until all the words have been."""
     os.set_blocking(master, False)
-    seen, deadline = b"", time.monotonic() + 2 * DEADLINE
+    seen, deadline = b"", time.monotonic() + DEADLINE
     while not all(word in seen for word in words):
         assert time.monotonic() < deadline, seen.decode(errors="replace")
         seen += read(master)

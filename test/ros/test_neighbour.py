@@ -9,7 +9,7 @@ from support import Ros, free_domain, status_values  # skips this module where R
 from neighbour import CONTROLLER, KINDS, TWIN
 from witness import SWAY, Pair, Witness, end_neighbour, start_neighbour
 
-pytestmark = pytest.mark.timeout(240)  # whole seconds of patience add up on a busy machine
+pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 
 RATE = 200.0  # [Hz]: the arm is to be held on a busy machine, too
 FLOOD = 1000.0  # [Hz] at most, on each topic
@@ -57,7 +57,7 @@ def test_nothing_unsafe_happens_beside(kind, pair):
     assert pair.memory() - memory < MEMORY
     logged = pair.lines() - lines
     assert logged < LINES, "\n".join(node.output[-3000:] for node in pair.nodes.values())
-    pair.wait_until_well()
+    pair.wait_until_well(without_refusals=kind == "bytes")  # one is enough for the 10 s
 
 
 def test_second_commander_is_reported_and_forgotten(pair):

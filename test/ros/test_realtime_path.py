@@ -46,9 +46,10 @@ def test_controller_answers_follows_and_decays_on_either_path(ros, path):
     there = np.array([0.7, 0.6])
     arm.follow([point(0.3, there)])
     assert_allclose(arm.settle(there), gravity_at(there), atol=1e-6)
+    arm.lose_patience()
     assert ros.change_state(NODE, "deactivate")
     assert arm.process.is_running
-    arm.process.stop()
+    arm.stop()
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -149,7 +150,7 @@ def test_missed_deadlines_are_told_and_hold_the_arm_if_wanted(ros, action):
         return "running" in status_of(ros, NODE).message
 
     ros.wait_for(runs_again, "end of the hold")
-    arm.process.stop()
+    arm.stop()
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -173,7 +174,7 @@ def test_commands_by_the_timer_that_come_late_are_overruns(ros, path):
         return int(status_values(status_of(ros, NODE))["overruns"]) >= before + 5
 
     ros.wait_for(counted, "overruns")
-    arm.process.stop()
+    arm.stop()
 
 
 def test_client_that_quits_does_not_hold_the_executor_up(ros):
@@ -185,7 +186,7 @@ def test_client_that_quits_does_not_hold_the_executor_up(ros):
     ros.run_for(1.0)  # it is to have replied by now
     arm.answer()
     assert "failed to send response" not in arm.process.output  # that takes 0.1 s each
-    arm.process.stop()
+    arm.stop()
 
 
 def test_missing_processor_is_refused_at_the_start(ros):
@@ -204,4 +205,4 @@ def test_scheduling_in_force_is_on_the_diagnostics(ros):
     arm = Arm(ros, **PATIENT, **scheduling, **{"realtime.lock_memory": True})
     arm.answer()
     assert status_values(status_of(ros, NODE, "running"))["scheduling"] == expected
-    arm.process.stop()
+    arm.stop()
