@@ -79,8 +79,8 @@ def settings_for(robot: Robot, **changes: object) -> ShadowSettings:
     """Return a shadow's settings with the robot's friction and armature."""
     known = partial(robot.by_joint, "digital_twin")
     figures = {
-        "damping": known("friction.{}.viscous"),
-        "friction": known("friction.{}.coulomb"),
+        "viscous": known("friction.{}.viscous"),
+        "coulomb": known("friction.{}.coulomb"),
         "armature": known("armature.{}"),
     }
     return ShadowSettings(**{**figures, **changes})
@@ -116,8 +116,8 @@ def drive(
     arm = fr.Simulator(
         fr.Model.from_urdf(heavier, joints=model.joint_names),
         TIME_STEP,
-        damping=settings.damping,
-        friction=settings.friction,
+        damping=settings.viscous,
+        friction=settings.coulomb,
         armature=settings.armature,
     )
     random = np.random.default_rng(seed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 FIELDS = (
     "the encapsulation header",
     "header.stamp",
@@ -17,33 +15,39 @@ FIELDS = (
     "force",
     "torque",
 )
-TEXTS: dict[int, Callable[[str, int, int, int, str], str]] = {
-    1: lambda field, size, claimed, expected, joint: "the bytes are no plain CDR",
-    2: lambda field, size, claimed, expected, joint: f"message of {size} bytes ends within {field}",
-    3: lambda field, size, claimed, expected, joint: (
-        f"{field} claims a length of {claimed}, more than follows in a message of {size} bytes"
-    ),
-    4: lambda field, size, claimed, expected, joint: f"{field} has {claimed} items, too many",
-    5: lambda field, size, claimed, expected, joint: f"{field} does not end with a zero byte",
-    6: lambda field, size, claimed, expected, joint: f"joints named twice: {joint}",
-    7: lambda field, size, claimed, expected, joint: (
-        f"{field} has {claimed} values, expected {expected}"
-    ),
-    8: lambda field, size, claimed, expected, joint: "names none of the joints",
-}
+# In the order of MessageFault.
+FAULTS = (
+    "",
+    "the bytes are no plain CDR",
+    "{message} ends within {field}",
+    "{field} claims a length of {claimed}, more than follows",
+    "{field} has {claimed} items, expected at most {MOST_NAMES}",
+    "{field} does not end with a zero byte",
+    "joints named twice: {joint}",
+    "{field} has {claimed} values, expected {expected}",
+    "names none of the joints",
+)
+MOST_NAMES = 1000  # of a message: more are no robot's
 
 
 def message_fault(
-    fault: int, field: int, size: int, claimed: int, expected: int, joint: str = ""
+    fault: int, field: int, claimed: int, expected: int, joint: str = "", size: int | None = None
 ) -> str:
     """Return in words what is wrong with a message.
 
     Args:
         fault: MessageFault.
         field: Field.
-        size: Of the message [bytes].
         claimed: Number of items or values in the field.
         expected: How many there should be.
         joint: The joint that it is about, if there is one.
+        size: Of the message [bytes], None if it is not known.
     """
-    return TEXTS[fault](FIELDS[field], size, claimed, expected, joint)
+    return FAULTS[fault].format(
+        field=FIELDS[field],
+        claimed=claimed,
+        expected=expected,
+        joint=joint,
+        message="the message" if size is None else f"message of {size} bytes",
+        MOST_NAMES=MOST_NAMES,
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from featherstone_ros.control.transitions import TRACKING, Event, Phase
-from featherstone_ros.message_faults import FIELDS
+from featherstone_ros.message_faults import message_fault
 
 Record = tuple[int, int, int, tuple[float, float, float, float], int]
 
@@ -72,19 +72,6 @@ REFUSALS = (
 GRANTED, NOT_RUNNING, FOLLOWS_NOTHING = 0, 1, 2  # of REFUSALS
 IN_FAULT, GRAVITY_IN_USE, FOLLOWS_POSES = 6, 7, 8
 
-# In the order of MessageFault, for the field and lengths.
-FAULTS = (
-    "",
-    "not plain CDR",
-    "ends within {field}",
-    "{field} claims a length of {claimed:g}, more than there is",
-    "{field} has {claimed:g} items, expected at most 1000",
-    "{field} does not end with a zero byte",
-    "joint {joint!r} is named twice",
-    "{field} has {claimed:g} values, expected {expected:g}",
-    "names none of the joints",
-)
-
 
 class Explanation(NamedTuple):
     """Why the arm is held, a state or a message refused, with its figures.
@@ -139,13 +126,7 @@ def why_not(phase: Phase) -> int:
 
 def message_text(index: int, values: Sequence[float], names: Sequence[str]) -> str:
     """Return why a message is refused: fault, field, what it claims and what was expected."""
-    fault, field, claimed, expected = values
-    return FAULTS[int(fault)].format(
-        field=FIELDS[int(field)],
-        joint=joint_name(names, index),
-        claimed=claimed,
-        expected=expected,
-    )
+    return message_fault(*map(int, values), joint_name(names, index))
 
 
 def change_text(event: Event, before: Phase, after: Phase, reason: str) -> str | None:

@@ -24,6 +24,7 @@ from featherstone_ros.model import Model
 
 Floats = NDArray[np.float64]
 
+BANDWIDTH, DAMPING_RATIO = 8.0, 1.0  # [rad/s] and 1, if nothing else is asked for
 GAIN_MARGIN = 2.0  # all gains may be this much higher before the loop is unstable
 CANDIDATES = 1000  # postures from which those are taken that ask most of the gains
 EFFORT = 6000  # postures times joints squared: many joints get fewer postures

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.model.friction import SLIDING_SPEED
+
 Floats = NDArray[np.float64]
 
 
@@ -107,7 +109,7 @@ class Settings:
     rate: float = 1000.0
     hardware_adds_gravity: bool = False
     start_from_measured_effort: bool = True
-    friction_velocity: float = 0.02
+    friction_velocity: float = SLIDING_SPEED
     blend_time: float = 0.2
     decay_time: float = 0.2
     stop_time: float = 0.25

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.identification.cleaning import clean
-from featherstone_ros.identification.filtering import SLIDING, Motion, joined, smooth_all
+from featherstone_ros.identification.filtering import Motion, joined, smooth_all
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.recording import Recording
+from featherstone_ros.model.friction import SLIDING_SPEED
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ class Arm:
 
     model: Model
     friction: Friction
-    sliding_speed: float = SLIDING
+    sliding_speed: float = SLIDING_SPEED
 
     def motion(self, recording: Recording, cut_off: float) -> Motion:
         """Return what the arm did, filtered.

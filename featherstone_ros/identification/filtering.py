@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros.identification.cleaning import Samples
 from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +20,6 @@ ORDER = 4  # of the Butterworth filter, which runs forth and back
 # Periods of the cut-off frequency that are left out at either end, where the filter has too little
 # to go by: if velocity was measured, and if position is differentiated twice.
 SETTLING, SETTLING_TWICE = 0.7, 2.0
-SLIDING = 0.02  # [rad/s or m/s] of 76 % Coulomb friction, as the controller's friction_velocity
 SHORTEST = 6.0  # periods of the cut-off frequency that a stretch must last
 
 
@@ -80,7 +80,7 @@ class ZeroPhase:
         return np.ascontiguousarray(self._apply(self._sections, values, axis=0))
 
 
-def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING) -> Motion:
+def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING_SPEED) -> Motion:
     """Filter position, velocity and effort alike; differentiate velocity, then cut off both ends.
 
     Where no velocity was measured, position is differentiated. The sign of velocity passes the
@@ -103,7 +103,7 @@ def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING) -> 
     acceleration = np.gradient(velocity, samples.period, axis=0)
     n = round(settling / cut_off / samples.period)
     inside = slice(n, len(samples.time) - n)
-    sliding = low_pass(np.tanh(velocity / sliding_speed))
+    sliding = low_pass(smooth_sign(velocity, sliding_speed))
     everything = (samples.time, position, velocity, acceleration, sliding, effort)
     return Motion(*(np.ascontiguousarray(x[inside]) for x in everything))
 
@@ -117,7 +117,7 @@ def needed_from_scipy(part: str) -> ModuleType:
 
 
 def smooth_all(
-    stretches: Sequence[Samples], cut_off: float, sliding_speed: float = SLIDING
+    stretches: Sequence[Samples], cut_off: float, sliding_speed: float = SLIDING_SPEED
 ) -> list[Motion]:
     """Smooth every stretch that is long enough.
 

@@ -21,11 +21,11 @@ from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.filtering import (
     SETTLING,
     SHORTEST,
-    SLIDING,
     Motion,
     ZeroPhase,
     smooth,
 )
+from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
 
 Floats = NDArray[np.float64]
 
@@ -99,7 +99,7 @@ def equations(
     dynamics: Dynamics,
     bodies: Bodies,
     cut_off: float,
-    sliding_speed: float = SLIDING,
+    sliding_speed: float = SLIDING_SPEED,
 ) -> Equations:
     """Return the equations of evenly sampled stretches, see ``filtered``."""
 
@@ -114,7 +114,7 @@ def filtered(
     columns: Callable[[Motion], Floats],
     torque: Callable[[Motion], Floats],
     cut_off: float,
-    sliding_speed: float = SLIDING,
+    sliding_speed: float = SLIDING_SPEED,
 ) -> Equations:
     """Return the equations of evenly sampled stretches.
 
@@ -156,7 +156,7 @@ def _of_one(
     A = low_pass(A.reshape(N, -1)).reshape(A.shape)
     edge = round(SETTLING / cut_off / period)
     kept = slice(edge, N - edge, max(1, int(1 / (SPARSE * cut_off * period))))
-    trust = np.clip(low_pass(np.abs(np.tanh(motion.velocity / SLIDING))), STUCK, 1.0) ** DISTRUST
+    trust = np.clip(low_pass(np.abs(smooth_sign(motion.velocity))), STUCK, 1.0) ** DISTRUST
     return Equations((A * trust[:, :, None])[kept], (low_pass(torque(motion)) * trust)[kept])
 
 

@@ -18,7 +18,7 @@ from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import Explanation, explain
-from featherstone_ros.identification.filtering import SLIDING, Motion, joined, smooth_all
+from featherstone_ros.identification.filtering import Motion, joined, smooth_all
 from featherstone_ros.identification.fit import WIDTHS, Fit, choose_width, noise, solve
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.friction import fit as fit_friction
@@ -33,12 +33,13 @@ from featherstone_ros.identification.regression import Equations, equations, fit
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.identification.verdict import require_enough, still_joints
 from featherstone_ros.model import EARTH, read_description
+from featherstone_ros.model.friction import SLIDING_SPEED
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 EASED = (
-    SLIDING,
+    SLIDING_SPEED,
     0.005,
     0.05,
     0.1,

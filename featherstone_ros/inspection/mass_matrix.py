@@ -3,14 +3,18 @@
 import numpy as np
 
 from featherstone_ros._core import Dynamics
-from featherstone_ros.model import EARTH, Model, body_tree, coordinates
+from featherstone_ros.inspection.free_model import (
+    MOST_JOINTS,
+    free_model,
+    middle,
+    random_postures,
+)
+from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.joint_rules import weightless_joints
 from featherstone_ros.model.urdf import Robot
 
-MOST_JOINTS = 300  # that are checked: the time goes with the cube of them
 POSTURES = 5  # the middle of all ranges, and random ones
-HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
 BAD, HOPELESS = 1e8, 1e12  # condition numbers; 8 and 4 digits of the 16 are left
 
 NEARLY_SINGULAR = Rule(
@@ -38,13 +42,7 @@ def degenerate_joints(robot: Robot) -> list[Finding]:
     Raises:
         ModelError: The robot cannot be modelled.
     """
-    chosen = coordinates.choose(robot)
-    tree = body_tree.grow(robot, chosen)
-    idle = body_tree.joints_without_inertia(tree)
-    if idle:
-        chosen = coordinates.choose(robot, None, dict.fromkeys(idle, 0.0))
-        tree = body_tree.grow(robot, chosen)
-    model = Model.from_bodies(robot, chosen, tree, EARTH)
+    model, idle = free_model(robot)
     if model.n > MOST_JOINTS:
         return [*weightless_joints(idle), Finding(Severity.NOTE, UNCHECKED, "robot", robot.name)]
     return weightless_joints(idle) + (_nearly_singular(model) if model.n else [])
@@ -76,8 +74,6 @@ def _finding(joint: str, ratio: float, resistance: float) -> Finding:
 
 
 def _postures(model: Model) -> np.ndarray:
-    lower = np.where(np.isfinite(model.lower), model.lower, -HALF_TURN)
-    upper = np.where(np.isfinite(model.upper), model.upper, HALF_TURN)
-    share = np.random.default_rng(0).uniform(size=(POSTURES, model.n))
-    share[0] = 0.5
-    return lower + share * (upper - lower)
+    q = random_postures(model, POSTURES)
+    q[0] = middle(model)
+    return q

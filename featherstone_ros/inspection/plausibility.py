@@ -3,8 +3,8 @@
 import numpy as np
 
 from featherstone_ros._core import Dynamics
+from featherstone_ros.inspection.free_model import MOST_JOINTS, free_model, random_postures
 from featherstone_ros.inspection.sizes import reach
-from featherstone_ros.model import EARTH, Model, body_tree, coordinates
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import NEGLIGIBLE, carriers
 from featherstone_ros.model.urdf import Link, Robot
@@ -13,9 +13,7 @@ SHORTEST = 0.05  # [m] a reach below tells nothing of mass
 # [kg/m^3] of the cube of a robot's reach: arms have 10 to 120
 HEAVY, ABSURD = 1500.0, 6000.0
 POSTURES = 64
-HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
 BEYOND, FAR_BEYOND = 1.0, 3.0  # gravity torque by the effort limit
-MOST_JOINTS = 300  # that are checked
 
 PLACEHOLDERS = Rule(
     "placeholder-inertia",
@@ -58,19 +56,10 @@ def weak_joints(robot: Robot) -> list[Finding]:
     Raises:
         ModelError: The robot cannot be modelled.
     """
-    chosen = coordinates.choose(robot)
-    tree = body_tree.grow(robot, chosen)
-    idle = body_tree.joints_without_inertia(tree)
-    if idle:
-        chosen = coordinates.choose(robot, None, dict.fromkeys(idle, 0.0))
-        tree = body_tree.grow(robot, chosen)
-    model = Model.from_bodies(robot, chosen, tree, EARTH)
+    model, _ = free_model(robot)
     if not 0 < model.n <= MOST_JOINTS:
         return []
-    lower = np.where(np.isfinite(model.lower), model.lower, -HALF_TURN)
-    upper = np.where(np.isfinite(model.upper), model.upper, HALF_TURN)
-    share = np.random.default_rng(0).uniform(size=(POSTURES, model.n))
-    torque = np.abs(Dynamics(model).gravity(lower + share * (upper - lower)))
+    torque = np.abs(Dynamics(model).gravity(random_postures(model, POSTURES)))
     findings = []
     for j, name in enumerate(model.joint_names):
         limit = model.effort_limit[j]

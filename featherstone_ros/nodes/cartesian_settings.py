@@ -18,7 +18,7 @@ from featherstone_ros.control.cartesian_impedance import (
     one_pose,
     prepared,
 )
-from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.parameters import Setting, Value, of_length
 
@@ -94,7 +94,9 @@ SETTINGS = (
         1e4,
         check=of_length(6),
     ),
-    Setting("stiffness_frame", "base", "whose axes stiffness and damping are along", choices=AXES),
+    Setting(
+        "stiffness_frame", DEFAULT.axes, "whose axes stiffness and damping are along", choices=AXES
+    ),
     Setting("max_force", DEFAULT.max_force, "of the hand's spring [N]", 1e-3, 1e5),
     Setting("max_torque", DEFAULT.max_torque, "of the hand's spring [N m]", 1e-3, 1e5),
     Setting("max_speed", DEFAULT.max_speed, "on the way to a target [m/s]", 1e-4, 10.0),
@@ -109,13 +111,15 @@ SETTINGS = (
     ),
     Setting(
         "target_timeout",
-        0.2,
+        Settings.target_timeout,
         "age at which ~/target_twist and ~/target_wrench end; ~/target_pose is held [s]",
         1e-3,
         10.0,
     ),
-    Setting("nullspace.stiffness", 5.0, "of the posture [N m/rad, N/m]", 0.0, 1e4),
-    Setting("nullspace.damping_ratio", 1.0, "of the posture", 0.0, 10.0),
+    Setting(
+        "nullspace.stiffness", DEFAULT.posture_stiffness, "of the posture [N m/rad, N/m]", 0.0, 1e4
+    ),
+    Setting("nullspace.damping_ratio", DEFAULT.posture_damping_ratio, "of the posture", 0.0, 10.0),
     Setting("limit_repulsion", True, "push the joints away from their stops"),
     Setting(
         "walls",

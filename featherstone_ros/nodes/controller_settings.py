@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from featherstone_ros.control.feasibility.arrival import Preflight
 from featherstone_ros.control.gains import (
+    BANDWIDTH,
+    DAMPING_RATIO,
     Chosen,
     Finding,
     SampledLoop,
@@ -57,23 +59,23 @@ DEADLINE_NAMES = ("deadline.cycle_time", "deadline.allowed", "deadline.action")
 GAIN_SETTINGS = (
     Setting(
         "gains.bandwidth",
-        8.0,
+        BANDWIDTH,
         "of the gains that are chosen from the model where no gains.<joint>.p and .d is set: "
         "natural frequency of a joint at its heaviest [rad/s]; 0: none are chosen",
         0.0,
         1e3,
     ),
-    Setting("gains.damping_ratio", 1.0, "of the gains that are chosen", 0.1, 10.0),
+    Setting("gains.damping_ratio", DAMPING_RATIO, "of the gains that are chosen", 0.1, 10.0),
     Setting(
         "gains.period",
-        0.002,
+        Timing.period,
         "between two commands, for which gains are chosen and checked [s]",
         1e-5,
         1.0,
     ),
     Setting(
         "gains.delay",
-        0.002,
+        Timing.delay,
         "from the measurement of a state to the torque that answers it, likewise [s]",
         0.0,
         1.0,
@@ -105,72 +107,82 @@ SETTINGS = (
         choices=tuple(map(str, UpdateOn)),
         read_only=True,
     ),
-    Setting("rate", 1000.0, "commands per second with update_on timer [Hz]", 1.0, 1e4, (), True),
+    Setting(
+        "rate", Settings.rate, "commands per second with update_on timer [Hz]", 1.0, 1e4, (), True
+    ),
     Setting("state_publish_rate", 50.0, "of ~/desired and ~/error [Hz]", 0.1, 1e3, (), True),
     Setting(
         "hardware_adds_gravity",
-        False,
+        Settings.hardware_adds_gravity,
         "the drives add g(q) to the command by themselves; fixed while commands are published",
     ),
     Setting(
         "start_from_measured_effort",
-        True,
+        Settings.start_from_measured_effort,
         "begin with the effort in joint_states if it is finite and not all zero, else with g(q)",
     ),
     Setting("effort_scale", 1.0, "share of the URDF effort limits that may be used", 0.0, 1.0),
     Setting(
         "friction_velocity",
-        0.02,
+        Settings.friction_velocity,
         "reference velocity at which 76 % of Coulomb friction are compensated [rad/s or m/s]",
         1e-6,
         10.0,
     ),
     Setting(
         "state_timeout",
-        0.1,
+        Settings.state_timeout,
         "age of the last joint state that ends the motion in a gravity hold [s]",
         1e-3,
         10.0,
     ),
     Setting(
         "reference_timeout",
-        0.1,
+        Settings.reference_timeout,
         "age of the last ~/reference that stops the arm [s]",
         1e-3,
         10.0,
     ),
     Setting(
         "executor_timeout",
-        2.0,
+        Settings.executor_timeout,
         "without a sign of life of the executor for so long a motion is stopped [s]; 0: never",
         0.0,
         3600.0,
     ),
     Setting(
         "blind_stop",
-        True,
+        Settings.blind_stop,
         "without joint states brake the arm by the model and hold it where it must have come to "
         "rest; false: hold the last good state",
     ),
-    Setting("give_up_after", 1.0, "gravity hold before silence [s]", 0.0, 3600.0),
-    Setting("decay_time", 0.2, "from the last command to the gravity hold [s]", 1e-3, 10.0),
+    Setting(
+        "give_up_after", Settings.give_up_after, "gravity hold before silence [s]", 0.0, 3600.0
+    ),
+    Setting(
+        "decay_time",
+        Settings.decay_time,
+        "from the last command to the gravity hold [s]",
+        1e-3,
+        10.0,
+    ),
     Setting(
         "blend_time",
-        0.2,
+        Settings.blend_time,
         "in which changes of mode, gains, state or source of the reference are faded [s]",
         0.0,
         10.0,
     ),
     Setting(
         "stop_time",
-        0.25,
+        Settings.stop_time,
         "in which a hold stops the arm and a new trajectory takes over a moving one [s]",
         1e-2,
         10.0,
     ),
     Setting(
         "start_tolerance",
-        0.2,
+        Settings.start_tolerance,
         "how far from the arm a trajectory or reference may begin [rad or m]",
         1e-6,
         100.0,
@@ -184,7 +196,7 @@ SETTINGS = (
     ),
     Setting(
         "jump_tolerance",
-        0.1,
+        Settings.jump_tolerance,
         "a joint state further from the last one than this plus twice the velocity limit is refused"
         " [rad or m]",
         1e-6,
@@ -192,14 +204,14 @@ SETTINGS = (
     ),
     Setting(
         "velocity_cutoff",
-        30.0,
+        Settings.velocity_cutoff,
         "of the velocity estimate where joint_states have no velocity [Hz]",
         0.1,
         1e3,
     ),
     Setting(
         "allow_nonzero_velocity_at_trajectory_end",
-        False,
+        Settings.allow_moving_end,
         "accept trajectories that end in motion; the arm is then stopped",
     ),
     Setting(

@@ -9,7 +9,7 @@ from featherstone_ros.nodes import realtime_path, shadow_mode, simulate_mode
 from featherstone_ros.nodes.diagnostics import Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
-from featherstone_ros.simulation.settings import INTEGRATORS
+from featherstone_ros.simulation.settings import INTEGRATORS, TwinSettings
 
 MODES = {
     "simulate": simulate_mode.SimulateMode,
@@ -26,12 +26,12 @@ SETTINGS = (
     ),
     Setting(
         "time_step",
-        0.001,
+        TwinSettings.time_step,
         "longest integration step [s]; a period of 1/rate is divided evenly",
         1e-6,
         0.1,
     ),
-    Setting("integrator", INTEGRATORS[0], "integration method", choices=INTEGRATORS),
+    Setting("integrator", TwinSettings.integrator, "integration method", choices=INTEGRATORS),
     *simulate_mode.SETTINGS,
     *shadow_mode.SETTINGS,
     *realtime_path.SETTINGS,

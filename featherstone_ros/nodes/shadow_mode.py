@@ -43,27 +43,27 @@ RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a lost thread
 SETTINGS = (
     Setting(
         "prediction_horizon",
-        0.05,
+        ShadowSettings.prediction_horizon,
         "how far ahead of the measured state ~/predicted_joint_states is [s]",
         0.0,
         1.0,
     ),
     Setting(
         "prediction_effort",
-        EFFORT_SOURCES[0],
+        ShadowSettings.prediction_effort,
         "torque assumed until then: measured, or the last one on ~/commands",
         choices=EFFORT_SOURCES,
     ),
     Setting(
         "effort_contract",
-        CONTRACTS[0],
+        ShadowSettings.effort_contract,
         "what the effort in joint_states is: the joint torque, or that without what the drives "
         "add against gravity, or without friction (a sensor behind the gears), or motor current",
         choices=CONTRACTS,
     ),
     Setting(
         "sliding_speed",
-        0.02,
+        ShadowSettings.sliding_speed,
         "speed at which Coulomb friction is taken to act in full [rad/s or m/s]",
         1e-6,
         1.0,
@@ -71,14 +71,14 @@ SETTINGS = (
     Setting("wrench_link", "", "link with the external wrench; empty: that of the last joint"),
     Setting(
         "wrench_damping",
-        0.01,
+        ShadowSettings.wrench_damping,
         "of the pseudo-inverse of the Jacobian: singular values below it are not trusted",
         1e-6,
         1.0,
     ),
     Setting(
         "max_gap",
-        0.25,
+        ShadowSettings.max_gap,
         "longest time between joint states that follow on each other [s]; then start anew",
         1e-3,
         10.0,
@@ -93,14 +93,14 @@ def joint_settings(model: Model) -> Iterable[Setting]:
         yield from (
             Setting(
                 f"observer_gain.{joint}",
-                25.0,
+                ShadowSettings.observer_gain,
                 "of the momentum observer [1/s]: the inverse of its time constant",
                 0.1,
                 1000.0,
             ),
             Setting(
                 f"effort_gain.{joint}",
-                1.0,
+                ShadowSettings.effort_gain,
                 "joint torque per unit of effort, under effort_contract motor_current",
                 check=nonzero,
             ),
@@ -112,7 +112,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             ),
             Setting(
                 f"contact.{joint}.hysteresis",
-                0.5,
+                ShadowSettings.contact_hysteresis,
                 "share of the threshold by which the torque must fall below it to end a contact",
                 0.0,
                 1.0,
@@ -385,8 +385,8 @@ def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings
         prediction_effort=values["prediction_effort"],
         time_step=values["time_step"],
         integrator=values["integrator"],
-        damping=per_joint("friction.{}.viscous"),
-        friction=per_joint("friction.{}.coulomb"),
+        viscous=per_joint("friction.{}.viscous"),
+        coulomb=per_joint("friction.{}.coulomb"),
         offset=per_joint("friction.{}.offset"),
         armature=per_joint("armature.{}"),
         sliding_speed=values["sliding_speed"],

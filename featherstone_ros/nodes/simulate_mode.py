@@ -47,49 +47,59 @@ PATIENCE = 1.0  # [s] that a service waits for the loop
 TURN = 0.001  # [s] between two looks at the time where the executor runs the loop
 
 SETTINGS = (
-    Setting("rate", 1000.0, "states per second of simulation time [Hz]", 1.0, 10_000.0),
+    Setting("rate", TwinSettings.rate, "states per second of simulation time [Hz]", 1.0, 10_000.0),
     Setting(
         "real_time_factor",
-        1.0,
+        TwinSettings.real_time_factor,
         "simulation time per real time; 0 is as fast as possible",
         0.0,
         1000.0,
     ),
     Setting(
         "lockstep",
-        False,
+        TwinSettings.lockstep,
         "advance by one period per command received, whatever the real time",
         read_only=True,
     ),
     Setting("publish_clock", False, "publish simulation time on /clock", read_only=True),
-    Setting("hold_until_command", True, "brakes on from the start or a reset to the first command"),
+    Setting(
+        "hold_until_command",
+        TwinSettings.hold_until_command,
+        "brakes on from the start or a reset to the first command",
+    ),
     Setting(
         "command_timeout",
-        0.0,
+        TwinSettings.command_timeout,
         "brakes on after this real time without a command [s]; 0 is never",
         0.0,
         3600.0,
     ),
     Setting(
         "wrench_timeout",
-        0.0,
+        TwinSettings.wrench_timeout,
         "an external wrench ends after this simulation time [s]; 0: the next one ends it",
         0.0,
         3600.0,
     ),
     Setting("steps_per_call", 1, "integration steps per call of ~/step", 1, 10_000_000),
-    Setting("saturate_effort", True, "clip commands to the URDF effort limits"),
+    Setting(
+        "saturate_effort", TwinSettings.saturate_effort, "clip commands to the URDF effort limits"
+    ),
     Setting(
         "stops.stiffness",
-        0.0,
+        TwinSettings.stop_stiffness,
         "of joint stops at the URDF position limits [N m/rad or N/m]; 0 is no stops",
         0.0,
     ),
-    Setting("stops.damping", 0.0, "of the joint stops [N m s/rad or N s/m]", 0.0),
-    Setting("seed", 0, "of the sensor noise: the same seed, the same noise", 0),
-    Setting("noise.position", 0.0, "standard deviation of positions [rad or m]", 0.0),
-    Setting("noise.velocity", 0.0, "standard deviation of velocities [rad/s or m/s]", 0.0),
-    Setting("noise.effort", 0.0, "standard deviation of efforts [N m or N]", 0.0),
+    Setting(
+        "stops.damping", TwinSettings.stop_damping, "of the joint stops [N m s/rad or N s/m]", 0.0
+    ),
+    Setting("seed", Noise.seed, "of the sensor noise: the same seed, the same noise", 0),
+    Setting("noise.position", Noise.position, "standard deviation of positions [rad or m]", 0.0),
+    Setting(
+        "noise.velocity", Noise.velocity, "standard deviation of velocities [rad/s or m/s]", 0.0
+    ),
+    Setting("noise.effort", Noise.effort, "standard deviation of efforts [N m or N]", 0.0),
 )
 
 
@@ -340,8 +350,8 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
         real_time_factor=values["real_time_factor"],
         lockstep=values["lockstep"],
         initial_positions=per_joint("initial_positions.{}"),
-        damping=per_joint("friction.{}.viscous"),
-        friction=per_joint("friction.{}.coulomb"),
+        viscous=per_joint("friction.{}.viscous"),
+        coulomb=per_joint("friction.{}.coulomb"),
         offset=per_joint("friction.{}.offset"),
         armature=per_joint("armature.{}"),
         drive_p=per_joint("drive.{}.p"),

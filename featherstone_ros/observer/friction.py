@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.model.friction import friction_torque
+
 Floats = NDArray[np.float64]
 
 
@@ -17,7 +19,7 @@ class JointFriction:
 
     def __init__(
         self,
-        damping: Floats,
+        viscous: Floats,
         coulomb: Floats,
         sliding_speed: float,
         offset: Floats | float = 0.0,
@@ -25,21 +27,21 @@ class JointFriction:
         """Take the coefficients.
 
         Args:
-            damping: (n,) [N m s/rad or N s/m].
+            viscous: (n,) [N m s/rad or N s/m].
             coulomb: (n,) [N m or N].
             sliding_speed: [rad/s or m/s], positive.
             offset: (n,) constant part [N m or N].
         """
-        self.damping = damping
+        self.viscous = viscous
         self.coulomb = coulomb
         self.sliding_speed = sliding_speed
         self.offset = offset
 
     def __call__(self, qd: Floats) -> Floats:
         """Return the torque (n,) that moving at ``qd`` (n,) takes [N m or N]."""
-        return self.damping * qd + self.coulomb * np.tanh(qd / self.sliding_speed) + self.offset
+        return friction_torque(qd, self.viscous, self.coulomb, self.sliding_speed) + self.offset
 
     @property
     def sliding(self) -> Floats:
         """Friction (n,) above which a joint slides for certain [N m or N]."""
-        return self.damping * self.sliding_speed + 0.5 * self.coulomb
+        return self.viscous * self.sliding_speed + 0.5 * self.coulomb

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros.model import Model
+from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.observer.effort_contract import FULL
 
 Floats = NDArray[np.float64]
@@ -26,8 +27,8 @@ class ShadowSettings:
         prediction_effort: One of ``EFFORT_SOURCES``: the torque assumed until then.
         time_step: Longest integration step of predictions [s].
         integrator: As for ``featherstone_ros.Simulator``.
-        damping: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
-        friction: (n,) Coulomb friction [N m or N]; None takes the model's.
+        viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
+        coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
         offset: (n,) constant friction: what the drives have to give on top [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
         sliding_speed: Above it Coulomb friction acts in full for the observer [rad/s or m/s].
@@ -46,11 +47,11 @@ class ShadowSettings:
     prediction_effort: str = MEASURED
     time_step: float = 0.001
     integrator: str = "semi_implicit_euler"
-    damping: ArrayLike | None = None
-    friction: ArrayLike | None = None
+    viscous: ArrayLike | None = None
+    coulomb: ArrayLike | None = None
     offset: ArrayLike = 0.0
     armature: ArrayLike = 0.0
-    sliding_speed: float = 0.02
+    sliding_speed: float = SLIDING_SPEED
     observer_gain: ArrayLike = 25.0
     effort_contract: str = FULL
     effort_gain: ArrayLike = 1.0

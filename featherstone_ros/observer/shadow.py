@@ -132,9 +132,9 @@ class Shadow:
         if settings.prediction_effort not in EFFORT_SOURCES:
             raise ValueError(f"prediction_effort: expected one of {', '.join(EFFORT_SOURCES)}")
         armature = given(settings.armature)
-        coulomb = given(settings.friction, model.friction)
+        coulomb = given(settings.coulomb, model.friction)
         friction = JointFriction(
-            given(settings.damping, model.damping),
+            given(settings.viscous, model.damping),
             coulomb,
             settings.sliding_speed,
             given(settings.offset),
@@ -143,7 +143,7 @@ class Shadow:
             model,
             time_step=settings.time_step,
             integrator=settings.integrator,
-            damping=friction.damping,
+            damping=friction.viscous,
             friction=coulomb,
             armature=armature,
         )

@@ -48,7 +48,7 @@ def refusal(
     about = names[which] if 0 <= which < len(names) else ""
     if reason < NOT_FINITE:
         size, claimed, expected, _ = map(int, value)
-        text = message_fault(reason, field, size, claimed, expected, about)
+        text = message_fault(reason, field, claimed, expected, about, size)
         if FIELDS[field] == "data":
             text = text.replace("data has", "command has")
         return topic, text

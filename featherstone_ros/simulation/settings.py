@@ -40,8 +40,8 @@ class TwinSettings:
         real_time_factor: Simulation time per real time; 0 is as fast as possible.
         lockstep: Advance by one period per command received, and only so.
         initial_positions: (n,) after a reset [rad or m]; None is ``home_positions(model)``.
-        damping: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
-        friction: (n,) Coulomb friction [N m or N]; None takes the model's.
+        viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
+        coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
         offset: (n,) constant friction: what the drives have to give on top [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
         drive_p: (n,) gain of the drives' own position loop [N m/rad or N/m]; None chooses it.
@@ -63,8 +63,8 @@ class TwinSettings:
     real_time_factor: float = 1.0
     lockstep: bool = False
     initial_positions: ArrayLike | None = None
-    damping: ArrayLike | None = None
-    friction: ArrayLike | None = None
+    viscous: ArrayLike | None = None
+    coulomb: ArrayLike | None = None
     offset: ArrayLike = 0.0
     armature: ArrayLike = 0.0
     drive_p: ArrayLike | None = None

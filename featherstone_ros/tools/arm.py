@@ -14,6 +14,7 @@ from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.loaded_model import MODEL_NAMES, loaded_model
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
+from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.model.robots import robot_file, robot_parameters
 from featherstone_ros.tools.robot import read_parameters
 
@@ -69,7 +70,7 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
             _by_joint(values, "armature.{}", np.zeros(model.n), model),
             _by_joint(values, "friction.{}.viscous", model.damping, model),
             _by_joint(values, "friction.{}.coulomb", model.friction, model),
-            float(values.get("friction_velocity", 0.02)),
+            float(values.get("friction_velocity", SLIDING_SPEED)),
         )
         limits = Limits.of(model, model.effort_limit * float(values.get("effort_scale", 1.0)))
     except (TypeError, ValueError) as error:

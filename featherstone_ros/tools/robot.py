@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.model import read_description
+from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
 NODES = ("digital_twin", "feedforward_controller")
@@ -58,7 +59,7 @@ class Robot:
             for kind in ("viscous", "coulomb")
         )
         rotors = self.by_joint("digital_twin", "armature.{}") * qdd
-        return rigid + rotors + viscous * qd + coulomb * np.sign(qd)
+        return rigid + rotors + friction_torque(qd, viscous, coulomb)
 
 
 def load(name: str) -> Robot:

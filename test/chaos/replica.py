@@ -157,8 +157,8 @@ class Replica:
         twin = robot.parameters["digital_twin"]
         self._twin_settings = TwinSettings(
             rate=RATE,
-            damping=of("digital_twin", "friction.{}.viscous"),
-            friction=of("digital_twin", "friction.{}.coulomb"),
+            viscous=of("digital_twin", "friction.{}.viscous"),
+            coulomb=of("digital_twin", "friction.{}.coulomb"),
             armature=of("digital_twin", "armature.{}"),
             stop_stiffness=float(twin["stops.stiffness"]),
             stop_damping=float(twin["stops.damping"]),

@@ -103,7 +103,7 @@ def test_study_prints_its_figures_and_draws(tmp_path, capsys):
 
 
 def test_without_noise_the_model_explains_the_arm():
-    settings = ShadowSettings(armature=0.1, damping=0.5, friction=0.0)
+    settings = ShadowSettings(armature=0.1, viscous=0.5, coulomb=0.0)
     arm = fr.Simulator(MODEL, 1e-3, armature=0.1, damping=0.5, friction=0.0)
     arm.reset(READY)
     shadow = Shadow(MODEL, settings)
@@ -155,7 +155,7 @@ def swing():
 def emulate(states, contract, gain=GAIN):
     """Return the states as an arm under a contract would send them."""
     settings = settings_for(PANDA)
-    friction = JointFriction(settings.damping, settings.friction, settings.sliding_speed)
+    friction = JointFriction(settings.viscous, settings.coulomb, settings.sliding_speed)
     field = EffortContract(contract, gain, fr.Dynamics(MODEL).gravity, friction)
     return [s._replace(effort=field.effort(s.effort, s.q, s.qd)) for s in states]
 

@@ -38,7 +38,7 @@ def model(evaluation):
 def settings(evaluation):
     friction = evaluation.parameters
     return ShadowSettings(
-        observer_gain=GAIN, damping=friction.viscous, friction=friction.coulomb, armature=0.0
+        observer_gain=GAIN, viscous=friction.viscous, coulomb=friction.coulomb, armature=0.0
     )
 
 
@@ -56,7 +56,7 @@ def test_residual_is_the_evaluations_torque_error_through_the_observers_filter(
     evaluation, model, settings
 ):
     motion = evaluation.motion
-    friction = JointFriction(settings.damping, settings.friction, settings.sliding_speed)
+    friction = JointFriction(settings.viscous, settings.coulomb, settings.sliding_speed)
     rigid = fr.Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
     unexplained = rigid + friction(motion.velocity) - motion.effort
     time = np.round(1e9 * motion.time).astype(np.int64)

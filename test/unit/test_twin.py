@@ -310,7 +310,7 @@ def test_noise_is_seeded_has_its_deviations_and_leaves_the_true_state_alone(mode
 
 def test_divergence_stops_at_the_last_good_state_and_reset_recovers(model):
     # Explicit damping with a time step far beyond its stability.
-    twin = make(model, rate=10.0, time_step=0.1, damping=5.0, hold_until_command=False)
+    twin = make(model, rate=10.0, time_step=0.1, viscous=5.0, hold_until_command=False)
     twin.set_state(START, [1.0, 1.0])
     for _ in range(1000):
         twin.advance(now=0.0)
@@ -332,7 +332,7 @@ def test_the_implicit_integrator_is_stable_there(model):
         model,
         rate=10.0,
         time_step=0.1,
-        damping=1e5,
+        viscous=1e5,
         integrator="implicit",
         hold_until_command=False,
     )

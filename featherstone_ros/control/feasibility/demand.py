@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.motion import Motion
+from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
 
 Floats = NDArray[np.float64]
 
@@ -22,13 +23,13 @@ class Drives:
         armature: Inertia as the joint feels it [kg m^2] or [kg].
         viscous: Viscous friction [N m s/rad] or [N s/m].
         coulomb: Coulomb friction [N m] or [N].
-        friction_velocity: Speed at which 76 % of Coulomb friction act [rad/s] or [m/s].
+        sliding_speed: Speed at which 76 % of Coulomb friction act [rad/s] or [m/s].
     """
 
     armature: Floats
     viscous: Floats
     coulomb: Floats
-    friction_velocity: float = 0.02
+    sliding_speed: float = SLIDING_SPEED
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +113,7 @@ def demand(
     """
     time, q, qd, qdd, extra = motion.trace(begin, end, step, most)
     gravity = dynamics.gravity(q)
-    coulomb = drives.coulomb * np.tanh(qd / drives.friction_velocity)
+    coulomb = drives.coulomb * smooth_sign(qd, drives.sliding_speed)
     standing = gravity + coulomb + extra if with_extra_effort else gravity + coulomb
     inertial = dynamics.rnea(q, qd, qdd) - gravity + drives.armature * qdd
     return Demand(time, q, qd, qdd, standing, drives.viscous * qd, inertial)

@@ -14,7 +14,7 @@ from featherstone_ros.identification.explanation import (
     Evaluation,
     Explanation,
 )
-from featherstone_ros.identification.filtering import SLIDING
+from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.evaluate.report import conditions, r2_text, torque_unit
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, YELLOW, shrink
 
@@ -111,7 +111,7 @@ def _draw_friction(axes, evaluation: Evaluation, joint: int) -> None:
     friction = evaluation.friction
     if friction is not None:
         v = np.linspace(velocity.min(), velocity.max(), 400)
-        fitted = friction.viscous[joint] * v + friction.coulomb[joint] * np.tanh(v / SLIDING)
+        fitted = friction_torque(v, friction.viscous[joint], friction.coulomb[joint])
         axes.plot(v, fitted + friction.offset[joint], color=BLUE, lw=1.6)
     _finish(axes)
 

@@ -161,7 +161,7 @@ def load_arm(
     offset = np.array([float(values.get(f"friction.{j}.offset", 0.0)) for j in joints])
     drives = arm.drives
     friction = Friction(drives.viscous, drives.coulomb, drives.armature, offset, {})
-    return Arm(model, friction, drives.friction_velocity)
+    return Arm(model, friction, drives.sliding_speed)
 
 
 def unmodelled(

@@ -24,8 +24,9 @@ from featherstone_ros import Dynamics
 from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.errors import IdentificationError
-from featherstone_ros.identification.filtering import SLIDING, Motion
+from featherstone_ros.identification.filtering import Motion
 from featherstone_ros.identification.regression import regressor
+from featherstone_ros.model.friction import friction_torque, smooth_sign
 from featherstone_ros.tools.arm import Arm
 from featherstone_ros.tools.excite.clearance import Clearance
 
@@ -248,12 +249,12 @@ class Excitation:
 
     def _torque(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
         drives = self.arm.drives
-        friction = drives.viscous * qd + drives.coulomb * np.tanh(qd / SLIDING)
+        friction = friction_torque(qd, drives.viscous, drives.coulomb)
         return self._dynamics.rnea(q, qd, qdd) + drives.armature * qdd + friction
 
     def _condition(self, series: Series) -> float:
         time, q, qd, qdd = series.samples(SAMPLES)
-        motion = Motion(time, q, qd, qdd, np.tanh(qd / SLIDING), q)
+        motion = Motion(time, q, qd, qdd, smooth_sign(qd), q)
         W = regressor(motion, self._dynamics, self._bodies)[:, :, self._columns]
         weight = np.where(np.isfinite(self._effort), self._effort, 1.0)
         W = (W / np.maximum(weight, 1e-9)[:, None]).reshape(-1, len(self._columns))

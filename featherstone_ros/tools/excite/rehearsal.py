@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Simulator
+from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.arm import Arm
 from featherstone_ros.tools.excite.excitation import Series
 
@@ -44,7 +45,7 @@ def rehearse(arm: Arm, series: Series) -> Rehearsal:
     )
     time = np.arange(0.0, series.duration, STEP)
     q, qd, qdd = series.at(time)
-    friction = drives.viscous * qd + drives.coulomb * np.tanh(qd / drives.friction_velocity)
+    friction = friction_torque(qd, drives.viscous, drives.coulomb, drives.sliding_speed)
     simulator.reset(q[0])
     error, effort = np.zeros((2, model.n))
     for k in range(len(time)):

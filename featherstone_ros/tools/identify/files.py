@@ -10,9 +10,9 @@ from typing import Any
 import yaml
 
 from featherstone_ros.identification.explanation import Explanation
-from featherstone_ros.identification.filtering import SLIDING
 from featherstone_ros.identification.session import Identification
 from featherstone_ros.model import Model, read_file, urdf_inertials
+from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.tools.evaluate.json_file import numbers, scores
 from featherstone_ros.tools.evaluate.report import r2_text
 
@@ -46,7 +46,7 @@ def write_parameters(found: Identification, sources: str, path: Path) -> None:
         "armature": {names[j]: _rounded(friction.armature[j]) for j in found.judged},
     }
     content: dict[str, Any] = {"/**": {"ros__parameters": parameters}}
-    if found.sliding_speed != SLIDING:
+    if found.sliding_speed != SLIDING_SPEED:
         eased = {"friction_velocity": found.sliding_speed}
         content["/**/feedforward_controller"] = {"ros__parameters": eased}
     head = (

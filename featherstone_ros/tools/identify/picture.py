@@ -9,6 +9,7 @@ import numpy as np
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.filtering import Motion
 from featherstone_ros.identification.session import Identification
+from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.evaluate.report import r2_text
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, YELLOW, shrink
 
@@ -105,7 +106,7 @@ def _draw_friction(
     thin = slice(None, None, max(1, len(velocity) // POINTS))
     axes.plot(velocity[thin], left[thin], ".", color=GREY, ms=2.2, alpha=0.6, mew=0)
     v = np.linspace(velocity.min(), velocity.max(), 400)
-    curve = friction.viscous[k] * v + friction.coulomb[k] * np.tanh(v / found.sliding_speed)
+    curve = friction_torque(v, friction.viscous[k], friction.coulomb[k], found.sliding_speed)
     axes.plot(v, curve + friction.offset[k], color=BLUE, lw=1.6)
     _finish(axes)
 

@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.identification.explanation import Explanation
-from featherstone_ros.identification.filtering import SLIDING
 from featherstone_ros.identification.session import Identification
+from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.tools.evaluate.report import r2_text
 from featherstone_ros.tools.style import new_table
 
@@ -89,7 +89,7 @@ def _remarks(found: Identification, held_out: Explanation, before: Explanation) 
                 style="yellow",
             )
         )
-    if found.sliding_speed != SLIDING:
+    if found.sliding_speed != SLIDING_SPEED:
         lines.append(
             Text(
                 f"Friction rises over {found.sliding_speed:g} rad/s: friction_velocity is in the "

@@ -9,13 +9,12 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.control.feasibility.verdict import Verdict, check, round_up
 from featherstone_ros.control.motion import Motion
+from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Trajectory
 from featherstone_ros.tools.arm import Arm
 from featherstone_ros.tools.preflight.corners import Jump, jumps
 from featherstone_ros.tools.preflight.effort import filled
 from featherstone_ros.tools.preflight.source import Given
-
-STOP_TIME = 0.25  # [s] as the controller's default
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,4 +78,4 @@ def fly(given: Given, arm: Arm) -> Flight:
 
 def started(trajectory: Trajectory) -> Motion:
     """Return the motion of an arm that is at the first point when its time has come."""
-    return trajectory.motion(0.0, trajectory.times[0], trajectory.state(0), STOP_TIME)
+    return trajectory.motion(0.0, trajectory.times[0], trajectory.state(0), Settings.stop_time)

@@ -60,12 +60,12 @@ def run(args: argparse.Namespace) -> int:
 
     from rich.console import Console
 
-    from featherstone_ros.control.gains import Timing
+    from featherstone_ros.control.gains import BANDWIDTH, Timing
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.progress import LateProgress
     from featherstone_ros.tools.setup import files
     from featherstone_ros.tools.setup.check import HEAVIER, drive, gentle_motion
-    from featherstone_ros.tools.setup.proposal import BANDWIDTH, propose
+    from featherstone_ros.tools.setup.proposal import propose
     from featherstone_ros.tools.setup.report import next_steps, summary
 
     urdf = robot_file(args.urdf)

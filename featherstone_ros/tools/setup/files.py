@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from featherstone_ros.control.gains import DAMPING_RATIO
 from featherstone_ros.model.finding import Severity, by_rule, elements
 from featherstone_ros.tools.setup.check import INTEGRATOR, Drive
-from featherstone_ros.tools.setup.proposal import DAMPING_RATIO, Proposal
+from featherstone_ros.tools.setup.proposal import Proposal
 
 DIGITS = 4
 CONTROLLER = "effort_controller"  # forward_command_controller's name

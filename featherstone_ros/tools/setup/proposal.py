@@ -10,14 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
-from featherstone_ros.control.gains import Chosen, SampledLoop, Timing, choose_gains, postures
+from featherstone_ros.control.gains import (
+    BANDWIDTH,
+    DAMPING_RATIO,
+    Chosen,
+    SampledLoop,
+    Timing,
+    choose_gains,
+    postures,
+)
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, read_description
 
 Floats = NDArray[np.float64]
 
-BANDWIDTH, DAMPING_RATIO = 8.0, 1.0  # the controller's defaults
 EASY = 0.5  # share of the effort limits that gravity may take in the middle of the range
 INNER = 0.6  # share of the range of motion in which an easier posture is looked for
 ROTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of a joint's largest inertia

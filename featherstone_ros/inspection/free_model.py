@@ -1,0 +1,44 @@
+"""A robot with all its joints free, in postures all over their ranges."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.model import EARTH, Model, body_tree, coordinates
+from featherstone_ros.model.urdf import Robot
+
+Floats = NDArray[np.float64]
+
+HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
+MOST_JOINTS = 300  # that are checked: the time goes with the cube of them
+
+
+def free_model(robot: Robot) -> tuple[Model, list[str]]:
+    """Return a robot's model, and the joints that move no inertia: they are locked at 0 in it.
+
+    Raises:
+        ModelError: The robot cannot be modelled.
+    """
+    chosen = coordinates.choose(robot)
+    tree = body_tree.grow(robot, chosen)
+    idle = body_tree.joints_without_inertia(tree)
+    if idle:
+        chosen = coordinates.choose(robot, None, dict.fromkeys(idle, 0.0))
+        tree = body_tree.grow(robot, chosen)
+    return Model.from_bodies(robot, chosen, tree, EARTH), idle
+
+
+def random_postures(model: Model, count: int) -> Floats:
+    """Return (count, n) positions within the limits, the same every time [rad or m]."""
+    lower, upper = _range(model)
+    return lower + np.random.default_rng(0).uniform(size=(count, model.n)) * (upper - lower)
+
+
+def middle(model: Model) -> Floats:
+    """Return the (n,) positions amid the limits [rad or m]."""
+    lower, upper = _range(model)
+    return (lower + upper) / 2
+
+
+def _range(model: Model) -> tuple[Floats, Floats]:
+    lower = np.where(np.isfinite(model.lower), model.lower, -HALF_TURN)
+    return lower, np.where(np.isfinite(model.upper), model.upper, HALF_TURN)

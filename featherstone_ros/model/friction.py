@@ -1,0 +1,46 @@
+"""Friction of joints: one law, viscous and Coulomb.
+
+    torque = viscous qd + coulomb sign(qd)
+
+A joint at rest sticks: it bears whatever holds it, up to ``coulomb``. ``Simulator`` solves that
+exactly (cython_core/dynamics/time_stepping.pxd).
+
+Where the velocity is measured or desired, its sign means nothing near zero. There Coulomb friction
+is smoothed to ``coulomb tanh(qd / sliding_speed)``, 76 % of it at the sliding speed: in the
+controller's compensation (cython_core/control/laws.pxd, parameter ``friction_velocity``), the check
+of trajectories, the observer and identification.
+
+A URDF calls viscous friction ``damping`` and Coulomb friction ``friction``, and so do ``Model`` and
+``Simulator``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+SLIDING_SPEED = 0.02  # [rad/s or m/s]
+
+
+def smooth_sign(velocity: Floats, sliding_speed: float = SLIDING_SPEED) -> Floats:
+    """Return the sign of a velocity, smooth through zero, of the same shape."""
+    return np.tanh(velocity / sliding_speed)
+
+
+def friction_torque(
+    velocity: Floats, viscous: Floats, coulomb: Floats, sliding_speed: float = SLIDING_SPEED
+) -> Floats:
+    """Return the torque that moving takes.
+
+    Args:
+        velocity: (n,) or (N, n) [rad/s or m/s].
+        viscous: (n,) [N m s/rad or N s/m].
+        coulomb: (n,) [N m or N].
+        sliding_speed: At which 76 % of Coulomb friction act [rad/s or m/s].
+
+    Returns:
+        As ``velocity`` [N m or N].
+    """
+    return viscous * velocity + coulomb * smooth_sign(velocity, sliding_speed)
