@@ -30,6 +30,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from featherstone_ros.tools.options import positive
+
 if TYPE_CHECKING:
     from featherstone_ros.tools.bench.report import Report
 
@@ -55,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="a few rounds on one robot")
     parser.add_argument(
         "--minutes",
-        type=_positive,
+        type=positive,
         default=0.5,
         metavar="M",
         help="how long a closed loop of both nodes runs at 1 kHz (default: 0.5; --quick: 2 s)",
@@ -124,10 +126,3 @@ def _count(robots: list[str] | None, output: Path, console: Console) -> int:
     (output / "callgrind.json").write_text(json.dumps(callgrind.as_dict(counts), indent=1) + "\n")
     console.print(f"[dim]in {output}/: callgrind.json")
     return 0
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value

@@ -21,6 +21,7 @@ from importlib import import_module
 from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.options import positive
 
 _NEEDED = {
     "rclpy": "source a ROS 2 workspace, or pip install 'featherstone_ros[jazzy]'",
@@ -45,14 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rate",
-        type=_positive,
+        type=positive,
         default=500.0,
         metavar="HZ",
         help="joint states, and so commands, per second (default: 500)",
     )
     parser.add_argument(
         "--duration",
-        type=_positive,
+        type=positive,
         default=10.0,
         metavar="S",
         help="length of the motion in seconds (default: 10)",
@@ -112,10 +113,3 @@ def _require(module: str, remedy: str) -> None:
         import_module(module)
     except ImportError as error:
         raise FeatherstoneError(f"{module} cannot be imported ({error}): {remedy}") from None
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value

@@ -22,46 +22,23 @@ Examples:
 """
 
 import argparse
-from importlib.util import find_spec
-from math import isfinite
 from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.identify.command import gain
+from featherstone_ros.tools.options import (
+    add_recording_options,
+    recording_options,
+    require_matplotlib,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("bag", metavar="BAG", help="a bag's folder, or a .db3 or .mcap file")
-    parser.add_argument(
-        "--urdf",
-        required=True,
-        metavar="FILE",
-        help="the robot description: a URDF or xacro file, or panda or ur5e",
-    )
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        metavar="NAME",
-        help="joints to compare (default: all that are in both bag and URDF)",
-    )
-    parser.add_argument(
-        "--topic", help="topic of the joint states (default: the one that knows the most joints)"
-    )
-    parser.add_argument(
-        "--filter-hz",
-        type=_positive,
-        default=2.0,
-        metavar="HZ",
-        help="cut-off frequency of the low-pass filter (default: 2)",
-    )
-    parser.add_argument(
-        "--gravity",
-        type=float,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=("X", "Y", "Z"),
-        help="in the base link's frame, for an arm on a wall or a ceiling (default: 0 0 -9.81)",
+    add_recording_options(
+        parser,
+        "the robot description",
+        "joints to compare (default: all in both bag and URDF)",
     )
     parser.add_argument(
         "--fit-friction",
@@ -87,15 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="parameter file of the nodes: score the model with it, fit nothing",
     )
-    parser.add_argument(
-        "--current-gain",
-        type=gain,
-        action="extend",
-        nargs="+",
-        default=[],
-        metavar="JOINT=K",
-        help="multiply a joint's effort, e.g. by its N m per A",
-    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the scores")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the torques (PNG)")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the filtered samples")
@@ -118,20 +86,15 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.evaluate.session import Options, evaluate
     from featherstone_ros.tools.progress import LateProgress
 
-    if args.plot and not find_spec("matplotlib"):
-        raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+    require_matplotlib(args.plot)
     if args.known and (args.fit_friction or args.fit_armature or args.parameters):
         raise FeatherstoneError("--with fits nothing: leave out --fit-... and --parameters")
     console = Console()
     options = Options(
-        joints=args.joints,
-        topic=args.topic,
-        cut_off=args.filter_hz,
         fit_friction=args.fit_friction or args.parameters is not None,
         fit_armature=args.fit_armature,
-        gravity=args.gravity,
         known=args.known,
-        gains=dict(args.current_gain),
+        **recording_options(args),
     )
     with LateProgress("reading", console) as progress:
         evaluation = evaluate(args.bag, robot_file(args.urdf), options, progress)
@@ -146,10 +109,3 @@ def run(args: argparse.Namespace) -> int:
             write(evaluation, path)
             console.print(f"[dim]{path}", highlight=False, soft_wrap=True)
     return 0
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not (isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value

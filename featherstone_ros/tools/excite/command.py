@@ -21,11 +21,10 @@ Examples:
 from __future__ import annotations
 
 import argparse
-from importlib.util import find_spec
 from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.identify.command import positive
+from featherstone_ros.tools.options import positive, require_matplotlib
 
 LEAD_IN = 5.0  # [s] to the first point
 SPACING = 0.05  # [s] between points
@@ -91,8 +90,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.progress import LateProgress
     from featherstone_ros.tools.robot import read_parameters
 
-    if args.plot and not find_spec("matplotlib"):
-        raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+    require_matplotlib(args.plot)
     urdf = robot_file(args.urdf)
     parameters = args.parameters or robot_parameters(args.urdf)
     values = read(parameters) if parameters else {}

@@ -24,11 +24,14 @@ Examples:
 from __future__ import annotations
 
 import argparse
-from importlib.util import find_spec
-from math import isfinite
 from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.options import (
+    add_recording_options,
+    recording_options,
+    require_matplotlib,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,11 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "bags", nargs="+", metavar="BAG", help="a bag's folder, or a .db3 or .mcap file"
     )
-    parser.add_argument(
-        "--urdf",
-        required=True,
-        metavar="FILE",
-        help="the robot description: a URDF or xacro file, or panda or ur5e",
+    add_recording_options(
+        parser, "the robot description", "joints whose effort counts (default: all that have some)"
     )
     parser.add_argument(
         "--held-out",
@@ -48,39 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="BAG",
         help="recordings to score with (default: the last third of each recording)",
-    )
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        metavar="NAME",
-        help="joints whose effort counts (default: all that have some)",
-    )
-    parser.add_argument(
-        "--topic", help="topic of the joint states (default: the one that knows most)"
-    )
-    parser.add_argument(
-        "--filter-hz",
-        type=positive,
-        default=2.0,
-        metavar="HZ",
-        help="cut-off frequency of the low-pass filter (default: 2)",
-    )
-    parser.add_argument(
-        "--current-gain",
-        type=gain,
-        action="extend",
-        nargs="+",
-        default=[],
-        metavar="JOINT=K",
-        help="multiply a joint's effort, e.g. by its N m per A",
-    )
-    parser.add_argument(
-        "--gravity",
-        type=float,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=("X", "Y", "Z"),
-        help="in the base link's frame (default: 0 0 -9.81)",
     )
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="the mended URDF (default: ARM_identified.urdf)"
@@ -113,22 +80,14 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.identify.report import tables
     from featherstone_ros.tools.progress import LateProgress
 
-    if args.plot and not find_spec("matplotlib"):
-        raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+    require_matplotlib(args.plot)
     urdf = robot_file(args.urdf)
     output = args.output or Path(f"{urdf.name.split('.')[0]}_identified.urdf")
     parameters = args.parameters or output.with_suffix(".yaml")
     if output.absolute() == urdf or (output.exists() and output.samefile(urdf)):
         raise FeatherstoneError(f"--output {output} is the description itself: choose another name")
     console = Console()
-    options = Options(
-        held_out=args.held_out,
-        joints=args.joints,
-        topic=args.topic,
-        cut_off=args.filter_hz,
-        gains=dict(args.current_gain),
-        gravity=args.gravity,
-    )
+    options = Options(held_out=args.held_out, **recording_options(args))
     with LateProgress("identifying", console) as progress:
         found = identify(args.bags, urdf, options, progress)
     for path in (output, parameters, args.json, args.plot):
@@ -151,23 +110,3 @@ def run(args: argparse.Namespace) -> int:
         if path:
             console.print(f"[dim]{path}", highlight=False, soft_wrap=True)
     return 0
-
-
-def positive(text: str) -> float:
-    """Return a positive finite number."""
-    value = float(text)
-    if not (isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value
-
-
-def gain(text: str) -> tuple[str, float]:
-    """Return joint and factor of JOINT=K."""
-    joint, _, factor = text.rpartition("=")
-    try:
-        value = float(factor)
-    except ValueError:
-        value = 0.0
-    if not joint or not isfinite(value) or value == 0:
-        raise argparse.ArgumentTypeError(f"{text} is not JOINT=K with a number K other than 0")
-    return joint, value

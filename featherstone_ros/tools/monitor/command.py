@@ -19,8 +19,9 @@ Examples:
 """
 
 import argparse
-import math
 import time
+
+from featherstone_ros.tools.options import positive
 
 REFRESH = 0.25  # [s] between two looks at the keyboard and at what was heard
 ROUND = 1.5  # [s] in which every node reports once
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=_positive,
+        type=positive,
         default=5.0,
         metavar="S",
         help="how long --once waits for the first node (default: 5)",
@@ -108,10 +109,3 @@ def _log(listener, console) -> None:
         now = time.monotonic()
         for condition in listener.roster.conditions:
             print(time.strftime("%H:%M:%S"), line(condition, now), flush=True)
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value > 0.0):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value

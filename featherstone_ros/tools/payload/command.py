@@ -22,12 +22,14 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.identify.command import gain, positive
+from featherstone_ros.tools.options import (
+    add_recording_options,
+    recording_options,
+    require_matplotlib,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,11 +41,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("bag", metavar="BAG", help="a bag's folder, or a .db3 or .mcap file")
-    parser.add_argument(
-        "--urdf",
-        required=True,
-        metavar="FILE",
-        help="the arm without the load: a URDF or xacro file, or panda or ur5e",
+    add_recording_options(
+        parser, "the arm without the load", "joints whose effort counts (default: all)"
     )
     known = parser.add_mutually_exclusive_group()
     known.add_argument(
@@ -60,34 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="recording of the arm without the load, to identify it by",
     )
     parser.add_argument("--link", required=True, help="link that carries the load")
-    parser.add_argument(
-        "--joints", nargs="+", metavar="NAME", help="joints whose effort counts (default: all)"
-    )
-    parser.add_argument("--topic", help="topic of the joint states")
-    parser.add_argument(
-        "--filter-hz",
-        type=positive,
-        default=2.0,
-        metavar="HZ",
-        help="cut-off frequency of the low-pass filter (default: 2)",
-    )
-    parser.add_argument(
-        "--current-gain",
-        type=gain,
-        action="extend",
-        nargs="+",
-        default=[],
-        metavar="JOINT=K",
-        help="multiply a joint's effort, e.g. by its N m per A",
-    )
-    parser.add_argument(
-        "--gravity",
-        type=float,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=("X", "Y", "Z"),
-        help="in the base link's frame (default: 0 0 -9.81)",
-    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write a picture")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the parameters (YAML)")
@@ -108,14 +79,10 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.payload.picture import draw
 
-    if args.plot and not find_spec("matplotlib"):
-        raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+    require_matplotlib(args.plot)
     console = Console(highlight=False)
     urdf = robot_file(args.urdf)
-    options = Options(
-        joints=args.joints, topic=args.topic, cut_off=args.filter_hz,
-        gains=dict(args.current_gain), gravity=args.gravity,
-    )  # fmt: skip
+    options = Options(**recording_options(args))
     bags = [args.bag, *([args.bare] if args.bare else [])]
     (recording, *_), names, notes = recorded(bags, urdf, options)
     arm = _bare_arm(args, urdf, options, recording.joint_names, console)

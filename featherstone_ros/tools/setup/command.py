@@ -25,6 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.options import positive
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,14 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the parameter file; the others go beside it (default: ARM.yaml, here)",
     )
     parser.add_argument(
-        "--bandwidth", type=_positive, metavar="W", help="of the gains [rad/s] (default: 8)"
+        "--bandwidth", type=positive, metavar="W", help="of the gains [rad/s] (default: 8)"
     )
     parser.add_argument(
-        "--period", type=_positive, metavar="S", help="between two commands [s] (default: 0.002)"
+        "--period", type=positive, metavar="S", help="between two commands [s] (default: 0.002)"
     )
     parser.add_argument(
         "--delay",
-        type=_positive,
+        type=positive,
         metavar="S",
         help="from a measurement to the torque that answers it [s] (default: 0.002)",
     )
@@ -111,10 +112,3 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text)
     except OSError as error:
         raise FeatherstoneError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value

@@ -1,0 +1,92 @@
+"""Options that several commands have, and what they do with them."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from featherstone_ros.errors import FeatherstoneError
+
+
+def positive(text: str) -> float:
+    """Return a positive finite number."""
+    value = float(text)
+    if not (isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def gain(text: str) -> tuple[str, float]:
+    """Return joint and factor of JOINT=K."""
+    joint, _, factor = text.rpartition("=")
+    try:
+        value = float(factor)
+    except ValueError:
+        value = 0.0
+    if not joint or not isfinite(value) or value == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not JOINT=K with a number K other than 0")
+    return joint, value
+
+
+def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: str) -> None:
+    """Declare what a command asks that reads joint states from a bag.
+
+    Args:
+        parser: The command's.
+        urdf: Help on the description.
+        joints: Help on the joints.
+    """
+    parser.add_argument(
+        "--urdf",
+        required=True,
+        metavar="FILE",
+        help=f"{urdf}: a URDF or xacro file, or panda or ur5e",
+    )
+    parser.add_argument("--joints", nargs="+", metavar="NAME", help=joints)
+    parser.add_argument(
+        "--topic", help="topic of the joint states (default: the one that knows the most joints)"
+    )
+    parser.add_argument(
+        "--filter-hz",
+        type=positive,
+        default=2.0,
+        metavar="HZ",
+        help="cut-off frequency of the low-pass filter (default: 2)",
+    )
+    parser.add_argument(
+        "--current-gain",
+        type=gain,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="JOINT=K",
+        help="multiply a joint's effort, e.g. by its N m per A",
+    )
+    parser.add_argument(
+        "--gravity",
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=("X", "Y", "Z"),
+        help="in the base link's frame, for an arm on a wall or a ceiling (default: 0 0 -9.81)",
+    )
+
+
+def recording_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what was asked, as the options of ``identify`` and ``evaluate`` name it."""
+    return {
+        "joints": args.joints,
+        "topic": args.topic,
+        "cut_off": args.filter_hz,
+        "gains": dict(args.current_gain),
+        "gravity": args.gravity,
+    }
+
+
+def require_matplotlib(plot: Path | None) -> None:
+    """Raise FeatherstoneError if a picture is wanted that cannot be drawn."""
+    if plot and not find_spec("matplotlib"):
+        raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
