@@ -31,8 +31,8 @@ from rich.progress import track
 
 import featherstone_ros as fr
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.tools.motion import Motion, plan
-from featherstone_ros.tools.robot import Robot, load, with_heavier_links
+from featherstone_ros.tools.motion import MultiSine, plan
+from featherstone_ros.tools.robot import RobotSetup, load, with_heavier_links
 
 TIME_STEP = 0.001  # [s] of control and simulation
 EPISODE = 20.0  # [s] of a motion
@@ -75,7 +75,7 @@ class Record:
         )
 
 
-def settings_for(robot: Robot, **changes: object) -> ShadowSettings:
+def settings_for(robot: RobotSetup, **changes: object) -> ShadowSettings:
     """Return a shadow's settings with the robot's friction and armature."""
     known = partial(robot.by_joint, "digital_twin")
     figures = {
@@ -86,7 +86,7 @@ def settings_for(robot: Robot, **changes: object) -> ShadowSettings:
     return ShadowSettings(**{**figures, **changes})
 
 
-def motion_of(robot: Robot, speed: float, centre: NDArray | None = None) -> Motion:
+def motion_of(robot: RobotSetup, speed: float, centre: NDArray | None = None) -> MultiSine:
     """Plan a motion of every joint, around the robot's start unless another centre is given."""
     if centre is None:
         centre = robot.by_joint("digital_twin", "initial_positions.{}")
@@ -94,8 +94,8 @@ def motion_of(robot: Robot, speed: float, centre: NDArray | None = None) -> Moti
 
 
 def drive(
-    robot: Robot,
-    motion: Motion,
+    robot: RobotSetup,
+    motion: MultiSine,
     rate: float,
     seed: int,
     mass_error: float = 0.0,
@@ -148,7 +148,7 @@ def watch(shadow: Shadow, states: Iterable[State]) -> Record:
     return Record(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-def pulled(robot: Robot, rate: float, gain: float, speed: float, seed: int = 0) -> Record:
+def pulled(robot: RobotSetup, rate: float, gain: float, speed: float, seed: int = 0) -> Record:
     """Return what a shadow says while a hidden wrench pulls at its link."""
     shadow = Shadow(robot.model, settings_for(robot, observer_gain=gain))
     link = shadow.wrench_link
@@ -182,7 +182,7 @@ def convergence(record: Record, gain: float) -> tuple[float, float]:
     return float(constant), float(relative.max())
 
 
-def untouched(robot: Robot, rate: float, mass_error: float, episode: int) -> Record:
+def untouched(robot: RobotSetup, rate: float, mass_error: float, episode: int) -> Record:
     """Return what a shadow says of a heavier arm along a motion that depends on the episode."""
     random = np.random.default_rng([episode, 5])
     model = robot.model

@@ -76,7 +76,7 @@ class Chosen(Gains):
 
 
 @dataclass(frozen=True)
-class Finding:
+class UnstableGain:
     """A gain with which the loop is unstable or has no margin.
 
     Attributes:
@@ -404,7 +404,7 @@ def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) 
     )
 
 
-def check_gains(loop: SampledLoop, p: Floats, d: Floats) -> list[Finding]:
+def check_gains(loop: SampledLoop, p: Floats, d: Floats) -> list[UnstableGain]:
     """Return the gains with which the loop is not stable with margin; empty if it is.
 
     Args:
@@ -416,7 +416,7 @@ def check_gains(loop: SampledLoop, p: Floats, d: Floats) -> list[Finding]:
     advised = {"p": better.p, "d": better.d} if better else {k: p * np.nan for k in "pd"}
     given = {"p": p, "d": d}
     return [
-        Finding(loop.joint_names[i], k, float(given[k][i]), float(advised[k][i]), why)
+        UnstableGain(loop.joint_names[i], k, float(given[k][i]), float(advised[k][i]), why)
         for (i, k), why in sorted(reasons.items())
     ]
 
@@ -471,7 +471,7 @@ def _diagnose(value: complex, p: float, d: float, m: float, timing: Timing) -> t
     return Fault.P_HIGH, f"too high, {what}"
 
 
-def one_line(findings: Sequence[Finding], most: int = 3) -> str:
+def one_line(findings: Sequence[UnstableGain], most: int = 3) -> str:
     """Return findings in one line, the first few in full."""
     more = f"; and {len(findings) - most} more" if len(findings) > most else ""
     return "; ".join(map(str, findings[:most])) + more

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.identification.cleaning import clean
-from featherstone_ros.identification.filtering import Motion, joined, smooth_all
+from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.friction import SLIDING_SPEED
@@ -31,7 +31,7 @@ class Arm:
     friction: Friction
     sliding_speed: float = SLIDING_SPEED
 
-    def motion(self, recording: Recording, cut_off: float) -> Motion:
+    def motion(self, recording: Recording, cut_off: float) -> SmoothMotion:
         """Return what the arm did, filtered.
 
         Raises:
@@ -39,7 +39,7 @@ class Arm:
         """
         return joined(smooth_all(clean(recording).stretches, cut_off, self.sliding_speed))
 
-    def torque(self, motion: Motion) -> Floats:
+    def torque(self, motion: SmoothMotion) -> Floats:
         """Return the predicted torque (N, n) [N m or N]."""
         rigid = Dynamics(self.model).rnea(motion.position, motion.velocity, motion.acceleration)
         return rigid + self.friction.torque(motion)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import Friction
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Evaluation:
     topic: str
     joint_names: tuple[str, ...]
     joint_types: tuple[str, ...]
-    motion: Motion
+    motion: SmoothMotion
     period: float
     cut_off: float
     explanations: tuple[Explanation, ...]

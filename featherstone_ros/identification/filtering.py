@@ -24,7 +24,7 @@ SHORTEST = 6.0  # periods of the cut-off frequency that a stretch must last
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class SmoothMotion:
     """What the arm did and which torque it took; all (N, n) but time.
 
     Attributes:
@@ -43,14 +43,16 @@ class Motion:
     sliding: Floats
     effort: Floats
 
-    def thinned(self, every: int) -> Motion:
+    def thinned(self, every: int) -> SmoothMotion:
         """Return every so-manieth sample."""
-        return Motion(*(np.ascontiguousarray(getattr(self, f.name)[::every]) for f in fields(self)))
+        return SmoothMotion(
+            *(np.ascontiguousarray(getattr(self, f.name)[::every]) for f in fields(self))
+        )
 
-    def of(self, joints: Sequence[int]) -> Motion:
+    def of(self, joints: Sequence[int]) -> SmoothMotion:
         """Return the motion of these joints alone."""
         arrays = (getattr(self, field.name) for field in fields(self)[1:])
-        return Motion(self.time, *(np.ascontiguousarray(x[:, joints]) for x in arrays))
+        return SmoothMotion(self.time, *(np.ascontiguousarray(x[:, joints]) for x in arrays))
 
 
 class ZeroPhase:
@@ -80,7 +82,7 @@ class ZeroPhase:
         return np.ascontiguousarray(self._apply(self._sections, values, axis=0))
 
 
-def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING_SPEED) -> Motion:
+def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING_SPEED) -> SmoothMotion:
     """Filter position, velocity and effort alike; differentiate velocity, then cut off both ends.
 
     Where no velocity was measured, position is differentiated. The sign of velocity passes the
@@ -89,7 +91,7 @@ def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING_SPEE
     Args:
         samples: Evenly spaced.
         cut_off: Of the filter [Hz].
-        sliding_speed: At which ``Motion.sliding`` is 76 % [rad/s or m/s].
+        sliding_speed: At which ``SmoothMotion.sliding`` is 76 % [rad/s or m/s].
 
     Raises:
         EvaluationError: The rate of the samples is too low for the filter.
@@ -105,7 +107,7 @@ def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING_SPEE
     inside = slice(n, len(samples.time) - n)
     sliding = low_pass(smooth_sign(velocity, sliding_speed))
     everything = (samples.time, position, velocity, acceleration, sliding, effort)
-    return Motion(*(np.ascontiguousarray(x[inside]) for x in everything))
+    return SmoothMotion(*(np.ascontiguousarray(x[inside]) for x in everything))
 
 
 def needed_from_scipy(part: str) -> ModuleType:
@@ -118,7 +120,7 @@ def needed_from_scipy(part: str) -> ModuleType:
 
 def smooth_all(
     stretches: Sequence[Samples], cut_off: float, sliding_speed: float = SLIDING_SPEED
-) -> list[Motion]:
+) -> list[SmoothMotion]:
     """Smooth every stretch that is long enough.
 
     Raises:
@@ -135,6 +137,8 @@ def smooth_all(
     return [smooth(samples, cut_off, sliding_speed) for samples in long_enough]
 
 
-def joined(motions: Sequence[Motion]) -> Motion:
+def joined(motions: Sequence[SmoothMotion]) -> SmoothMotion:
     """Put stretches one behind the other."""
-    return Motion(*(np.concatenate([getattr(m, f.name) for m in motions]) for f in fields(Motion)))
+    return SmoothMotion(
+        *(np.concatenate([getattr(m, f.name) for m in motions]) for f in fields(SmoothMotion))
+    )

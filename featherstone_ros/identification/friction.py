@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.identification.filtering import Motion, needed_from_scipy
+from featherstone_ros.identification.filtering import SmoothMotion, needed_from_scipy
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ class Friction:
     offset: Floats
     doubtful: dict[int, str]
 
-    def torque(self, motion: Motion) -> Floats:
+    def torque(self, motion: SmoothMotion) -> Floats:
         """Return the (N, n) torque that the motion takes, filtered as the motion is [N m or N]."""
         moving = self.viscous * motion.velocity + self.armature * motion.acceleration
         return moving + self.coulomb * motion.sliding + self.offset
@@ -45,7 +45,7 @@ class Friction:
 
 
 def fit(
-    motion: Motion, residual: Floats, armature: bool = False, physical: bool = False
+    motion: SmoothMotion, residual: Floats, armature: bool = False, physical: bool = False
 ) -> Friction:
     """Fit viscous, Coulomb and constant torque to each joint by least squares.
 

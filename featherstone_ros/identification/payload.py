@@ -21,7 +21,7 @@ from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import SIZE, Deformable, upper_cholesky
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
-from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import Fit, noise, solve
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
@@ -116,11 +116,11 @@ def find_payload(
     at, dynamics = SIZE * model.link_names.index(link), Dynamics(model)
     joints = list(range(model.n) if judged is None else judged)
 
-    def columns(motion: Motion) -> Floats:
+    def columns(motion: SmoothMotion) -> Floats:
         Y = dynamics.regressor(motion.position, motion.velocity, motion.acceleration)
         return np.concatenate([Y[:, :, at : at + SIZE], drive_columns(motion)], axis=2)
 
-    def torque(motion: Motion) -> Floats:
+    def torque(motion: SmoothMotion) -> Floats:
         return motion.effort - arm.torque(motion)
 
     with one_thread():

@@ -21,7 +21,7 @@ from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.filtering import (
     SETTLING,
     SHORTEST,
-    Motion,
+    SmoothMotion,
     ZeroPhase,
     smooth,
 )
@@ -103,7 +103,7 @@ def equations(
 ) -> Equations:
     """Return the equations of evenly sampled stretches, see ``filtered``."""
 
-    def columns(motion: Motion) -> Floats:
+    def columns(motion: SmoothMotion) -> Floats:
         return regressor(motion, dynamics, bodies)
 
     return filtered(stretches, columns, lambda motion: motion.effort, cut_off, sliding_speed)
@@ -111,8 +111,8 @@ def equations(
 
 def filtered(
     stretches: Sequence[Samples],
-    columns: Callable[[Motion], Floats],
-    torque: Callable[[Motion], Floats],
+    columns: Callable[[SmoothMotion], Floats],
+    torque: Callable[[SmoothMotion], Floats],
     cut_off: float,
     sliding_speed: float = SLIDING_SPEED,
 ) -> Equations:
@@ -140,8 +140,8 @@ def filtered(
 
 def _of_one(
     samples: Samples,
-    columns: Callable[[Motion], Floats],
-    torque: Callable[[Motion], Floats],
+    columns: Callable[[SmoothMotion], Floats],
+    torque: Callable[[SmoothMotion], Floats],
     cut_off: float,
     sliding_speed: float,
 ) -> Equations:
@@ -160,13 +160,13 @@ def _of_one(
     return Equations((A * trust[:, :, None])[kept], (low_pass(torque(motion)) * trust)[kept])
 
 
-def regressor(motion: Motion, dynamics: Dynamics, bodies: Bodies) -> Floats:
+def regressor(motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies) -> Floats:
     """Return A (N, n, 10 b + 4 n) of a motion, not filtered again."""
     Y = dynamics.regressor(motion.position, motion.velocity, motion.acceleration)
     return np.concatenate([Y[:, :, bodies.columns()], drive_columns(motion)], axis=2)
 
 
-def drive_columns(motion: Motion) -> Floats:
+def drive_columns(motion: SmoothMotion) -> Floats:
     """Return (N, n, 4 n): what ``DRIVE_TERMS`` of each joint are multiplied by."""
     N, n = motion.position.shape
     terms = np.zeros((N, n, len(DRIVE_TERMS), n))

@@ -18,7 +18,7 @@ from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import Explanation, explain
-from featherstone_ros.identification.filtering import Motion, joined, smooth_all
+from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.fit import WIDTHS, Fit, choose_width, noise, solve
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.friction import fit as fit_friction
@@ -331,7 +331,7 @@ def before(arm: Arm, fitted: Sequence[Recording], judged: Sequence[int], cut_off
 
 def score(
     arm: Arm, recordings: Sequence[Recording], judged: Sequence[int], cut_off: float, name: str = ""
-) -> tuple[Motion, Explanation]:
+) -> tuple[SmoothMotion, Explanation]:
     """Explain the torque of the judged joints; return their motion too.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.model import Model
 
 Floats = NDArray[np.float64]
@@ -54,7 +54,7 @@ def suspicions(
     return notes
 
 
-def without_friction(motion: Motion, *torques: Floats) -> list[Floats]:
+def without_friction(motion: SmoothMotion, *torques: Floats) -> list[Floats]:
     """Return torques (N, n) less what friction and an offset of any size explain of them."""
     left = [torque.copy() for torque in torques]
     for j in range(motion.velocity.shape[1]):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.identification.errors import IdentificationError
-from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import AT_REST
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.suspicions import degrees_suspected
@@ -27,7 +27,7 @@ SATURATED = 0.05  # share of the samples
 
 
 def require_enough(
-    model: Model, recordings: Sequence[Recording], motions: Sequence[Motion]
+    model: Model, recordings: Sequence[Recording], motions: Sequence[SmoothMotion]
 ) -> None:
     """Raise IdentificationError if the recordings say next to nothing of the bodies.
 
@@ -55,7 +55,7 @@ def require_enough(
 
 
 def require_motion_enough(
-    model: Model, recordings: Sequence[Recording], motions: Sequence[Motion]
+    model: Model, recordings: Sequence[Recording], motions: Sequence[SmoothMotion]
 ) -> None:
     """Raise IdentificationError if the arm rests, or positions or efforts are not to be believed.
 
@@ -73,19 +73,19 @@ def require_motion_enough(
     _refuse_saturation(model, recordings)
 
 
-def still_joints(model: Model, motions: Sequence[Motion]) -> list[str]:
+def still_joints(model: Model, motions: Sequence[SmoothMotion]) -> list[str]:
     """Return the joints that hardly move."""
     return [n for n, moves in zip(model.joint_names, _moving(motions), strict=True) if not moves]
 
 
-def _moving(motions: Sequence[Motion]) -> NDArray[np.bool_]:
+def _moving(motions: Sequence[SmoothMotion]) -> NDArray[np.bool_]:
     fastest = np.max([np.abs(m.velocity).max(axis=0) for m in motions], axis=0)
     swept = np.max([np.ptp(m.position, axis=0) for m in motions], axis=0)
     return (fastest > STIRRED) & (swept > SWEPT)
 
 
 def _refuse_constant_speed(
-    names: Sequence[str], motions: Sequence[Motion], moving: NDArray[np.bool_]
+    names: Sequence[str], motions: Sequence[SmoothMotion], moving: NDArray[np.bool_]
 ) -> None:
     velocity = np.concatenate([m.velocity for m in motions])
     steady = []

@@ -13,9 +13,9 @@ from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
     Chosen,
-    Finding,
     SampledLoop,
     Timing,
+    UnstableGain,
     check_gains,
     choose,
     one_line,
@@ -189,7 +189,7 @@ SETTINGS = (
     ),
     Setting(
         "path_tolerance",
-        0.3,
+        Settings.path_tolerance,
         "how far from where it should be the arm ends the motion [rad or m]; 0: never",
         0.0,
         100.0,
@@ -446,7 +446,7 @@ def chosen_gains(values: Mapping[str, Value], model: Model) -> Chosen | None:
     return _choose(model, *_loop_arguments(values, model), bandwidth, ratio)
 
 
-def unstable_gains(values: Mapping[str, Value], model: Model) -> list[Finding]:
+def unstable_gains(values: Mapping[str, Value], model: Model) -> list[UnstableGain]:
     """Return the gains that are set and not stable with margin, in a mode that uses them."""
     if is_without_gains(values):
         return []
@@ -497,7 +497,7 @@ def _check(
     mode: Mode,
     p: tuple[float, ...],
     d: tuple[float, ...],
-) -> tuple[Finding, ...]:
+) -> tuple[UnstableGain, ...]:
     loop = _sampled_loop(model, armature, timing, mode)
     return tuple(check_gains(loop, np.array(p), np.array(d)))
 

@@ -70,7 +70,7 @@ class Voices:
         return len(self._falls) == FALLS and now - self._falls[0] < MEMORY
 
 
-class Rivals:
+class DuplicatePublishers:
     """Finds topics that several nodes publish on where one is expected."""
 
     def __init__(self, node: Node) -> None:

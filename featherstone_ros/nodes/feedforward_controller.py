@@ -65,7 +65,14 @@ from featherstone_ros.nodes.controller_settings import (
     joint_settings,
     without_margin,
 )
-from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report, Rivals, publishers_of
+from featherstone_ros.nodes.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    DuplicatePublishers,
+    Report,
+    publishers_of,
+)
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
@@ -133,7 +140,7 @@ class FeedforwardController(ModelNode):
         self._refusal, self._refused_at = "", -SHOW_REFUSAL
         self._puzzled_since = monotonic()
         self._example: Any = None  # subscription that looks at one joint state
-        self._rivals = Rivals(self)
+        self._rivals = DuplicatePublishers(self)
         self._make_topics()
         self._warn_of_odd_settings()
         self._tell_chosen_gains()

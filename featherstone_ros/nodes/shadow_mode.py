@@ -33,7 +33,7 @@ from featherstone_ros.observer.effort_contract import CONTRACTS
 from featherstone_ros.observer.settings import EFFORT_SOURCES, default_threshold
 from featherstone_ros.observer.shadow import Prediction, Residual
 from featherstone_ros.observer.timeline import NANOSECONDS
-from featherstone_ros.observer.verdict import Finding, Verdict
+from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 QUEUE = QoSProfile(depth=10)  # reliable
 BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -320,12 +320,12 @@ class ShadowMode:
         self._lost_thread, self._lost_time = reason, self._now()
         self._node.defer(lambda: self._node.log.warning(f"{reason}: the observer starts anew"))
 
-    def _report_verdict(self, verdict: Verdict) -> None:
+    def _report_verdict(self, verdict: ContractVerdict) -> None:
         def tell() -> None:
             log = self._node.get_logger()
-            if verdict.finding is Finding.BROKEN:
+            if verdict.finding is ContractState.BROKEN:
                 log.error(verdict.text)
-            elif verdict.finding is Finding.UNEXPLAINED:
+            elif verdict.finding is ContractState.UNEXPLAINED:
                 log.warning(verdict.text)
             else:
                 log.info(verdict.text)
@@ -360,9 +360,9 @@ class ShadowMode:
             problems.append(f"no new joint state for {silence:.1f} s")
         elif now - self._lost_time < RESTART_MEMORY:
             problems.append(f"{self._lost_thread}: the observer has started anew")
-        if verdict.finding is Finding.BROKEN:
+        if verdict.finding is ContractState.BROKEN:
             return Report(ERROR, "; ".join([verdict.text, *problems]), values)
-        if verdict.finding is Finding.UNEXPLAINED:
+        if verdict.finding is ContractState.UNEXPLAINED:
             problems.insert(0, verdict.text)
         if problems:
             return Report(WARN, "; ".join(problems), values)

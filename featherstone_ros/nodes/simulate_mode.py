@@ -25,7 +25,7 @@ from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import realtime_loop, realtime_path
-from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report, Rivals
+from featherstone_ros.nodes.diagnostics import ERROR, WARN, DuplicatePublishers, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
 from featherstone_ros.nodes.refusals import Refusals
@@ -160,7 +160,7 @@ class SimulateMode:
         if publish_clock:
             self._publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
         self._loop: realtime_loop.ThreadLoop | realtime_loop.ExecutorLoop | None = None
-        self._rivals = Rivals(node)
+        self._rivals = DuplicatePublishers(node)
         self._warn_of_odd_limits()
 
     def _warn_of_odd_limits(self) -> None:

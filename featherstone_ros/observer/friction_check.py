@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros.observer.effort_contract import FULL, WITHOUT_FRICTION
 from featherstone_ros.observer.friction import JointFriction
-from featherstone_ros.observer.verdict import Finding, Verdict
+from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,9 @@ class FrictionCheck:
         self._friction = friction
         self._sliding = friction.sliding
         self._has_friction = bool(self._sliding.any())
-        self.verdict = Verdict(Finding.UNDECIDED, "friction not checked yet: waits for motion")
+        self.verdict = ContractVerdict(
+            ContractState.UNDECIDED, "friction not checked yet: waits for motion"
+        )
         self._begin()
         self.restart()
 
@@ -77,20 +79,20 @@ class FrictionCheck:
         self._begin()
         return self.verdict != before
 
-    def _judge(self, share: float) -> Verdict:
+    def _judge(self, share: float) -> ContractVerdict:
         contract = self._contract
         other = {FULL: WITHOUT_FRICTION, WITHOUT_FRICTION: FULL}.get(contract)
         expected = 1.0 if contract == FULL else -1.0
         if other and abs(share - expected) < 0.5:
-            return Verdict(
-                Finding.BROKEN,
+            return ContractVerdict(
+                ContractState.BROKEN,
                 f"effort_contract is {contract}, but in motion the effort fits {other} "
                 f"({abs(share):.2f} of the friction appears as external torque)",
             )
         if abs(share) < 0.5:
-            return Verdict(Finding.KEPT, f"effort_contract {contract} fits in motion")
-        return Verdict(
-            Finding.UNEXPLAINED,
+            return ContractVerdict(ContractState.KEPT, f"effort_contract {contract} fits in motion")
+        return ContractVerdict(
+            ContractState.UNEXPLAINED,
             f"in motion friction is {1.0 - share:.2g} times that of the parameters: wrong ones, or "
             f"effort_contract is wrong ({contract})",
         )

@@ -11,7 +11,7 @@ from featherstone_ros.observer.effort_contract import (
     WITHOUT_FRICTION,
     WITHOUT_GRAVITY,
 )
-from featherstone_ros.observer.verdict import Finding, Verdict
+from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +49,8 @@ class RestCheck:
         self._gain = gain
         self._coulomb = coulomb
         self._names = names
-        self.verdict = Verdict(
-            Finding.UNDECIDED, f"effort_contract {contract} not checked yet: waits for a rest"
+        self.verdict = ContractVerdict(
+            ContractState.UNDECIDED, f"effort_contract {contract} not checked yet: waits for a rest"
         )
         self.restart()
 
@@ -89,7 +89,7 @@ class RestCheck:
         self.restart()
         return self.verdict != before
 
-    def _judge(self, effort: Floats, error: Floats, gravity: Floats) -> Verdict:
+    def _judge(self, effort: Floats, error: Floats, gravity: Floats) -> ContractVerdict:
         """Compare the mean effort (n,), with its standard error, with gravity."""
         load = np.linalg.norm(gravity)
         stiction = self._coulomb
@@ -113,7 +113,9 @@ class RestCheck:
             return self.verdict  # friction could carry the arm: this pose tells nothing
         return self._choose(misfits, effort, gravity)
 
-    def _choose(self, misfits: dict[str, float], effort: Floats, gravity: Floats) -> Verdict:
+    def _choose(
+        self, misfits: dict[str, float], effort: Floats, gravity: Floats
+    ) -> ContractVerdict:
         contract, misfit = self._contract, misfits[self._contract]
         kept = misfit < TOLERANCE
         found = f"{100 * misfit:.0f} % of the gravity load missed"
@@ -125,17 +127,17 @@ class RestCheck:
             bounds = dict.fromkeys(misfits, TOLERANCE) | {WITHOUT_GRAVITY: SLIGHT}
         fitting = [name for name, value in misfits.items() if value < bounds[name]]
         if fitting:
-            return Verdict(
-                Finding.BROKEN,
+            return ContractVerdict(
+                ContractState.BROKEN,
                 f"effort_contract is {contract}, but at rest the effort fits "
                 f"{' or '.join(fitting)} ({found} as configured)",
             )
         if kept:
-            return Verdict(Finding.KEPT, f"effort_contract {contract} fits at rest")
-        if self.verdict.finding is Finding.KEPT:
+            return ContractVerdict(ContractState.KEPT, f"effort_contract {contract} fits at rest")
+        if self.verdict.finding is ContractState.KEPT:
             return self.verdict
-        return Verdict(
-            Finding.UNEXPLAINED,
+        return ContractVerdict(
+            ContractState.UNEXPLAINED,
             f"effort_contract is {contract}, but at rest the effort fits no contract ({found}): "
             f"{self._likely_cause(effort, gravity)}",
         )

@@ -33,7 +33,7 @@ from featherstone_ros.observer.settings import (
     default_threshold,
 )
 from featherstone_ros.observer.timeline import NANOSECONDS, Timeline
-from featherstone_ros.observer.verdict import Finding, Verdict
+from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class Update:
     prediction: Prediction | None
     residual: Residual | None
     lost_thread: str
-    verdict: Verdict | None
+    verdict: ContractVerdict | None
 
 
 class Shadow:
@@ -182,7 +182,7 @@ class Shadow:
         return dict(self._timeline.passed_over)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ContractVerdict:
         """The worse one of both checks of the effort contract."""
         checks = (self.rest_check.verdict, self.friction_check.verdict)
         return max(checks, key=lambda verdict: SEVERITY.index(verdict.finding))
@@ -272,7 +272,7 @@ class Shadow:
             contact=self.contact.update(external),
         )
 
-    def _check(self, dt: float, q: Floats, qd: Floats, effort: Floats) -> Verdict | None:
+    def _check(self, dt: float, q: Floats, qd: Floats, effort: Floats) -> ContractVerdict | None:
         rested = self.rest_check.update(dt, q, qd, effort, self._dynamics.gravity(q))
         slid = self.friction_check.update(dt, qd, self._observer.external_torque)
         if slid:
@@ -306,4 +306,9 @@ def finite(values: Floats) -> Floats:
     return values
 
 
-SEVERITY = (Finding.UNDECIDED, Finding.KEPT, Finding.UNEXPLAINED, Finding.BROKEN)
+SEVERITY = (
+    ContractState.UNDECIDED,
+    ContractState.KEPT,
+    ContractState.UNEXPLAINED,
+    ContractState.BROKEN,
+)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Finding(Enum):
+class ContractState(Enum):
     """Kinds of verdicts."""
 
     UNDECIDED = "undecided"
@@ -16,7 +16,7 @@ class Finding(Enum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ContractVerdict:
     """A finding with its reason.
 
     Attributes:
@@ -24,5 +24,5 @@ class Verdict:
         text: One sentence for a person.
     """
 
-    finding: Finding
+    finding: ContractState
     text: str

@@ -18,7 +18,7 @@ _UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] stands in for a velocity limit that 
 
 
 @dataclass(frozen=True)
-class Motion:
+class MultiSine:
     """A windowed multi-sine per joint, three times continuously differentiable, rest to rest.
 
     Attributes:
@@ -81,7 +81,7 @@ def plan(
     centre: ArrayLike,
     duration: float = 10.0,
     speed: float = 0.8,
-) -> Motion:
+) -> MultiSine:
     """Choose amplitudes and frequencies.
 
     Every joint peaks at ``speed`` times its velocity limit and keeps within its position limits;
@@ -102,7 +102,7 @@ def plan(
     wanted = speed * np.where(np.isfinite(limit), limit, _UNLIMITED_VELOCITY)
     centre = np.asarray(centre, float)
     room = _RANGE_USED * np.minimum(model.upper - centre, centre - model.lower)
-    motion = Motion(
+    motion = MultiSine(
         centre=centre,
         amplitude=np.ones(model.n),
         frequency=np.linspace(_SLOWEST, _FASTEST, model.n),
@@ -125,7 +125,7 @@ def plan(
 
 
 def load_share(
-    motion: Motion,
+    motion: MultiSine,
     model: Model,
     inverse_dynamics: Callable[[NDArray, NDArray, NDArray], NDArray],
 ) -> float:
@@ -134,7 +134,7 @@ def load_share(
     return float(np.max(np.abs(inverse_dynamics(q, qd, qdd)) / model.effort_limit))
 
 
-def _fit(motion: Motion, wanted: NDArray, room: NDArray) -> Motion:
+def _fit(motion: MultiSine, wanted: NDArray, room: NDArray) -> MultiSine:
     """Scale to the wanted peak velocities; where the way is too long, swing faster and less far."""
     for _ in range(20):
         _, _, velocity, _ = motion.samples(0.01)
@@ -147,7 +147,7 @@ def _fit(motion: Motion, wanted: NDArray, room: NDArray) -> Motion:
     return motion
 
 
-def _reach(motion: Motion) -> NDArray:
+def _reach(motion: MultiSine) -> NDArray:
     """(n,) farthest way from the centre [rad or m]."""
     _, position, _, _ = motion.samples(0.01)
     return np.abs(position - motion.centre).max(axis=0)

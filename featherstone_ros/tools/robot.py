@@ -24,7 +24,7 @@ _HALF_TURN = np.pi  # [rad] stands in for a limit that a continuous joint does n
 
 
 @dataclass(frozen=True)
-class Robot:
+class RobotSetup:
     """A robot ready to be driven.
 
     Attributes:
@@ -62,7 +62,7 @@ class Robot:
         return rigid + rotors + friction_torque(qd, viscous, coulomb)
 
 
-def load(name: str) -> Robot:
+def load(name: str) -> RobotSetup:
     """Load a robot.
 
     Args:
@@ -76,10 +76,12 @@ def load(name: str) -> Robot:
     file = robot_parameters(name)
     if file is None:
         model = Model.from_urdf(text)
-        return Robot(model.name, text, model, chosen_parameters(model), has_invented_rotors=True)
+        return RobotSetup(
+            model.name, text, model, chosen_parameters(model), has_invented_rotors=True
+        )
     parameters = read_parameters(file)
     model = Model.from_urdf(text, joints=parameters["digital_twin"]["joints"])
-    return Robot(model.name, text, model, parameters)
+    return RobotSetup(model.name, text, model, parameters)
 
 
 def read_parameters(path: Path) -> dict[str, dict[str, object]]:
@@ -101,16 +103,14 @@ def read_parameters(path: Path) -> dict[str, dict[str, object]]:
     return parameters
 
 
-def write_invented(robot: Robot, path: Path) -> None:
+def write_invented(robot: RobotSetup, path: Path) -> None:
     """Write the parameters that were made up, as a file for both nodes."""
     head = (
         f"# {robot.name}: what featherstone-ros demo drove it with. Rotor inertia (armature) and\n"
         "# gains are made up from the effort limits, for a demonstration: for work with the arm,\n"
         "# `featherstone-ros setup` chooses gains, and `identify` finds what the drives have.\n\n"
     )
-    content = {
-        f"/**/{node}": {"ros__parameters": dict(robot.parameters[node])} for node in NODES
-    }
+    content = {f"/**/{node}": {"ros__parameters": dict(robot.parameters[node])} for node in NODES}
     path.write_text(head + yaml.safe_dump(content, sort_keys=False, width=100))
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.governor import LONGEST_STEP, default_torque_rate
-from featherstone_ros.tools.robot import Robot, load
+from featherstone_ros.tools.robot import RobotSetup, load
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class Arm:
         jolt: Acceleration that one step of a command may cause [rad/s^2].
     """
 
-    robot: Robot
+    robot: RobotSetup
     period: float
     torque_step: Floats
     compliance: Floats

@@ -8,7 +8,7 @@ from support import Ros
 pytest.importorskip("scipy")
 
 from featherstone_ros.identification.explanation import FITTED, Evaluation, explain
-from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.tools.evaluate.parameter_file import write_parameters
 from featherstone_ros.tools.robot import load
@@ -23,7 +23,9 @@ def evaluated(joints: tuple[str, ...]) -> Evaluation:
     velocity, acceleration = random.normal(size=(2, 200, n))
     velocity[:, -1] = 0.0
     sliding = np.tanh(velocity / 0.02)
-    motion = Motion(np.arange(200) * 0.01, 0 * velocity, velocity, acceleration, sliding, velocity)
+    motion = SmoothMotion(
+        np.arange(200) * 0.01, 0 * velocity, velocity, acceleration, sliding, velocity
+    )
     torque = 0.3 * velocity + np.linspace(0.5, 2, n) * sliding + 0.1
     torque += np.linspace(1e-7, 1, n) * acceleration
     friction = fit(motion, torque, armature=True, physical=True)

@@ -10,7 +10,12 @@ from featherstone_ros.model import Model
 from featherstone_ros.tools.bench.case import Case, DisagreementError
 from featherstone_ros.tools.bench.chain import chain
 from featherstone_ros.tools.bench.race import Contestant
-from featherstone_ros.tools.bench.robots import Robot, chosen_robot, example_robots, standard_robots
+from featherstone_ros.tools.bench.robots import (
+    BenchRobot,
+    chosen_robot,
+    example_robots,
+    standard_robots,
+)
 from featherstone_ros.tools.bench.sections import NODES, SECTIONS, Setting, single_calls
 
 LIMIT = '<limit lower="-9" upper="9" effort="99" velocity="9"/>'
@@ -41,7 +46,7 @@ def test_robots_with_followers_and_locked_joints_agree_with_pinocchio():
         joint("d", "link3", "link4", "revolute", LIMIT),
     )
     model = Model.from_urdf(text, locked={"d": 0.3})
-    for case in single_calls(Setting([Robot("odd", text, model)])):
+    for case in single_calls(Setting([BenchRobot("odd", text, model)])):
         case.check()
 
 

@@ -30,7 +30,7 @@ from featherstone_ros.tools.bench.nodes.stream import (
 )
 from featherstone_ros.tools.bench.nodes.tables import tables_of_nodes
 from featherstone_ros.tools.bench.nodes.wake_loop import deviations, wake_times
-from featherstone_ros.tools.bench.report import Report
+from featherstone_ros.tools.bench.report import BenchReport
 from featherstone_ros.tools.robot import load
 
 PERIOD = 1_000_000  # [ns]
@@ -263,7 +263,7 @@ def test_scheduling_lasts_for_a_while_only(context):
 
 def a_report():
     block = Block(np.full(9, 1e-4), 1e-5, 0)
-    report = Report()
+    report = BenchReport()
     report.results = judge_reaction(
         "controller", load("panda"), FIFO, [block], [block], AGAINST_ECHO
     )
@@ -290,7 +290,7 @@ def test_nothing_measured_shows_nothing():
     assert list(tables_of_nodes([], [])) == []
 
 
-@pytest.mark.parametrize("report", [a_report(), Report()], ids=["measured", "empty"])
+@pytest.mark.parametrize("report", [a_report(), BenchReport()], ids=["measured", "empty"])
 def test_the_picture_is_one(report, tmp_path):
     pytest.importorskip("matplotlib")
     from featherstone_ros.tools.bench.nodes.picture import draw

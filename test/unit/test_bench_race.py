@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from featherstone_ros.tools.bench.race import Contestant, Pace, disagreement, keeping, race
+from featherstone_ros.tools.bench.race import Contestant, RacePlan, disagreement, keeping, race
 
-PACE = Pace(block=1e-4, duration=0.0, rounds=4)
+PACE = RacePlan(block=1e-4, duration=0.0, rounds=4)
 
 
 def result(value):
@@ -33,7 +33,7 @@ def test_setup_belongs_to_the_block_not_to_the_call():
 
 
 def test_a_race_lasts_as_long_as_it_shall():
-    assert len(race([Contestant("None", {})], Pace(block=1e-5, duration=0.01, rounds=1))) > 1
+    assert len(race([Contestant("None", {})], RacePlan(block=1e-5, duration=0.01, rounds=1))) > 1
 
 
 def test_outcome_is_no_view_of_what_the_next_call_overwrites():

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from featherstone_ros.tools.bench.report import Report, duration
+from featherstone_ros.tools.bench.report import BenchReport, duration
 from featherstone_ros.tools.bench.results import Result, Target
 
 
@@ -45,7 +45,7 @@ def test_json_tells_whether_a_target_is_met():
 def test_the_same_race_on_another_instruction_set_is_found():
     wide = a_result(instruction_set="x86-64-v3", ratio=0.1)
     other = a_result(instruction_set="x86-64-v3", algorithm="aba")
-    report = Report(results=[a_result(), other, wide])
+    report = BenchReport(results=[a_result(), other, wide])
     assert report.counterpart(a_result(), "x86-64-v3") is wide
     assert report.counterpart(a_result(), "x86-64-v4") is None
 

@@ -8,13 +8,13 @@ from rich.console import Console
 
 from featherstone_ros.tools.demo.measure import (
     LAWS,
+    DemoRecording,
     MeasurementError,
-    Recording,
     improvement,
     measure,
 )
 from featherstone_ros.tools.demo.picture import draw
-from featherstone_ros.tools.demo.report import Report, short_names
+from featherstone_ros.tools.demo.report import DemoReport, short_names
 from featherstone_ros.tools.demo.skeleton import seen_from, segments
 from featherstone_ros.tools.motion import plan
 from featherstone_ros.tools.robot import load
@@ -39,7 +39,7 @@ def recording(motion):
     rng = np.random.default_rng(0)
     stamp = np.sort(np.arange(-0.1, 4.1, PERIOD) + rng.uniform(0, 0.3e-3, 4200))
     position, velocity, _ = motion.at(stamp)
-    return Recording(
+    return DemoRecording(
         stamp=stamp,
         position=position,
         effort=velocity,
@@ -58,7 +58,7 @@ def report(robot, motion, recording):
         measure(law, replace(recording, position=recording.position - offset), motion)
         for law, offset in ERRORS.items()
     ]
-    return Report(
+    return DemoReport(
         robot=robot.name,
         joint_names=robot.model.joint_names,
         velocity_limit=robot.model.velocity_limit,
@@ -117,7 +117,7 @@ def test_measure_raises_if_messages_stop(motion, recording, what):
 
 def test_measure_raises_if_nothing_was_received(motion):
     nothing = np.empty(0)
-    empty = Recording(*[nothing] * 9)
+    empty = DemoRecording(*[nothing] * 9)
     with pytest.raises(MeasurementError, match="0 received"):
         measure("full", empty, motion)
 

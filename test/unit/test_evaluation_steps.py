@@ -14,7 +14,7 @@ from featherstone_ros.identification.suspicions import suspicions
 
 pytest.importorskip("scipy")
 
-from featherstone_ros.identification.filtering import Motion, smooth, smooth_all
+from featherstone_ros.identification.filtering import SmoothMotion, smooth, smooth_all
 from featherstone_ros.identification.friction import fit
 
 FREQUENCY = 0.4  # [Hz] of the signals
@@ -274,7 +274,7 @@ def motion_of(velocity, acceleration=None):
     acceleration = np.zeros_like(velocity) if acceleration is None else acceleration
     sliding = np.tanh(velocity / 0.02)
     time = np.arange(len(velocity)) * 0.01
-    return Motion(time, 0 * velocity, velocity, acceleration, sliding, 0 * velocity)
+    return SmoothMotion(time, 0 * velocity, velocity, acceleration, sliding, 0 * velocity)
 
 
 @pytest.mark.parametrize("armature", [False, True])

@@ -13,7 +13,7 @@ from featherstone_ros.control.feasibility.arrival import MOST, check_arrival
 from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
 from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
-from featherstone_ros.control.feasibility.verdict import Verdict, check, round_up
+from featherstone_ros.control.feasibility.verdict import Feasibility, check, round_up
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
 from featherstone_ros.tools.arm import Arm, load_arm
@@ -110,7 +110,7 @@ def test_torque_is_what_the_simulated_arm_needs(name):
     arm = load_arm(name, given.names)
     asked = fly(given, arm).verdict.demand
     needed = robot.inverse_dynamics(asked.position, asked.velocity, asked.acceleration)
-    swift = np.abs(asked.velocity) > 5 * arm.drives.friction_velocity
+    swift = np.abs(asked.velocity) > 5 * arm.drives.sliding_speed
     assert_allclose(asked.torque[swift], needed[swift], rtol=1e-3, atol=1e-3)
 
 
@@ -118,7 +118,7 @@ def test_torque_is_what_the_simulated_arm_needs(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_slowed_demand_is_that_of_the_slower_trajectory(name, factor):
     given, arm = fast_motion(name, 1.0), load_arm(name, fast_motion(name, 1.0).names)
-    arm = replace(arm, drives=replace(arm.drives, friction_velocity=1e-12))
+    arm = replace(arm, drives=replace(arm.drives, sliding_speed=1e-12))
     slowed = fly(given, arm).verdict.demand.slowed(factor)
     again = fly(slower(given, factor), arm).verdict.demand
     for j in range(arm.model.n):
@@ -306,7 +306,7 @@ def test_filled_efforts_are_the_torque_at_the_points(name):
 def test_verdict_of_what_fits():
     rest = (0.0, 0.0)
     verdict = fly(given(Point(0.0, rest, rest), Point(9.0, (0.1, 0.1), rest)), arm_of_two()).verdict
-    assert isinstance(verdict, Verdict)
+    assert isinstance(verdict, Feasibility)
     assert verdict.fits and verdict.slow_down == 1.0 and str(verdict) == "fits"
 
 

@@ -20,7 +20,7 @@ from featherstone_ros.observer.effort_contract import (
     EffortContract,
 )
 from featherstone_ros.observer.friction import JointFriction
-from featherstone_ros.observer.verdict import Finding
+from featherstone_ros.observer.verdict import ContractState
 from featherstone_ros.tools.robot import load
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -168,20 +168,20 @@ def test_every_mismatch_of_contracts_is_found_and_named(swing, configured, sent)
     updates = follow(shadow, emulate(swing, sent))
     said = [update.verdict for update in updates if update.verdict is not None]
     if configured == sent:
-        assert shadow.verdict.finding is Finding.KEPT
-        assert {verdict.finding for verdict in said} == {Finding.KEPT}
+        assert shadow.verdict.finding is ContractState.KEPT
+        assert {verdict.finding for verdict in said} == {ContractState.KEPT}
     else:
-        assert shadow.verdict.finding is Finding.BROKEN
+        assert shadow.verdict.finding is ContractState.BROKEN
         assert f"effort_contract is {configured}" in shadow.verdict.text
         assert sent in shadow.verdict.text.partition("the effort fits ")[2]
-        assert any(verdict.finding is Finding.BROKEN for verdict in said)
+        assert any(verdict.finding is ContractState.BROKEN for verdict in said)
 
 
 def test_current_taken_for_torque_is_reported_with_the_gains_that_would_fit(swing):
     gain = np.abs(GAIN)
     shadow = Shadow(MODEL, settings_for(PANDA))
     follow(shadow, emulate(swing[:140], MOTOR_CURRENT, gain))
-    assert shadow.verdict.finding is Finding.UNEXPLAINED
+    assert shadow.verdict.finding is ContractState.UNEXPLAINED
     assert "motor_current with effort_gain" in shadow.verdict.text
     assert "panda_joint4 4" in shadow.verdict.text.replace("3.9", "4.0")
 
@@ -190,13 +190,13 @@ def test_a_wrench_at_rest_does_not_unsettle_a_contract_found_kept(swing):
     shadow = Shadow(MODEL, settings_for(PANDA))
     rest = swing[:140]
     follow(shadow, rest)
-    assert shadow.verdict.finding is Finding.KEPT
+    assert shadow.verdict.finding is ContractState.KEPT
     pushed = [s._replace(time=s.time + 2.0, effort=s.effort + 8.0) for s in rest]
     follow(shadow, pushed)
-    assert shadow.verdict.finding is Finding.KEPT
+    assert shadow.verdict.finding is ContractState.KEPT
     changed = [s._replace(time=s.time + 4.0) for s in emulate(rest, WITHOUT_GRAVITY)]
     follow(shadow, changed)
-    assert shadow.verdict.finding is Finding.BROKEN
+    assert shadow.verdict.finding is ContractState.BROKEN
 
 
 def test_a_pose_without_load_decides_nothing():
@@ -204,7 +204,7 @@ def test_a_pose_without_load_decides_nothing():
     zero = np.zeros(7)
     for k in range(200):
         shadow.update(k * 10_000_000, READY, zero, zero)
-    assert shadow.verdict.finding is Finding.UNDECIDED
+    assert shadow.verdict.finding is ContractState.UNDECIDED
 
 
 @pytest.mark.parametrize("contract", [FULL, WITHOUT_FRICTION])
@@ -213,7 +213,7 @@ def test_five_percent_of_mass_do_not_break_a_contract(contract):
     states = drive(PANDA, motion, 100.0, seed=3, mass_error=0.05)
     shadow = Shadow(MODEL, settings_for(PANDA, effort_contract=contract))
     follow(shadow, emulate(list(states), contract))
-    assert shadow.verdict.finding is Finding.KEPT
+    assert shadow.verdict.finding is ContractState.KEPT
 
 
 # Joint states as they come.

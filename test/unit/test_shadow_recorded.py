@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import featherstone_ros as fr
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.friction import JointFriction
-from featherstone_ros.observer.verdict import Finding
+from featherstone_ros.observer.verdict import ContractState
 
 pytest.importorskip("rosbags", reason="rosbags is not installed: it reads the recording")
 pytest.importorskip("scipy", reason="scipy is not installed: evaluation filters with it")
@@ -83,7 +83,7 @@ def test_residual_of_the_raw_recording_is_hardly_more_and_no_contact(evaluation,
     assert not any(residual.contact for residual in said)
     assert shadow.passed_over == {"repeated": 14}
     assert shadow.restarts == 0
-    assert shadow.friction_check.verdict.finding is Finding.KEPT
+    assert shadow.friction_check.verdict.finding is ContractState.KEPT
 
 
 def test_friction_of_the_description_too_small_is_no_other_contract(model):
@@ -91,4 +91,4 @@ def test_friction_of_the_description_too_small_is_no_other_contract(model):
     shadow = Shadow(model, ShadowSettings(observer_gain=GAIN))
     residuals(shadow, recorded.stamp, recorded.position, recorded.velocity, recorded.effort)
     verdict = shadow.friction_check.verdict
-    assert verdict.finding is not Finding.BROKEN
+    assert verdict.finding is not ContractState.BROKEN

@@ -7,7 +7,7 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.limits import Limits
-from featherstone_ros.control.feasibility.verdict import Verdict, check
+from featherstone_ros.control.feasibility.verdict import Feasibility, check
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.model import Model
@@ -28,7 +28,7 @@ class Preflight(Choice):
 
 def check_arrival(
     dynamics: Dynamics, model: Model, settings: Settings, motion: Motion, begin: float
-) -> Verdict:
+) -> Feasibility:
     """Check the whole motion that a trajectory leads to, the way to its first point included.
 
     Its time is bounded, whatever the length of the motion and the number of its points.

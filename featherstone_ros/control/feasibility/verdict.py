@@ -16,7 +16,7 @@ from featherstone_ros.control.motion import Motion
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class Feasibility:
     """What came out of a check.
 
     Attributes:
@@ -77,11 +77,11 @@ def check(
     step: float = 1e-3,
     with_extra_effort: bool = False,
     most: float = inf,
-) -> Verdict:
+) -> Feasibility:
     """Check a motion; the arguments are those of ``demand`` and its limits."""
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is an excess
         asked = demand(dynamics, drives, motion, begin, end, step, with_extra_effort, most)
-        return Verdict(asked, limits, excesses(asked, limits))
+        return Feasibility(asked, limits, excesses(asked, limits))
 
 
 def round_up(factor: float) -> float:

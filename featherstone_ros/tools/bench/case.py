@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.bench.race import Contestant, disagreement
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
-from featherstone_ros.tools.bench.robots import Robot
+from featherstone_ros.tools.bench.robots import BenchRobot
 
 AGREEMENT = 1e-9  # relative: what computes something else is not raced
 
@@ -46,7 +46,7 @@ class Case:
 
 def duel(
     section: str,
-    robot: Robot,
+    robot: BenchRobot,
     algorithm: str,
     target: Target | None,
     rival: str,

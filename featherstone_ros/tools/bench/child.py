@@ -12,16 +12,16 @@ from typing import TextIO
 
 from featherstone_ros.tools.bench.case import Case, DisagreementError
 from featherstone_ros.tools.bench.instruction_sets import in_use
-from featherstone_ros.tools.bench.race import Pace, race
+from featherstone_ros.tools.bench.race import RacePlan, race
 from featherstone_ros.tools.bench.robots import chosen_robot, example_robots, standard_robots
 from featherstone_ros.tools.bench.sections import SECTIONS, Setting
 
-PACE = Pace(block=5e-4, duration=0.8, rounds=7)
+PACE = RacePlan(block=5e-4, duration=0.8, rounds=7)
 PACES = {
-    "robots": Pace(block=5e-4, duration=0.2, rounds=7),  # many races
-    "threads": Pace(block=5e-4, duration=3.0, rounds=7),  # one quiet round is needed
+    "robots": RacePlan(block=5e-4, duration=0.2, rounds=7),  # many races
+    "threads": RacePlan(block=5e-4, duration=3.0, rounds=7),  # one quiet round is needed
 }
-QUICK = Pace(block=2e-4, duration=0.0, rounds=3)
+QUICK = RacePlan(block=2e-4, duration=0.0, rounds=3)
 QUICK_ROBOTS = 3  # of example-robot-data
 
 
@@ -63,7 +63,7 @@ def _setting(is_about_all: bool, chosen: Sequence[str] | None, quick: bool) -> S
     return Setting(raced, others, instruction_set=in_use())
 
 
-def _outcome(case: Case, pace: Pace) -> dict:
+def _outcome(case: Case, pace: RacePlan) -> dict:
     try:
         case.check()
     except DisagreementError as error:

@@ -33,7 +33,7 @@ from rich.console import Console
 from featherstone_ros.tools.options import positive
 
 if TYPE_CHECKING:
-    from featherstone_ros.tools.bench.report import Report
+    from featherstone_ros.tools.bench.report import BenchReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if report.disagreements else 0
 
 
-def _draw(report: Report, output: Path) -> list[str]:
+def _draw(report: BenchReport, output: Path) -> list[str]:
     """Draw what was measured; return the pictures' names."""
     from featherstone_ros.tools.bench import picture
     from featherstone_ros.tools.bench.nodes import picture as picture_of_nodes

@@ -8,7 +8,7 @@ from defusedxml.ElementTree import fromstring
 from numpy.typing import NDArray
 
 from featherstone_ros.tools.bench.race import Contestant
-from featherstone_ros.tools.bench.robots import Robot
+from featherstone_ros.tools.bench.robots import BenchRobot
 
 # Dry friction and joint limits are constraints, too.
 _SWITCHED_OFF = (mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mjDSBL_CONTACT)
@@ -17,7 +17,7 @@ _SWITCHED_OFF = (mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mj
 class MujocoPeer:
     """A robot in MuJoCo: semi-implicit Euler, no damping, no dry friction, nothing to collide."""
 
-    def __init__(self, robot: Robot, time_step: float) -> None:
+    def __init__(self, robot: BenchRobot, time_step: float) -> None:
         """Compile the model.
 
         Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros.tools.bench.instruction_sets import NAMES, in_use
-from featherstone_ros.tools.bench.report import Report, machine
+from featherstone_ros.tools.bench.report import BenchReport, machine
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.bench.words import figure
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, YELLOW
@@ -21,7 +21,7 @@ _RACES = {
 }
 
 
-def draw(report: Report, path: Path) -> None:
+def draw(report: BenchReport, path: Path) -> None:
     """Write the picture."""
     import matplotlib
 
@@ -46,7 +46,7 @@ def draw(report: Report, path: Path) -> None:
         pyplot.close(canvas)
 
 
-def _title(canvas, report: Report) -> None:
+def _title(canvas, report: BenchReport) -> None:
     canvas.text(
         0.02, 0.965, "How long a call takes, as a share of the peer's in the same run",
         fontsize=17, fontweight="bold", color=INK, va="center",
@@ -65,7 +65,7 @@ def _title(canvas, report: Report) -> None:
     )  # fmt: skip
 
 
-def _ratios(axes, report: Report) -> None:
+def _ratios(axes, report: BenchReport) -> None:
     """A bar per race, a mark per target, on a logarithmic axis on which the peer is 1."""
     axes.set_title("Ratio to the peer (black: the target, at most)")
     y, labels = 0.0, {}
@@ -161,7 +161,7 @@ def _growth(axes, results: Sequence[Result]) -> None:
     axes.legend(frameon=False, ncols=2, loc="lower right")
 
 
-def _instruction_sets(axes, report: Report) -> None:
+def _instruction_sets(axes, report: BenchReport) -> None:
     """Ratios and targets on each instruction set, as a table."""
     axes.set_axis_off()
     axes.set_title("By instruction set: ratio to Pinocchio (target)")

@@ -8,7 +8,7 @@ import pinocchio
 from numpy.typing import NDArray
 
 from featherstone_ros.tools.bench.race import Arrays, Contestant
-from featherstone_ros.tools.bench.robots import Robot
+from featherstone_ros.tools.bench.robots import BenchRobot
 
 STATEMENTS = {
     "rnea": "pinocchio.rnea(model, data, q, qd, qdd)",
@@ -31,7 +31,7 @@ class PinocchioPeer:
     and results compared through G; only forward dynamics is an easier problem with followers free.
     """
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: BenchRobot) -> None:
         """Build the model from the same URDF."""
         ours = robot.model
         self.model = _without_locked(pinocchio.buildModelFromXML(robot.text), ours.locked)

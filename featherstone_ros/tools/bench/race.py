@@ -65,7 +65,7 @@ def keeping(contestant: Contestant) -> Contestant:
 
 
 @dataclass(frozen=True)
-class Pace:
+class RacePlan:
     """How long a race takes.
 
     Attributes:
@@ -79,7 +79,7 @@ class Pace:
     rounds: int
 
 
-def race(contestants: Sequence[Contestant], pace: Pace) -> NDArray:
+def race(contestants: Sequence[Contestant], pace: RacePlan) -> NDArray:
     """Let the contestants take turns, in every second round in the opposite order.
 
     Returns:

@@ -39,7 +39,7 @@ _NOTES = {
 
 
 @dataclass
-class Report:
+class BenchReport:
     """What a benchmark came to.
 
     Attributes:

@@ -19,7 +19,7 @@ STANDARD = {
 
 
 @dataclass(frozen=True)
-class Robot:
+class BenchRobot:
     """A robot to race with.
 
     Attributes:
@@ -33,7 +33,7 @@ class Robot:
     model: fr.Model
 
     @classmethod
-    def from_text(cls, name: str, text: str) -> "Robot":
+    def from_text(cls, name: str, text: str) -> "BenchRobot":
         """Make the model, without a word about oddities of the description."""
         level = logging.root.manager.disable
         logging.disable(logging.WARNING)
@@ -43,7 +43,7 @@ class Robot:
             logging.disable(level)
 
     @classmethod
-    def from_file(cls, name: str, path: Path) -> "Robot":
+    def from_file(cls, name: str, path: Path) -> "BenchRobot":
         """Read a file, xacro too."""
         if path.suffix == ".urdf":
             return cls.from_text(name, path.read_text())
@@ -59,12 +59,12 @@ def example_files() -> list[Path]:
     return sorted(Path(file.locate()).resolve() for file in files if file.suffix == ".urdf")
 
 
-def example_robots() -> list[Robot]:
+def example_robots() -> list[BenchRobot]:
     """Return all of example-robot-data that moves; Pinocchio crashes on what has no joint."""
     files = [path for path in example_files() if urdf.parse(path.read_bytes()).links]
     stems = [path.stem for path in files]
     robots = [
-        Robot.from_file(
+        BenchRobot.from_file(
             path.stem if stems.count(path.stem) == 1 else f"{path.parent.parent.name}/{path.stem}",
             path,
         )
@@ -73,11 +73,11 @@ def example_robots() -> list[Robot]:
     return [robot for robot in robots if robot.model.n > 0]
 
 
-def standard_robots() -> list[Robot]:
+def standard_robots() -> list[BenchRobot]:
     """Return those of ``STANDARD`` whose description is there."""
     examples = {path.name: path for path in example_files()}
     return [
-        Robot.from_file(name, examples.get(source) or robot_file(source))
+        BenchRobot.from_file(name, examples.get(source) or robot_file(source))
         for name, source in STANDARD.items()
         if source in examples or not source.endswith(".urdf")
     ]
@@ -93,7 +93,7 @@ def missing_robots() -> list[str]:
     ]
 
 
-def chosen_robot(robot: str) -> Robot:
+def chosen_robot(robot: str) -> BenchRobot:
     """Return one of ours by name, or any URDF by path."""
     path = robot_file(robot)
-    return Robot.from_file(path.stem, path)
+    return BenchRobot.from_file(path.stem, path)

@@ -13,7 +13,7 @@ from featherstone_ros.tools.bench.case import Case, duel
 from featherstone_ros.tools.bench.chain import chain
 from featherstone_ros.tools.bench.race import Contestant, disagreement, keeping
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
-from featherstone_ros.tools.bench.robots import Robot
+from featherstone_ros.tools.bench.robots import BenchRobot
 
 STATEMENTS = {
     "rnea": "dynamics.rnea(q, qd, qdd)",
@@ -50,8 +50,8 @@ class Setting:
         instruction_set: What the core in use is compiled for.
     """
 
-    robots: list[Robot]
-    others: list[Robot] = field(default_factory=list)
+    robots: list[BenchRobot]
+    others: list[BenchRobot] = field(default_factory=list)
     batch: int = 4096
     large_batch: int = 16384
     instruction_set: str = ""
@@ -167,7 +167,7 @@ SECTIONS = {
 }
 
 
-def is_humanoid(robot: Robot) -> bool:
+def is_humanoid(robot: BenchRobot) -> bool:
     """Tell whether the targets for humanoids apply."""
     return robot.model.n >= HUMANOID
 
@@ -190,7 +190,7 @@ def _singles(section: str, setting: Setting) -> Iterator[Case]:
 
 
 def _against_pinocchio(
-    section: str, robot: Robot, algorithm: str, target: Target, batch: int | None = None
+    section: str, robot: BenchRobot, algorithm: str, target: Target, batch: int | None = None
 ) -> Case:
     from featherstone_ros.tools.bench.pinocchio_peer import PinocchioPeer
 
@@ -209,7 +209,7 @@ def _against_pinocchio(
     )  # fmt: skip
 
 
-def _simulator(robot: Robot, q: NDArray, qd: NDArray, tau: NDArray) -> Contestant:
+def _simulator(robot: BenchRobot, q: NDArray, qd: NDArray, tau: NDArray) -> Contestant:
     """Return ours; of a batch, in which all states are alike, the last is compared."""
     simulator = fr.Simulator(robot.model, TIME_STEP, damping=0.0, friction=0.0)
 
@@ -226,7 +226,7 @@ def _simulator(robot: Robot, q: NDArray, qd: NDArray, tau: NDArray) -> Contestan
     )
 
 
-def _two_threads(robot: Robot, algorithm: str, batch: int) -> Case:
+def _two_threads(robot: BenchRobot, algorithm: str, batch: int) -> Case:
     """Race two threads, by the clock on the wall, against one; the best blocks are compared.
 
     Two threads need two processors at once: while another process has one of them, a block of two

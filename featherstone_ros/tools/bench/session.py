@@ -24,7 +24,7 @@ from rich.progress import (
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.bench.instruction_sets import NAMES, forcing, in_use
-from featherstone_ros.tools.bench.report import Report
+from featherstone_ros.tools.bench.report import BenchReport
 from featherstone_ros.tools.bench.robots import example_files, missing_robots
 from featherstone_ros.tools.bench.sections import NODES, SECTIONS
 
@@ -58,9 +58,9 @@ class Session:
     robots: Sequence[str] | None
     quick: bool
     minutes: float = 0.5
-    report: Report = field(default_factory=Report)
+    report: BenchReport = field(default_factory=BenchReport)
 
-    def run(self, console: Console) -> Report:
+    def run(self, console: Console) -> BenchReport:
         """Race everything that can be raced here, with a progress bar.
 
         Raises:

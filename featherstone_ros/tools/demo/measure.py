@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.motion import Motion
+from featherstone_ros.tools.motion import MultiSine
 
 LAWS = {"none": "PD alone", "gravity": "PD + gravity", "full": "full feedforward"}
 
@@ -20,7 +20,7 @@ class MeasurementError(FeatherstoneError):
 
 
 @dataclass(frozen=True)
-class Recording:
+class DemoRecording:
     """The messages of one run, as they were received.
 
     Times are in seconds since the start of the motion, on the clock of the state's stamps, which
@@ -102,7 +102,7 @@ class Run:
         return np.abs(self.effort).max(axis=0)
 
 
-def measure(law: str, recording: Recording, motion: Motion) -> Run:
+def measure(law: str, recording: DemoRecording, motion: MultiSine) -> Run:
     """Evaluate one run over the time of the motion.
 
     The motion is known in closed form, so each state is compared with the desired position at that
@@ -136,7 +136,7 @@ def improvement(before: Run, after: Run) -> float:
     return float(np.linalg.norm(before.rms) / np.linalg.norm(after.rms))
 
 
-def _departure(recording: Recording, motion: Motion) -> float:
+def _departure(recording: DemoRecording, motion: MultiSine) -> float:
     """Largest difference between the motion and the desired positions of the controller.
 
     A controller that follows the motion agrees with it to rounding. One that got no states for too
@@ -150,7 +150,7 @@ def _departure(recording: Recording, motion: Motion) -> float:
     return float(np.abs(desired - recording.desired[during]).max())
 
 
-def _latency(recording: Recording) -> NDArray:
+def _latency(recording: DemoRecording) -> NDArray:
     """(M,) time from the last state sent before a command to that command's arrival [s].
 
     A command does not say which state it answers. It answers the newest that the controller had

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.tools.demo.measure import LAWS
-from featherstone_ros.tools.demo.report import Report, milli, short_names
+from featherstone_ros.tools.demo.report import DemoReport, milli, short_names
 from featherstone_ros.tools.demo.skeleton import seen_from
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, shrink
 
@@ -15,7 +15,7 @@ _TOP = {"left": 0.01, "right": 0.988, "top": 0.845, "bottom": 0.515}
 _ROWS = {"left": 0.068, "right": 0.988, "top": 0.435, "bottom": 0.06}
 
 
-def draw(report: Report, path: Path) -> None:
+def draw(report: DemoReport, path: Path) -> None:
     """Write the picture: the arm, error per joint, then positions, errors and torques over time."""
     import matplotlib
 
@@ -35,7 +35,7 @@ def draw(report: Report, path: Path) -> None:
     shrink(path, colours=200)
 
 
-def _title(figure, report: Report) -> None:
+def _title(figure, report: DemoReport) -> None:
     last, speed = report.runs[-1], 100 * report.velocity_share.min()
     claim = f"{report.improvement:.0f} times more accurate with its model"
     title = claim if report.is_fair else "a disturbed run, not to be compared"
@@ -52,7 +52,7 @@ def _title(figure, report: Report) -> None:
     )  # fmt: skip
 
 
-def _arm(axes, report: Report) -> None:
+def _arm(axes, report: DemoReport) -> None:
     """Lines between the joints at several instants, the earliest faintest, and the tip's path."""
     lines = seen_from(report.segments)
     moments = np.linspace(0, len(lines) - 1, 7).astype(int)
@@ -75,7 +75,7 @@ def _paler(colour: str, strength: float) -> tuple[float, ...]:
     return tuple(1 - strength * (1 - channel) for channel in to_rgb(colour))
 
 
-def _bars(axes, report: Report) -> None:
+def _bars(axes, report: DemoReport) -> None:
     """RMS error of each joint and law, on a logarithmic axis."""
     n, width = len(report.joint_names), 0.28
     smallest = min(1e3 * run.rms.min() for run in report.runs)
@@ -98,7 +98,7 @@ def _bars(axes, report: Report) -> None:
     axes.legend(ncols=3, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.96), fontsize=10)
 
 
-def _time_rows(figure, grid, report: Report) -> None:
+def _time_rows(figure, grid, report: DemoReport) -> None:
     """Per joint: desired and actual position; error of each law; torque over its limit."""
     from matplotlib.ticker import MaxNLocator
 
@@ -126,18 +126,18 @@ def _time_rows(figure, grid, report: Report) -> None:
     figure.text(0.53, 0.013, "time [s]", ha="center", fontsize=9, color=INK)
 
 
-def _position_scale(report: Report) -> tuple[float, float]:
+def _position_scale(report: DemoReport) -> tuple[float, float]:
     _, desired, _, _ = report.motion.samples(0.02)
     swing = 1.15 * np.abs(desired - report.motion.centre).max()
     return -swing, swing
 
 
-def _error_scale(report: Report) -> tuple[float, float]:
+def _error_scale(report: DemoReport) -> tuple[float, float]:
     high = max(1e3 * run.peak.max() for run in report.runs) * 1.6
     return max(1e3 * report.runs[-1].rms.min() / 3, high / 1e6), high
 
 
-def _draw_position(axes, report: Report, j: int, limits: tuple[float, float]) -> None:
+def _draw_position(axes, report: DemoReport, j: int, limits: tuple[float, float]) -> None:
     time, desired, _, _ = report.motion.samples(0.02)
     start = report.motion.centre[j]
     axes.plot(time, desired[:, j] - start, color=INK, lw=3.5, alpha=0.22)
@@ -150,7 +150,7 @@ def _draw_position(axes, report: Report, j: int, limits: tuple[float, float]) ->
         axes.text(0.02, 0.03, "grey: desired", transform=axes.transAxes, fontsize=7, color=GREY)
 
 
-def _draw_error(axes, report: Report, j: int, limits: tuple[float, float]) -> None:
+def _draw_error(axes, report: DemoReport, j: int, limits: tuple[float, float]) -> None:
     for run in report.runs:
         time, envelope = _envelope(run.time, 1e3 * np.abs(run.error[:, j]))
         axes.plot(time, envelope, color=_COLOURS[run.law], lw=1.0)
@@ -160,7 +160,7 @@ def _draw_error(axes, report: Report, j: int, limits: tuple[float, float]) -> No
     axes.grid(axis="y", color=FAINT, linewidth=0.5)
 
 
-def _draw_torque(axes, report: Report, j: int) -> None:
+def _draw_torque(axes, report: DemoReport, j: int) -> None:
     run = report.runs[-1]
     share = 100 * run.effort[:, j] / report.effort_limit[j]
     axes.axhspan(-100, 100, color=FAINT, alpha=0.4, lw=0)

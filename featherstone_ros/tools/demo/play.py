@@ -16,12 +16,12 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from featherstone_ros.tools.demo.measure import LAWS, MeasurementError, Run, measure
 from featherstone_ros.tools.demo.picture import draw
-from featherstone_ros.tools.demo.report import Report
+from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.demo.session import LEAD, Session
 from featherstone_ros.tools.demo.skeleton import segments
-from featherstone_ros.tools.motion import Motion, load_share, plan
+from featherstone_ros.tools.motion import MultiSine, load_share, plan
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
-from featherstone_ros.tools.robot import NODES, Robot, load, with_heavier_links, write_invented
+from featherstone_ros.tools.robot import NODES, RobotSetup, load, with_heavier_links, write_invented
 
 _BRAKES_AFTER = 0.2  # [s] without a command: the arm must not run away if its controller is stuck
 _REMAPPED = {
@@ -53,7 +53,7 @@ class Options:
     discovery_range: str
 
 
-def play(options: Options) -> Report:
+def play(options: Options) -> DemoReport:
     """Drive the robot three times, print the result and write it to ``options.output``.
 
     Raises:
@@ -78,7 +78,7 @@ def play(options: Options) -> Report:
             session.wait_until_running()
             runs = [_drive(session, robot, motion, law, progress, task) for law in LAWS]
             progress.update(task, description="done")
-    report = Report(
+    report = DemoReport(
         robot=robot.name,
         joint_names=robot.model.joint_names,
         velocity_limit=robot.model.velocity_limit,
@@ -105,7 +105,12 @@ def play(options: Options) -> Report:
 
 
 def _drive(
-    session: Session, robot: Robot, motion: Motion, law: str, progress: Progress, task: TaskID
+    session: Session,
+    robot: RobotSetup,
+    motion: MultiSine,
+    law: str,
+    progress: Progress,
+    task: TaskID,
 ) -> Run:
     """Drive the motion by one law; again if the machine was too busy to let the nodes work.
 
@@ -139,7 +144,7 @@ def _drive(
     return run
 
 
-def _conditions(options: Options, robot: Robot, motion: Motion) -> list[str]:
+def _conditions(options: Options, robot: RobotSetup, motion: MultiSine) -> list[str]:
     """Say what the figures were taken with."""
     p = robot.by_joint("feedforward_controller", "gains.{}.p")
     d = robot.by_joint("feedforward_controller", "gains.{}.d")
@@ -160,7 +165,7 @@ def _conditions(options: Options, robot: Robot, motion: Motion) -> list[str]:
     ]
 
 
-def _rotors(robot: Robot) -> str:
+def _rotors(robot: RobotSetup) -> str:
     if not robot.has_invented_rotors:
         return "rotor inertia"
     armature = robot.by_joint("digital_twin", "armature.{}")
@@ -172,7 +177,7 @@ def _list(values: np.ndarray) -> str:
 
 
 @contextmanager
-def _nodes(options: Options, robot: Robot, namespace: str) -> Iterator[list[NodeProcess]]:
+def _nodes(options: Options, robot: RobotSetup, namespace: str) -> Iterator[list[NodeProcess]]:
     """Start both nodes; stop them afterwards and keep their output."""
     text = with_heavier_links(robot.text, options.model_error)
     own = {

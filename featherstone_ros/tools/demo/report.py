@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.tools.demo.measure import LAWS, Run, improvement
-from featherstone_ros.tools.motion import Motion
+from featherstone_ros.tools.motion import MultiSine
 from featherstone_ros.tools.style import new_table
 
 TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]
@@ -24,7 +24,7 @@ _STYLES = {"none": "red", "gravity": "yellow", "full": "bold cyan"}
 
 
 @dataclass(frozen=True)
-class Report:
+class DemoReport:
     """Three runs on one robot.
 
     Attributes:
@@ -46,7 +46,7 @@ class Report:
     joint_names: Sequence[str]
     velocity_limit: NDArray
     effort_limit: NDArray
-    motion: Motion
+    motion: MultiSine
     segments: NDArray
     runs: Sequence[Run]
     rate: float

@@ -27,8 +27,8 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from featherstone_ros.tools.demo.measure import Recording
-from featherstone_ros.tools.motion import POINT_SPACING, Motion
+from featherstone_ros.tools.demo.measure import DemoRecording
+from featherstone_ros.tools.motion import POINT_SPACING, MultiSine
 from featherstone_ros.tools.processes import DemoError
 
 _QUEUE = 5000  # messages that may wait between two looks at them
@@ -157,8 +157,8 @@ class Session:
         self._call(self._pause, SetBool.Request(data=False))
 
     def drive(
-        self, joint_names: Iterable[str], motion: Motion, progress: Callable[[float], None]
-    ) -> Recording:
+        self, joint_names: Iterable[str], motion: MultiSine, progress: Callable[[float], None]
+    ) -> DemoRecording:
         """Send the motion, record until it is over.
 
         Args:
@@ -214,7 +214,7 @@ def _take(subscription: Subscription) -> Iterable[Message]:
             yield message, info["source_timestamp"], info["received_timestamp"]
 
 
-def trajectory_message(names: list[str], motion: Motion, start: Time) -> JointTrajectory:
+def trajectory_message(names: list[str], motion: MultiSine, start: Time) -> JointTrajectory:
     """Return a motion as the controller takes it; a start at time 0 is now."""
     points = [
         JointTrajectoryPoint(
@@ -230,11 +230,11 @@ def trajectory_message(names: list[str], motion: Motion, start: Time) -> JointTr
     return message
 
 
-def _decode(messages: list[list[Message]], names: list[str], start: int) -> Recording:
+def _decode(messages: list[list[Message]], names: list[str], start: int) -> DemoRecording:
     """Turn bytes into arrays, with times since ``start`` [ns]."""
     states, desired = (_States(messages[i], names, start) for i in (0, 2))
     commands = [deserialize_message(data, Float64MultiArray).data for data, _, _ in messages[1]]
-    return Recording(
+    return DemoRecording(
         stamp=states.stamp,
         position=states.position,
         effort=states.effort,

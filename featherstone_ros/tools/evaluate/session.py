@@ -25,7 +25,7 @@ from featherstone_ros.identification.explanation import (
     Explanation,
     explain,
 )
-from featherstone_ros.identification.filtering import Motion, joined, smooth_all
+from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import AT_REST, Friction, fit
 from featherstone_ros.identification.recording import HELD_OUT, Recording, choose, moving_joints
 from featherstone_ros.identification.suspicions import (
@@ -208,7 +208,7 @@ def held_out(
     return explain("held out", after.effort[:, judged], torque)
 
 
-def require_motion(joints: Sequence[str], motion: Motion) -> None:
+def require_motion(joints: Sequence[str], motion: SmoothMotion) -> None:
     """Raise EvaluationError if no joint moves."""
     fastest = np.abs(motion.velocity).max(axis=0)
     if fastest.max() < AT_REST:

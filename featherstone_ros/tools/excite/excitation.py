@@ -24,7 +24,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.errors import IdentificationError
-from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.regression import regressor
 from featherstone_ros.model.friction import friction_torque, smooth_sign
 from featherstone_ros.tools.arm import Arm
@@ -254,7 +254,7 @@ class Excitation:
 
     def _condition(self, series: Series) -> float:
         time, q, qd, qdd = series.samples(SAMPLES)
-        motion = Motion(time, q, qd, qdd, smooth_sign(qd), q)
+        motion = SmoothMotion(time, q, qd, qdd, smooth_sign(qd), q)
         W = regressor(motion, self._dynamics, self._bodies)[:, :, self._columns]
         weight = np.where(np.isfinite(self._effort), self._effort, 1.0)
         W = (W / np.maximum(weight, 1e-9)[:, None]).reshape(-1, len(self._columns))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros.identification.explanation import Explanation
-from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.session import Identification
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.evaluate.report import r2_text
@@ -19,7 +19,11 @@ FAR = 3.0  # [times 30 %] where bars are cut off
 
 
 def draw(
-    found: Identification, motion: Motion, held_out: Explanation, before: Explanation, path: Path
+    found: Identification,
+    motion: SmoothMotion,
+    held_out: Explanation,
+    before: Explanation,
+    path: Path,
 ) -> None:
     """Write the picture.
 
@@ -76,7 +80,12 @@ def _title(figure, found: Identification, height: float) -> None:
 
 
 def _draw_torque(
-    axes, found: Identification, motion: Motion, held_out: Explanation, before: Explanation, j: int
+    axes,
+    found: Identification,
+    motion: SmoothMotion,
+    held_out: Explanation,
+    before: Explanation,
+    j: int,
 ) -> None:
     thin = slice(None, None, max(1, len(motion.time) // POINTS))
     breaks = np.abs(np.diff(motion.time, prepend=motion.time[0])) > 0.5
@@ -91,7 +100,7 @@ def _draw_torque(
 
 
 def _draw_friction(
-    axes, found: Identification, motion: Motion, held_out: Explanation, j: int
+    axes, found: Identification, motion: SmoothMotion, held_out: Explanation, j: int
 ) -> None:
     friction, k = found.friction, found.judged[j]
     velocity = motion.velocity[:, j]

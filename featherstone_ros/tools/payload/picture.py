@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.filtering import Motion
+from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.payload import Payload
 from featherstone_ros.identification.payload_report import in_short
@@ -24,7 +24,12 @@ BREAK = 0.5  # [s] without samples at which a curve is interrupted
 
 
 def draw(
-    found: Payload, arm: Arm, motion: Motion, judged: Sequence[int], fit_drives: bool, path: Path
+    found: Payload,
+    arm: Arm,
+    motion: SmoothMotion,
+    judged: Sequence[int],
+    fit_drives: bool,
+    path: Path,
 ) -> None:
     """Write the picture.
 
@@ -65,7 +70,7 @@ def draw(
     shrink(path, colours=64)
 
 
-def torques(found: Payload, arm: Arm, motion: Motion) -> tuple[Floats, Floats]:
+def torques(found: Payload, arm: Arm, motion: SmoothMotion) -> tuple[Floats, Floats]:
     """Return what the arm without the load leaves unexplained (N, n), and the load's torque."""
     state = motion.position, motion.velocity, motion.acceleration
     loaded = arm.model.with_payload(found.link, found.mass, found.com, found.inertia)

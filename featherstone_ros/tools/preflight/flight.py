@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros import Dynamics
-from featherstone_ros.control.feasibility.verdict import Verdict, check, round_up
+from featherstone_ros.control.feasibility.verdict import Feasibility, check, round_up
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Trajectory
@@ -18,7 +18,7 @@ from featherstone_ros.tools.preflight.source import Given
 
 
 @dataclass(frozen=True, eq=False)
-class Flight:
+class FileCheck:
     """What the command reports on.
 
     Attributes:
@@ -31,7 +31,7 @@ class Flight:
 
     given: Given
     arm: Arm
-    verdict: Verdict
+    verdict: Feasibility
     jumps: list[Jump]
     filled: Given
 
@@ -55,7 +55,7 @@ class Flight:
         return f"{smooth}; or {round_up(self.slow_down):.4g} times slower the jumps would be small"
 
 
-def fly(given: Given, arm: Arm) -> Flight:
+def fly(given: Given, arm: Arm) -> FileCheck:
     """Check a trajectory from its first point on: how the arm gets there is not known.
 
     Args:
@@ -73,7 +73,7 @@ def fly(given: Given, arm: Arm) -> Flight:
     begin, end = trajectory.times[0], motion.end
     verdict = check(Dynamics(arm.model), arm.drives, limits, motion, begin, end)
     corners = jumps(given, verdict.demand, limits)
-    return Flight(given, arm, verdict, corners, filled(given, trajectory, motion, arm))
+    return FileCheck(given, arm, verdict, corners, filled(given, trajectory, motion, arm))
 
 
 def started(trajectory: Trajectory) -> Motion:

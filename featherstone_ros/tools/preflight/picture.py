@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros.control.feasibility.verdict import round_up
 from featherstone_ros.tools.demo.report import short_names
-from featherstone_ros.tools.preflight.flight import Flight
+from featherstone_ros.tools.preflight.flight import FileCheck
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, shrink
 
 Floats = NDArray[np.float64]
@@ -19,7 +19,7 @@ ROWS = ("position\n[% of range]", "speed\n[% of limit]", "torque\n[% of limit]")
 MOST_DRAWN = 1500  # samples of a line
 
 
-def draw(flight: Flight, path: Path) -> None:
+def draw(flight: FileCheck, path: Path) -> None:
     """Write the picture; the file's ending says which format."""
     import matplotlib
 
@@ -55,7 +55,7 @@ def draw(flight: Flight, path: Path) -> None:
         shrink(path, colours=64)
 
 
-def _legend(figure, grid, flight: Flight) -> None:
+def _legend(figure, grid, flight: FileCheck) -> None:
     title = "it fits" if flight.fits else "it does not fit"
     figure.text(
         0.015, 0.965, f"{flight.arm.model.name}: {title}",
@@ -68,7 +68,7 @@ def _legend(figure, grid, flight: Flight) -> None:
         figure.text(0.015, 0.925, flight.advice(), fontsize=8, color=GREY, va="center")
 
 
-def _column(column, flight: Flight, j: int) -> None:
+def _column(column, flight: FileCheck, j: int) -> None:
     verdict = flight.verdict
     limits, factor = verdict.limits, flight.slow_down
     versions = [(verdict.demand, BLUE, "as it is", 1.1)]

@@ -14,13 +14,13 @@ from rich.text import Text
 from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.preflight.corners import interpolation
 from featherstone_ros.tools.preflight.effort import largest_gap
-from featherstone_ros.tools.preflight.flight import Flight
+from featherstone_ros.tools.preflight.flight import FileCheck
 from featherstone_ros.tools.style import new_table
 
 BAD = "bold red"
 
 
-def show(flight: Flight, console: Console) -> None:
+def show(flight: FileCheck, console: Console) -> None:
     """Print everything about a trajectory."""
     given, verdict, arm = flight.given, flight.verdict, flight.arm
     console.print(table(flight))
@@ -40,7 +40,7 @@ def show(flight: Flight, console: Console) -> None:
         console.print(f"[dim]Locked at 0: {escape(', '.join(arm.model.locked))}", highlight=False)
 
 
-def notes(flight: Flight) -> Iterable[str]:
+def notes(flight: FileCheck) -> Iterable[str]:
     """Yield what a reader should know about the figures."""
     if len(flight.given.points) > 1:
         yield interpolation(flight.given)
@@ -51,7 +51,7 @@ def notes(flight: Flight) -> Iterable[str]:
         yield "Without friction and armature of the drives: --parameters, or <dynamics> in the URDF"
 
 
-def table(flight: Flight) -> Table:
+def table(flight: FileCheck) -> Table:
     """Return extremes, limits and root mean squares of every joint."""
     verdict = flight.verdict
     asked, limits = verdict.demand, verdict.limits
@@ -87,7 +87,7 @@ def number(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def gap(flight: Flight) -> str:
+def gap(flight: FileCheck) -> str:
     """Return one line about the efforts that were filled in."""
     limits, asked = flight.verdict.limits, flight.verdict.demand
     off = largest_gap(flight.filled, asked)

@@ -15,7 +15,7 @@ from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.motion import POINT_SPACING, Motion
+from featherstone_ros.tools.motion import POINT_SPACING, MultiSine
 from featherstone_ros.tools.setup.proposal import Proposal
 
 Floats = NDArray[np.float64]
@@ -65,9 +65,9 @@ class Drive:
         return np.abs(self.effort).max(axis=0, initial=0.0) / limit
 
 
-def gentle_motion(model: Model, start: Floats) -> Motion:
+def gentle_motion(model: Model, start: Floats) -> MultiSine:
     """Return a motion of all joints about a posture that stays well within all limits."""
-    motion = Motion(
+    motion = MultiSine(
         centre=start,
         amplitude=np.ones(model.n),
         frequency=np.linspace(SLOWEST, FASTEST, model.n),
@@ -88,7 +88,7 @@ def gentle_motion(model: Model, start: Floats) -> Motion:
     return motion
 
 
-def _too_heavy(model: Model, motion: Motion) -> NDArray[np.bool_]:
+def _too_heavy(model: Model, motion: MultiSine) -> NDArray[np.bool_]:
     """Return (n,) whether a joint needs too much effort for moving, beyond holding and friction."""
     _, q, qd, qdd = motion.samples(0.01)
     dynamics = Dynamics(model)
@@ -100,7 +100,7 @@ def _too_heavy(model: Model, motion: Motion) -> NDArray[np.bool_]:
 
 def drive(
     proposal: Proposal,
-    motion: Motion,
+    motion: MultiSine,
     excess: float = 0.0,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Drive:
@@ -169,5 +169,5 @@ def settings(proposal: Proposal) -> Settings:
     )
 
 
-def _points(motion: Motion) -> list[Point]:
+def _points(motion: MultiSine) -> list[Point]:
     return [Point(*point) for point in zip(*motion.samples(POINT_SPACING), strict=True)]

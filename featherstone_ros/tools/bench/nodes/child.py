@@ -26,16 +26,16 @@ from featherstone_ros.tools.bench.instruction_sets import in_use
 from featherstone_ros.tools.bench.nodes import jitter, loops, reaction
 from featherstone_ros.tools.bench.nodes.conditions import conditions
 from featherstone_ros.tools.bench.nodes.distribution import Distribution
+from featherstone_ros.tools.bench.nodes.judgement import BlockPlan
 from featherstone_ros.tools.bench.nodes.loop import Loop
 from featherstone_ros.tools.bench.nodes.processes import FLOOD, Bench
-from featherstone_ros.tools.bench.nodes.reaction import Pace
 from featherstone_ros.tools.bench.nodes.scheduling import DEFAULT, FIFO, may_be_fifo
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.processes import own_domain, raise_priority
-from featherstone_ros.tools.robot import Robot, chosen_parameters, load
+from featherstone_ros.tools.robot import RobotSetup, chosen_parameters, load
 
-PACE = Pace(block=2.0, rounds=8)
-QUICK = Pace(block=0.3, rounds=1)
+PACE = BlockPlan(block=2.0, rounds=8)
+QUICK = BlockPlan(block=0.3, rounds=1)
 SOAK_RATE, CROWD_RATE = 1000.0, 200.0  # [Hz]
 CROWD_DURATION = 10.0  # [s]
 JOINTS, EFFORT = 32, 2000.0  # of a long arm, and what its drives need to hold it [N m]
@@ -145,10 +145,10 @@ def _plans(quick: bool, soak: float, scheduling: str) -> Iterator[loops.Plan]:
     yield loops.Plan("4 long arms", _long_arm(), 4, speed=0.1, **crowd)
 
 
-def _long_arm() -> Robot:
+def _long_arm() -> RobotSetup:
     text = chain(JOINTS, EFFORT)
     model = Model.from_urdf(text)
-    return Robot(model.name, text, model, chosen_parameters(model))
+    return RobotSetup(model.name, text, model, chosen_parameters(model))
 
 
 if __name__ == "__main__":

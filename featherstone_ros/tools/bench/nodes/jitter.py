@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.bench.nodes.distribution import Distribution
-from featherstone_ros.tools.bench.nodes.judgement import Pace, judge_jitter
+from featherstone_ros.tools.bench.nodes.judgement import BlockPlan, judge_jitter
 from featherstone_ros.tools.bench.nodes.processes import (
     CONTROLLER,
     TWIN,
@@ -27,7 +27,7 @@ from featherstone_ros.tools.bench.nodes.recorder import Recorder
 from featherstone_ros.tools.bench.nodes.scheduling import listening, taking_part
 from featherstone_ros.tools.bench.nodes.wake_loop import deviations, wake_times
 from featherstone_ros.tools.bench.results import Result
-from featherstone_ros.tools.robot import Robot
+from featherstone_ros.tools.robot import RobotSetup
 
 RATE = 1000  # [Hz]
 PERIOD = 1_000_000_000 // RATE  # [ns]
@@ -36,13 +36,13 @@ _LOOK_EVERY = 0.1  # [s]
 _START_DEADLINE = 30.0  # [s]
 
 
-def steps(pace: Pace) -> int:
+def steps(pace: BlockPlan) -> int:
     """Return how many turns ``race`` has."""
     return 2 * pace.rounds
 
 
 def race(
-    bench: Bench, node: Node, robot: Robot, scheduling: str, pace: Pace
+    bench: Bench, node: Node, robot: RobotSetup, scheduling: str, pace: BlockPlan
 ) -> Iterator[tuple[list[Result], list[Distribution]]]:
     """Measure; yields after every turn, in the end what came of it; arguments as ``reaction``'s."""
     with ExitStack() as stack:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from featherstone_ros.tools.bench.nodes.conditions import COST, LONGEST, MEDIAN, P99
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
-from featherstone_ros.tools.robot import Robot
+from featherstone_ros.tools.robot import RobotSetup
 
 JITTER = Target(1.3)
 
 
 @dataclass(frozen=True)
-class Pace:
+class BlockPlan:
     """How long is measured.
 
     Attributes:
@@ -48,7 +48,7 @@ class Block:
 
 def judge_reaction(
     name: str,
-    robot: Robot,
+    robot: RobotSetup,
     scheduling: str,
     ours: Sequence[Block],
     theirs: Sequence[Block],
@@ -98,7 +98,7 @@ def _remark(
 
 
 def judge_jitter(
-    robot: Robot, scheduling: str, ours: Sequence[NDArray], theirs: Sequence[NDArray]
+    robot: RobotSetup, scheduling: str, ours: Sequence[NDArray], theirs: Sequence[NDArray]
 ) -> list[Result]:
     """Compare the deviations in each block [s] with those in the block after it."""
     results = []

@@ -28,8 +28,8 @@ from featherstone_ros.tools.bench.nodes.recorder import Diagnostics, Recorder
 from featherstone_ros.tools.bench.nodes.scheduling import listening
 from featherstone_ros.tools.bench.nodes.stream import published, reactions, silence, unanswered
 from featherstone_ros.tools.bench.nodes.wake_loop import deviations
-from featherstone_ros.tools.motion import Motion, plan
-from featherstone_ros.tools.robot import Robot
+from featherstone_ros.tools.motion import MultiSine, plan
+from featherstone_ros.tools.robot import RobotSetup
 
 INTERVENTIONS = "governor interventions"  # the controller's key on /diagnostics
 MINUTE = 60.0  # [s] in which memory may still grow
@@ -54,7 +54,7 @@ class Plan:
     """
 
     title: str
-    robot: Robot
+    robot: RobotSetup
     arms: int
     rate: float
     duration: float
@@ -177,7 +177,7 @@ class _Arm:
         return None if count is None else int(count)
 
 
-def _motion(loops: Plan) -> Motion:
+def _motion(loops: Plan) -> MultiSine:
     robot = loops.robot
     return plan(robot.model, robot.inverse_dynamics, robot.start, speed=loops.speed)
 

@@ -18,7 +18,7 @@ from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.processes import NodeProcess
-from featherstone_ros.tools.robot import Robot
+from featherstone_ros.tools.robot import RobotSetup
 
 _PATIENCE = 100_000_000  # [ns] after which a state counts as unanswered
 _STAMP = struct.Struct("<iI")
@@ -46,7 +46,7 @@ class Answers:
 class Meter:
     """Plays an arm that stands still."""
 
-    def __init__(self, node: Node, namespace: str, answerer: str, robot: Robot) -> None:
+    def __init__(self, node: Node, namespace: str, answerer: str, robot: RobotSetup) -> None:
         """Make both topics.
 
         Args:

@@ -8,7 +8,7 @@ import numpy as np
 from featherstone_ros.tools.bench.nodes.conditions import OWN_WAIT_SET
 from featherstone_ros.tools.bench.nodes.distribution import Distribution
 from featherstone_ros.tools.bench.nodes.loop import Loop, slowest_reaction
-from featherstone_ros.tools.bench.report import Report, machine
+from featherstone_ros.tools.bench.report import BenchReport, machine
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.bench.sections import NODES
 from featherstone_ros.tools.bench.words import duration, figure
@@ -24,7 +24,7 @@ _HEADINGS = {
 }
 
 
-def draw(report: Report, path: Path) -> None:
+def draw(report: BenchReport, path: Path) -> None:
     """Write the picture."""
     import matplotlib
 

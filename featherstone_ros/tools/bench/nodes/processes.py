@@ -17,7 +17,7 @@ from featherstone_ros.tools.bench.nodes.scheduling import (
     schedule,
 )
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
-from featherstone_ros.tools.robot import Robot
+from featherstone_ros.tools.robot import RobotSetup
 
 ECHO = "tools.bench.nodes.echo"
 RAW_ECHO = "tools.bench.nodes.raw_echo"
@@ -151,12 +151,12 @@ def node_name(module: str) -> str:
     return module.rpartition(".")[2]
 
 
-def controller_parameters(robot: Robot) -> dict[str, object]:
+def controller_parameters(robot: RobotSetup) -> dict[str, object]:
     """Return a controller's parameters for a robot, in mode feedforward."""
     text = {"robot_description": robot.text, "mode": "feedforward"}
     return {**robot.parameters[CONTROLLER], **text}
 
 
-def twin_parameters(robot: Robot, rate: float) -> dict[str, object]:
+def twin_parameters(robot: RobotSetup, rate: float) -> dict[str, object]:
     """Return a twin's parameters for a robot."""
     return {**robot.parameters[TWIN], "robot_description": robot.text, "rate": rate}

@@ -11,8 +11,8 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from featherstone_ros.nodes.own_wait_set import OwnWaitSet
 from featherstone_ros.tools.bench.nodes.echo import STATES
+from featherstone_ros.tools.bench.nodes.wait_set import RawWaitSet
 
 JOINTS = 7
 
@@ -26,7 +26,7 @@ def main() -> None:
     states = node.create_subscription(
         JointState, "joint_states", lambda *_: commands.publish(command), STATES, raw=True
     )
-    inputs = OwnWaitSet(node.context, [states])
+    inputs = RawWaitSet(node.context, [states])
     try:
         while rclpy.ok():
             inputs.wait(0.1)

@@ -17,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.bench.nodes.conditions import Condition, Entry
 from featherstone_ros.tools.bench.nodes.distribution import Distribution
-from featherstone_ros.tools.bench.nodes.judgement import Block, Pace, judge_reaction
+from featherstone_ros.tools.bench.nodes.judgement import Block, BlockPlan, judge_reaction
 from featherstone_ros.tools.bench.nodes.meter import Answers, Meter
 from featherstone_ros.tools.bench.nodes.processes import (
     BUSY_FLOOR,
@@ -31,8 +31,8 @@ from featherstone_ros.tools.bench.nodes.processes import (
 from featherstone_ros.tools.bench.nodes.scheduling import DEFAULT, taking_part
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.demo.session import trajectory_message
-from featherstone_ros.tools.motion import Motion, plan
-from featherstone_ros.tools.robot import Robot
+from featherstone_ros.tools.motion import MultiSine, plan
+from featherstone_ros.tools.robot import RobotSetup
 
 RATE = 500.0  # [Hz]
 RUN_UP = 0.3  # [s] twice: for states to be believed, and for the trajectory to begin
@@ -96,13 +96,18 @@ class Contestant:
         return answers, self.process.processor_time - before
 
 
-def steps(pace: Pace, condition: Condition) -> int:
+def steps(pace: BlockPlan, condition: Condition) -> int:
     """Return how many turns ``race`` has."""
     return pace.rounds * len(condition.entries)
 
 
 def race(
-    bench: Bench, node: Node, robot: Robot, scheduling: str, pace: Pace, condition: Condition
+    bench: Bench,
+    node: Node,
+    robot: RobotSetup,
+    scheduling: str,
+    pace: BlockPlan,
+    condition: Condition,
 ) -> Iterator[tuple[list[Result], list[Distribution]]]:
     """Measure; yields after every turn, in the end what came of it.
 
@@ -137,7 +142,7 @@ def race(
     yield results, distributions
 
 
-def slow_motion(robot: Robot) -> Motion:
+def slow_motion(robot: RobotSetup) -> MultiSine:
     """Return a motion that hardly leaves the start, so that an arm may stand still instead."""
     return plan(robot.model, robot.inverse_dynamics, robot.start, speed=SPEED)
 
@@ -145,7 +150,7 @@ def slow_motion(robot: Robot) -> Motion:
 def _contestants(
     bench: Bench,
     node: Node,
-    robot: Robot,
+    robot: RobotSetup,
     scheduling: str,
     condition: Condition,
     stack: ExitStack,
@@ -177,7 +182,7 @@ def _contestants(
     return contestants
 
 
-def _parameters(entry: Entry, robot: Robot, meter: Meter) -> dict[str, object]:
+def _parameters(entry: Entry, robot: RobotSetup, meter: Meter) -> dict[str, object]:
     """Return a node's parameters; those that only echo get as many as the controller has."""
     if entry.is_controller:
         return controller_parameters(robot) | {"realtime.path": entry.path}
@@ -186,14 +191,14 @@ def _parameters(entry: Entry, robot: Robot, meter: Meter) -> dict[str, object]:
     return {}
 
 
-def _requests(target: str, robot: Robot) -> dict[str, object]:
+def _requests(target: str, robot: RobotSetup) -> dict[str, object]:
     """Return the requester's parameters."""
     name = f"gains.{robot.model.joint_names[0]}.p"
     value = float(controller_parameters(robot)[name])
     return {"target": target, "robot": "panda", "parameter": name, "value": value}
 
 
-def driver(node: Node, controller: str, robot: Robot, motion: Motion) -> Callable[[], None]:
+def driver(node: Node, controller: str, robot: RobotSetup, motion: MultiSine) -> Callable[[], None]:
     """Return what sends the motion to a controller, to be followed at once."""
     publisher = node.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", 1)
     message = trajectory_message(list(robot.model.joint_names), motion, Time())

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack
-from typing import Any
 
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.context import Context
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.subscription import Subscription
@@ -20,23 +18,7 @@ from rclpy.subscription import Subscription
 NANOSECONDS = 1_000_000_000
 
 
-class HotGroup(MutuallyExclusiveCallbackGroup):
-    """Callback group of subscriptions that the executor leaves alone while they are ``taken_over``.
-
-    So it does their events: to wait for those wakes it up for every message (rmw_fastrtps).
-    """
-
-    def __init__(self) -> None:
-        """Make a group like any other."""
-        super().__init__()
-        self.taken_over = False
-
-    def can_execute(self, entity: Any) -> bool:
-        """Tell whether the executor is to wait for an entity, or to serve it, now."""
-        return not self.taken_over and super().can_execute(entity)
-
-
-class OwnWaitSet:
+class RawWaitSet:
     """The raw subscriptions of one thread."""
 
     def __init__(self, context: Context, subscriptions: Iterable[Subscription]) -> None:
