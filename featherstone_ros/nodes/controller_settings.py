@@ -33,6 +33,7 @@ from featherstone_ros.control.settings import (
 )
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import cartesian_settings
+from featherstone_ros.nodes.drive_settings import drive_settings
 from featherstone_ros.nodes.parameters import Setting, Value, of_length
 
 Floats = NDArray[np.float64]
@@ -320,23 +321,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
                 "of gravity_compensation and of the gravity hold [N m s/rad or N s/m]",
                 0.0,
             ),
-            Setting(
-                f"friction.{joint}.coulomb",
-                float(model.friction[index]),
-                "Coulomb friction compensated on the reference velocity [N m or N]",
-                0.0,
-            ),
-            Setting(
-                f"friction.{joint}.viscous",
-                float(model.damping[index]),
-                "viscous friction compensated on the reference velocity [N m s/rad or N s/m]",
-                0.0,
-            ),
-            Setting(
-                f"friction.{joint}.offset",
-                0.0,
-                "constant effort of the drive that is compensated, of either sign [N m or N]",
-            ),
+            *drive_settings(model, index),
             Setting(
                 f"constraints.{joint}.trajectory",
                 0.0,
@@ -353,12 +338,6 @@ def joint_settings(model: Model) -> Iterable[Setting]:
                 f"effort_limit.{joint}",
                 float(effort),
                 "largest effort, before effort_scale [N m or N]; default the robot description's",
-                0.0,
-            ),
-            Setting(
-                f"armature.{joint}",
-                0.0,
-                "inertia of the drive as the joint feels it [kg m^2 or kg]",
                 0.0,
             ),
             Setting(

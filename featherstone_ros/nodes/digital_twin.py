@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import realtime_path, shadow_mode, simulate_mode
 from featherstone_ros.nodes.diagnostics import Report
+from featherstone_ros.nodes.drive_settings import drive_settings
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
 from featherstone_ros.simulation.settings import INTEGRATORS, TwinSettings
@@ -52,34 +53,8 @@ class DigitalTwin(ModelNode):
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
         """Return friction and armature of every joint, and what the modes need of it."""
-        for joint, coulomb, viscous in zip(
-            model.joint_names, model.friction, model.damping, strict=True
-        ):
-            yield from (
-                Setting(
-                    f"friction.{joint}.coulomb",
-                    float(coulomb),
-                    "Coulomb friction [N m or N]",
-                    0.0,
-                ),
-                Setting(
-                    f"friction.{joint}.viscous",
-                    float(viscous),
-                    "viscous friction [N m s/rad or N s/m]",
-                    0.0,
-                ),
-                Setting(
-                    f"friction.{joint}.offset",
-                    0.0,
-                    "constant friction: what the drive has to give on top [N m or N]",
-                ),
-                Setting(
-                    f"armature.{joint}",
-                    0.0,
-                    "inertia of the drive as the joint feels it [kg m^2 or kg]",
-                    0.0,
-                ),
-            )
+        for index in range(model.n):
+            yield from drive_settings(model, index)
         yield from simulate_mode.joint_settings(model, self.parameters)
         yield from shadow_mode.joint_settings(model)
 

@@ -21,10 +21,22 @@ Examples:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import positive, require_matplotlib
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from featherstone_ros.tools.arm import Arm
+    from featherstone_ros.tools.excite.excitation import Excitation, Plan
+    from featherstone_ros.tools.excite.rehearsal import Rehearsal
 
 LEAD_IN = 5.0  # [s] to the first point
 SPACING = 0.05  # [s] between points
@@ -75,7 +87,6 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; errors are raised.
     """
-    import numpy as np
     from rich.console import Console
 
     from featherstone_ros.identification.blas import one_thread
@@ -88,7 +99,6 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.preflight.flight import fly
     from featherstone_ros.tools.preflight.source import as_yaml, given
     from featherstone_ros.tools.progress import LateProgress
-    from featherstone_ros.tools.robot import read_parameters
 
     require_matplotlib(args.plot)
     urdf = robot_file(args.urdf)
@@ -100,12 +110,7 @@ def run(args: argparse.Namespace) -> int:
     clearance = Clearance.of(arm.model, text, urdf.parent)
     console = Console(highlight=False)
     planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
-    start = None
-    if parameters:
-        home = read_parameters(parameters)["digital_twin"]
-        names = [f"initial_positions.{joint}" for joint in joints]
-        if all(name in home for name in names):
-            start = np.array([float(home[name]) for name in names])
+    start = _initial_positions(parameters, joints)
     with LateProgress("searching", console) as progress, one_thread():
         plan = planner.search(start, args.seed, progress)
     rehearsal = rehearse(arm, plan.series)
@@ -115,8 +120,39 @@ def run(args: argparse.Namespace) -> int:
     flight = fly(trajectory, arm)
     if not flight.verdict.fits:
         raise FeatherstoneError("preflight refuses the motion that was found: try another --seed")
+    _tell(console, arm, args.duration, planner, plan, rehearsal)
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    args.output.write_text(as_yaml(trajectory))
+    console.print(f"[dim]{args.output}", soft_wrap=True)
+    if args.plot:
+        from featherstone_ros.tools.preflight.picture import draw
+
+        args.plot.parent.mkdir(parents=True, exist_ok=True)
+        draw(flight, args.plot)
+        console.print(f"[dim]{args.plot}", soft_wrap=True)
+    return 0
+
+
+def _initial_positions(parameters: Path | None, joints: Sequence[str]) -> NDArray | None:
+    """Return where a parameter file lets the twin begin, None if it does not say of all joints."""
+    from featherstone_ros.tools.robot import read_parameters
+
+    home = read_parameters(parameters)["digital_twin"] if parameters else {}
+    names = [f"initial_positions.{joint}" for joint in joints]
+    known = all(name in home for name in names)
+    return np.array([float(home[name]) for name in names]) if known else None
+
+
+def _tell(
+    console: Console,
+    arm: Arm,
+    duration: float,
+    planner: Excitation,
+    plan: Plan,
+    rehearsal: Rehearsal,
+) -> None:
     console.print(
-        f"{arm.model.name}: {args.duration:g} s, {plan.unknowns} base parameters and drive terms; "
+        f"{arm.model.name}: {duration:g} s, {plan.unknowns} base parameters and drive terms; "
         f"condition number {plan.before:.0f} of the first motion that fits, "
         f"[bold]{plan.after:.0f}[/bold] of this one"
     )
@@ -128,16 +164,6 @@ def run(args: argparse.Namespace) -> int:
     )
     starts = ", ".join(f"{x:.3f}" for x in plan.series.start)
     console.print(f"[dim]starts and ends at rest at {starts}", soft_wrap=True)
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    args.output.write_text(as_yaml(trajectory))
-    console.print(f"[dim]{args.output}", soft_wrap=True)
-    if args.plot:
-        from featherstone_ros.tools.preflight.picture import draw
-
-        args.plot.parent.mkdir(parents=True, exist_ok=True)
-        draw(flight, args.plot)
-        console.print(f"[dim]{args.plot}", soft_wrap=True)
-    return 0
 
 
 def _mm(distance: float) -> str:
