@@ -171,9 +171,10 @@ cdef class Dynamics(Worker):
 
     Make one per thread. q, qd, qdd and tau are (n,) arrays in the order of ``model.joint_names``, [rad] or [m] and their
     rates, [N m] or [N]. Every method also takes (B, n), then returns (B, ...) and releases the GIL, on
-    ``set_num_threads`` threads; all arrays of a call have the same shape. Inputs are never modified; ``out`` receives the result without an allocation, and may be one of
-    q, qd, qdd, tau itself (then that is overwritten) but not overlap them otherwise. Friction, damping and armature are
-    not rigid-body dynamics: see ``Simulator``.
+    ``set_num_threads`` threads; all arrays of a call have the same shape. Inputs are never modified; ``out`` receives the
+    result without an allocation, and may be one of q, qd, qdd, tau itself (then that is overwritten) but not overlap them
+    otherwise. When a batch raises (a singular state, Ctrl-C), some rows of ``out`` are written already. Friction, damping
+    and armature are not rigid-body dynamics: see ``Simulator``.
 
     ``f_ext`` maps link names to wrenches [fx fy fz tx ty tz], (6,) or (B, 6), that act on the link at its origin, in its
     own axes [N, N m].

@@ -1,7 +1,10 @@
 """Batches: the result of a row is that of its state, whatever its place, neighbours and threads."""
 
+import contextlib
 import itertools
 import multiprocessing
+import os
+import signal
 import threading
 
 import numpy as np
@@ -10,6 +13,7 @@ from comparison import assert_equal_to_rounding
 from methods import (
     CALLS,
     INTEGRATORS,
+    METHODS,
     MODELS,
     TIP,
     WITH_OUT,
@@ -350,6 +354,99 @@ def test_forked_child_computes_too(threads, tree, in_child):
         child.join()
     assert get_num_threads() == 2
     np.testing.assert_array_equal(tree.aba(*given), expected)
+
+
+class Interrupted(Exception):
+    """What the handler of Ctrl-C raises while a batch is being computed."""
+
+
+@contextlib.contextmanager
+def at_work(dynamics):
+    """Have another thread compute one batch after the other, and be in the middle of one."""
+    given = arrays("aba", dynamics, 20 * MANY)
+    enough = threading.Event()
+
+    def work():
+        while not enough.is_set():
+            dynamics.aba(*given)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        worker.join()
+
+
+def is_at_work(dynamics):
+    """Tell whether another call is under way."""
+    try:
+        dynamics.gravity(np.zeros(dynamics.model.n))
+    except RuntimeError as error:
+        assert "at work in another thread" in str(error)
+        return True
+    return False
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
+@pytest.mark.parametrize("k", [1, 2])
+def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
+    """Whoever was at work in the parent is not in the child."""
+    given = arrays("aba", tree, MANY)
+    expected = tree.aba(*given)
+    threads(k)
+    with at_work(tree):
+        while True:
+            here, there = os.pipe()
+            busy = is_at_work(tree)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # ends a child that hangs
+                right = not is_at_work(tree) and np.array_equal(tree.aba(*given), expected)
+                os.write(there, b"right" if right else b"wrong")
+                os._exit(0)
+            os.close(there)
+            answer = os.read(here, 5)
+            os.close(here)
+            os.waitpid(child, 0)
+            assert answer == b"right"
+            if busy:
+                break
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("method", ["aba", "crba", "momentum"])
+def test_ctrl_c_ends_a_batch(threads, tree, method, k):
+    """In its middle: the handler finds the batch under way."""
+    given = arrays(method, tree, 50 * MANY)
+    enough = threading.Event()
+
+    def handler(*_):
+        if is_at_work(tree):
+            raise Interrupted
+
+    def press():
+        while not enough.wait(0.01):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, handler)
+    thread = threading.Thread(target=press)
+    threads(k)
+    thread.start()
+    try:
+        with pytest.raises(Interrupted):
+            while True:
+                METHODS[method](tree, *given)
+    finally:
+        enough.set()
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+    assert not is_at_work(tree)
+    few = [x[:FEW] for x in given]
+    np.testing.assert_array_equal(
+        METHODS[method](tree, *few), METHODS[method](Dynamics(tree.model), *few)
+    )
 
 
 @pytest.mark.parametrize("k", [1, 2])

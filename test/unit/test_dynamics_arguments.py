@@ -229,6 +229,47 @@ def test_what_is_no_array_of_numbers_raises(tree, text):
         tree.bias(np.zeros(N), text)
 
 
+NO_NUMBERS = {
+    "text": ["1"] * N,
+    "bytes": [b"1"] * N,
+    "None": [None] * N,
+    "one None": [0.0] * (N - 1) + [None],
+    "complex": np.ones(N) + 0j,
+    "one complex": [0.0] * (N - 1) + [1 + 0j],
+    "dates": np.zeros(N, "datetime64[s]"),
+    "times": np.zeros(N, "timedelta64[s]"),
+    "records": np.zeros(N, "f8, f8"),
+}
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "hybrid"])
+@pytest.mark.parametrize("values", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_what_converts_to_numbers_but_is_none_raises(tree, method, values):
+    """NumPy would make 1.0 of '1', NaN of None, 1.0 of 1 + 2j."""
+    given = arrays(method, tree)
+    for k, name in enumerate(names_of_arrays(method)):
+        spoilt = [*given[:k], values, *given[k + 1 :]]
+        with pytest.raises(ValueError, match=f"^{name}: expected an array of numbers: got "):
+            METHODS[method](tree, *spoilt)
+
+
+@pytest.mark.parametrize("values", NO_NUMBERS.values(), ids=NO_NUMBERS)
+@pytest.mark.parametrize("name", ["q", "qd", "qdd", "tau", "prescribed"])
+def test_hybrid_raises_for_what_converts_to_numbers_but_is_none(tree, name, values):
+    given = dict.fromkeys(("q", "qd", "qdd", "tau", "prescribed"), np.zeros(N)) | {name: values}
+    with pytest.raises(ValueError, match=f"^{name}: expected an array of numbers: got "):
+        tree.hybrid(**given)
+
+
+@method_with_wrenches
+@pytest.mark.parametrize("values", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_wrench_that_converts_to_numbers_but_is_none_raises(tree, method, values):
+    wrench = [*values, values[0]]
+    message = f"^f_ext\\['{TIP}'\\]: expected an array of numbers: got "
+    with pytest.raises(ValueError, match=message):
+        WITH_WRENCHES[method](tree, {TIP: wrench}, *arrays(method, tree))
+
+
 @method_with_wrenches
 @pytest.mark.parametrize("shape", [(5,), (7,), (), (2, 6), (1, 1, 6)], ids=str)
 def test_wrench_raises_if_its_shape_does_not_fit(tree, method, shape):

@@ -303,6 +303,28 @@ def test_friction_of_many_joints_is_coulombs_law_at_the_end_of_the_step(model, i
 
 
 @every_integrator
+def test_friction_of_one_joint_through_stick_and_slip(integrator):
+    """Under a torque that swells and turns: at rest to the last bit, then at most the limit."""
+    friction, step = 0.3, 1e-3
+    simulator = started(
+        flywheel(), [0], [0], integrator=integrator, friction=friction, time_step=step
+    )
+    speed, stuck, slipped = 0.0, 0, 0
+    for torque in 0.4 * np.sin(np.linspace(0, 12, 4000)):
+        simulator.step([torque])
+        (now,) = simulator.qd
+        felt = INERTIA * (now - speed) / step - torque
+        assert abs(felt) <= friction * (1 + 1e-9)
+        if now:
+            assert felt == pytest.approx(-np.copysign(friction, now), rel=1e-9)
+            slipped += 1
+        else:
+            stuck += speed == 0
+        speed = now
+    assert stuck > 500 and slipped > 500
+
+
+@every_integrator
 @pytest.mark.parametrize("size", [13])
 def test_friction_of_a_batch_is_that_of_each_state(model, integrator, size):
     random = np.random.default_rng(5)
@@ -650,6 +672,23 @@ def test_divergence_names_the_time_after_many_steps():
     simulator.step([0], steps=last - 1)
     with pytest.raises(DivergenceError, match=f"at {time:.9g} s"):
         simulator.step([0])
+
+
+@pytest.mark.parametrize("value", ["1", None, 1j], ids=repr)
+def test_state_that_is_no_number_is_refused(tree, value):
+    values = [value] * tree.n
+    simulator = Simulator(tree)
+    for change in (simulator.reset, simulator.set_state):
+        with pytest.raises(ValueError, match=r"^q: expected an array of numbers: got "):
+            change(values)
+        with pytest.raises(ValueError, match=r"^qd: expected an array of numbers: got "):
+            change(np.zeros(tree.n), values)
+    with pytest.raises(ValueError, match=r"^tau: expected an array of numbers: got "):
+        simulator.step(values)
+    for name in PARAMETERS:
+        if value is not None:  # which is "as the model has it"
+            with pytest.raises(ValueError, match=f"^{name}: expected an array of numbers: got "):
+                Simulator(tree, **{name: value})
 
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf])
