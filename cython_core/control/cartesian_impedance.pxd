@@ -27,6 +27,8 @@
 #    M_d^1/2 Lambda^-1 M_d^1/2 = U mu U^T it is F = M_d^1/2 U f U^T M_d^-1/2 (...), f = 1 / mu. Along a mode whose inertia is
 #    beyond SHAPED times M_d, as near a singular posture, the spring has f = SHAPED alone; the damper then has
 #    sqrt(SHAPED / mu), which keeps the mode's damping ratio.
+# 8. No joint is driven to its speed limit: from SLOW of it on, what would drive it further fades, and a damper brakes it.
+#    Both only take energy out.
 
 from libc.math cimport INFINITY, atan, fabs, fmax, fmin, sqrt
 from libc.string cimport memcpy
@@ -36,6 +38,14 @@ from task_space.pose cimport add_cross_product, norm, pose_error, turn, turn_fac
 cdef enum:
     WALLS = 64
     SHAPED = 10              # the most that inertia shaping makes of a spring
+
+cdef extern from *:
+    """
+    #define SLOW (0.7)
+    #define BRAKING (0.01)
+    """
+    const double SLOW            # share of a joint's speed limit,
+    const double BRAKING         # time constant of what brakes it then [s] (rule 8)
 
 cdef struct Wall:            # keeps  normal . position >= offset
     double[3] normal         # unit, base axes
@@ -69,6 +79,7 @@ cdef struct ImpedanceSettings:
     double* upper
     double* margin           # before a stop where repulsion begins; 0: none
     double* repulsion        # at the stop [N m, N]
+    double* speed            # limits of the joints [rad/s, m/s]
 
 cdef struct Hand:            # what the model says of the hand
     const double* pose       # (16) in the base frame
@@ -594,11 +605,26 @@ cdef inline void add_repulsion(const ImpedanceSettings* settings, const Hand* ha
             tau[i] -= pushed_inside(q[i] - settings.upper[i] + margin, margin, settings.repulsion[i], inertia, -qd[i])
 
 
+cdef inline void spare_speed(const ImpedanceSettings* settings, const Hand* hand, Py_ssize_t n, const double* qd,
+                             double* tau) noexcept nogil:
+    """Take out of tau what drives a joint beyond its speed limit (rule 8)."""
+    cdef double speed, most, slow
+    cdef Py_ssize_t i
+    for i in range(n):
+        speed, most = fabs(qd[i]), settings.speed[i]
+        slow = SLOW * most
+        if speed <= slow:
+            continue
+        if tau[i] * qd[i] > 0.0:
+            tau[i] *= fmax((most - speed) / (most - slow), 0.0)
+        tau[i] -= (speed - slow) / (BRAKING * hand.Minv[i * (n + 1)]) * (1.0 if qd[i] > 0.0 else -1.0)
+
+
 # The law -----------------------------------------------------------------------------------------
 
 cdef inline Py_ssize_t memory_size(Py_ssize_t n) noexcept nogil:
     """How many numbers a law for n joints needs."""
-    return 21 * n
+    return 22 * n
 
 
 cdef inline void lay_out(Impedance* its, ImpedanceSettings* settings, Py_ssize_t n, double* memory) noexcept nogil:
@@ -610,7 +636,7 @@ cdef inline void lay_out(Impedance* its, ImpedanceSettings* settings, Py_ssize_t
     settings.posture_stiffness = memory + 15 * n
     settings.posture_damping_ratio = memory + 16 * n
     settings.lower, settings.upper = memory + 17 * n, memory + 18 * n
-    settings.margin, settings.repulsion = memory + 19 * n, memory + 20 * n
+    settings.margin, settings.repulsion, settings.speed = memory + 19 * n, memory + 20 * n, memory + 21 * n
 
 
 cdef inline void start_impedance(Impedance* its, const ImpedanceSettings* settings, const double* pose) noexcept nogil:
@@ -643,6 +669,7 @@ cdef inline void cartesian_impedance(Impedance* its, const ImpedanceSettings* se
             tau[i] += hand.J[k * n + i] * its.wrench[k]
     add_posture(its, settings, hand, q, qd, dissipated, dt, tau)
     add_repulsion(settings, hand, n, q, qd, tau)
+    spare_speed(settings, hand, n, qd, tau)
 
 
 cdef inline void add_armature(double* Minv, Py_ssize_t n, const double* armature, double* column) noexcept nogil:

@@ -64,11 +64,11 @@ cdef inline void copy_impedance(CartesianMode* its, const ImpedanceSettings* giv
     its.settings.posture, its.settings.posture_stiffness = mine.posture, mine.posture_stiffness
     its.settings.posture_damping_ratio = mine.posture_damping_ratio
     its.settings.lower, its.settings.upper = mine.lower, mine.upper
-    its.settings.margin, its.settings.repulsion = mine.margin, mine.repulsion
+    its.settings.margin, its.settings.repulsion, its.settings.speed = mine.margin, mine.repulsion, mine.speed
     for i in range(n):
         if not isnan(given.posture[i]):
             its.settings.posture[i] = given.posture[i]
-    memcpy(its.settings.posture_stiffness, given.posture_stiffness, 6 * n * sizeof(double))
+    memcpy(its.settings.posture_stiffness, given.posture_stiffness, 7 * n * sizeof(double))
 
 
 cdef inline void look(CartesianMode* its, const DynamicsInterface* arm, const double* q, const double* qd) noexcept nogil:

@@ -32,6 +32,7 @@ cdef fill_settings(ImpedanceSettings* its, Py_ssize_t n, s):
     fill(its.upper, s["upper"], n)
     fill(its.margin, s["margin"], n)
     fill(its.repulsion, s["repulsion"], n)
+    fill(its.speed, s["speed_limit"], n)
     its.walls = walls.shape[0]
     for k in range(its.walls):
         memcpy(&its.wall[k], &walls[k, 0], sizeof(Wall))
