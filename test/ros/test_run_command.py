@@ -1,5 +1,6 @@
 """`featherstone-ros run`: two nodes in one terminal, which meet, and end together."""
 
+import json
 import os
 import signal
 import sys
@@ -54,6 +55,19 @@ def test_a_trajectory_is_followed_and_a_signal_ends_both_nodes(ros, signum):
     assert "Traceback" not in process.output
     assert ("both nodes have ended" in process.output) == (signum == signal.SIGINT)
     assert not any(is_alive(pid) for pid in nodes)
+
+
+def test_a_trajectory_file_is_followed_once_the_arm_is_held(ros):
+    plan = ros.folder / "plan.yaml"
+    goal = {"positions": [0.1] * 6, "velocities": [0.0] * 6, "time_from_start": {"sec": 1}}
+    plan.write_text(json.dumps({"joint_names": JOINTS, "points": [goal]}))
+    states = ros.collect(JointState, "joint_states", 1)
+    process = start(ros, str(robot_file("ur5e")), "--trajectory", str(plan))
+    ros.wait_for(
+        lambda: states and all(abs(q - 0.1) < 0.01 for q in states[-1].position), "arm at the goal"
+    )
+    process.send(signal.SIGINT)
+    assert process.wait(30.0) == 0, process.output
 
 
 def test_a_node_that_dies_ends_the_other_and_is_named(ros):

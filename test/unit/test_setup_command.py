@@ -12,6 +12,7 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.gains import Chosen, SampledLoop, Timing, check_gains
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
+from featherstone_ros.tools.preflight import source
 from featherstone_ros.tools.robot import read_parameters
 from featherstone_ros.tools.setup.check import HEAVIER, drive, gentle_motion, settings
 from featherstone_ros.tools.setup.files import _number, parameter_file, paths
@@ -44,6 +45,11 @@ def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
     assert drive(proposal, gentle_motion(model, proposal.start)).peak.max() < FOLLOWS
     for step in ("featherstone-ros run", "ros2 launch", "ros2 topic pub", "load_controller"):
         assert step in shown
+    (motion,) = source.read(str(tmp_path / "new/arm_motion.yaml"))
+    (goal,) = motion.points
+    assert motion.names == model.joint_names
+    assert np.all(np.array(goal.positions) <= model.upper)
+    assert np.abs(goal.positions - proposal.start).max() == pytest.approx(0.2)
     moveit = yaml.safe_load((tmp_path / "new/arm_moveit_controllers.yaml").read_text())
     manager = moveit["moveit_simple_controller_manager"]
     assert manager["feedforward_controller"]["joints"] == list(model.joint_names)

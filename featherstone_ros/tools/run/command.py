@@ -13,6 +13,7 @@ Exit status: 0 after Ctrl-C; 1 if a node ended by itself.
 Examples:
   featherstone-ros run my_arm.urdf
   featherstone-ros run my_arm.urdf --parameters my_arm.yaml
+  featherstone-ros run my_arm.urdf --trajectory my_arm_motion.yaml      as setup writes it, too
   featherstone-ros run my_arm.urdf.xacro --mode gravity_compensation
   featherstone-ros run panda                   a robot that comes with the package, with its file
   ros2 topic pub --once /feedforward_controller/joint_trajectory ...     in another terminal
@@ -39,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="parameter file of both nodes, as setup writes it (default: our own of panda and "
         "ur5e, none for others)",
     )
+    parser.add_argument(
+        "--trajectory",
+        type=Path,
+        metavar="FILE",
+        help="to follow once the arm is held: YAML, as preflight takes it",
+    )
     parser.add_argument("--mode", choices=MODES, help="of the controller (default: the file's)")
 
 
@@ -59,16 +66,18 @@ def run(args: argparse.Namespace) -> int:
 
     from rich.console import Console
 
+    from featherstone_ros.tools.preflight import source
     from featherstone_ros.tools.run.session import Listener, domain, nodes
 
     arm = _load(args)
+    plan = source.read(str(args.trajectory))[0] if args.trajectory else None
     console = Console(highlight=False)
     joints = ", ".join(arm.model.joint_names)
     console.print(f"[bold]{arm.model.name}[/bold]: {joints}; ROS_DOMAIN_ID={domain()}")
     console.print("[dim]Ctrl-C brings the arm to rest and ends both nodes.")
     with tempfile.TemporaryDirectory(prefix="featherstone_run_") as folder:
         try:
-            with nodes(arm, Path(folder)) as processes, Listener(arm.model) as listener:
+            with nodes(arm, Path(folder)) as processes, Listener(arm.model, plan) as listener:
                 tell = _live if console.is_interactive else _log
                 tell(console, arm.model, listener, processes)
         except KeyboardInterrupt:

@@ -11,19 +11,23 @@ from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.context import Context
+from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros.model import Model
 from featherstone_ros.tools.monitor.roster import Roster
+from featherstone_ros.tools.preflight.source import Given
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
 from featherstone_ros.tools.run.line import CONTROLLER, TWIN, Seen, by_joint
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 MANY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+HELD = "running: hold"  # the controller's diagnostics, with nothing to complain about
 MEETING = {TWIN: ("-r", f"~/commands:={CONTROLLER}/commands"), CONTROLLER: ()}
 
 
@@ -79,8 +83,13 @@ def domain() -> int:
 class Listener:
     """Hears the nodes; a context manager."""
 
-    def __init__(self, model: Model) -> None:
-        """Join the domain."""
+    def __init__(self, model: Model, plan: Given | None = None) -> None:
+        """Join the domain.
+
+        Args:
+            model: The arm.
+            plan: A trajectory to send once the arm is held; None: none.
+        """
         import rclpy
 
         self.seen = Seen()
@@ -103,6 +112,10 @@ class Listener:
             start_parameter_services=False,
         )
         self._reader.create_subscription(DiagnosticArray, "/diagnostics", self._take, MANY)
+        self._plan = plan
+        self._trajectory = self._reader.create_publisher(
+            JointTrajectory, f"{CONTROLLER}/joint_trajectory", 1
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._reader)
 
@@ -133,11 +146,34 @@ class Listener:
             if message is not None:
                 array = by_joint(message.name, getattr(message, values), self._model)
                 setattr(self.seen, name, array)
+        self._send_plan()
         return self.seen
+
+    def _send_plan(self) -> None:
+        condition = self.seen.conditions.get(CONTROLLER)
+        held = condition is not None and condition.message == HELD
+        if self._plan and held and self._trajectory.get_subscription_count():
+            self._trajectory.publish(trajectory_of(self._plan))
+            self._plan = None
 
     def _take(self, message: DiagnosticArray) -> None:
         self._roster.hear(message.status, time.monotonic())
         self.seen.conditions = {c.name.strip("/"): c for c in self._roster.conditions}
+
+
+def trajectory_of(plan: Given) -> JointTrajectory:
+    """Return a trajectory as a message."""
+    points = [
+        JointTrajectoryPoint(
+            positions=point.positions,
+            velocities=point.velocities,
+            accelerations=point.accelerations,
+            effort=point.effort,
+            time_from_start=Duration(nanoseconds=round(1e9 * point.time)).to_msg(),
+        )
+        for point in plan.points
+    ]
+    return JointTrajectory(joint_names=plan.names, points=points)
 
 
 def _newest(subscription) -> JointState | None:

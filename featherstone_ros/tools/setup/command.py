@@ -7,6 +7,7 @@ worth. Writes
 
   ARM.yaml                       parameters of feedforward_controller and digital_twin, commented
   ARM.png                        the first motion (needs matplotlib)
+  ARM_motion.yaml                a trajectory to send: for run, preflight, ros2 topic pub
   ARM_ros2_control.yaml          controllers that take the torques of a real arm
   ARM_moveit_controllers.yaml    controllers for a MoveIt configuration
 
@@ -84,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
         "parameters": files.parameter_file(proposal, drives),
         "ros2_control": files.ros2_control_file(proposal),
         "moveit": files.moveit_file(proposal),
+        "motion": files.motion_file(proposal),
     }
     for name, text in texts.items():
         _write(written[name], text)

@@ -9,11 +9,15 @@ import numpy as np
 import yaml
 
 from featherstone_ros.control.gains import DAMPING_RATIO
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.finding import Severity, by_rule, elements
+from featherstone_ros.tools.demo.report import milli
+from featherstone_ros.tools.preflight.source import Given, as_yaml
 from featherstone_ros.tools.setup.check import INTEGRATOR, Drive
 from featherstone_ros.tools.setup.proposal import Proposal
 
 DIGITS = 4
+MOVE, MOVE_TIME = 0.2, 3.0  # [rad or m], [s] of the motion to send
 CONTROLLER = "effort_controller"  # forward_command_controller's name
 
 
@@ -71,6 +75,14 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def motion_file(proposal: Proposal) -> str:
+    """Return a trajectory to a place near the start, as ``ros2 topic pub`` takes it."""
+    model, start = proposal.model, proposal.start
+    room = 0.5 * (model.upper - start)
+    goal = Point(MOVE_TIME, tuple(start + np.minimum(MOVE, room)), (0.0,) * model.n)
+    return as_yaml(Given(model.joint_names, (goal,)))
 
 
 def moveit_file(proposal: Proposal) -> str:
@@ -137,7 +149,7 @@ def sentence(drive: Drive, proposal: Proposal) -> str:
     joint = int(np.argmax(drive.peak))
     name, kind = proposal.model.joint_names[joint], proposal.model.joint_types[joint]
     unit = "mm" if kind == "prismatic" else "mrad"
-    return f"{arm}: at most {1e3 * drive.peak[joint]:.2g} {unit} off ({name})"
+    return f"{arm}: at most {milli(drive.peak[joint])} {unit} off ({name})"
 
 
 def _gains(proposal: Proposal, names: list[str]) -> list[str]:
@@ -239,6 +251,7 @@ def paths(output: Path) -> dict[str, Path]:
     return {
         "parameters": output,
         "picture": output.with_suffix(".png"),
+        "motion": output.with_name(f"{output.stem}_motion.yaml"),
         "moveit": output.with_name(f"{output.stem}_moveit_controllers.yaml"),
         "ros2_control": output.with_name(f"{output.stem}_ros2_control.yaml"),
     }

@@ -26,8 +26,9 @@ def draw(proposal: Proposal, drives: list[Drive], path: Path) -> None:
     timing = proposal.loop.timing
     with pyplot.rc_context(PANELS_STYLE):
         figure = pyplot.figure(figsize=(12, 6.2), dpi=130, facecolor="white")
+        low, gap = (0.09, 0.42) if proposal.model.n <= MANY else (0.2, 0.9)  # for longer names
         grid = figure.add_gridspec(
-            2, 2, width_ratios=(1, 1.9), left=0.02, right=0.985, top=0.84, bottom=0.09, hspace=0.42,
+            2, 2, width_ratios=(1, 1.9), left=0.02, right=0.985, top=0.84, bottom=low, hspace=gap,
             wspace=0.14,
         )  # fmt: skip
         figure.text(

@@ -11,12 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.model.finding import Severity
+from featherstone_ros.tools.demo.report import milli
 from featherstone_ros.tools.setup.check import Drive
 from featherstone_ros.tools.setup.files import CONTROLLER, sentence
 from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.style import new_table
-
-MOVE, MOVE_TIME = 0.2, 3  # [rad or m], [s] of the first motion to send
 
 
 def summary(proposal: Proposal, drives: list[Drive]) -> Group:
@@ -67,7 +66,7 @@ def _table(proposal: Proposal, drives: list[Drive]) -> Table:
             f"{proposal.gains.p[j]:.3g}",
             f"{proposal.gains.d[j]:.3g}",
             f"{proposal.bandwidth[j]:.2g}{star}",
-            *(f"{1e3 * drive.peak[j]:.2g}" for drive in drives),
+            *(milli(drive.peak[j]) for drive in drives),
             f"{100 * load[j]:.0f}",
         )
     return table
@@ -75,18 +74,18 @@ def _table(proposal: Proposal, drives: list[Drive]) -> Table:
 
 def next_steps(proposal: Proposal, files: dict[str, Path]) -> list[Text]:
     """Return the commands to go on with, a line each, to be copied as they are."""
-    urdf, parameters = (
-        quote(str(path.absolute())) for path in (proposal.urdf, files["parameters"])
+    urdf, parameters, motion = (
+        quote(str(path.absolute()))
+        for path in (proposal.urdf, files["parameters"], files["motion"])
     )
     launch, arm = "ros2 launch featherstone_ros", f"robot:={urdf} parameters:={parameters}"
     steps = {
         "Simulated": (
-            f"featherstone-ros run {urdf} --parameters {parameters}",
-            "or, with ROS 2's launch:",
+            f"featherstone-ros run {urdf} --parameters {parameters} --trajectory {motion}",
+            "or, with ROS 2's launch, and the motion from another terminal:",
             f"{launch} twin_and_controller.launch.py {arm}",
-            "and then, in another terminal, a motion:",
             "ros2 topic pub --once /feedforward_controller/joint_trajectory "
-            f"trajectory_msgs/msg/JointTrajectory {quote(first_motion(proposal))}",
+            f'trajectory_msgs/msg/JointTrajectory "$(cat {motion})"',
         ),
         "Real, under ros2_control": (
             f"with the controllers in {files['ros2_control']}:",
@@ -105,20 +104,6 @@ def next_steps(proposal: Proposal, files: dict[str, Path]) -> list[Text]:
         lines.append(Text(f"\n{title}", style="bold"))
         lines += [Text(f"  {line}", style=_style(line)) for line in step]
     return lines
-
-
-def first_motion(proposal: Proposal) -> str:
-    """Return a trajectory to a place near the start, as ``ros2 topic pub`` takes it."""
-    model, start = proposal.model, proposal.start
-    room = 0.5 * np.minimum(model.upper - start, start - model.lower)
-    goal = start + np.minimum(MOVE, room)
-    names = ", ".join(model.joint_names)
-    positions = ", ".join(f"{q:.3g}" for q in goal)
-    still = ", ".join(["0"] * model.n)
-    return (
-        f"{{joint_names: [{names}], points: [{{positions: [{positions}], velocities: [{still}], "
-        f"time_from_start: {{sec: {MOVE_TIME}}}}}]}}"
-    )
 
 
 def _style(line: str) -> str:
