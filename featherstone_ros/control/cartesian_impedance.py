@@ -386,7 +386,7 @@ def prepared(settings: CartesianSettings, model: Model) -> dict[str, Any]:
 
 
 def _limits(its: CartesianSettings, model: Model) -> dict[str, Floats]:
-    """Return where repulsion begins, and how strong it is at the stops."""
+    """Return where repulsion begins, how strong it is at the stops, and how fast joints may be."""
     reach = model.upper - model.lower
     margin = np.minimum(0.05 * reach, 0.1) if its.limit_margin is None else its.limit_margin
     margin = np.minimum(_spread("limit_margin", margin, model.n), 0.5 * reach)
@@ -397,6 +397,7 @@ def _limits(its: CartesianSettings, model: Model) -> dict[str, Floats]:
         "upper": np.array(model.upper),
         "margin": margin,
         "repulsion": _spread("limit_torque", strength, model.n),
+        "speed_limit": np.where(model.velocity_limit > 0, model.velocity_limit, np.inf),
     }
 
 

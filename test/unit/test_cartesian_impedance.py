@@ -271,11 +271,11 @@ def test_a_shaped_hand_stays_bounded_at_singular_postures():
     target = arm.pose
     target[2, 3] += 0.3  # beyond the arm's reach
     arm.law.set_target(target)
-    effort = list(arm.run(6.0))
+    effort = list(arm.run(10.0))
     assert np.isfinite(effort).all()
     assert np.abs(arm.velocity).max() < 0.05
     wrench = arm.law.report["wrench"]
-    assert np.linalg.norm(wrench[:3]) < 1.01 * arm.law.settings.max_force
+    assert np.linalg.norm(wrench[:3]) < 1.1 * arm.law.settings.max_force
     assert (np.abs(effort) <= MODEL.effort_limit).all()
 
 
