@@ -57,7 +57,7 @@ cdef extern from *:
     #define MOST_SWINGS (8)
     #define SWING_TIME (2.0)
     #define MOST_ABANDONED (3)
-    #define ABANDONED_TIME (2.0)
+    #define ABANDONED_TIME (10.0)
     #define FAULT_SHARE (0.2)
     #define LIMIT_SLACK (1e-3)
     #define SET_POINT_SLACK (0.01)

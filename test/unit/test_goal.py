@@ -261,6 +261,24 @@ def test_arm_that_does_not_obey_three_trajectories_in_a_row_is_held_until_asked_
     assert bench.run(0.3).controller.phase is Phase.HOLDING
 
 
+@pytest.mark.parametrize("damping", [0.0, 2.0, 20.0])
+@pytest.mark.parametrize("path_tolerance", [0.1, 0.3])
+def test_arm_whose_drives_let_go_in_motion_ends_in_a_hold_that_asks_for_help(
+    damping, path_tolerance
+):
+    bench = Bench(path_tolerance=path_tolerance).start()
+    goal = Goal(bench)
+    goal.run(0.2)
+    for _ in range(8000):  # it falls or sinks, whatever it is told
+        bench.now += PERIOD
+        bench.stamp += PERIOD
+        bench.arm.step(-damping * bench.arm.qd)
+        bench.state()
+    assert bench.controller.phase is Phase.FAULT
+    assert len([note for note in bench.notes if "abandoned" in note]) <= 6
+    assert goal.look() is Status.ABORTED
+
+
 def test_one_trajectory_that_arrives_makes_up_for_those_that_did_not():
     bench = Bench(path_tolerance=0.1).start()
     for _ in range(2):
