@@ -11,7 +11,8 @@ usage: feedforward_controller [--help] [--ros-args ...]
 Answers joint states with joint torques: gravity compensation, feedforward with PD, computed torque.
 
   listens   joint_states, ~/joint_trajectory, ~/reference; service ~/hold
-  publishes ~/commands, ~/desired, ~/error, /diagnostics
+            action ~/follow_joint_trajectory, where control_msgs is installed
+  publishes ~/commands (output: joint_state: ~/joint_commands), ~/desired, ~/error, /diagnostics
 
 Parameters to begin with (all of them: ros2 param list, ros2 param describe):
   robot_description   URDF text, or path, file:// or package:// of a .urdf or .xacro file; if it is
