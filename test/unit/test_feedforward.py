@@ -226,7 +226,7 @@ def test_trajectory_effort_is_added_and_held(bench):
 
 @pytest.mark.parametrize("mode", Mode)
 def test_cycles_keep_no_memory(mode):
-    bench = Bench(mode=mode).start()
+    bench = Bench(mode=mode, path_tolerance=0.0).start()
     if mode not in NOT_OF_JOINTS:
         follow(bench)
     q, qd = bench.arm.q, bench.arm.qd
