@@ -21,7 +21,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
-from support import NodeProcess, Ros
+from support import RUNNING, STARTING, NodeProcess, Ros, set_priority
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros import Dynamics
@@ -35,7 +35,6 @@ PROBE = 1e-6  # [N m] by which the first joint's command is changed to see it ob
 AT_EASE = 0.02  # share of the effort limits, likewise
 LOOK = 0.05  # [s] between two looks at how the nodes are scheduled
 STARVED = 0.03  # [s] in such a time that a thread has waited: states_timeout would not be far
-STARTING, RUNNING = 1, 50  # SCHED_FIFO priorities: a node that starts computes for a second
 WAITS = 4  # parts of the time to recover, at whose ends we look whether the arm has
 PATIENCE = 20.0  # [s] for what must happen
 
@@ -358,17 +357,6 @@ class Record:
             fault_begin=begin,
             fault_end=end,
         )
-
-
-def set_priority(pid: int, priority: int) -> None:
-    """Schedule all threads of a process before others, where that is allowed; 0: as all others.
-
-    On a busy machine the loop would have delays that no arm of these gains can bear.
-    """
-    with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
-            os.sched_setscheduler(int(thread), policy, os.sched_param(priority))
 
 
 def stamp_of(payload: bytes) -> int:

@@ -13,7 +13,7 @@ from bench import Bench, StarvationError
 from checks import judge
 from episodes import KINDS, draw
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.alone]
 
 ATTEMPTS = 3
 SEEDS = {

@@ -6,6 +6,7 @@ left alone in motion races or falls.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 import time
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from support import NodeProcess, Ros
+from support import RUNNING, STARTING, NodeProcess, Ros, set_priority
 
 # isort: split
 from builtin_interfaces.msg import Duration
@@ -55,6 +56,7 @@ class Scene:
 
     def __init__(self, ros: Ros, arm: str = "panda", **parameters: Any) -> None:
         """Start all of them and wait until the arm is held."""
+        set_priority(os.getpid(), RUNNING)
         self.ros = ros
         self.arm = arm
         self.urdf = robot_file(arm).read_text()
@@ -73,7 +75,9 @@ class Scene:
             *self._file,
             *("-r", f"~/commands:={CONTROLLER}/commands", "-r", f"joint_states:={ARM}"),
         )
+        set_priority(self.twin.pid, STARTING)
         ros.wait_for(lambda: len(self.q), "the arm's state")
+        set_priority(self.twin.pid, RUNNING)
         model = Model.from_urdf(self.urdf, joints=self.names)
         self.limit, self.home = model.velocity_limit, self.q.copy()
         self.watch()
@@ -105,6 +109,7 @@ class Scene:
         self._thread.join()
         self._executor.shutdown()
         self._node.destroy_node()
+        set_priority(os.getpid(), 0)
 
     def _on_state(self, raw: bytes) -> None:
         state = deserialize_message(raw, JointState)
@@ -127,8 +132,10 @@ class Scene:
         process = self.ros.start(
             "featherstone_ros.feedforward_controller", self._parameters, *self._file, stdout=stdout
         )
+        set_priority(process.pid, STARTING)
         if wait:
             self.wait_for_hold()
+            set_priority(process.pid, RUNNING)
         return process
 
     def wait_for_hold(self) -> None:
@@ -173,8 +180,9 @@ class Scene:
         def reached() -> bool:
             nonlocal asked
             if time.monotonic() - asked > 2.0 * PERIOD:
-                asked = time.monotonic()
+                self.ros.call(Trigger, f"{CONTROLLER}/hold")  # ends what a fault has left
                 self.trajectories.publish(message)
+                asked = time.monotonic()
             return bool(condition())
 
         self.ros.wait_for(reached, what)

@@ -7,6 +7,7 @@ A test module that imports this is skipped where rclpy is missing.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -17,7 +18,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ import featherstone_ros
 
 DEADLINE = 45.0  # [s] for anything awaited: reached only when a test fails
 MATCHING = 0.1  # [s] in which a subscriber that is known comes to know its publisher
+STARTING, RUNNING = 1, 50  # SCHED_FIFO priorities: a node that starts computes for a second
 PATIENCE = 2.0  # [s] before a service is asked again
 # Read by Fast DDS when this process and the nodes first join a domain.
 for name in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
@@ -49,7 +50,7 @@ for name in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
 DOMAINS = range(1, 102)  # Higher domains collide with Linux's ephemeral ports.
 
 
-@contextmanager
+@contextlib.contextmanager
 def free_domain() -> Iterator[int]:
     """Reserve a ROS domain that no other test on this machine uses, in any process."""
     start = os.getpid() % len(DOMAINS)
@@ -319,6 +320,17 @@ class Ros:
             return found[0] if found else None
 
         return self.wait_for(search, what, timeout)
+
+
+def set_priority(pid: int, priority: int) -> None:
+    """Schedule all threads of a process before others, where that is allowed; 0: as all others.
+
+    On a busy machine the loop would have delays that no arm of these gains can bear.
+    """
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
+            os.sched_setscheduler(int(thread), policy, os.sched_param(priority))
 
 
 def status_values(status: DiagnosticStatus) -> dict[str, str]:

@@ -18,7 +18,10 @@ from support import free_domain
 
 from featherstone_ros.tools.processes import node_environment
 
-pytestmark = pytest.mark.timeout(600)  # it starts sixteen nodes
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.timeout(600),  # it starts sixteen nodes
+]
 
 
 @contextlib.contextmanager

@@ -15,6 +15,8 @@ from support import free_domain
 
 from featherstone_ros.tools.processes import node_environment
 
+pytestmark = pytest.mark.alone
+
 PROGRESS = "PD alone"  # shown as soon as both nodes talk
 
 

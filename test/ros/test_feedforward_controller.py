@@ -289,7 +289,7 @@ def test_publisher_of_other_joints_is_normal(arm):
         arm.answer()
         gripper.publish(JointState(name=["finger"], position=[0.01]))
     assert arm.status("running").level == DiagnosticStatus.OK
-    assert int(arm.values()["joint states of other joints"]) >= 10
+    arm.ros.wait_for(lambda: int(arm.values()["joint states of other joints"]) >= 10, "ten of them")
 
 
 def test_joint_states_in_parts_are_answered_when_they_are_complete(arm):

@@ -9,7 +9,10 @@ from support import Ros, free_domain, status_values  # skips this module where R
 from neighbour import CONTROLLER, KINDS, TWIN
 from witness import SWAY, Pair, Witness, end_neighbour, start_neighbour
 
-pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.timeout(600),  # whole seconds of patience add up on a busy machine
+]
 
 RATE = 200.0  # [Hz]: the arm is to be held on a busy machine, too
 FLOOD = 1000.0  # [Hz] at most, on each topic
