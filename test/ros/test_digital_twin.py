@@ -97,7 +97,7 @@ def test_lockstep_with_the_controller_repeats_bit_for_bit(ros):
     for _ in range(2):
         controller = ros.start(
             "featherstone_ros.feedforward_controller",
-            {"robot_description": ARM, "use_sim_time": True, "state_timeout": 30.0, **gains},
+            {"robot_description": ARM, "use_sim_time": True, "state_timeout": 10.0, **gains},
         )
         ros.wait_for_state("/feedforward_controller", "active")
         twin = ros.start(MODULE, {**PARAMETERS, **LOCKSTEP, **noise}, *remap)
