@@ -5,10 +5,14 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``transitions``: the phases and what leads from one to another, the table that the loop reads.
 - ``controller``: the controller for Python, around a simulation or in tests.
 - ``settings``, ``plausibility``, ``governor``: every setting, checked.
+- ``gains``: gains from the model, and whether gains are stable as a sampled loop.
 - ``motion``, ``trajectory``: a JointTrajectory checked and turned into a motion.
 - ``planning``: what it is checked against before the controller is asked to follow it.
-- ``loaded_model``: the arm with its payload, under the gravity of where it stands.
-- ``events``: what the compiled controller says, in words.
+- ``feasibility``: whether the motors can follow it.
+- ``goal``, ``tracking``: what becomes of an action's goal; how well the arm follows.
+- ``payload``: the arm with its payload, under the gravity of where it stands.
+- ``events``, ``complaints``: what the compiled controller says, and what is wrong with messages.
+- ``state``: by which clock a trajectory starts.
 - ``cartesian_impedance``: the hand on a spring and a damper, a law of its own.
 """
 

@@ -155,10 +155,6 @@ class Motion:
             self._correction_effort = linear(offset.effort, zero.effort, duration)
         self.end = max(self.end, time + duration)
 
-    def finished(self, time: float) -> bool:
-        """Tell whether the motion has come to its final position."""
-        return time >= self.end
-
     def sample(self, time: float, out: Floats) -> Floats:
         """Evaluate position, velocity and acceleration.
 

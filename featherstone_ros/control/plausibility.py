@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.control.loaded_model import inertia_matrix, vector
+from featherstone_ros.control.payload import inertia_matrix, vector
 from featherstone_ros.model import Model
 from featherstone_ros.model.inertia_rules import COARSE, moments_text
 

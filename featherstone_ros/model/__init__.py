@@ -2,7 +2,8 @@
 
 ``urdf`` reads, ``coordinates`` chooses what moves, ``body_tree`` makes arrays, ``model`` joins
 them; ``finding``, ``inertia_rules`` and ``joint_rules`` say what no robot has. ``primitives`` and
-``pseudo_inertia`` are about inertias; ``robots``, ``description`` and ``share`` find files.
+``pseudo_inertia`` are about inertias, ``friction`` states the law; ``robots``, ``description`` and
+``share`` find files; ``arguments`` checks numbers.
 """
 
 from featherstone_ros.model.model import EARTH, Model, read_description, read_file

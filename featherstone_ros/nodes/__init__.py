@@ -1,13 +1,24 @@
-"""The ROS half that both nodes share; these modules need rclpy, the rest of the package does not.
+"""The nodes and what they share; these modules need rclpy, the rest of the product does not.
+
+The nodes, and what belongs to one of them:
+
+- ``feedforward_controller`` with ``controller_settings``, ``controller_state``,
+  ``cartesian_settings``, ``cartesian_topics`` and ``follow_joint_trajectory``.
+- ``digital_twin`` with ``simulate_mode``, and ``shadow_mode`` with ``payload_service``.
+- ``torque_markers``: arrows for RViz.
+
+What they share:
 
 - ``execution``: runs a node as a process that nothing ends before its arm is at rest.
 - ``signals``, ``output_pump``: what each signal means; output that never blocks.
 - ``lifecycle``: ``ModelNode``, a lifecycle node that has a robot description and a model.
-- ``realtime_loop``: a compiled cycle in a thread without the interpreter, or in the executor.
-- ``parameters``: declaration, validation and atomic change of parameters.
-- ``diagnostics``: one status on ``/diagnostics``, once a second.
-- ``messages``: arrays in joint order from messages that name their joints.
+- ``realtime_loop``, ``realtime_path``: a compiled cycle in a thread without the interpreter, or in
+  the executor, and the parameters that choose.
+- ``parameters``, ``drive_settings``: declaration, validation and atomic change of parameters.
+- ``diagnostics``, ``description_check``: one status on ``/diagnostics``, once a second.
+- ``messages``, ``refusals``, ``replies``: messages in joint order, those that are refused, answers.
+- ``throttled_log``, ``usage``, ``launch_support``: log lines, ``--help``, launch files.
 
-A node's class stands here too; its executable (``featherstone_ros/<node>.py``) is a ``main`` that
-imports nothing slow, so that a signal during the imports is not a traceback (see ``execution``).
+The executable of a node (``featherstone_ros/<node>.py``) is a ``main`` that imports nothing slow,
+so that a signal during the imports is not a traceback (see ``execution``).
 """

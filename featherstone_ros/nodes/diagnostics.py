@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
@@ -15,7 +14,6 @@ OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
 PERIOD = 1.0  # [s]
-FALLS, MEMORY = 3, 2.0  # so many in so many seconds are no accident
 SOONEST = 0.1  # [s] between two reports: what makes a node publish may come in floods
 
 
@@ -44,30 +42,6 @@ def publishers_of(node: Node, topic: str) -> list[str]:
     except UnicodeDecodeError:
         return ["?"] * node.count_publishers(topic)
     return [f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in found]
-
-
-class Voices:
-    """Tells by their sequence numbers whether messages come from several publishers in turn.
-
-    Of a topic that many publish on (an arm's joint states, and a gripper's), only those messages
-    count that say the same: about our joints. One publisher's numbers rise; those of two, each of
-    which counts for itself, fall back again and again.
-    """
-
-    def __init__(self) -> None:
-        """Begin without messages."""
-        self._last = -1
-        self._falls: deque[float] = deque(maxlen=FALLS)
-
-    def hear(self, sequence: int, now: float) -> None:
-        """Take note of one message: its publisher's number of it, -1 if unknown, and the time."""
-        if 0 <= sequence <= self._last:
-            self._falls.append(now)
-        self._last = sequence
-
-    def are_several(self, now: float) -> bool:
-        """Tell whether there are several now; one that was started anew is none of them."""
-        return len(self._falls) == FALLS and now - self._falls[0] < MEMORY
 
 
 class DuplicatePublishers:

@@ -35,8 +35,8 @@ from featherstone_ros.control.events import (
 )
 from featherstone_ros.control.feasibility.arrival import Preflight, check_arrival, check_set_point
 from featherstone_ros.control.goal import Tolerances, with_others
-from featherstone_ros.control.loaded_model import MODEL_NAMES, loaded_model
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
+from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.control.planning import PlanningContext
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.state import is_same_clock, start_delay
@@ -114,7 +114,7 @@ class FeedforwardController(ModelNode):
         """Make the controller, its topics and its loop; it answers nothing yet."""
         model = self.model
         self._settings = control_settings(self.parameters, model)
-        loaded = loaded_model(self.parameters, model)
+        loaded = model_with_payload(self.parameters, model)
         self._space = JointSpace.of(model)
         self._controller = _control.CompiledController(
             model.joint_names,
@@ -302,7 +302,7 @@ class FeedforwardController(ModelNode):
             raise ValueError(events.REFUSALS[events.GRAVITY_IN_USE])
         loaded = None
         if any(values[name] != self.parameters[name] for name in MODEL_NAMES):
-            loaded = loaded_model(values, self.model)
+            loaded = model_with_payload(values, self.model)
         request = loaded and _control.ModelRequest(
             BoundDynamics(loaded), float(values["payload.transition_time"])
         )

@@ -200,11 +200,6 @@ class ModelNode(LifecycleNode):
         """The lifecycle state: unconfigured, inactive, active or finalized."""
         return self._state_machine.current_state[1]
 
-    @property
-    def is_configured(self) -> bool:
-        """Whether ``configure`` has been done (inactive, active and the transitions between)."""
-        return self._configured
-
     def defer(self, action: Callable[[], None]) -> None:
         """Have something done soon by the executor's thread; for any other thread to call."""
         self._deferred.post(action)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.messages import decode
 from featherstone_ros.text import plain
 
 MEMORY = 10.0  # [s] that the diagnostics warn of a refused message
 
 
 class Refusals:
-    """Counts and reports the messages refused by callbacks, which say why by an exception."""
+    """Counts and reports the messages that are refused."""
 
     def __init__(self, node: ModelNode) -> None:
         """Report through this node."""
@@ -22,25 +17,6 @@ class Refusals:
         self._count = 0
         self._last, self._time = "", -MEMORY
         self._untold = False
-
-    def guard(
-        self, topic: str, kind: type, callback: Callable[[Any], None]
-    ) -> Callable[[bytes], None]:
-        """Return the callback of a raw subscription: another one for its messages, guarded.
-
-        Args:
-            topic: Name for the log.
-            kind: Of the messages.
-            callback: Raises FeatherstoneError, ValueError or TimeoutError if it refuses one.
-        """
-
-        def take(message: bytes) -> None:
-            try:
-                callback(decode(kind, message))
-            except (FeatherstoneError, ValueError, TimeoutError) as error:
-                self.refuse(topic, error)
-
-        return take
 
     def refuse(self, topic: str, reason: Exception) -> None:
         """Count a refused message; for any thread to call, however many there are of them."""

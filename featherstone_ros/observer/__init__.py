@@ -5,7 +5,7 @@
 - ``effort_contract``: what the arm's effort field contains, and joint torque from it.
 - ``friction``: friction of the joints at measured speeds.
 - ``prediction``: where the arm will be a little later.
-- ``observer``: external joint torque by the generalised momentum.
+- ``momentum_observer``: external joint torque by the generalised momentum.
 - ``external_wrench``: the wrench on a link that would explain it.
 - ``contact``: thresholds with hysteresis.
 - ``rest_check``, ``friction_check``: does the effort field keep its contract?

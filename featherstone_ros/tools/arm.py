@@ -11,7 +11,7 @@ import yaml
 
 from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.limits import Limits
-from featherstone_ros.control.loaded_model import MODEL_NAMES, loaded_model
+from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.friction import SLIDING_SPEED
@@ -65,7 +65,7 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
     parameters = parameters or robot_parameters(robot)
     values = read(parameters) if parameters else {}
     try:
-        model = loaded_model(_model_values(values, model), model)
+        model = model_with_payload(_model_values(values, model), model)
         drives = Drives(
             _by_joint(values, "armature.{}", np.zeros(model.n), model),
             _by_joint(values, "friction.{}.viscous", model.damping, model),

@@ -9,7 +9,6 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from featherstone_ros.nodes.diagnostics import Voices
 from featherstone_ros.nodes.messages import (
     JointMap,
     MessageError,
@@ -173,34 +172,6 @@ def test_trajectory_of_ten_thousand_points_is_read_and_one_of_8_MB_refused_by_it
 def test_large_joint_state_is_refused_by_its_size():
     with pytest.raises(MessageError, match="a JointState of 1000000 bytes, expected at most"):
         decode(JointState, bytes(1_000_000))
-
-
-# Publishers that say the same.
-
-
-def hear(*sequences: int, start: float = 0.0) -> Voices:
-    voices = Voices()
-    for number, sequence in enumerate(sequences):
-        voices.hear(sequence, start + 0.001 * number)
-    return voices
-
-
-def test_two_publishers_are_several_however_their_numbers_stand():
-    assert hear(*[n for i in range(20) for n in (i, 5000 + i)]).are_several(0.1)
-    assert hear(*[n for i in range(20) for n in (i, i)]).are_several(0.1)
-
-
-def test_one_publisher_is_one_with_losses_with_a_new_start_and_without_numbers():
-    assert not hear(*range(0, 400, 7)).are_several(0.1)
-    assert not hear(*range(100, 200), *range(100)).are_several(0.3)
-    assert not hear(*[-1] * 100).are_several(0.1)
-
-
-def test_the_second_publisher_is_forgotten_when_it_is_gone():
-    voices = hear(*[n for i in range(20) for n in (i, 5000 + i)])
-    for number in range(100):
-        voices.hear(5020 + number, 1.0 + number)
-    assert not voices.are_several(100.0)
 
 
 # The log.

@@ -279,7 +279,6 @@ def test_a_shaped_hand_stays_bounded_at_singular_postures():
     assert (np.abs(effort) <= MODEL.effort_limit).all()
 
 
-
 # Targets -----------------------------------------------------------------------------------------
 
 

@@ -55,7 +55,7 @@ def test_stop_begins_in_the_given_state_and_ends_at_rest():
         assert_allclose(getattr(begin, field), getattr(start, field), atol=1e-12)
     assert end.is_rest()
     assert not end.effort.any()
-    assert motion.finished(10.3) and not motion.finished(10.2)
+    assert motion.end == pytest.approx(10.3)
 
 
 def test_stop_ends_within_position_limits():
@@ -102,4 +102,4 @@ def test_extrapolation_has_constant_acceleration_and_no_end():
     assert_allclose(later.position, [1.0 + 0.25 + 0.25, 2.0 - 0.25])
     assert_allclose(later.velocity, [1.5, -0.5])
     assert_allclose(later.effort, [3.0, 0.0])
-    assert not motion.finished(1e6)
+    assert motion.end == np.inf

@@ -86,7 +86,7 @@ def test_last_point_is_held_at_rest():
     end = motion.state(1.0)
     assert_allclose(end.position, 1.0)
     assert end.is_rest()
-    assert motion.finished(1.0)
+    assert motion.end == 1.0
 
 
 def test_efforts_are_interpolated_linearly_and_stay_at_the_end():

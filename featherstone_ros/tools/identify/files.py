@@ -14,7 +14,6 @@ from featherstone_ros.identification.session import Identification
 from featherstone_ros.model import Model, read_file, urdf_inertials
 from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.tools.evaluate.json_file import numbers, scores
-from featherstone_ros.tools.evaluate.report import r2_text
 
 DIGITS = 6
 
@@ -104,11 +103,6 @@ def as_dict(
         "cut_off": found.cut_off,
         "notes": list(found.notes),
     }
-
-
-def r2_list(explanation: Explanation) -> str:
-    """Return R^2 of the joints in one line."""
-    return ", ".join(r2_text(value) for value in explanation.r2)
 
 
 def _rounded(value: float) -> float:

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 MODEL_NAMES = ("gravity", "payload.link", "payload.mass", "payload.com", "payload.inertia")
 
 
-def loaded_model(values: Mapping[str, Any], model: Model) -> Model:
+def model_with_payload(values: Mapping[str, Any], model: Model) -> Model:
     """Return the arm under the gravity and with the payload that the parameters say.
 
     Raises:
