@@ -9,7 +9,7 @@ from urdf_text import joint, link, robot
 from featherstone_ros.model import Model
 from featherstone_ros.tools.bench.case import Case, DisagreementError
 from featherstone_ros.tools.bench.chain import chain
-from featherstone_ros.tools.bench.race import Contestant
+from featherstone_ros.tools.bench.race import TimedCall
 from featherstone_ros.tools.bench.robots import (
     BenchRobot,
     chosen_robot,
@@ -29,7 +29,7 @@ def setting():
 
 
 @pytest.mark.parametrize("section", [SECTIONS[name] for name in RACED], ids=RACED)
-def test_contestants_agree(section, setting):
+def test_timed_calls_agree(section, setting):
     if section.lacks:
         pytest.skip(f"{section.lacks} is not installed")
     for case in section.cases(setting):
@@ -51,11 +51,11 @@ def test_robots_with_followers_and_locked_joints_agree_with_pinocchio():
 
 
 def test_what_differs_is_not_raced():
-    def contestant(value):
-        return Contestant("value", {"value": np.array([value])})
+    def timed_call(value):
+        return TimedCall("value", {"value": np.array([value])})
 
     case = Case(
-        "one and two", (contestant(1.0), contestant(2.0)), lambda seconds: [], lambda: [0.5]
+        "one and two", (timed_call(1.0), timed_call(2.0)), lambda seconds: [], lambda: [0.5]
     )
     with pytest.raises(DisagreementError, match=r"one and two.*differ by 0.5"):
         case.check()

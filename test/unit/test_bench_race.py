@@ -1,21 +1,21 @@
 import numpy as np
 import pytest
 
-from featherstone_ros.tools.bench.race import Contestant, RacePlan, disagreement, keeping, race
+from featherstone_ros.tools.bench.race import RacePlan, TimedCall, disagreement, keeping, race
 
 PACE = RacePlan(block=1e-4, duration=0.0, rounds=4)
 
 
 def result(value):
-    return Contestant("value", {"value": value})
+    return TimedCall("value", {"value": value})
 
 
-def test_every_contestant_has_its_turn_in_every_round():
+def test_every_call_has_its_turn_in_every_round():
     turns = []
-    contestants = [
-        Contestant("None", {"turns": turns, "k": k}, setup="turns.append(k)") for k in range(3)
+    timed_calls = [
+        TimedCall("None", {"turns": turns, "k": k}, setup="turns.append(k)") for k in range(3)
     ]
-    seconds = race(contestants, PACE)
+    seconds = race(timed_calls, PACE)
     assert seconds.shape == (4, 3)
     assert np.all(seconds > 0)
     assert turns[-12:] == [0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0]
@@ -23,24 +23,24 @@ def test_every_contestant_has_its_turn_in_every_round():
 
 def test_setup_belongs_to_the_block_not_to_the_call():
     calls = {"setup": 0, "statement": 0}
-    contestant = Contestant(
+    timed_call = TimedCall(
         "count('statement')",
         {"count": lambda what: calls.update({what: calls[what] + 1})},
         setup="count('setup')",
     )
-    race([contestant], PACE)
+    race([timed_call], PACE)
     assert calls["statement"] > calls["setup"] >= 4
 
 
 def test_a_race_lasts_as_long_as_it_shall():
-    assert len(race([Contestant("None", {})], RacePlan(block=1e-5, duration=0.01, rounds=1))) > 1
+    assert len(race([TimedCall("None", {})], RacePlan(block=1e-5, duration=0.01, rounds=1))) > 1
 
 
 def test_outcome_is_no_view_of_what_the_next_call_overwrites():
     work = np.zeros(2)
-    contestant = Contestant("numpy.add(work, 1, out=work)", {"numpy": np, "work": work})
-    first = contestant.outcome()
-    contestant.outcome()
+    timed_call = TimedCall("numpy.add(work, 1, out=work)", {"numpy": np, "work": work})
+    first = timed_call.outcome()
+    timed_call.outcome()
     assert first[0].tolist() == [1, 1]
 
 
@@ -64,6 +64,6 @@ def test_what_is_not_comparable_disagrees_without_bound(wrong):
 
 def test_a_caller_who_keeps_results_has_them_all():
     results = []
-    keeper = keeping(Contestant("call()", {"call": lambda: results.append(0) or np.ones(1)}))
+    keeper = keeping(TimedCall("call()", {"call": lambda: results.append(0) or np.ones(1)}))
     assert keeper.outcome()[0].tolist() == [1]
     assert len(results) == keeper.units > 1

@@ -1,8 +1,8 @@
-"""What runs under callgrind: some calls of each contestant, between two marks.
+"""What runs under callgrind: some calls of each call, between two marks.
 
 A mark is a call of getppid, which callgrind is told to dump its counts at; nothing else calls it.
 ``python -m featherstone_ros.tools.bench.callgrind_child '{"robots": null}'`` writes a line of JSON
-for each contestant: dump number 2 k + 2 has the instructions of the k-th.
+for each call: dump number 2 k + 2 has the instructions of the k-th.
 """
 
 import json
@@ -21,7 +21,7 @@ BATCH = 256
 
 
 def main(order: str) -> None:
-    """Call all contestants, in the order of their cases."""
+    """Call all calls, in the order of their cases."""
     chosen: Sequence[str] | None = json.loads(order)["robots"]
     robots = [chosen_robot(name) for name in chosen] if chosen else standard_robots()
     setting = Setting(robots, batch=BATCH, instruction_set=in_use())
@@ -31,14 +31,14 @@ def main(order: str) -> None:
                 continue
             for case in SECTIONS[section].cases(setting):
                 case.check()
-                for who, contestant in zip(("ours", "theirs"), case.contestants, strict=True):
-                    calls = CALLS if contestant.units == 1 else 1
-                    contestant.timer.timeit(1)
+                for who, timed_call in zip(("ours", "theirs"), case.timed_calls, strict=True):
+                    calls = CALLS if timed_call.units == 1 else 1
+                    timed_call.timer.timeit(1)
                     os.getppid()
-                    contestant.timer.timeit(calls)
+                    timed_call.timer.timeit(calls)
                     os.getppid()
                     line = {"section": section, "case": case.name, "who": who}
-                    line |= {"units": calls * contestant.units, "instruction_set": in_use()}
+                    line |= {"units": calls * timed_call.units, "instruction_set": in_use()}
                     print(json.dumps(line), file=out, flush=True)
 
 

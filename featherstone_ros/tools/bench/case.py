@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.bench.race import Contestant, disagreement
+from featherstone_ros.tools.bench.race import TimedCall, disagreement
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
 from featherstone_ros.tools.bench.robots import BenchRobot
 
@@ -15,7 +15,7 @@ AGREEMENT = 1e-9  # relative: what computes something else is not raced
 
 
 class DisagreementError(FeatherstoneError):
-    """Two contestants do not compute the same."""
+    """Two calls do not compute the same."""
 
 
 @dataclass(frozen=True)
@@ -24,18 +24,18 @@ class Case:
 
     Attributes:
         name: What is raced, in words.
-        contestants: Ours first.
-        judge: Makes results of the (rounds, contestants) times of a call [s].
+        calls: Ours first.
+        judge: Makes results of the (rounds, calls) times of a call [s].
         errors: The relative disagreements that must be nought but rounding.
     """
 
     name: str
-    contestants: tuple[Contestant, ...]
+    timed_calls: tuple[TimedCall, ...]
     judge: Callable[[NDArray], list[Result]]
     errors: Callable[[], list[float]]
 
     def check(self) -> None:
-        """Raise DisagreementError unless all contestants compute the same."""
+        """Raise DisagreementError unless all calls compute the same."""
         worst = max(self.errors())
         if not worst <= AGREEMENT:
             raise DisagreementError(
@@ -44,15 +44,15 @@ class Case:
             )
 
 
-def duel(
+def comparison(
     section: str,
     robot: BenchRobot,
     algorithm: str,
     target: Target | None,
     rival: str,
     unit: str,
-    ours: Contestant,
-    theirs: Contestant,
+    ours: TimedCall,
+    theirs: TimedCall,
     remark: str = "",
 ) -> Case:
     """Return a race of two; the ratio is our time per unit over theirs.

@@ -68,7 +68,7 @@ def _outcome(case: Case, pace: RacePlan) -> dict:
         case.check()
     except DisagreementError as error:
         return {"disagreement": str(error)}
-    results = case.judge(race(case.contestants, pace))
+    results = case.judge(race(case.timed_calls, pace))
     return {"results": [result.as_dict() | {"instruction_set": in_use()} for result in results]}
 
 

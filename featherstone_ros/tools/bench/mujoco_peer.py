@@ -7,7 +7,7 @@ import numpy as np
 from defusedxml.ElementTree import fromstring
 from numpy.typing import NDArray
 
-from featherstone_ros.tools.bench.race import Contestant
+from featherstone_ros.tools.bench.race import TimedCall
 from featherstone_ros.tools.bench.robots import BenchRobot
 
 # Dry friction and joint limits are constraints, too.
@@ -36,13 +36,13 @@ class MujocoPeer:
         names = robot.model.joint_names
         self.order = np.array([model.joint(name).dofadr[0] for name in names])
 
-    def contestant(self, q: NDArray, qd: NDArray, tau: NDArray, steps: int) -> Contestant:
+    def timed_call(self, q: NDArray, qd: NDArray, tau: NDArray, steps: int) -> TimedCall:
         """Return a call of many steps, from a state (n,) under a constant torque (n,)."""
         start = {"q": q, "qd": qd, "tau": tau}
         names = {name: np.empty(self.model.nv) for name in start}
         for name, values in start.items():
             names[name][self.order] = values
-        return Contestant(
+        return TimedCall(
             f"mujoco.mj_step(model, data, nstep={steps})",
             names | {"mujoco": mujoco, "model": self.model, "data": self.data},
             units=steps,

@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio
 from numpy.typing import NDArray
 
-from featherstone_ros.tools.bench.race import Arrays, Contestant
+from featherstone_ros.tools.bench.race import Arrays, TimedCall
 from featherstone_ros.tools.bench.robots import BenchRobot
 
 STATEMENTS = {
@@ -46,7 +46,7 @@ class PinocchioPeer:
             i = self.model.idx_vs[self.model.getJointId(name)]
             self.G[i], self.c[i] = multiplier * self.G[index[leader]], offset
 
-    def contestant(self, algorithm: str, state: State) -> Contestant:
+    def timed_call(self, algorithm: str, state: State) -> TimedCall:
         """Return a single call; for a batch, a call for its first state, compared for all.
 
         Args:
@@ -56,10 +56,10 @@ class PinocchioPeer:
         if state["q"].ndim == 1:
             names = self._names(state)
             read = partial(self._ours, algorithm, names)
-            return Contestant(STATEMENTS[algorithm], names, read=read)
+            return TimedCall(STATEMENTS[algorithm], names, read=read)
         batch = [{name: x[b] for name, x in state.items()} for b in range(len(state["q"]))]
-        singles = [self.contestant(algorithm, row) for row in batch]
-        return Contestant(
+        singles = [self.timed_call(algorithm, row) for row in batch]
+        return TimedCall(
             singles[0].statement,
             singles[0].names,
             read=lambda _: np.array([single.outcome()[0] for single in singles]),

@@ -21,7 +21,7 @@ _KEPT = 100  # results
 
 
 @dataclass(frozen=True)
-class Contestant:
+class TimedCall:
     """A call from Python, written as a user writes it.
 
     Attributes:
@@ -30,7 +30,7 @@ class Contestant:
         units: How many states, steps or links one call treats.
         setup: Python source that is run before every block, untimed.
         clock: What the time is taken from [ns].
-        read: Turns what the call returns into what can be compared with the other contestants.
+        read: Turns what the call returns into what can be compared with the other calls.
     """
 
     statement: str
@@ -53,14 +53,14 @@ class Contestant:
         return tuple(np.array(a) for a in (arrays if isinstance(arrays, tuple) else (arrays,)))
 
 
-def keeping(contestant: Contestant) -> Contestant:
+def keeping(timed_call: TimedCall) -> TimedCall:
     """Return a hundred such calls by a caller who keeps the results, so that each takes memory."""
     return replace(
-        contestant,
-        statement=f"[{contestant.statement} for _ in many]",
-        names={**contestant.names, "many": range(_KEPT)},
+        timed_call,
+        statement=f"[{timed_call.statement} for _ in many]",
+        names={**timed_call.names, "many": range(_KEPT)},
         units=_KEPT,
-        read=lambda results: contestant.read(results[-1]),
+        read=lambda results: timed_call.read(results[-1]),
     )
 
 
@@ -69,8 +69,8 @@ class RacePlan:
     """How long a race takes.
 
     Attributes:
-        block: About how long one contestant runs before the next one's turn [s].
-        duration: How long the rounds of all contestants go on [s].
+        block: About how long one call runs before the next one's turn [s].
+        duration: How long the rounds of all calls go on [s].
         rounds: The least number of rounds.
     """
 
@@ -79,26 +79,26 @@ class RacePlan:
     rounds: int
 
 
-def race(contestants: Sequence[Contestant], pace: RacePlan) -> NDArray:
-    """Let the contestants take turns, in every second round in the opposite order.
+def race(timed_calls: Sequence[TimedCall], pace: RacePlan) -> NDArray:
+    """Let the calls take turns, in every second round in the opposite order.
 
     Returns:
-        (rounds, len(contestants)) time of one call, averaged over a block [s].
+        (rounds, calls) time of one call, averaged over a block [s].
     """
-    calls = [_calls_per_block(contestant.timer, pace.block) for contestant in contestants]
-    turns = list(zip(range(len(contestants)), contestants, calls, strict=True))
+    calls = [_calls_per_block(timed_call.timer, pace.block) for timed_call in timed_calls]
+    turns = list(zip(range(len(timed_calls)), timed_calls, calls, strict=True))
     rounds: list[NDArray] = []
     end = time.perf_counter() + pace.duration
     while len(rounds) < pace.rounds or time.perf_counter() < end:
-        seconds = np.empty(len(contestants))
-        for k, contestant, count in turns:
-            seconds[k] = contestant.timer.timeit(count) * 1e-9 / count
+        seconds = np.empty(len(timed_calls))
+        for k, timed_call, count in turns:
+            seconds[k] = timed_call.timer.timeit(count) * 1e-9 / count
         rounds.append(seconds)
         turns.reverse()
     return np.array(rounds)
 
 
-def disagreement(ours: Contestant, theirs: Contestant) -> float:
+def disagreement(ours: TimedCall, theirs: TimedCall) -> float:
     """Return the greatest difference between two results, over the greatest entry of theirs."""
     pairs = zip(ours.outcome(), theirs.outcome(), strict=True)
     return max(_relative_difference(a, b) for a, b in pairs)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import featherstone_ros as fr
-from featherstone_ros.tools.bench.case import Case, duel
+from featherstone_ros.tools.bench.case import Case, comparison
 from featherstone_ros.tools.bench.chain import chain
-from featherstone_ros.tools.bench.race import Contestant, disagreement, keeping
+from featherstone_ros.tools.bench.race import TimedCall, disagreement, keeping
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
 from featherstone_ros.tools.bench.robots import BenchRobot
 
@@ -102,14 +102,14 @@ def simulation(setting: Setting) -> Iterator[Case]:
         q, qd = _random(robot.model.n, 2)
         qd *= 0.1
         tau = fr.Dynamics(robot.model).gravity(q)
-        theirs = MujocoPeer(robot, TIME_STEP).contestant(q, qd, tau, STEPS)
+        theirs = MujocoPeer(robot, TIME_STEP).timed_call(q, qd, tau, STEPS)
         row = {"section": "simulation", "robot": robot, "rival": "MuJoCo"}
-        yield duel(
+        yield comparison(
             **row, algorithm="step", unit="step", target=Target(0.15),
             ours=_simulator(robot, q, qd, tau), theirs=theirs,
         )  # fmt: skip
         states = [np.tile(x, (SIMULATORS, 1)) for x in (q, qd, tau)]
-        yield duel(
+        yield comparison(
             **row, algorithm=f"step, batch of {SIMULATORS}", unit="state-step", target=None,
             ours=_simulator(robot, *states), theirs=theirs,
         )  # fmt: skip
@@ -197,11 +197,11 @@ def _against_pinocchio(
     peer, n = PinocchioPeer(robot), robot.model.n
     state = _random_state(n) if batch is None else _random_state(batch, n)
     names = {"dynamics": fr.Dynamics(robot.model), **state}
-    ours = Contestant(STATEMENTS[algorithm], names, units=batch or 1)
-    theirs = peer.contestant(algorithm, state)
+    ours = TimedCall(STATEMENTS[algorithm], names, units=batch or 1)
+    theirs = peer.timed_call(algorithm, state)
     if section == "kept":
         ours, theirs = keeping(ours), keeping(theirs)
-    return duel(
+    return comparison(
         section=section, robot=robot, algorithm=algorithm, target=target, rival="Pinocchio",
         unit="call" if batch is None else "state",
         ours=ours, theirs=theirs,
@@ -209,7 +209,7 @@ def _against_pinocchio(
     )  # fmt: skip
 
 
-def _simulator(robot: BenchRobot, q: NDArray, qd: NDArray, tau: NDArray) -> Contestant:
+def _simulator(robot: BenchRobot, q: NDArray, qd: NDArray, tau: NDArray) -> TimedCall:
     """Return ours; of a batch, in which all states are alike, the last is compared."""
     simulator = fr.Simulator(robot.model, TIME_STEP, damping=0.0, friction=0.0)
 
@@ -217,7 +217,7 @@ def _simulator(robot: BenchRobot, q: NDArray, qd: NDArray, tau: NDArray) -> Cont
         last = (-1,) if q.ndim == 2 else ()
         return simulator.q[last], simulator.qd[last]
 
-    return Contestant(
+    return TimedCall(
         f"simulator.step(tau, steps={STEPS})",
         {"simulator": simulator, "q": q, "qd": qd, "tau": tau},
         units=STEPS * (len(q) if q.ndim == 2 else 1),
@@ -235,8 +235,8 @@ def _two_threads(robot: BenchRobot, algorithm: str, batch: int) -> Case:
     n = robot.model.n
     names = {"fr": fr, "dynamics": fr.Dynamics(robot.model), **_random_state(batch, n)}
     call = STATEMENTS[algorithm], names, batch
-    two = Contestant(*call, "fr.set_num_threads(2)", time.perf_counter_ns)
-    one = Contestant(*call, "fr.set_num_threads(1)")
+    two = TimedCall(*call, "fr.set_num_threads(2)", time.perf_counter_ns)
+    one = TimedCall(*call, "fr.set_num_threads(1)")
 
     def judge(seconds: NDArray) -> list[Result]:
         _, quartiles = median_and_quartiles(seconds[:, 1] / seconds[:, 0])
@@ -266,8 +266,8 @@ def _growing_chain(algorithm: str) -> Case:
     sizes = np.array([1, *CHAIN])
     dynamics = [fr.Dynamics(fr.Model.from_urdf(chain(links))) for links in sizes]
     states = [_random_state(links) for links in sizes]
-    contestants = tuple(
-        Contestant(STATEMENTS[algorithm], {"dynamics": it, **state})
+    timed_calls = tuple(
+        TimedCall(STATEMENTS[algorithm], {"dynamics": it, **state})
         for it, state in zip(dynamics, states, strict=True)
     )
 
@@ -276,10 +276,10 @@ def _growing_chain(algorithm: str) -> Case:
     def errors() -> list[float]:
         return [
             disagreement(
-                Contestant(f"{there_and_back} - dynamics.bias(q, qd)", contestant.names),
-                Contestant("tau - dynamics.bias(q, qd)", contestant.names),
+                TimedCall(f"{there_and_back} - dynamics.bias(q, qd)", timed_call.names),
+                TimedCall("tau - dynamics.bias(q, qd)", timed_call.names),
             )
-            for contestant in contestants
+            for timed_call in timed_calls
         ]
 
     def judge(seconds: NDArray) -> list[Result]:
@@ -297,4 +297,4 @@ def _growing_chain(algorithm: str) -> Case:
             )  # fmt: skip
         return results
 
-    return Case(f"{algorithm} in a chain", contestants, judge, errors)
+    return Case(f"{algorithm} in a chain", timed_calls, judge, errors)

@@ -41,7 +41,7 @@ SPEED = 0.02  # of the velocity limits: the arm that is played stands still
 
 
 @dataclass(frozen=True)
-class Contestant:
+class MeasuredNode:
     """A node that answers joint states.
 
     Attributes:
@@ -121,13 +121,13 @@ def race(
     """
     blocks: dict[str, list[Block]] = {entry.name: [] for entry in condition.entries}
     with ExitStack() as stack:
-        contestants = _contestants(bench, node, robot, scheduling, condition, stack)
+        measured = _measured_nodes(bench, node, robot, scheduling, condition, stack)
         stack.enter_context(taking_part(scheduling))
         for _ in range(pace.rounds):
-            for contestant in contestants:
-                blocks[contestant.name].append(contestant.turn(pace.block))
+            for measured_node in measured:
+                blocks[measured_node.name].append(measured_node.turn(pace.block))
                 yield [], []
-            contestants.reverse()
+            measured.reverse()
     place = ", ".join(filter(None, (scheduling, condition.name)))
     results = [
         result
@@ -147,17 +147,17 @@ def slow_motion(robot: RobotSetup) -> MultiSine:
     return plan(robot.model, robot.inverse_dynamics, robot.start, speed=SPEED)
 
 
-def _contestants(
+def _measured_nodes(
     bench: Bench,
     node: Node,
     robot: RobotSetup,
     scheduling: str,
     condition: Condition,
     stack: ExitStack,
-) -> list[Contestant]:
+) -> list[MeasuredNode]:
     """Start all nodes; they are held still once they answer."""
     motion = slow_motion(robot)
-    contestants = []
+    measured = []
     for entry in condition.entries:
         namespace = bench.new_namespace()
         topics = f"{namespace}/{node_name(entry.module)}"
@@ -174,12 +174,12 @@ def _contestants(
             stack.enter_context(companion)
         if entry.is_controller and condition.companion != REQUESTER:
             start = driver(node, topics, robot, motion)
-        contestants.append(Contestant(entry.name, process, meter, start, companion))
-    for contestant in contestants:
-        contestant.meter.wait_until_answered(contestant.process)
-        contestant.process.settle()
-        contestant.hold_still()
-    return contestants
+        measured.append(MeasuredNode(entry.name, process, meter, start, companion))
+    for measured_node in measured:
+        measured_node.meter.wait_until_answered(measured_node.process)
+        measured_node.process.settle()
+        measured_node.hold_still()
+    return measured
 
 
 def _parameters(entry: Entry, robot: RobotSetup, meter: Meter) -> dict[str, object]:
