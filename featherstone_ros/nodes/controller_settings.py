@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.control.feasibility.arrival import Preflight
+from featherstone_ros.control.feasibility.checks import Preflight
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,

@@ -33,7 +33,7 @@ from featherstone_ros.control.events import (
     refusal_text,
     rejection_text,
 )
-from featherstone_ros.control.feasibility.arrival import Preflight, check_arrival, check_set_point
+from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
 from featherstone_ros.control.goal import Tolerances, with_others
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
@@ -472,7 +472,7 @@ class FeedforwardController(ModelNode):
         if preflight == Preflight.OFF:
             self._preflight = ""
             return
-        verdict = check_arrival(self._inspected, self.model, self._settings, motion, begin)
+        verdict = check_trajectory(self._inspected, self.model, self._settings, motion, begin)
         if preflight == Preflight.REJECT and not verdict.fits:
             raise TrajectoryError(f"the arm cannot follow: {verdict}")
         self._preflight = "" if verdict.fits else str(verdict)

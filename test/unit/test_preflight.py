@@ -9,7 +9,7 @@ from control_arm import NAMES, Bench, Q, model, settings, space
 from numpy.testing import assert_allclose
 
 from featherstone_ros import Dynamics
-from featherstone_ros.control.feasibility.arrival import MOST, check_arrival
+from featherstone_ros.control.feasibility.checks import MOST, check_trajectory
 from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
 from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
@@ -18,8 +18,8 @@ from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
 from featherstone_ros.tools.arm import Arm, load_arm
 from featherstone_ros.tools.motion import plan
+from featherstone_ros.tools.preflight.check import check_file, started
 from featherstone_ros.tools.preflight.effort import largest_gap
-from featherstone_ros.tools.preflight.flight import fly, started
 from featherstone_ros.tools.preflight.source import Given
 from featherstone_ros.tools.robot import load
 
@@ -108,7 +108,7 @@ def test_trace_of_a_moment_is_that_moment():
 def test_torque_is_what_the_simulated_arm_needs(name):
     robot, given = load(name), fast_motion(name, 1.0)
     arm = load_arm(name, given.names)
-    asked = fly(given, arm).verdict.demand
+    asked = check_file(given, arm).verdict.demand
     needed = robot.inverse_dynamics(asked.position, asked.velocity, asked.acceleration)
     swift = np.abs(asked.velocity) > 5 * arm.drives.sliding_speed
     assert_allclose(asked.torque[swift], needed[swift], rtol=1e-3, atol=1e-3)
@@ -119,8 +119,8 @@ def test_torque_is_what_the_simulated_arm_needs(name):
 def test_slowed_demand_is_that_of_the_slower_trajectory(name, factor):
     given, arm = fast_motion(name, 1.0), load_arm(name, fast_motion(name, 1.0).names)
     arm = replace(arm, drives=replace(arm.drives, sliding_speed=1e-12))
-    slowed = fly(given, arm).verdict.demand.slowed(factor)
-    again = fly(slower(given, factor), arm).verdict.demand
+    slowed = check_file(given, arm).verdict.demand.slowed(factor)
+    again = check_file(slower(given, factor), arm).verdict.demand
     for j in range(arm.model.n):
         expected = np.interp(slowed.time, again.time, again.torque[:, j])
         # Coulomb friction jumps within the sample in which the joint turns back.
@@ -174,10 +174,10 @@ def test_largest_root_below():
 def test_a_trajectory_slowed_down_as_advised_fits_and_one_less_so_does_not(name, stretch):
     given = fast_motion(name, stretch)
     arm = load_arm(name, given.names)
-    verdict = fly(given, arm).verdict
+    verdict = check_file(given, arm).verdict
     assert not verdict.fits and 1.0 < verdict.slow_down < inf
-    assert fly(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
-    assert not fly(slower(given, 0.999 * verdict.slow_down), arm).verdict.fits
+    assert check_file(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
+    assert not check_file(slower(given, 0.999 * verdict.slow_down), arm).verdict.fits
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -185,12 +185,12 @@ def test_torque_alone_decides_where_there_are_no_speed_limits(name):
     given = fast_motion(name, 0.3)
     arm = load_arm(name, given.names)
     arm = replace(arm, limits=replace(arm.limits, velocity=np.full(arm.model.n, inf)))
-    verdict = fly(given, arm).verdict
+    verdict = check_file(given, arm).verdict
     assert {excess.quantity for excess in verdict.excesses} == {"torque"}
     slowed = verdict.demand.slowed(verdict.slow_down)
     share = (np.abs(slowed.torque) / arm.limits.effort).max()
     assert share == pytest.approx(1.0, abs=2e-6)
-    assert fly(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
+    assert check_file(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
 
 
 def test_round_up_is_never_less():
@@ -216,7 +216,7 @@ def test_gravity_that_is_too_much_is_said_to_be():
     arm = arm_of_two(0.9 * weight.max())
     rest = (0.0, 0.0)
     path = given(Point(0.0, (np.pi / 2, 0.0), rest), Point(2.0, (1.2, 0.0), rest))
-    verdict = fly(path, arm).verdict
+    verdict = check_file(path, arm).verdict
     assert verdict.slow_down == inf
     assert [excess.joint for excess in verdict.standing_excesses] == ["shoulder"]
     assert "gravity" in verdict.advice() and "'shoulder'" in verdict.advice()
@@ -229,7 +229,7 @@ def test_a_cubic_that_leaves_the_position_limits_between_its_points_is_found():
         Point(1.0, (2.8, 0.0), (-2.0, 0.0)),
         Point(2.0, (2.0, 0.0), (0.0, 0.0)),
     )
-    verdict = fly(path, arm_of_two()).verdict
+    verdict = check_file(path, arm_of_two()).verdict
     (excess,) = (e for e in verdict.excesses if e.quantity == "position")
     assert excess.joint == "shoulder" and 0.0 < excess.time < 1.0 and excess.limit == 2.9
     assert excess.value == pytest.approx(2.8 + 2.0 * 4 / 27, abs=1e-5)  # at two thirds of the time
@@ -264,7 +264,7 @@ def test_extra_effort_counts_where_it_is_commanded_and_not_else():
 
 def test_line_for_the_log_names_the_worst_of_each_quantity():
     path = fast_motion("panda", 0.4)
-    verdict = fly(path, load_arm("panda", path.names)).verdict
+    verdict = check_file(path, load_arm("panda", path.names)).verdict
     text = str(verdict)
     assert text.count("velocity of") == 1 and text.count("torque of") <= 1
     assert f"and {len(verdict.excesses) - text.count(' of joint ')} more" in text
@@ -292,20 +292,22 @@ def test_drives_are_those_of_the_parameter_file(tmp_path):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_filled_efforts_are_the_torque_at_the_points(name):
     path = fast_motion(name, 1.0)
-    flight = fly(path, load_arm(name, path.names))
-    asked = flight.verdict.demand
-    for point in flight.filled.points[:-1]:
+    checked = check_file(path, load_arm(name, path.names))
+    asked = checked.verdict.demand
+    for point in checked.filled.points[:-1]:
         k = int(np.searchsorted(asked.time, point.time, side="right")) - 1
         assert asked.time[k] == point.time
         assert_allclose(point.effort, asked.torque[k], atol=1e-6)
-    gravity = Dynamics(flight.arm.model).gravity(path.points[-1].positions)
-    assert_allclose(flight.filled.points[-1].effort, gravity, atol=1e-9)
-    assert (largest_gap(flight.filled, asked) < 0.1 * flight.arm.limits.effort).all()
+    gravity = Dynamics(checked.arm.model).gravity(path.points[-1].positions)
+    assert_allclose(checked.filled.points[-1].effort, gravity, atol=1e-9)
+    assert (largest_gap(checked.filled, asked) < 0.1 * checked.arm.limits.effort).all()
 
 
 def test_verdict_of_what_fits():
     rest = (0.0, 0.0)
-    verdict = fly(given(Point(0.0, rest, rest), Point(9.0, (0.1, 0.1), rest)), arm_of_two()).verdict
+    verdict = check_file(
+        given(Point(0.0, rest, rest), Point(9.0, (0.1, 0.1), rest)), arm_of_two()
+    ).verdict
     assert isinstance(verdict, Feasibility)
     assert verdict.fits and verdict.slow_down == 1.0 and str(verdict) == "fits"
 
@@ -357,7 +359,7 @@ def test_what_inspection_refuses_changes_nothing():
 def test_an_arriving_trajectory_is_checked_with_few_samples(duration, count):
     times = np.linspace(0.0, duration, count + 1)
     path = Trajectory(NAMES, [Point(time, Q + 0.1 * time / duration) for time in times], space())
-    verdict = check_arrival(Dynamics(model()), model(), settings(), started(path), 0.0)
+    verdict = check_trajectory(Dynamics(model()), model(), settings(), started(path), 0.0)
     assert verdict.fits
     assert len(verdict.demand.time) <= 2 * MOST / 2 + 1
 
@@ -365,13 +367,13 @@ def test_an_arriving_trajectory_is_checked_with_few_samples(duration, count):
 def test_an_arriving_trajectory_is_held_against_the_effort_that_may_be_used():
     path = started(Trajectory(NAMES, [Point(0.0, Q), Point(1.0, Q + 0.1)], space()))
     weak = settings(effort_limit=np.full(2, 1.0))
-    verdict = check_arrival(Dynamics(model()), model(), weak, path, 0.0)
+    verdict = check_trajectory(Dynamics(model()), model(), weak, path, 0.0)
     assert {excess.limit for excess in verdict.excesses} <= {1.0, -1.0} and verdict.excesses
 
 
 def test_what_overflows_does_not_fit():
     huge = [Point(0.0, Q, (0.0, 0.0)), Point(1.0, Q, (1e200, 0.0)), Point(2.0, Q, (0.0, 0.0))]
     path = started(Trajectory(NAMES, huge, space()))
-    verdict = check_arrival(Dynamics(model()), model(), settings(), path, 0.0)
+    verdict = check_trajectory(Dynamics(model()), model(), settings(), path, 0.0)
     assert not verdict.fits and verdict.slow_down > 1e6
     assert str(verdict)

@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.excite.clearance import Clearance
     from featherstone_ros.tools.excite.excitation import Excitation
     from featherstone_ros.tools.excite.rehearsal import rehearse
-    from featherstone_ros.tools.preflight.flight import fly
+    from featherstone_ros.tools.preflight.check import check_file
     from featherstone_ros.tools.preflight.source import as_yaml, given
     from featherstone_ros.tools.progress import LateProgress
 
@@ -117,8 +117,8 @@ def run(args: argparse.Namespace) -> int:
     count = round(args.duration / SPACING) + 1
     time, q, qd, qdd = plan.series.samples(count)
     trajectory = given(joints, time + LEAD_IN, q, qd, qdd, np.full_like(q, np.nan))
-    flight = fly(trajectory, arm)
-    if not flight.verdict.fits:
+    checked = check_file(trajectory, arm)
+    if not checked.verdict.fits:
         raise FeatherstoneError("preflight refuses the motion that was found: try another --seed")
     _tell(console, arm, args.duration, planner, plan, rehearsal)
     args.output.parent.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
         from featherstone_ros.tools.preflight.picture import draw
 
         args.plot.parent.mkdir(parents=True, exist_ok=True)
-        draw(flight, args.plot)
+        draw(checked, args.plot)
         console.print(f"[dim]{args.plot}", soft_wrap=True)
     return 0
 

@@ -82,7 +82,7 @@ def _check(args: argparse.Namespace) -> bool:
 
     from featherstone_ros.tools.arm import load_arm
     from featherstone_ros.tools.preflight import source
-    from featherstone_ros.tools.preflight.flight import fly
+    from featherstone_ros.tools.preflight.check import check_file
     from featherstone_ros.tools.preflight.report import gap, show
 
     found = source.read(args.trajectory, args.topic)
@@ -92,15 +92,17 @@ def _check(args: argparse.Namespace) -> bool:
     if len(found) > 1:
         console.print(f"Trajectory {args.number} of {len(found)}; --number K for another")
     given = found[args.number - 1]
-    flight = fly(given, load_arm(args.urdf, given.names, args.parameters))
-    show(flight, console)
+    checked = check_file(given, load_arm(args.urdf, given.names, args.parameters))
+    show(checked, console)
     if args.fill_effort:
-        _write(args.fill_effort, source.as_yaml(flight.filled))
-        console.print(f"[dim]{args.fill_effort}: efforts filled in; {gap(flight)}", highlight=False)
+        _write(args.fill_effort, source.as_yaml(checked.filled))
+        console.print(
+            f"[dim]{args.fill_effort}: efforts filled in; {gap(checked)}", highlight=False
+        )
     if args.plot:
-        _draw(flight, args.plot)
+        _draw(checked, args.plot)
         console.print(f"[dim]{args.plot}: the picture", highlight=False)
-    return flight.fits
+    return checked.fits
 
 
 def _write(path: Path, text: str) -> None:
@@ -110,11 +112,11 @@ def _write(path: Path, text: str) -> None:
         raise FeatherstoneError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def _draw(flight, path: Path) -> None:
+def _draw(checked, path: Path) -> None:
     try:
         from featherstone_ros.tools.preflight.picture import draw
 
-        draw(flight, path)
+        draw(checked, path)
     except ImportError as error:
         raise FeatherstoneError(f"no picture ({error}): pip install matplotlib") from None
     except (OSError, ValueError) as error:

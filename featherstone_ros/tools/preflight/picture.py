@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros.control.feasibility.verdict import round_up
 from featherstone_ros.tools.demo.report import short_names
-from featherstone_ros.tools.preflight.flight import FileCheck
+from featherstone_ros.tools.preflight.check import FileCheck
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, shrink
 
 Floats = NDArray[np.float64]
@@ -19,14 +19,14 @@ ROWS = ("position\n[% of range]", "speed\n[% of limit]", "torque\n[% of limit]")
 MOST_DRAWN = 1500  # samples of a line
 
 
-def draw(flight: FileCheck, path: Path) -> None:
+def draw(checked: FileCheck, path: Path) -> None:
     """Write the picture; the file's ending says which format."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    n, limits = flight.arm.model.n, flight.verdict.limits
+    n, limits = checked.arm.model.n, checked.verdict.limits
     with pyplot.rc_context(PICTURE_STYLE):
         figure, grid = pyplot.subplots(
             3,
@@ -38,14 +38,14 @@ def draw(flight: FileCheck, path: Path) -> None:
             dpi=130,
         )
         for column, j, name in zip(grid.T, range(n), short_names(limits.names), strict=True):
-            _column(column, flight, j)
+            _column(column, checked, j)
             column[0].set_title(name, fontsize=9, color=INK)
         for axes in grid[:, 0]:
             low, high = axes.get_ylim()
             axes.set_ylim(min(low, -112.0), max(high, 112.0))
         for axes, label in zip(grid[:, 0], ROWS, strict=True):
             axes.set_ylabel(label)
-        _legend(figure, grid, flight)
+        _legend(figure, grid, checked)
         figure.supxlabel("time [s]", fontsize=9, color=INK, y=0.01)
         figure.tight_layout(rect=(0, -0.02, 1, 0.93), w_pad=0.4, h_pad=0.6)
         figure.align_ylabels(grid[:, 0])
@@ -55,22 +55,22 @@ def draw(flight: FileCheck, path: Path) -> None:
         shrink(path, colours=64)
 
 
-def _legend(figure, grid, flight: FileCheck) -> None:
-    title = "it fits" if flight.fits else "it does not fit"
+def _legend(figure, grid, checked: FileCheck) -> None:
+    title = "it fits" if checked.fits else "it does not fit"
     figure.text(
-        0.015, 0.965, f"{flight.arm.model.name}: {title}",
+        0.015, 0.965, f"{checked.arm.model.name}: {title}",
         fontsize=13, fontweight="bold", color=INK, va="center",
     )  # fmt: skip
     handles, labels = grid[2, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="center right", bbox_to_anchor=(0.99, 0.965), ncols=4,
                   frameon=False, fontsize=9)  # fmt: skip
-    if not flight.fits and (flight.jumps or flight.slow_down == inf):
-        figure.text(0.015, 0.925, flight.advice(), fontsize=8, color=GREY, va="center")
+    if not checked.fits and (checked.jumps or checked.slow_down == inf):
+        figure.text(0.015, 0.925, checked.advice(), fontsize=8, color=GREY, va="center")
 
 
-def _column(column, flight: FileCheck, j: int) -> None:
-    verdict = flight.verdict
-    limits, factor = verdict.limits, flight.slow_down
+def _column(column, checked: FileCheck, j: int) -> None:
+    verdict = checked.verdict
+    limits, factor = verdict.limits, checked.slow_down
     versions = [(verdict.demand, BLUE, "as it is", 1.1)]
     if 1.0 < factor < inf:
         label = f"{round_up(factor):.3g} times slower"

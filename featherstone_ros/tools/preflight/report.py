@@ -12,27 +12,27 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.tools.demo.report import short_names
+from featherstone_ros.tools.preflight.check import FileCheck
 from featherstone_ros.tools.preflight.corners import interpolation
 from featherstone_ros.tools.preflight.effort import largest_gap
-from featherstone_ros.tools.preflight.flight import FileCheck
 from featherstone_ros.tools.style import new_table
 
 BAD = "bold red"
 
 
-def show(flight: FileCheck, console: Console) -> None:
+def show(checked: FileCheck, console: Console) -> None:
     """Print everything about a trajectory."""
-    given, verdict, arm = flight.given, flight.verdict, flight.arm
-    console.print(table(flight))
+    given, verdict, arm = checked.given, checked.verdict, checked.arm
+    console.print(table(checked))
     for excess in verdict.excesses:
         console.print(f"[{BAD}]too much:[/] {escape(str(excess))}")
-    for jump in flight.jumps:
+    for jump in checked.jumps:
         console.print(f"[{BAD}]too sudden:[/] {escape(str(jump))}")
-    if flight.fits:
+    if checked.fits:
         console.print("[bold]It fits.[/]")
     else:
-        console.print(f"[bold]It does not fit:[/] {escape(flight.advice())}")
-    for note in notes(flight):
+        console.print(f"[bold]It does not fit:[/] {escape(checked.advice())}")
+    for note in notes(checked):
         console.print(f"[dim]{escape(note)}", highlight=False)
     if len(given.points) == 1:
         console.print("[dim]There is one point alone: the way to it is not checked.")
@@ -40,25 +40,25 @@ def show(flight: FileCheck, console: Console) -> None:
         console.print(f"[dim]Locked at 0: {escape(', '.join(arm.model.locked))}", highlight=False)
 
 
-def notes(flight: FileCheck) -> Iterable[str]:
+def notes(checked: FileCheck) -> Iterable[str]:
     """Yield what a reader should know about the figures."""
-    if len(flight.given.points) > 1:
-        yield interpolation(flight.given)
-    if flight.given.has_effort:
+    if len(checked.given.points) > 1:
+        yield interpolation(checked.given)
+    if checked.given.has_effort:
         yield "The trajectory's own effort fields are left out: this is what the motion takes."
-    drives = flight.arm.drives
+    drives = checked.arm.drives
     if not (drives.viscous.any() or drives.coulomb.any() or drives.armature.any()):
         yield "Without friction and armature of the drives: --parameters, or <dynamics> in the URDF"
 
 
-def table(flight: FileCheck) -> Table:
+def table(checked: FileCheck) -> Table:
     """Return extremes, limits and root mean squares of every joint."""
-    verdict = flight.verdict
+    verdict = checked.verdict
     asked, limits = verdict.demand, verdict.limits
-    points, duration = len(flight.given.points), asked.time[-1] - asked.time[0]
-    title = f"{flight.arm.model.name}: {points} points, {duration:.3f} s"
-    if not flight.fits and flight.slow_down < inf:
-        title += f" ({duration * flight.slow_down:.3f} s would fit)"
+    points, duration = len(checked.given.points), asked.time[-1] - asked.time[0]
+    title = f"{checked.arm.model.name}: {points} points, {duration:.3f} s"
+    if not checked.fits and checked.slow_down < inf:
+        title += f" ({duration * checked.slow_down:.3f} s would fit)"
     result = new_table(title, "joint")
     for column in ("from", "to", "peak speed", "peak torque", "RMS", "standing"):
         result.add_column(column, justify="right", no_wrap=True)
@@ -87,10 +87,10 @@ def number(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def gap(flight: FileCheck) -> str:
+def gap(checked: FileCheck) -> str:
     """Return one line about the efforts that were filled in."""
-    limits, asked = flight.verdict.limits, flight.verdict.demand
-    off = largest_gap(flight.filled, asked)
+    limits, asked = checked.verdict.limits, checked.verdict.demand
+    off = largest_gap(checked.filled, asked)
     peak = np.abs(asked.torque).max(axis=0)
     j = int(np.argmax(off / np.maximum(np.where(limits.effort < inf, limits.effort, peak), 1e-9)))
     return (

@@ -26,7 +26,7 @@ class Preflight(Choice):
     REJECT = "reject"
 
 
-def check_arrival(
+def check_trajectory(
     dynamics: Dynamics, model: Model, settings: Settings, motion: Motion, begin: float
 ) -> Feasibility:
     """Check the whole motion that a trajectory leads to, the way to its first point included.

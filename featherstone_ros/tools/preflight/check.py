@@ -55,7 +55,7 @@ class FileCheck:
         return f"{smooth}; or {round_up(self.slow_down):.4g} times slower the jumps would be small"
 
 
-def fly(given: Given, arm: Arm) -> FileCheck:
+def check_file(given: Given, arm: Arm) -> FileCheck:
     """Check a trajectory from its first point on: how the arm gets there is not known.
 
     Args:
