@@ -327,7 +327,18 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now, Output* o
             arm.desired_q[i] = wanted[i]
             arm.desired_qd[i] = wanted[n + i] if names.velocity.length else 0.0
             arm.command[i] = wanted[2 * n + i] if names.effort.length else 0.0
-    command_taken(twin, now, output)
+    if not is_nothing(arm):
+        command_taken(twin, now, output)
+
+
+cdef bint is_nothing(const Arm* arm) noexcept nogil:
+    """Whether the brakes still wait for the first command, and this is none: topic_based_ros2_control sends zero efforts
+    before any controller is active."""
+    cdef Py_ssize_t i
+    for i in range(arm.n):
+        if arm.command[i] != 0.0 or arm.follows_position[i] or arm.follows_velocity[i]:
+            return False
+    return arm.braked and arm.command_time == NEVER and not arm.settings.lockstep
 
 
 cdef void take_set_state(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:

@@ -192,3 +192,21 @@ def test_effort_beyond_all_bounds_is_a_fault_and_never_published(twin):
     twin.advance(0.0)
     assert "effort of" in twin.fault
     assert list(twin.effort) == before
+
+
+def test_zero_efforts_before_any_controller_is_active_do_not_let_go_of_the_brakes():
+    """As topic_based_ros2_control sends them from its activation on."""
+    twin = Twin(MODEL, TwinSettings(initial_positions=START))
+    names = ["shoulder", "elbow"]
+    assert send(twin, "joint_commands", joint_state(names, [], [], [0.0, 0.0])) == []
+    assert twin.is_braked
+    assert send(twin, "joint_commands", joint_state(names, [], [], [0.0, 0.1])) == []
+    assert not twin.is_braked
+    assert send(twin, "joint_commands", joint_state(names, [], [], [0.0, 0.0])) == []
+    assert not twin.is_braked and effort_of(twin) == [0.0, 0.0]
+
+
+def test_positions_of_zero_are_a_command():
+    twin = Twin(MODEL, TwinSettings(initial_positions=START))
+    assert send(twin, "joint_commands", joint_state(["elbow"], [0.0], [], [])) == []
+    assert not twin.is_braked
