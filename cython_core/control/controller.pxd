@@ -60,6 +60,7 @@ cdef extern from *:
     #define ABANDONED_TIME (10.0)
     #define FAULT_SHARE (0.2)
     #define LIMIT_SLACK (1e-3)
+    #define SPARSE (0.0125)
     #define SET_POINT_SLACK (0.01)
     #define SET_POINT_SPEED (1.5)
     """
@@ -79,6 +80,7 @@ cdef extern from *:
     const double ABANDONED_TIME    # [s]
     const double FAULT_SHARE       # of the effort limit, by which damping brakes in a fault at the velocity limit
     const double LIMIT_SLACK       # [rad, m] beyond a limit that an encoder may say
+    const double SPARSE            # [s] between states: below 80 Hz, or some are missing
     const double SET_POINT_SLACK   # [rad, m] that a set-point may be off without being led in
     const double SET_POINT_SPEED   # velocity limits that set-points may differ by
 
@@ -393,11 +395,12 @@ cdef inline double surplus(const StateValidator* v, Py_ssize_t i, double desired
 
 cdef inline void watch_speed(Controller* c, double now, double dt) noexcept nogil:
     """A speed beyond what is allowed or asked for, for longer than a bump lasts."""
+    cdef bint asked = c.phase == TRAJECTORY or c.phase == REFERENCE     # not by the arm's own motion
     cdef double speed, bound
     cdef Py_ssize_t i
     for i in range(c.n):
         speed = fabs(surplus(&c.validator, i, 0.0))
-        bound = SPEEDING * max(c.limits.velocity[i], fabs(c.desired[c.n + i]))
+        bound = SPEEDING * max(c.limits.velocity[i], fabs(c.desired[c.n + i]) if asked else 0.0)
         c.watch.speeding[i] = max(c.watch.speeding[i] + (dt * speed / bound if speed > bound else -0.5 * dt), 0.0)
         if c.watch.speeding[i] > SPEEDING_TIME:
             fail(c, now, CAUSE_TOO_FAST, i, speed, bound)
@@ -530,6 +533,11 @@ cdef inline bint damped_command(Controller* c, double now, double dt) noexcept n
     return give(c, now, dt, c.torque)
 
 
+cdef inline double held_for(const Controller* c) noexcept nogil:
+    """How long a command may act, where states are so far apart that the gains cannot bear it, else 0 [s]."""
+    return c.validator.interval if c.validator.interval > SPARSE else 0.0
+
+
 cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:
     """Work out the command for the last good state; returns whether there is one."""
     pass_time(&c.models, dt)
@@ -554,7 +562,7 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     if leads_hand(c):
         lead_hand(c, now, dt)
     else:
-        law(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, c.desired, c.scratch, c.torque)
+        law(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, c.desired, held_for(c), c.scratch, c.torque)
     if give(c, now, dt, c.torque):
         return True
     fall_back(c, now, CAUSE_NOT_FINITE, 0.0, 0.0)
@@ -705,7 +713,6 @@ cdef inline void go_blind(Controller* c, double now, double age) noexcept nogil:
     if fire(c, STATES_STOPPED):
         because(c, CAUSE_NO_STATES, -1, age, c.settings.state_timeout)
         begin_hold(c, now)
-        forget(&c.validator)
 
 
 cdef inline bint look_at_time(Controller* c, double now) noexcept nogil:
@@ -717,6 +724,8 @@ cdef inline bint look_at_time(Controller* c, double now) noexcept nogil:
     if sees(c) and age > c.settings.state_timeout and not stalled:
         go_blind(c, now, age)
     if is_blind(c):
+        if age > c.settings.state_timeout:                      # not after one state that contradicts itself
+            forget(&c.validator)
         if now - c.held_since < c.settings.give_up_after:
             return blind_command(c, now)
         c.has_commanded = c.phase == BLIND

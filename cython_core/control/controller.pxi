@@ -170,7 +170,7 @@ cdef class CompiledController:
         v.middle, v.half_range = self._room(at, n), self._room(at, n)
         v.compared_q, v.compared_qd = self._room(at, n), self._room(at, n)
         v.discrepancy, v.travelled, v.repeated_from = self._room(at, n), self._room(at, n), self._room(at, n)
-        v.shown = self._room(at, n)
+        v.pace, v.shown = self._room(at, n), self._room(at, n)
         v.moved = self._room(at, n)
 
     cdef _name_joints(self, names):

@@ -1,11 +1,15 @@
 # The control laws: what effort the model and the gains ask for.
 #
 # Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control, sections 8.5 and 8.6; here the model's
-# torque comes from the recursive Newton-Euler algorithm. Arrays are (n,); a motion state is (4, n), see motion.pxd.
+# torque comes from the recursive Newton-Euler algorithm. Gains are chosen for a fast loop: a command that acts for longer,
+# ``held`` [s], would push the arm past where it is to stop, and the next one further back. Its feedback is that of the
+# errors as they will be by then: stable for any time (Tan, Liu, Turk, Stable Proportional-Derivative Controllers, IEEE
+# Computer Graphics and Applications 31 (4), 2011). Arrays are (n,); a motion state is (4, n), see motion.pxd.
 
 from libc.math cimport tanh
 from libc.string cimport memset
 
+from dynamics_interface cimport DynamicsInterface
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL, TERMS_GRAVITY, Settings
 
@@ -61,24 +65,56 @@ cdef inline void feedforward(const Settings* its, ModelBlend* models, Py_ssize_t
         torque[i] += its.p[i] * (desired[i] - q[i]) + its.d[i] * (desired[n + i] - qd[i])
 
 
+cdef inline void foresee(const Settings* its, const DynamicsInterface* model, Py_ssize_t n, const double* q, const double* qd,
+                         const double* desired, double held, double* scratch, double* torque) noexcept nogil:
+    """Add what makes Kp e + Kd ed that of the errors after the time ``held``, by M edd = -(Kp e + Kd ed) of then.
+
+    scratch: (4, n).
+    """
+    cdef double* still = scratch
+    cdef double* applied = scratch + n
+    cdef double* diagonal = scratch + 2 * n
+    cdef double* gained = scratch + 3 * n
+    cdef double error
+    cdef Py_ssize_t i
+    memset(still, 0, n * sizeof(double))
+    model.gravity(model.self, q, applied)
+    for i in range(n):
+        error = desired[n + i] - qd[i]
+        applied[i] -= its.p[i] * (desired[i] - q[i] + held * error) + its.d[i] * error
+        diagonal[i] = its.armature[i] + held * (its.d[i] + held * its.p[i])
+    if model.aba(model.self, q, still, applied, diagonal, gained):
+        return                                                  # neither links nor armature: nothing to foresee
+    for i in range(n):
+        torque[i] += held * (its.p[i] * (desired[n + i] - qd[i]) + (its.d[i] + held * its.p[i]) * gained[i])
+
+
 cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q, const double* qd,
-                                 const double* desired, double* acceleration, double* torque) noexcept nogil:
-    """RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed. acceleration: (n,) scratch."""
+                                 const double* desired, double held, double* acceleration, double* torque) noexcept nogil:
+    """RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed, of the errors after ``held``. acceleration: (n,) scratch."""
+    cdef double error, wanted
     cdef Py_ssize_t i
     for i in range(n):
-        acceleration[i] = desired[2 * n + i] + (its.p[i] * (desired[i] - q[i]) + its.d[i] * (desired[n + i] - qd[i]))
+        error = desired[n + i] - qd[i]
+        wanted = its.p[i] * (desired[i] - q[i] + held * error) + its.d[i] * error
+        acceleration[i] = desired[2 * n + i] + wanted / (1.0 + held * (its.d[i] + held * its.p[i]))
     combine(models, q, qd, acceleration, torque)
     add_drives(its, n, desired + n, acceleration, torque)
 
 
 cdef inline void law(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q, const double* qd,
-                     const double* desired, double* scratch, double* torque) noexcept nogil:
-    """The effort that the mode in force asks for, and what the motion asks for in addition."""
+                     const double* desired, double held, double* scratch, double* torque) noexcept nogil:
+    """The effort that the mode in force asks for, and what the motion asks for in addition.
+
+    held: how long the command may act [s], if that is long, else 0; scratch: (4, n).
+    """
     cdef Py_ssize_t i
     if its.mode == FEEDFORWARD:
         feedforward(its, models, n, q, qd, desired, torque)
+        if held > 0.0:
+            foresee(its, models.newest.model, n, q, qd, desired, held, scratch, torque)
     elif its.mode == COMPUTED_TORQUE:
-        computed_torque(its, models, n, q, qd, desired, scratch, torque)
+        computed_torque(its, models, n, q, qd, desired, held, scratch, torque)
     else:
         damped_gravity(its, models, n, q, qd, 1.0, torque)
         return

@@ -146,11 +146,15 @@ cdef class ControlLaws:
         state[:len(desired)] = desired
         return state
 
-    def torque(self, q, qd, desired):
-        """The effort that the mode in force asks for."""
-        cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n), scratch = np.empty(self.n)
+    def torque(self, q, qd, desired, double held=0.0):
+        """The effort that the mode in force asks for.
+
+        Args:
+            held: How long it will act, if that is long [s].
+        """
+        cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n), scratch = np.empty(4 * self.n)
         law(&self.settings.its, &self.models.its, self.n, numbers(q, self.n, "q"), numbers(qd, self.n, "qd"),
-            floats(state), <double*> cnp.PyArray_DATA(scratch), result(tau, self.n, "tau"))
+            floats(state), held, <double*> cnp.PyArray_DATA(scratch), result(tau, self.n, "tau"))
         return tau
 
     def model_torque(self, desired):
@@ -189,7 +193,7 @@ cdef class StateGate:
         v.middle, v.half_range = own(self.owned, n), own(self.owned, n)
         v.compared_q, v.compared_qd = own(self.owned, n), own(self.owned, n)
         v.discrepancy, v.travelled, v.repeated_from = own(self.owned, n), own(self.owned, n), own(self.owned, n)
-        v.shown = own(self.owned, n)
+        v.pace, v.shown = own(self.owned, n), own(self.owned, n)
         v.moved = own(self.owned, n)
         limit_validator(v, -none if lower is None else lower, none if upper is None else upper, velocity_limit)
         begin_validator(v)

@@ -75,6 +75,13 @@ cdef extern from *:
     const double STILL             # [rad/s, m/s] below which a velocity says that it stands, and nothing is repeated
     const double DESIRED_MOTION
 
+# How long a long time between states is remembered [s]: by then one of those to come may be as long.
+cdef extern from *:
+    """
+    #define SPARSE_FOR (0.1)
+    """
+    const double SPARSE_FOR
+
 cdef extern from *:
     """
     #define CLOCK_DRIFT (1e-3)
@@ -98,7 +105,8 @@ cdef struct StateValidator:
     double* half_range
     double* compared_q       # of the last state whose positions and velocities were compared, believed or not
     double* compared_qd
-    double* shown            # velocity that the positions show, filtered
+    double* pace             # velocity that the last two positions show
+    double* shown            # velocity that they show in common with those before, filtered
     double* discrepancy      # position minus integral of the velocity, of late
     double* travelled        # integral of the speed, of late
     double* moved            # integral of the velocity since the position last changed
@@ -106,6 +114,7 @@ cdef struct StateValidator:
     double time              # the controller's: sum of all times between good states [s]
     double origin            # stamp at which it was zero, as long as stamps go on; NaN: they have none
     double dt                # between the last two good states; 0 after ``forget``
+    double interval          # the longest such time of late, if shorter than state_timeout [s]
     double received          # steady time at which the last good one arrived; -inf before the first
     double stamp             # its stamp; 0: none
     double newest_stamp      # of all that were seen
@@ -125,9 +134,9 @@ cdef struct StateValidator:
 
 
 cdef inline void forget(StateValidator* v) noexcept nogil:
-    """Take the next state wherever the arm is: too much time has passed since the last.
+    """Believe that the arm is elsewhere if two states say so: too much time has passed since the last.
 
-    After states that were not plausible it has to fit the ones before it all the same, and it has to be newer.
+    They have to be newer, and after states that were not plausible it takes more.
     """
     v.fresh, v.jumped = True, INFINITY
 
@@ -209,6 +218,13 @@ cdef inline double since_compared(const StateValidator* v, double now, double st
     return now - v.compared_at
 
 
+cdef inline double common(double a, double b) noexcept nogil:
+    """What two numbers have in common: the smaller one, nothing if they differ in sign."""
+    if a * b <= 0.0:
+        return 0.0
+    return a if fabs(a) < fabs(b) else b
+
+
 cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, const double* qd, double jump_tolerance,
                              double cutoff, double state_timeout) noexcept nogil:
     """Whether positions and velocities tell of the same motion, over a sliding time; after a gap it begins anew."""
@@ -220,9 +236,10 @@ cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, cons
         if (not 0.0 < dt < state_timeout or isnan(qd[i]) or isnan(v.compared_qd[i]) or
                 v.fresh and fabs(step) > jump_tolerance):       # it was moved while nobody looked
             v.discrepancy[i] = v.travelled[i] = 0.0
-            v.shown[i] = 0.0 if isnan(qd[i]) else qd[i]
+            v.shown[i] = v.pace[i] = 0.0 if isnan(qd[i]) else qd[i]
             continue
-        v.shown[i] += weight * (step / dt - v.shown[i])
+        v.shown[i] += weight * (common(step / dt, v.pace[i]) - v.shown[i])     # one wrong position shows nothing
+        v.pace[i] = step / dt
         v.discrepancy[i] = left * (v.discrepancy[i] + step - 0.5 * (qd[i] + v.compared_qd[i]) * dt)
         v.travelled[i] = left * (v.travelled[i] + 0.5 * fabs(qd[i] + v.compared_qd[i]) * dt)
         bound = jump_tolerance + WAY_SHARE * v.travelled[i]
@@ -239,13 +256,6 @@ cdef inline bint same_position(const StateValidator* v, const double* q) noexcep
         if q[i] != v.q[i]:
             return False
     return v.accepted > 0
-
-
-cdef inline double common(double a, double b) noexcept nogil:
-    """What two numbers have in common: the smaller one, nothing if they differ in sign."""
-    if a * b <= 0.0:
-        return 0.0
-    return a if fabs(a) < fabs(b) else b
 
 
 cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, const double* q, const double* qd,
@@ -278,6 +288,10 @@ cdef inline Judged judge_position(StateValidator* v, double now, double dt, cons
             i = out_of_reach(v.n, q, v.seen, v.plausible_speed, now - v.seen_at, jump_tolerance)
             if i >= 0:
                 return judged(JUMPED, i, q[i] - v.seen[i], v.plausible_speed[i] * (now - v.seen_at) + jump_tolerance)
+        elif v.accepted:
+            i = out_of_reach(v.n, q, v.q, v.plausible_speed, now - v.received, jump_tolerance)
+            if i >= 0:
+                return judged(JUMPED, i, q[i] - v.q[i], v.plausible_speed[i] * (now - v.received) + jump_tolerance)
         return believed()
     # What jumped and stays there is not reached by waiting: only ``forget`` believes it.
     duration = min(max(dt, now - v.received), v.jumped)
@@ -354,13 +368,14 @@ cdef inline void pass_time(StateValidator* v, double stamp) noexcept nogil:
 
 
 cdef inline void take_over(StateValidator* v, double now, double dt, double stamp, const double* q, const double* qd,
-                           double cutoff) noexcept nogil:
+                           double cutoff, double state_timeout) noexcept nogil:
     """Make a state the last good one."""
     v.q, v.last_q = v.last_q, v.q
     v.qd, v.last_qd = v.last_qd, v.qd
     take_velocity(v, dt, q, qd, cutoff)
     memcpy(v.q, q, v.n * sizeof(double))
     v.dt = 0.0 if v.fresh else dt
+    v.interval = max(v.dt if v.dt < state_timeout else 0.0, v.interval * exp(-v.dt / SPARSE_FOR))
     pass_time(v, stamp)
     v.received, v.stamp, v.fresh, v.jumped = now, stamp, False, INFINITY
     v.accepted += 1
@@ -376,7 +391,7 @@ cdef inline bint accept(StateValidator* v, double now, double stamp, double on_i
     cdef double dt = elapsed(v, now, stamp)
     v.last = weigh_doubt(v, judge(v, now, dt, stamp, on_its_way, q, qd, desired, jump_tolerance, cutoff, state_timeout))
     if v.last.rejection == BELIEVED:
-        take_over(v, now, dt, stamp, q, qd, cutoff)
+        take_over(v, now, dt, stamp, q, qd, cutoff, state_timeout)
         return True
     v.rejected[<int> v.last.rejection] += 1
     if v.last.rejection in (JUMPED, TOO_FAST, DOUBTFUL):

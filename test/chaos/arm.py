@@ -30,7 +30,10 @@ TRACKED = 0.01  # [rad] from the desired position: the arm tracks, or holds
 # 15 rad/s in the slowest joint) takes an error of path_tolerance (0.1) below TRACKED (0.3).
 RECOVERY = 1.0  # [s] from the end of the fault until the arm tracks or holds again
 
+STANDING = 0.05  # [rad/s] an arm that is slower stands
+
 # What the bounds assume.
+FAULT_SHARE = 0.2  # of the effort limit by which a fault's damping brakes at the velocity limit
 WRONG_COMMANDS = 2  # in a row, as large as the drives go, that reach them
 OVERSHOOT = 0.46  # v / w that a joint knocked to the speed v goes, damped by 0.7 at w rad/s
 BLIND = 0.1 + GIVE_UP_AFTER + COMMAND_TIMEOUT  # [s] after the last state the drives' brakes are on
@@ -50,6 +53,8 @@ class Arm:
         knock: How far wrong commands to the drives may move the arm [rad].
         drift: How far it may come by itself while nobody knows where it is [rad].
         jolt: Acceleration that one step of a command may cause [rad/s^2].
+        surge: Acceleration that a command as large as the drives go may cause [rad/s^2].
+        coasting: Time constant with which the damped hold of a fault brakes [s].
     """
 
     robot: RobotSetup
@@ -59,6 +64,8 @@ class Arm:
     knock: float
     drift: float
     jolt: Floats
+    surge: Floats
+    coasting: float
 
     @property
     def model(self) -> Model:
@@ -89,17 +96,22 @@ def arm(name: str) -> Arm:
     torque_step = default_torque_rate(model.effort_limit) * LONGEST_STEP
     compliance = give + np.sqrt(give**2 + spring)
     stiffness = robot.by_joint("feedforward_controller", "gains.{}.p")
-    knock = drift = 0.0
-    jolt = np.zeros(model.n)
+    brakes = FAULT_SHARE * model.effort_limit / model.velocity_limit
+    knock = drift = coasting = 0.0
+    jolt, surge = np.zeros((2, model.n))
     for pose in workspace(model, robot.start):
-        mobility = np.linalg.inv(dynamics.crba(pose) + np.diag(rotors))
+        mass = dynamics.crba(pose) + np.diag(rotors)
+        mobility = np.linalg.inv(mass)
+        coasting = max(coasting, float(np.linalg.eigvals(mass / brakes).real.max()))
         most = model.effort_limit + np.abs(dynamics.gravity(pose))
         jolt = np.maximum(jolt, np.abs(mobility * torque_step).max(axis=1))
+        surge = np.maximum(surge, np.abs(mobility * most).max(axis=1))
         speed = WRONG_COMMANDS / RATE * np.abs(mobility * most).max(axis=1)
         bandwidth = np.sqrt(stiffness * np.diag(mobility))
         knock = max(knock, float((speed * (OVERSHOOT / bandwidth + 1.0 / RATE)).max()))
         drift = max(drift, drifted(model, dynamics, mobility, pose))
-    return Arm(robot, 1.0 / RATE, torque_step, compliance, knock, drift, jolt)
+    period = 1.0 / RATE
+    return Arm(robot, period, torque_step, compliance, knock, drift, jolt, surge, coasting)
 
 
 def workspace(model: Model, home: Floats) -> Floats:

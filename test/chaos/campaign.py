@@ -61,7 +61,8 @@ def _episode(seed: int, keep: Path | None) -> Outcome:
     for attempt in range(1, ATTEMPTS + 1):
         try:
             traffic = bench.run(episode)
-            figures = judge(traffic, bench.arm, at_rest, episode.fault.is_lie)
+            fault = episode.fault
+            figures = judge(traffic, bench.arm, at_rest, fault.is_lie, fault.loses_commands)
         except StarvationError as error:
             figures = Figures(starved=f"{error}, {attempt} times")
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from arm import BRAKING, COMMAND_TIMEOUT, RECOVERY, SPEED, TRACKED, Arm
+from arm import BRAKING, COMMAND_TIMEOUT, RECOVERY, SPEED, STANDING, TRACKED, Arm
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -79,7 +79,9 @@ class Figures:
     starved: str = ""
 
 
-def judge(traffic: Traffic, arm: Arm, at_rest: bool, is_lie: bool = False) -> Figures:
+def judge(
+    traffic: Traffic, arm: Arm, at_rest: bool, is_lie: bool = False, loses_commands: bool = False
+) -> Figures:
     """Measure an episode and judge it by the bounds.
 
     Args:
@@ -88,6 +90,8 @@ def judge(traffic: Traffic, arm: Arm, at_rest: bool, is_lie: bool = False) -> Fi
         at_rest: It stood still, or was to.
         is_lie: Joint states said what was not so: one of them may have been the last, and the step
             that the rate limit allowed for it is part of the arm's way to brake.
+        loses_commands: Some did not come to the drives, which keep the one before meanwhile; the
+            speed that this brings is the fault's. Nothing tells a controller of it.
     """
     figures = Figures()
     finite = np.isfinite(traffic.command).all() and np.isfinite(traffic.effort).all()
@@ -101,6 +105,13 @@ def judge(traffic: Traffic, arm: Arm, at_rest: bool, is_lie: bool = False) -> Fi
     unexplained = sag(traffic, good, arm.period, arm.jolt) if is_lie else figures.sag
     figures.sag_share = unexplained / (arm.knock + (0.0 if at_rest and not is_lie else arm.drift))
     figures.recovery = recovery(traffic, good, arm.period)
+    if figures.speed > 1.0:  # an arm that has raced may be held where it comes to rest, as a fault
+        from_its_limit = standstill(traffic, arm.period) - arm.coasting * np.log(figures.speed)
+        figures.recovery = min(figures.recovery, max(float(from_its_limit), 0.0))
+    allowed = SPEED * model.velocity_limit
+    if loses_commands:
+        allowed = allowed + arm.surge * longest_hold(traffic, arm.period)
+    too_fast = bool((np.abs(traffic.qd) > allowed).any())
     effort = np.abs(np.concatenate([traffic.command, traffic.effort[driven(traffic)]]))
     for wrong, words in (
         (not finite, "a command is not finite"),
@@ -108,7 +119,7 @@ def judge(traffic: Traffic, arm: Arm, at_rest: bool, is_lie: bool = False) -> Fi
         (figures.step > EXACT, f"torque step {figures.step:.2f} times the rate limit's"),
         (figures.first > EXACT, f"first command {figures.first:.2f} steps from what held the arm"),
         (figures.beyond > 1.0, f"{figures.beyond:.2f} of the stops' compliance"),
-        (figures.speed > SPEED, f"{figures.speed:.2f} times the speed limit"),
+        (too_fast, f"{figures.speed:.2f} times the speed limit"),
         (
             figures.sag_share > 1.0,
             f"sag {1e3 * figures.sag:.0f} mrad, {figures.sag_share:.2f} of what is allowed",
@@ -124,12 +135,16 @@ def torque_steps(traffic: Traffic, arm: Arm) -> tuple[float, float]:
     """Return the largest step between commands and that of first commands, over the allowed one.
 
     After a silence the first command continues the last one, or what the brakes have carried since.
+    So does the first one for drives that stood still themselves, and took none meanwhile.
     """
     step = first = 0.0
+    alone = np.searchsorted(traffic.command_index, traffic.command_index)  # first of the same state
     for i in range(1, len(traffic.command)):
         command, last = traffic.command[i], traffic.command[i - 1]
         new = traffic.command_process[i] != traffic.command_process[i - 1]
         silence = traffic.command_time[i] - traffic.command_time[i - 1]
+        if traffic.command_index[i] != traffic.command_index[i - 1]:
+            silence = traffic.command_time[i] - traffic.command_time[alone[i - 1]]
         if not new and silence <= COMMAND_TIMEOUT:
             step = max(step, steps_from(last, command, arm))
             continue
@@ -156,6 +171,22 @@ def tracked(traffic: Traffic) -> NDArray[np.bool_]:
     """Tell of each desired position whether the arm was there (D,)."""
     error = traffic.desired - traffic.q[traffic.desired_index]
     return np.abs(error).max(axis=1, initial=0.0) <= TRACKED
+
+
+def longest_hold(traffic: Traffic, period: float) -> float:
+    """Return for how long the drives kept one command at most, because of the fault [s]."""
+    end = np.append(traffic.given_index[1:], len(traffic.q))
+    during = (end > traffic.fault_begin) & (traffic.given_index <= traffic.fault_end)
+    longest = float(((end - traffic.given_index) * during).max(initial=0) * period)
+    return min(longest, COMMAND_TIMEOUT)
+
+
+def standstill(traffic: Traffic, period: float) -> float:
+    """Return the time from the end of the fault until the arm stands for good [s]; inf: never."""
+    moving = np.flatnonzero(np.abs(traffic.qd).max(axis=1) > STANDING)
+    begin = max(int(moving.max(initial=-1)) + 1, traffic.fault_end)
+    still = (len(traffic.q) - begin) * period
+    return float((begin - traffic.fault_end) * period) if still >= CALM else np.inf
 
 
 def sag(

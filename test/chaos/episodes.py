@@ -68,6 +68,12 @@ class Fault:
         return spoils or self.kind in ("all at once", "spike, then freeze", KILL_INTO_DAMAGE)
 
 
+    @property
+    def loses_commands(self) -> bool:
+        """Tell whether the drives keep commands for longer than they were meant for."""
+        return self.kind == "drop commands"
+
+
 @dataclass(frozen=True)
 class Episode:
     """One run: the arm is put at ``start``, moves to ``target``, and ``fault`` comes meanwhile.

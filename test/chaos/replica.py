@@ -334,7 +334,8 @@ def outcome_of(seed: int) -> report.Outcome:
     at_rest = bool(np.array_equal(episode.start, episode.target))
     try:
         traffic = replica.run(episode)
-        figures = judge(traffic, replica.arm, at_rest, episode.fault.is_lie)
+        fault = episode.fault
+        figures = judge(traffic, replica.arm, at_rest, fault.is_lie, fault.loses_commands)
     except (TrajectoryError, ValueError) as error:
         figures = Figures(recovery=np.inf, faults=[f"{type(error).__name__}: {error}"])
     return report.Outcome(seed, episode.fault.kind, str(episode.fault), at_rest, figures)

@@ -57,6 +57,18 @@ def test_first_command_after_a_restart(calm):
     assert faults(calm) == ""
 
 
+def test_first_command_after_the_drives_stood_still(calm):
+    """No states, commands that nobody took, a pause, and the next state: the brakes held the arm."""
+    calm.command_index = np.concatenate(
+        [np.arange(END), np.full(60, END - 1), np.arange(END, COUNT - 60)]
+    )
+    calm.effort[END - 5 : END + 5] += 2.0 * PANDA.torque_step
+    calm.command[END + 60 :] += 2.0 * PANDA.torque_step
+    assert faults(calm) == ""
+    calm.command[END + 80 :] += 2.0 * PANDA.torque_step
+    assert "torque step 2.00 times the rate limit's" in faults(calm)
+
+
 def test_command_that_is_not_finite(calm):
     calm.command[BEGIN, 2] = np.nan
     assert "not finite" in faults(calm)
@@ -78,6 +90,32 @@ def test_position_limits(calm):
 def test_speed(calm):
     calm.qd[BEGIN] = 1.1 * SPEED * PANDA.model.velocity_limit
     assert f"{1.1 * SPEED:.2f} times the speed limit" in faults(calm)
+
+
+def test_speed_of_an_arm_whose_drives_kept_a_command_for_too_long(calm):
+    """Ten periods at full effort explain so much and no more, and only if commands were lost."""
+    lost = (calm.given_index > BEGIN) & (calm.given_index < BEGIN + 10)
+    traffic = replace(calm, given_index=calm.given_index[~lost])
+    limit = SPEED * PANDA.model.velocity_limit
+    for share, excused in ((0.9, True), (1.1, False)):
+        traffic.qd[BEGIN + 10] = limit + share * 10.0 * PANDA.period * PANDA.surge
+        figures = judge(traffic, PANDA, at_rest=True, loses_commands=True)
+        assert not any("speed" in fault for fault in figures.faults) == excused
+        assert any("speed" in fault for fault in judge(traffic, PANDA, at_rest=True).faults)
+
+
+def test_arm_that_raced_may_stand_as_a_fault(calm):
+    """No desired state any more; without a race that is no recovery."""
+    spoken = calm.desired_index < END
+    traffic = replace(calm, desired=calm.desired[spoken], desired_index=calm.desired_index[spoken])
+    assert judge(traffic, PANDA, at_rest=False).recovery == np.inf
+    traffic.qd[BEGIN] = 1.5 * PANDA.model.velocity_limit
+    traffic.qd[END : END + 60] = 0.1
+    coasted = PANDA.coasting * np.log(1.5)
+    recovery = judge(traffic, PANDA, at_rest=False).recovery
+    assert recovery == pytest.approx(60 * PANDA.period - coasted)
+    traffic.qd[-2] = 0.1
+    assert judge(traffic, PANDA, at_rest=False).recovery == np.inf
 
 
 def test_sag_of_an_arm_at_rest(calm):

@@ -23,6 +23,21 @@ def test_arm_stays_within_the_bounds(seed):
     assert outcome.figures.faults == []
 
 
+ONCE_BEYOND = (
+    # States so far apart that feedback swung the arm up: 2.7, 4.3, 2.5 times the speed limit.
+    *(100985, 1510, 4700),
+    # One wrong position was taken for a speed to brake from, or believed after a gap: 3.3, 3.1, 4.1.
+    *(102508, 1798, 5367),
+    # Drives that stood still themselves, and that lost nine of ten commands.
+    *(100620, 101601, 101901, 4301),
+)
+
+
+@pytest.mark.parametrize("seed", ONCE_BEYOND)
+def test_arm_stays_within_bounds_that_it_once_left(seed):
+    assert replica.outcome_of(seed).figures.faults == []
+
+
 def test_same_seed_gives_the_same_traffic_bit_for_bit():
     episode = draw(24, ARM.model, ARM.home)  # all at once
     first, second = (replica.Replica(ARM).run(episode) for _ in range(2))

@@ -1,5 +1,7 @@
 """The three control laws against their formulas."""
 
+import contextlib
+
 import control_arm
 import numpy as np
 import pytest
@@ -45,6 +47,36 @@ def test_feedforward(terms, model):
 def test_computed_torque():
     torque = laws(mode=Mode.COMPUTED_TORQUE).torque(Q, QD, DESIRED)
     assert_allclose(torque, DYNAMICS.rnea(Q, QD, DESIRED[2] + correction()))
+
+
+GAINS = {
+    Mode.FEEDFORWARD: {"p": np.array([100.0, 20.0]), "d": np.array([10.0, 1.0])},
+    Mode.COMPUTED_TORQUE: {"p": np.array([400.0, 400.0]), "d": np.array([28.0, 28.0])},
+}
+
+
+@pytest.mark.parametrize("mode", GAINS)
+def test_feedback_that_acts_for_long_brings_the_arm_to_rest(mode):
+    """Commands of 0.1 s each: gains for a fast loop swing the arm up, foreseen errors do not."""
+    held, errors = 0.1, {}
+    it = laws(mode=mode, **GAINS[mode])
+    for foreseen, commands in ((held, 40), (0.0, 4)):
+        arm = fr.Simulator(control_arm.model(), 0.001)
+        arm.reset(Q + [0.05, -0.05])
+        with contextlib.suppress(fr.errors.DivergenceError):
+            for _ in range(commands):
+                torque = it.torque(arm.q, arm.qd, [Q, np.zeros(2)], foreseen)
+                arm.step(torque, round(held / 0.001))
+        errors[foreseen] = np.abs(arm.q - Q).max()
+    assert errors[held] < 1e-4
+    assert errors[0.0] > 0.5
+
+
+@pytest.mark.parametrize("mode", GAINS)
+def test_feedback_that_acts_for_a_moment_is_that_of_now(mode):
+    it = laws(mode=mode, **GAINS[mode])
+    now = it.torque(Q, QD, DESIRED).copy()
+    assert_allclose(it.torque(Q, QD, DESIRED, 1e-9), now, rtol=1e-6)
 
 
 @pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
