@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.realtime.histogram import UPPER, LatencyHistogram
-from featherstone_ros.realtime.timing import REPORTED, in_words
+
+REPORTED = 0.9  # [s] that a report is about, at least
 
 
 class Counting(Protocol):
@@ -70,3 +71,20 @@ class Recent:
         now = np.frombuffer(counts, np.uint64)
         recent, self._before = now - self._before, now
         return LatencyHistogram.from_counts(recent, longest)
+
+
+def in_words(latency: LatencyHistogram, jitter: LatencyHistogram) -> dict[str, object]:
+    """Return latencies and deviations from the period as the diagnostics have them."""
+    return {
+        "latency p50 [us]": microseconds(latency.percentile(50.0)),
+        "latency p99 [us]": microseconds(latency.percentile(99.0)),
+        "latency max [us]": microseconds(latency.max),
+        "latency histogram [us]": latency.text(),
+        "period jitter p99 [us]": microseconds(jitter.percentile(99.0)),
+        "period jitter max [us]": microseconds(jitter.max),
+    }
+
+
+def microseconds(seconds: float) -> str:
+    """Return a duration in whole microseconds."""
+    return f"{1e6 * seconds:.0f}"

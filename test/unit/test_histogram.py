@@ -2,13 +2,11 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from featherstone_ros.realtime.histogram import COARSE_END, LatencyHistogram
-from featherstone_ros.realtime.jitter import PeriodJitter
 
 durations = st.lists(st.floats(0.0, 1.0) | st.floats(0.0, 0.004), min_size=1, max_size=50)
 
@@ -85,22 +83,3 @@ def test_clear_forgets_everything():
     it = histogram([1e-3, 5.0])
     it.clear()
     assert (it.count, it.max, it.text()) == (0, 0.0, "")
-
-
-def test_jitter_is_the_deviation_from_the_period_either_way():
-    jitter = PeriodJitter(0.001)
-    for now in 100.0 + np.array([0.0, 0.001, 0.0021, 0.003, 0.00405]):
-        jitter.add(now)
-    assert jitter.deviations.count == 4
-    assert jitter.deviations.max == pytest.approx(100e-6)
-    assert jitter.deviations.percentile(50.0) == pytest.approx(51e-6, abs=1.1e-6)
-
-
-def test_jitter_does_not_count_a_pause():
-    jitter = PeriodJitter(0.001)
-    jitter.add(1.0)
-    jitter.skip()
-    jitter.add(7.0)
-    jitter.add(7.001)
-    assert jitter.deviations.count == 1
-    assert jitter.deviations.max < 1e-6

@@ -11,7 +11,6 @@ import pytest
 
 from featherstone_ros.realtime.mailbox import Mailbox
 from featherstone_ros.realtime.scheduling import Scheduling, refuse_missing_cpus
-from featherstone_ros.realtime.timing import Timing
 
 LONG = 30.0  # [s], reached only when a test fails
 
@@ -110,59 +109,3 @@ def test_without_the_privilege_it_says_how_to_get_it():
 def test_with_the_privilege_priority_and_memory_are_granted():
     count, scheduling = probe("privileged")
     assert (count, scheduling) == ("0", "FIFO 5")
-
-
-# Timing.
-
-
-def arrive(timing: Timing, *numbers: int) -> int:
-    for number in numbers:
-        timing.arrived({"publication_sequence_number": number})
-    return timing.lost
-
-
-def test_gaps_in_sequence_numbers_are_lost_messages():
-    assert arrive(Timing(), 7, 8, 9) == 0
-    assert arrive(Timing(), 7, 8, 11, 12, 20, 21) == 2 + 7
-
-
-def test_a_restarted_or_second_publisher_is_not_taken_for_losses():
-    assert arrive(Timing(), 500, 501, 1, 2, 3) == 0
-    assert arrive(Timing(), 500, 1, 501, 2, 502, 3, 503) == 0
-
-
-def test_middleware_without_sequence_numbers_counts_no_losses():
-    timing = Timing()
-    timing.arrived({"publication_sequence_number": None})
-    assert timing.lost == 0
-
-
-def test_report_has_the_latencies_since_the_last_one():
-    now = 100.0
-    timing = Timing(lambda: now)
-    for duration in (100e-6, 200e-6, 300e-6):
-        timing.answered(duration)
-    report = timing.report()
-    assert float(report["latency max [us]"]) == pytest.approx(300.0, abs=1.0)
-    assert float(report["latency p50 [us]"]) == pytest.approx(200.0, abs=1.5)
-    timing.answered(400e-6)
-    now += 0.1  # somebody could not wait
-    assert timing.report() == report
-    now += 0.9
-    assert float(timing.report()["latency max [us]"]) == pytest.approx(400.0, abs=1.0)
-    now += 1.0
-    assert timing.report()["latency max [us]"] == "0"
-
-
-def test_overruns_are_what_took_longer_than_allowed():
-    timing = Timing()
-    for taken, allowed in ((1e-3, 2e-3), (3e-3, 2e-3), (9.0, 0.0), (2e-3, 2e-3)):
-        timing.answered(taken, allowed)
-    assert timing.report()["overruns"] == timing.overruns == 1
-
-
-def test_jitter_is_the_deviation_from_the_period():
-    timing = Timing()
-    for now in (1.0, 1.001, 1.0025, 1.003):
-        timing.woke(now, 0.001)
-    assert float(timing.report()["period jitter max [us]"]) == pytest.approx(500.0, abs=2.0)
