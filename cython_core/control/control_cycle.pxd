@@ -1,6 +1,6 @@
 # The controller's cycle (cycle.pxd): from a joint state's bytes to a command's.
 
-from libc.math cimport INFINITY, NAN, isnan
+from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
@@ -17,6 +17,7 @@ from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointNames, JointStateMessage
 from control.model_blend cimport gravity, uses
 from control.motion cimport Path
 from control.settings cimport GRAVITY_COMPENSATION, Settings
+from control.state_validator cimport CLOCK_JUMP
 
 cdef extern from "<time.h>" nogil:
     ctypedef int clockid_t
@@ -362,9 +363,13 @@ cdef inline void show_joints(ControlCycle* its, int32_t sec, uint32_t nanosec) n
 
 # The functions of the cycle.
 
-cdef inline double on_its_way(const Arrival* arrival) noexcept nogil:
-    """Since a message was sent [s], by two clocks; NaN if nobody knows."""
-    return (system_time() - arrival.sent) * 1e-9 if arrival.sent else NAN
+cdef inline double on_its_way(const Arrival* arrival, double stamp) noexcept nogil:
+    """Since a state was measured, if its stamp is of about the system's time, or was sent [s]; NaN if nobody knows."""
+    cdef int64_t now = system_time()
+    cdef double age = now * 1e-9 - stamp
+    if fabs(age) < CLOCK_JUMP:
+        return age
+    return (now - arrival.sent) * 1e-9 if arrival.sent else NAN
 
 
 cdef inline void begin_call(ControlCycle* its, int64_t now, Output* output) noexcept nogil:
@@ -407,7 +412,7 @@ cdef inline void on_message(void* self, int input, const Arrival* arrival, int64
         return
     its.states += 1
     stamp = its.message.sec + 1e-9 * its.message.nanosec
-    commands = take_state(c, now * 1e-9, stamp, on_its_way(arrival), its.part, its.part + c.n, its.part + 2 * c.n)
+    commands = take_state(c, now * 1e-9, stamp, on_its_way(arrival, stamp), its.part, its.part + c.n, its.part + 2 * c.n)
     if c.validator.received == now * 1e-9:                      # it is believed
         its.sec, its.nanosec = its.message.sec, its.message.nanosec
         put_tick_off(its)

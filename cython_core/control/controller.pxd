@@ -54,7 +54,7 @@ cdef extern from *:
     #define SPEEDING (1.2)
     #define SPEEDING_TIME (0.1)
     #define SWING (0.25)
-    #define MOST_SWINGS (8)
+    #define MOST_SWINGS (6)
     #define SWING_TIME (2.0)
     #define MOST_ABANDONED (3)
     #define ABANDONED_TIME (10.0)
@@ -284,7 +284,7 @@ cdef inline void disobeyed(Controller* c, double now, Cause cause, Py_ssize_t jo
 cdef inline void return_to_fault(Controller* c, double now) noexcept nogil:
     """After a time without states a fault is still one: nobody has asked the arm to hold."""
     if c.fault.cause != NO_CAUSE and fire(c, FAIL):
-        c.hold = c.fault
+        because(c, c.fault.cause, c.fault.joint, c.fault.found, c.fault.bound)
         begin_fault(c, now)
 
 
@@ -395,12 +395,11 @@ cdef inline double surplus(const StateValidator* v, Py_ssize_t i, double desired
 
 cdef inline void watch_speed(Controller* c, double now, double dt) noexcept nogil:
     """A speed beyond what is allowed or asked for, for longer than a bump lasts."""
-    cdef bint asked = c.phase == TRAJECTORY or c.phase == REFERENCE     # not by the arm's own motion
     cdef double speed, bound
     cdef Py_ssize_t i
     for i in range(c.n):
         speed = fabs(surplus(&c.validator, i, 0.0))
-        bound = SPEEDING * max(c.limits.velocity[i], fabs(c.desired[c.n + i]) if asked else 0.0)
+        bound = SPEEDING * max(c.limits.velocity[i], fabs(c.desired[c.n + i]))
         c.watch.speeding[i] = max(c.watch.speeding[i] + (dt * speed / bound if speed > bound else -0.5 * dt), 0.0)
         if c.watch.speeding[i] > SPEEDING_TIME:
             fail(c, now, CAUSE_TOO_FAST, i, speed, bound)
@@ -754,6 +753,8 @@ cdef inline void activate(Controller* c, double now) noexcept nogil:
     c.hold.cause = c.fault.cause = NO_CAUSE
     if c.phase == INACTIVE:
         forget(&c.validator)
+        c.validator.transit = INFINITY                          # clocks may have been set meanwhile
+        c.validator.repeats = False
     if fire(c, ACTIVATE) and c.phase == HOLDING:
         begin_tracking(c)
 

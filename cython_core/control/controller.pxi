@@ -88,7 +88,7 @@ cdef class CompiledController:
     def __cinit__(self, names, lower, upper, velocity, settings, ModelRequest model not None, double show_period=0.02,
                   Py_ssize_t tip=-1, offset=None, str base="", continuous=None, bint commands_joints=False):
         cdef Py_ssize_t n = len(names)
-        self.block = <double*> calloc(82 * n + 16 + mode_memory(n), sizeof(double))
+        self.block = <double*> calloc(96 * n + 16 + mode_memory(n), sizeof(double))
         self.its.names.guess = <int32_t*> calloc(MOST_NAMES, sizeof(int32_t))
         self.its.names.name = <const char**> calloc(n, sizeof(char*))
         self.its.names.length = <size_t*> calloc(n, sizeof(size_t))

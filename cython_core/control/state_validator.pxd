@@ -346,12 +346,15 @@ cdef inline Judged weigh_doubt(StateValidator* v, Judged result) noexcept nogil:
 
 cdef inline void take_velocity(StateValidator* v, double dt, const double* q, const double* qd,
                                double cutoff) noexcept nogil:
-    """Measured velocities, and first-order filtered differences of the position where there is none."""
+    """Measured velocities, and first-order filtered differences of the position where there is none.
+
+    One that goes against the positions would damp the arm the wrong way: it counts as none until they agree.
+    """
     cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
     cdef Py_ssize_t i
     for i in range(v.n):
         if not isnan(qd[i]):
-            v.qd[i] = qd[i]
+            v.qd[i] = qd[i] if qd[i] * v.shown[i] >= 0.0 else 0.0
         elif v.fresh:
             v.qd[i] = 0.0
         else:
@@ -365,6 +368,34 @@ cdef inline void pass_time(StateValidator* v, double stamp) noexcept nogil:
     else:
         v.time += v.dt
         v.origin = stamp - v.time if stamp > 0.0 else NAN
+
+
+cdef inline double median(double a, double b, double c) noexcept nogil:
+    return max(min(a, b), min(max(a, b), c))
+
+
+cdef inline void surest(const StateValidator* v, double* q, double* qd) noexcept nogil:
+    """Position and velocity when the last good state came, as far as one may rely on it.
+
+    A joint whose last velocity or position is unlikely after the ones before, and that nothing has confirmed since, goes
+    on at the speed that the last two velocities and the positions agree on. If velocities contradict the positions, these
+    are relied on, but for a last one that they do not lead to.
+    """
+    cdef bint contradictory = v.last.rejection == CONTRADICTORY
+    cdef const double* from_q = v.q if contradictory else v.last_q
+    cdef double dt = v.compared_at - v.received if contradictory else v.dt, limit, speed
+    cdef Py_ssize_t i
+    memcpy(q, v.compared_q if contradictory else v.q, v.n * sizeof(double))
+    memcpy(qd, v.shown if contradictory else v.qd, v.n * sizeof(double))
+    if dt == 0.0:                                               # it follows on nothing
+        return
+    for i in range(v.n):
+        limit = 0.5 * v.plausible_speed[i] * (AT_ONCE + PER_SECOND * dt)
+        speed = v.shown[i] if contradictory else median(v.last_qd[i], v.qd[i], v.shown[i])
+        if not fabs(qd[i] - speed) <= limit:
+            qd[i] = speed
+        if not fabs(q[i] - from_q[i] - dt * speed) <= limit * GONE_ON:
+            q[i] = from_q[i] + dt * speed
 
 
 cdef inline void take_over(StateValidator* v, double now, double dt, double stamp, const double* q, const double* qd,
@@ -400,40 +431,8 @@ cdef inline bint accept(StateValidator* v, double now, double stamp, double on_i
     return False
 
 
-cdef inline bint contradicts_last(const StateValidator* v) noexcept nogil:
-    """Whether the last good state says what the one before makes unlikely; nothing has confirmed it since."""
-    cdef double gain = AT_ONCE + PER_SECOND * v.dt, limit, way
-    cdef Py_ssize_t i
-    if v.dt == 0.0:                                             # it follows on nothing
-        return False
-    for i in range(v.n):
-        limit = 0.5 * v.plausible_speed[i]
-        way = 0.5 * v.dt * (v.last_qd[i] + v.qd[i])
-        if not (fabs(v.qd[i] - v.last_qd[i]) <= limit * gain and
-                fabs(v.q[i] - v.last_q[i] - way) <= limit * gain * GONE_ON):
-            return True
-    return False
-
-
 cdef inline double seen_since(const StateValidator* v) noexcept nogil:
     """Steady time of what ``surest`` says: a repeated state was over when it first came."""
     if v.last.rejection == CONTRADICTORY:
         return v.compared_at
     return v.changed if v.repeats else v.received
-
-
-cdef inline void surest(const StateValidator* v, double* q, double* qd) noexcept nogil:
-    """Position and velocity when the last good state came, as far as one may rely on it.
-
-    If it contradicts the one before, they are that one's, moved on evenly. If velocities contradict the positions, these
-    are relied on.
-    """
-    cdef Py_ssize_t i
-    cdef bint contradicts = contradicts_last(v)
-    if v.last.rejection == CONTRADICTORY:
-        memcpy(q, v.compared_q, v.n * sizeof(double))
-        memcpy(qd, v.shown, v.n * sizeof(double))
-        return
-    for i in range(v.n):
-        qd[i] = v.last_qd[i] if contradicts else v.qd[i]
-        q[i] = v.last_q[i] + v.dt * v.last_qd[i] if contradicts else v.q[i]

@@ -49,7 +49,8 @@ class Arm:
         robot: Description and parameters.
         period: Of the joint states [s].
         torque_step: Largest step of a command [N m].
-        compliance: How far the stops may give way [rad].
+        give: How far a stop gives way when pressed [rad].
+        spring: Square of how far it does when hit at the speed limit [rad^2].
         knock: How far wrong commands to the drives may move the arm [rad].
         drift: How far it may come by itself while nobody knows where it is [rad].
         jolt: Acceleration that one step of a command may cause [rad/s^2].
@@ -60,7 +61,8 @@ class Arm:
     robot: RobotSetup
     period: float
     torque_step: Floats
-    compliance: Floats
+    give: Floats
+    spring: Floats
     knock: float
     drift: float
     jolt: Floats
@@ -72,6 +74,14 @@ class Arm:
         """Joint names and limits."""
         return self.robot.model
 
+    def compliance(self, speed: float) -> Floats:
+        """Return how far the stops may give way, hit at a share of the speed limits (n,) [rad].
+
+        A stop of stiffness k that is hit at the speed v and pressed by the effort tau gives way by
+        x with k x^2 / 2 = m v^2 / 2 + tau x, m the inertia that the joint moves; its damping helps.
+        """
+        return self.give + np.sqrt(self.give**2 + self.spring * speed**2)
+
     @property
     def home(self) -> Floats:
         """Where the arm works [rad]."""
@@ -79,12 +89,7 @@ class Arm:
 
 
 def arm(name: str) -> Arm:
-    """Load an arm of the package's own.
-
-    A stop of stiffness k that is hit at the speed v and pressed by the effort tau gives way by x
-    with k x^2 / 2 = m v^2 / 2 + tau x, m the inertia that the joint moves and v its speed limit;
-    its damping helps.
-    """
+    """Load an arm of the package's own."""
     robot = load(name)
     model = robot.model
     dynamics = Dynamics(model)
@@ -94,7 +99,6 @@ def arm(name: str) -> Arm:
     give = (model.effort_limit + weight) / robot.parameters["digital_twin"]["stops.stiffness"]
     spring = inertia * model.velocity_limit**2 / robot.parameters["digital_twin"]["stops.stiffness"]
     torque_step = default_torque_rate(model.effort_limit) * LONGEST_STEP
-    compliance = give + np.sqrt(give**2 + spring)
     stiffness = robot.by_joint("feedforward_controller", "gains.{}.p")
     brakes = FAULT_SHARE * model.effort_limit / model.velocity_limit
     knock = drift = coasting = 0.0
@@ -111,7 +115,7 @@ def arm(name: str) -> Arm:
         knock = max(knock, float((speed * (OVERSHOOT / bandwidth + 1.0 / RATE)).max()))
         drift = max(drift, drifted(model, dynamics, mobility, pose))
     period = 1.0 / RATE
-    return Arm(robot, period, torque_step, compliance, knock, drift, jolt, surge, coasting)
+    return Arm(robot, period, torque_step, give, spring, knock, drift, jolt, surge, coasting)
 
 
 def workspace(model: Model, home: Floats) -> Floats:

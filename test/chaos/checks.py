@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from arm import BRAKING, COMMAND_TIMEOUT, RECOVERY, SPEED, STANDING, TRACKED, Arm
+from arm import BRAKING, COMMAND_TIMEOUT, RECOVERY, SPEED, STANDING, TRACKED, WRONG_COMMANDS, Arm
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -90,27 +90,31 @@ def judge(
         at_rest: It stood still, or was to.
         is_lie: Joint states said what was not so: one of them may have been the last, and the step
             that the rate limit allowed for it is part of the arm's way to brake.
-        loses_commands: Some did not come to the drives, which keep the one before meanwhile; the
-            speed that this brings is the fault's. Nothing tells a controller of it.
+        loses_commands: Some did not come to the drives, which keep the one before meanwhile, and
+            nothing tells a controller of it: what that brings in speed, and what comes of the
+            speed, is the fault's.
     """
     figures = Figures()
     finite = np.isfinite(traffic.command).all() and np.isfinite(traffic.effort).all()
     figures.step, figures.first = torque_steps(traffic, arm)
     model = arm.model
-    outside = np.maximum(traffic.q - model.upper, model.lower - traffic.q)
-    figures.beyond = max(0.0, float((outside / arm.compliance).max()))
     figures.speed = float((np.abs(traffic.qd) / model.velocity_limit).max())
+    kept = longest_hold(traffic, arm.period) if loses_commands else 0.0
+    outside = np.maximum(traffic.q - model.upper, model.lower - traffic.q)
+    compliance = arm.compliance(max(figures.speed, 1.0) if loses_commands else 1.0)
+    figures.beyond = max(0.0, float((outside / compliance).max()))
     good = tracked(traffic)
     figures.sag = sag(traffic, good, arm.period)
     unexplained = sag(traffic, good, arm.period, arm.jolt) if is_lie else figures.sag
-    figures.sag_share = unexplained / (arm.knock + (0.0 if at_rest and not is_lie else arm.drift))
+    knock = arm.knock * max(kept / (WRONG_COMMANDS * arm.period), 1.0)
+    figures.sag_share = unexplained / (knock + (0.0 if at_rest and not is_lie else arm.drift))
     figures.recovery = recovery(traffic, good, arm.period)
-    if figures.speed > 1.0:  # an arm that has raced may be held where it comes to rest, as a fault
-        from_its_limit = standstill(traffic, arm.period) - arm.coasting * np.log(figures.speed)
-        figures.recovery = min(figures.recovery, max(float(from_its_limit), 0.0))
-    allowed = SPEED * model.velocity_limit
-    if loses_commands:
-        allowed = allowed + arm.surge * longest_hold(traffic, arm.period)
+    # An arm that has raced, or swung without commands, may be held where it comes to rest: a fault.
+    if figures.speed > 1.0 or loses_commands:
+        coasted = arm.coasting * np.log(max(figures.speed, 1.0))
+        stood = max(standstill(traffic, arm.period) - coasted, 0.0)
+        figures.recovery = min(figures.recovery, float(stood))
+    allowed = SPEED * model.velocity_limit + arm.surge * kept
     too_fast = bool((np.abs(traffic.qd) > allowed).any())
     effort = np.abs(np.concatenate([traffic.command, traffic.effort[driven(traffic)]]))
     for wrong, words in (
@@ -134,7 +138,8 @@ def judge(
 def torque_steps(traffic: Traffic, arm: Arm) -> tuple[float, float]:
     """Return the largest step between commands and that of first commands, over the allowed one.
 
-    After a silence the first command continues the last one, or what the brakes have carried since.
+    After a silence the first command continues the last one, or what the brakes have carried since,
+    as far as drives can.
     So does the first one for drives that stood still themselves, and took none meanwhile.
     """
     step = first = 0.0
@@ -149,7 +154,8 @@ def torque_steps(traffic: Traffic, arm: Arm) -> tuple[float, float]:
             step = max(step, steps_from(last, command, arm))
             continue
         index = traffic.command_index[i]
-        held = list(traffic.effort[max(index - RECENT, 0) : index + 1])
+        most = arm.model.effort_limit
+        held = list(np.clip(traffic.effort[max(index - RECENT, 0) : index + 1], -most, most))
         first = max(first, min(steps_from(effort, command, arm) for effort in [last, *held]))
     return step, first
 

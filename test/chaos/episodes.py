@@ -67,7 +67,6 @@ class Fault:
         spoils = self.kind.endswith("states") and self.kind.split()[0] in ("corrupt", "garbage")
         return spoils or self.kind in ("all at once", "spike, then freeze", KILL_INTO_DAMAGE)
 
-
     @property
     def loses_commands(self) -> bool:
         """Tell whether the drives keep commands for longer than they were meant for."""

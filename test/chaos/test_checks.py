@@ -58,7 +58,7 @@ def test_first_command_after_a_restart(calm):
 
 
 def test_first_command_after_the_drives_stood_still(calm):
-    """No states, commands that nobody took, a pause, and the next state: the brakes held the arm."""
+    """No states, commands that nobody took, and the next state: the brakes held the arm."""
     calm.command_index = np.concatenate(
         [np.arange(END), np.full(60, END - 1), np.arange(END, COUNT - 60)]
     )
@@ -83,7 +83,7 @@ def test_effort_beyond_its_limit_unless_the_brakes_are_on(calm):
 
 def test_position_limits(calm):
     calm.q[BEGIN:] = calm.q[BEGIN:].copy()
-    calm.q[BEGIN, 0] = PANDA.model.upper[0] + 1.2 * PANDA.compliance[0]
+    calm.q[BEGIN, 0] = PANDA.model.upper[0] + 1.2 * PANDA.compliance(1.0)[0]
     assert "1.20 of the stops' compliance" in faults(calm)
 
 

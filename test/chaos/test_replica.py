@@ -26,10 +26,14 @@ def test_arm_stays_within_the_bounds(seed):
 ONCE_BEYOND = (
     # States so far apart that feedback swung the arm up: 2.7, 4.3, 2.5 times the speed limit.
     *(100985, 1510, 4700),
-    # One wrong position was taken for a speed to brake from, or believed after a gap: 3.3, 3.1, 4.1.
+    # A wrong position was taken for a speed, or believed after a gap: 3.3, 3.1, 4.1 times.
     *(102508, 1798, 5367),
+    # So were two wrong velocities in a row: 3.8 and 2.1 times.
+    *(13908, 16408),
+    # A blind stop began at a wrong position: 3.4 times.
+    21833,
     # Drives that stood still themselves, and that lost nine of ten commands.
-    *(100620, 101601, 101901, 4301),
+    *(100620, 101601, 101901, 4301, 112051),
 )
 
 

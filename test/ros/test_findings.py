@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -237,11 +238,22 @@ def test_repeated_states_are_named_and_the_arm_is_braked(new_stamps, scene):
     assert peak < 1.0
 
 
+def test_states_that_fall_behind_are_named_and_the_arm_is_braked(scene):
+    """By 150 ms, each with the stamp of when it was measured."""
+    count = scene.commands
+    scene.lie = Delayed(30)
+    scene.ros.wait_for(lambda: scene.commands > count + 100, "commands that brake")
+    peak = scene.peak
+    assert "on the way for too long" in status(scene, "on the way")
+    assert peak < 1.0
+
+
 # Usability.
 
 
 UNUSABLE = {
-    "prefixed names": altered(name=lambda s: [f"left_{name}" for name in s.name]),
+    "left_": altered(name=lambda s: [f"left_{name}" for name in s.name]),
+    "degrees?": altered(position=lambda s: [math.degrees(q) for q in s.position]),
 }
 
 
@@ -251,9 +263,9 @@ def test_unusable_states_give_a_line_that_says_why(what, shared):
     shared.controller.stop()
     shared.lie = UNUSABLE[what]
     shared.controller = shared.start_controller(wait=False)
-    shared.controller.wait_for_output("joint_states: ")
+    shared.controller.wait_for_output("expected")
     lines = shared.controller.output.splitlines()
-    assert any("left_" in line for line in lines)
+    assert any(what in line and "expected" in line for line in lines)
 
 
 def test_far_future_trajectory_is_told_of_and_the_arm_stands(shared):

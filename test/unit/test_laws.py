@@ -62,7 +62,7 @@ def test_feedback_that_acts_for_long_brings_the_arm_to_rest(mode):
     it = laws(mode=mode, **GAINS[mode])
     for foreseen, commands in ((held, 40), (0.0, 4)):
         arm = fr.Simulator(control_arm.model(), 0.001)
-        arm.reset(Q + [0.05, -0.05])
+        arm.reset(Q + 0.05)
         with contextlib.suppress(fr.errors.DivergenceError):
             for _ in range(commands):
                 torque = it.torque(arm.q, arm.qd, [Q, np.zeros(2)], foreseen)

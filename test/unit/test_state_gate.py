@@ -173,18 +173,51 @@ def test_a_high_velocity_is_believed_if_the_positions_show_it(source):
     assert source.give(q=Q + 0.001 * qd, qd=qd)
 
 
-@pytest.mark.parametrize(
-    ("q", "qd"), [(Q, [1.0, 0.0]), (Q + 0.05, [0.0, 0.0])], ids=["velocity", "position"]
-)
-def test_the_surest_state_is_the_one_before_if_the_last_contradicts_it(source, q, qd):
-    moving = np.array([0.1, -0.2])
-    assert source.give(qd=moving, after=0.005)
-    assert source.give(q, np.asarray(qd), after=0.005)
-    surest_q, surest_qd = source.gate.surest()
-    assert_allclose(surest_q, Q + 0.005 * moving)
-    assert_allclose(surest_qd, moving)
-    assert source.give(q, np.asarray(qd), after=0.005)  # it was right after all
-    assert_allclose(source.gate.surest(), (q, qd))
+MOVING = np.array([0.2, -0.2])
+
+
+def moving_source(states: int = 10) -> Source:
+    """Return a source of which the last state was at Q."""
+    source = Source()
+    for i in reversed(range(states)):
+        assert source.give(Q - 0.005 * i * MOVING, MOVING, after=0.005)
+    return source
+
+
+def test_the_surest_velocity_is_what_the_last_ones_and_the_positions_agree_on():
+    """Two states in a row are wrong, each in one joint."""
+    source = moving_source()
+    assert source.give(Q + 0.005 * MOVING, [3.0, -0.2], after=0.005)
+    assert source.give(Q + 0.010 * MOVING, [0.2, -15.0], after=0.005)
+    q, qd = source.gate.surest()
+    assert_allclose(q, Q + 0.010 * MOVING)
+    assert_allclose(qd, MOVING, atol=0.02)
+
+
+def test_the_surest_position_leaves_out_one_that_no_velocity_leads_to():
+    source = moving_source()
+    wrong = Q + 0.005 * MOVING + [0.05, 0.0]
+    assert source.give(wrong, MOVING, after=0.005)
+    assert_allclose(source.gate.surest(), (Q + 0.005 * MOVING, MOVING), atol=1e-3)
+    assert source.give(wrong + 0.005 * MOVING, MOVING, after=0.005)  # it was right after all
+    assert_allclose(source.gate.surest(), (wrong + 0.005 * MOVING, MOVING), atol=1e-3)
+
+
+def test_one_wrong_position_is_no_speed_to_brake_from():
+    source = moving_source()
+    assert not source.give(Q + 0.005 * MOVING + [0.11, 0.0], MOVING, after=0.005)
+    assert source.gate.rejected[CONTRADICTORY] == 1
+    q, qd = source.gate.surest()
+    assert_allclose(q, Q + 0.005 * MOVING, atol=1e-3)
+    assert_allclose(qd, MOVING, atol=0.05)
+
+
+def test_a_velocity_against_the_positions_counts_as_none_until_they_agree():
+    source = moving_source()
+    assert source.give(Q + 0.005 * MOVING, -MOVING, after=0.005)
+    assert_allclose(source.gate.qd, 0.0)
+    assert source.give(Q + 0.010 * MOVING, MOVING, after=0.005)
+    assert_allclose(source.gate.qd, MOVING)
 
 
 def test_the_surest_state_of_a_hard_acceleration_is_the_last(source):
