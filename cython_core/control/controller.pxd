@@ -58,6 +58,7 @@ cdef extern from *:
     #define SWING_TIME (2.0)
     #define MOST_ABANDONED (3)
     #define ABANDONED_TIME (10.0)
+    #define HALF_WAY (0.5)
     #define FAULT_SHARE (0.2)
     #define LIMIT_SLACK (1e-3)
     #define SPARSE (0.0125)
@@ -78,6 +79,7 @@ cdef extern from *:
     const double SWING_TIME        # [s]
     const int MOST_ABANDONED       # motions within
     const double ABANDONED_TIME    # [s]
+    const double HALF_WAY          # share of the tolerance that the state before has to be off
     const double FAULT_SHARE       # of the effort limit, by which damping brakes in a fault at the velocity limit
     const double LIMIT_SLACK       # [rad, m] beyond a limit that an encoder may say
     const double SPARSE            # [s] between states: below 80 Hz, or some are missing
@@ -254,12 +256,12 @@ cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
 cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
     """Give the motion up and come to rest from the state that the arm is in; too often, and it is a fault.
 
-    Of single states that may be wrong, none counts: the one before has to be off the path, too. Nor does a tolerance of
+    Of single states that may be wrong, none counts: the one before has to be on its way there. Nor does a tolerance of
     the trajectory's own.
     """
     cdef bint was_trajectory = c.phase == TRAJECTORY
     cdef bint shown_twice = joint >= 0 and fabs(common(c.desired[joint] - c.validator.q[joint],
-                                                       c.desired[joint] - c.validator.last_q[joint])) > bound
+                                                       c.desired[joint] - c.validator.last_q[joint])) > HALF_WAY * bound
     if not fire(c, ABANDON):
         return
     because(c, cause, joint, found, bound)

@@ -261,7 +261,7 @@ def test_arm_that_does_not_obey_three_trajectories_in_a_row_is_held_until_asked_
     assert bench.run(0.3).controller.phase is Phase.HOLDING
 
 
-@pytest.mark.parametrize("damping", [0.0])
+@pytest.mark.parametrize("damping", [0.0, 2.0, 20.0])
 @pytest.mark.parametrize("path_tolerance", [0.1, 0.3])
 def test_arm_whose_drives_let_go_in_motion_ends_in_a_hold_that_asks_for_help(
     damping, path_tolerance
