@@ -102,7 +102,8 @@ def test_lockstep_with_the_controller_repeats_bit_for_bit(ros):
         ros.wait_for_state("/feedforward_controller", "active")
         twin = ros.start(MODULE, {**PARAMETERS, **LOCKSTEP, **noise}, *remap)
         ros.wait_for(lambda: len(states) > 300, "300 states")
-        ros.set_parameters("/feedforward_controller", {"state_timeout": 0.1})
+        brisk = {"state_timeout": 0.1, "give_up_after": 0.2}
+        assert all(r.successful for r in ros.set_parameters("/feedforward_controller", brisk))
         twin.stop()
         controller.stop()
         # The first state is repeated until the controller answers.
