@@ -29,7 +29,7 @@ help:
 	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? table, picture in chaos/"
 	@echo "            (ARGS=\"--episodes 25 --seed 100\"; about 2 s each)"
 	@echo "make replica  the same faults without ROS: 10,000 of them in minutes (ARGS=\"--episodes 100000\")"
-	@echo "make lint   ruff"
+	@echo "make lint   ruff; types by mypy, and of the compiled core by its stubtest"
 	@echo "make fuzz   mutated messages and URDFs, read under AddressSanitizer and UBSan; 200,000 in all"
 	@echo "            (ARGS=\"--executions 10000000 --seed 1\": so many, from another beginning)"
 	@echo "make sanitize  test/unit and test/fuzz under the same sanitizers; built aside, takes long"
@@ -64,6 +64,8 @@ replica: environment
 
 lint: environment
 	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/stubtest featherstone_ros._core
 
 environment:
 	@command -v $(PYTHON) >/dev/null || { echo "featherstone_ros: there is no $(PYTHON); install Python 3.10 or newer" >&2; exit 1; }

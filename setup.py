@@ -219,7 +219,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed"]},
+    package_data={NAME: ["py.typed", "*.pyi"]},
     ext_modules=[*cores, *others],
     cmdclass={"build_ext": BuildCore},
     data_files=[
@@ -238,7 +238,7 @@ setup(
         # colcon test looks for pytest in the extra of this name.
         "test": TEST,
         "peers": PEERS,
-        "lint": ["ruff"],
+        "lint": ["mypy>=1.18", "ruff"],
         "jazzy": ros_wheels("7.1.6", "5.3.6"),
         "kilted": ros_wheels("9.1.2", "5.5.1"),
     },

@@ -24,10 +24,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
 from rich.progress import track
@@ -36,6 +35,7 @@ from rich.table import Table
 import featherstone_ros as fr
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.demo.report import milli, short_names
 from featherstone_ros.tools.motion import plan
 from featherstone_ros.tools.robot import load
@@ -97,14 +97,14 @@ class Scene(NamedTuple):
 
     model: fr.Model
     link: str
-    coulomb: NDArray
-    viscous: NDArray
-    armature: NDArray
-    p: NDArray
-    d: NDArray
-    q: NDArray
-    qd: NDArray
-    torque: NDArray
+    coulomb: Floats
+    viscous: Floats
+    armature: Floats
+    p: Floats
+    d: Floats
+    q: Floats
+    qd: Floats
+    torque: Floats
 
 
 class Tracking(NamedTuple):
@@ -119,12 +119,12 @@ class Tracking(NamedTuple):
         trace: (times, motions, n) error with feedforward, every ``TRACE_SPACING`` [rad or m].
     """
 
-    mass: NDArray
-    centre: NDArray
-    friction: NDArray
-    rms: NDArray
-    effort: NDArray
-    trace: NDArray
+    mass: Floats
+    centre: Floats
+    friction: Floats
+    rms: Floats
+    effort: Floats
+    trace: Floats
 
 
 @lru_cache(maxsize=1)
@@ -141,7 +141,7 @@ def prepare(study: Study) -> Scene:
     armature = known("armature.{}")
     believed = fr.Dynamics(model.with_payload(link, study.payload, CENTRE))
 
-    def inverse_dynamics(q: NDArray, qd: NDArray, qdd: NDArray) -> NDArray:
+    def inverse_dynamics(q: Floats, qd: Floats, qdd: Floats) -> Floats:
         friction = coulomb * np.tanh(qd / Settings.friction_velocity) + viscous * qd
         return believed.rnea(q, qd, qdd) + armature * qdd + friction
 
@@ -154,7 +154,7 @@ def prepare(study: Study) -> Scene:
     motions = [plan(model, inverse_dynamics, q, study.steps * TIME_STEP) for q in starts]
     q, qd, qdd = np.concatenate([motion.at(times) for motion in motions], axis=1)
 
-    def by_step(*laws: NDArray) -> NDArray:
+    def by_step(*laws: Floats) -> Floats:
         """Stack (motions * steps, n) of each law into (steps, rows, n)."""
         rows = np.reshape(laws, (study.rows, study.steps, model.n))
         return np.ascontiguousarray(rows.swapaxes(0, 1))
@@ -265,22 +265,22 @@ class Report:
         return self.states * self.study.steps / self.seconds
 
     @cached_property
-    def total(self) -> NDArray:
+    def total(self) -> Floats:
         """(samples, laws, motions) RMS error of all joints together [rad or m]."""
         return np.linalg.norm(self.tracking.rms, axis=-1)
 
     @property
-    def gain(self) -> NDArray:
+    def gain(self) -> Floats:
         """(samples, motions) error of PD + gravity over error of feedforward on the same run."""
         return self.total[:, 1] / self.total[:, 2]
 
     @property
-    def saturated(self) -> NDArray:
+    def saturated(self) -> Floats:
         """(laws,) share of runs that ask for more torque than some joint's limit."""
         return np.mean((self.tracking.effort > 1).any(axis=-1), axis=(0, 2))
 
     @cached_property
-    def budget(self) -> dict[str, NDArray]:
+    def budget(self) -> dict[str, Floats]:
         """(n,) share of each uncertainty in the joints' mean square error with feedforward.
 
         At every instant the error is, to first order, e = e0 + sum_i g_i x_i in the deviations x_i
@@ -381,7 +381,9 @@ def _size(text: str) -> float:
     return value
 
 
-OPTIONS = {  # fields of Study on the command line: type, metavar, help
+OPTIONS: dict[
+    str, tuple[Callable[[str], Any], str, str]
+] = {  # fields of Study on the command line: type, metavar, help
     "robot": (str, "NAME|PATH", "panda, ur5e, or a URDF file of your own"),
     "seed": (_count, "N", "of everything random: motions, payloads, friction"),
     "steps": (_count, "N", "length of the motions in steps of 1 ms"),

@@ -17,12 +17,13 @@ Examples:
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import monte_carlo
 from dask.distributed import Client
 
 
-def over(client: Client, function: Callable, arguments: Iterable) -> Iterator:
+def over(client: Client, function: Callable[..., Any], arguments: Iterable[Any]) -> Iterator[Any]:
     """Do what the builtin ``map`` does, on the cluster."""
     for future in client.map(function, arguments):
         yield future.result()

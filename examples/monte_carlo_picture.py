@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
-from numpy.typing import NDArray
+
+from featherstone_ros.model.arguments import Floats
 
 if TYPE_CHECKING:
     from monte_carlo import Report
@@ -28,7 +30,7 @@ def draw(report: Report, laws: tuple[str, ...], path: Path) -> None:
         laws: Names of the laws, in the order of the report's arrays.
         path: Of the PNG file.
     """
-    style = {
+    style: dict[Any, Any] = {
         "font.size": 9,
         "axes.titlesize": 10,
         "axes.titlelocation": "left",
@@ -53,7 +55,7 @@ def draw(report: Report, laws: tuple[str, ...], path: Path) -> None:
         figure.savefig(path, pil_kwargs={"optimize": True})
 
 
-def _title(figure, report: Report, laws: tuple[str, ...]) -> None:
+def _title(figure: Figure, report: Report, laws: tuple[str, ...]) -> None:
     study = report.study
     figure.text(
         0.008, 0.963,
@@ -74,14 +76,14 @@ def _title(figure, report: Report, laws: tuple[str, ...]) -> None:
                   bbox_to_anchor=(0.995, 0.918), fontsize=10)  # fmt: skip
 
 
-def _errors(axes, report: Report) -> None:
+def _errors(axes: Axes, report: Report) -> None:
     """Distribution of each joint's error over the runs."""
     _bands(axes, report, 1e3 * report.tracking.rms)
     _logarithmic(axes)
     axes.set_title(f"RMS tracking error [{report.unit}]: median, 50 % and 90 % of the runs")
 
 
-def _torques(axes, report: Report) -> None:
+def _torques(axes: Axes, report: Report) -> None:
     """Distribution of the largest torque asked for."""
     _bands(axes, report, 100 * report.tracking.effort)
     axes.axhline(100, color=_INK, lw=1)
@@ -89,7 +91,7 @@ def _torques(axes, report: Report) -> None:
     axes.set_title("largest torque asked for [% of the limit]")
 
 
-def _bands(axes, report: Report, values: NDArray) -> None:
+def _bands(axes: Axes, report: Report, values: Floats) -> None:
     """Draw bars from 5 to 95 % and from 25 to 75 %, and the median, of (samples, laws, ...)."""
     low, lower, middle, upper, high = np.quantile(
         values, (0.05, 0.25, 0.5, 0.75, 0.95), axis=(0, 2)
@@ -105,7 +107,7 @@ def _bands(axes, report: Report, values: NDArray) -> None:
     axes.grid(axis="y", color=_FAINT, linewidth=0.6)
 
 
-def _budget(axes, report: Report) -> None:
+def _budget(axes: Axes, report: Report) -> None:
     """Shares of each cause in the mean square error of each joint."""
     causes, shares = list(report.budget), 100 * np.array(list(report.budget.values()))
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=110, aspect="auto")
@@ -119,7 +121,7 @@ def _budget(axes, report: Report) -> None:
     axes.set_title("where the error with feedforward comes from [% of its square]")
 
 
-def _masses(axes, report: Report) -> None:
+def _masses(axes: Axes, report: Report) -> None:
     """Error of all joints together over the real mass, a dot for each sample."""
     error = 1e3 * np.sqrt(np.mean(report.total**2, axis=-1))
     for law, colour in enumerate(_COLOURS):
@@ -135,7 +137,7 @@ def _short_lines(names: list[str]) -> list[str]:
     return [fill(name, 10) for name in names]
 
 
-def _logarithmic(axes) -> None:
+def _logarithmic(axes: Axes) -> None:
     """Scale the values by decades, ticks at 1, 2 and 5, written as plain numbers."""
     axes.set_yscale("log", subs=())
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

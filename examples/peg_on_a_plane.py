@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 import featherstone_ros as fr
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.robot import load
 
 TIME_STEP = 0.001  # [s] of control and simulation
@@ -51,10 +51,10 @@ class Record:
         force: (N, 3) of the plane on the peg [N].
     """
 
-    time: NDArray
-    position: NDArray
-    desired: NDArray
-    force: NDArray
+    time: Floats
+    position: Floats
+    desired: Floats
+    force: Floats
 
     def pressed(self) -> float:
         """Return the normal force at the end of landing, before the peg slides [N]."""
@@ -65,7 +65,7 @@ class Record:
         return float(np.linalg.norm((self.position - self.desired)[:, :2], axis=1).max())
 
 
-def plane(height: float, position: NDArray, velocity: NDArray) -> NDArray:
+def plane(height: float, position: Floats, velocity: Floats) -> Floats:
     """Return the force of a plane at that height on the peg [N]: it pushes and rubs."""
     depth = height - position[2]
     push = max(PLANE_STIFFNESS * depth - PLANE_DAMPING * velocity[2], 0.0) if depth > 0 else 0.0

@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.progress import track
 
 import featherstone_ros as fr
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.tools.motion import MultiSine, plan
 from featherstone_ros.tools.robot import RobotSetup, load, with_heavier_links
@@ -46,9 +47,9 @@ class State(NamedTuple):
     """A measured joint state: time [s], position, velocity and effort (n,)."""
 
     time: float
-    q: NDArray
-    qd: NDArray
-    effort: NDArray
+    q: Floats
+    qd: Floats
+    effort: Floats
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,10 @@ class Record:
         contact: (N,) bool.
     """
 
-    time: NDArray
-    torque: NDArray
-    wrench: NDArray
-    contact: NDArray
+    time: Floats
+    torque: Floats
+    wrench: Floats
+    contact: NDArray[np.bool_]
 
     @property
     def alarms(self) -> int:
@@ -86,7 +87,7 @@ def settings_for(robot: RobotSetup, **changes: object) -> ShadowSettings:
     return ShadowSettings(**{**figures, **changes})
 
 
-def motion_of(robot: RobotSetup, speed: float, centre: NDArray | None = None) -> MultiSine:
+def motion_of(robot: RobotSetup, speed: float, centre: Floats | None = None) -> MultiSine:
     """Plan a motion of every joint, around the robot's start unless another centre is given."""
     if centre is None:
         centre = robot.by_joint("digital_twin", "initial_positions.{}")

@@ -1,6 +1,7 @@
 """Rigid-body dynamics, torque control and digital twins of robot arms in ROS 2, from the URDF."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from .errors import (
     DivergenceError,
@@ -53,8 +54,12 @@ __all__ = [
 __version__ = "0.1.0"  # as in package.xml and setup.py
 
 
-def __getattr__(name: str) -> object:
-    """Import ``identification`` when it is first asked for."""
-    if name == "identification":
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if TYPE_CHECKING:
+    from . import identification as identification
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import ``identification`` when it is first asked for."""
+        if name == "identification":
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

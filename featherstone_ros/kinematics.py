@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from featherstone_ros import _task_space
+import featherstone_ros._task_space as _task_space
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model import Model
@@ -150,7 +150,7 @@ def inverse_kinematics(
     targets, start = as_transforms("pose", pose), _rows("q0", q0, (model.n,))
     weighting = _rows("weights", weights, (6,))
     if weighting.shape != (6,) or not (np.isfinite(weighting) & (weighting >= 0)).all():
-        raise ValueError(f"weights: expected six finite numbers >= 0, got {weights}")
+        raise ValueError(f"weights: expected six finite numbers >= 0, got {weights!r}")
     batch = np.broadcast_shapes(targets.shape[:-2], start.shape[:-1])
     q, size = _flat(start, batch, (model.n,)).copy(), math.prod(batch)
     error, outcome, count = np.empty((size, 6)), *np.zeros((2, size), np.intp)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from featherstone_ros import _cartesian
+import featherstone_ros._cartesian as _cartesian
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros.control.gains import postures
 from featherstone_ros.errors import SingularInertiaError, UnknownNameError
@@ -59,7 +59,7 @@ def box(
     inward = np.vstack([np.eye(3), -np.eye(3)])
     offsets = [*np.asarray(lower, float), *-np.asarray(upper, float)]
     if not (np.asarray(lower, float) < np.asarray(upper, float)).all():
-        raise ValueError(f"box: expected lower < upper, got {lower} and {upper}")
+        raise ValueError(f"box: expected lower < upper, got {lower!r} and {upper!r}")
     return tuple(
         Wall(tuple(normal), offset, stiffness, damping)
         for normal, offset in zip(inward, offsets, strict=True)
@@ -326,9 +326,9 @@ def _spread(name: str, value: ArrayLike, count: int, least: float = 0.0) -> Floa
     if array.shape == ():
         array = np.full(count, float(array))
     if array.shape != (count,):
-        raise ValueError(f"{name}: expected a number or {count} of them, got {value}")
+        raise ValueError(f"{name}: expected a number or {count} of them, got {value!r}")
     if (array < least).any():
-        raise ValueError(f"{name}: expected numbers >= {least:g}, got {value}")
+        raise ValueError(f"{name}: expected numbers >= {least:g}, got {value!r}")
     return np.ascontiguousarray(array)
 
 

@@ -40,8 +40,8 @@ def unusable_state(
             return f"{len(values)} {what} values for {len(names)} names, expected one for each"
     place = [list(names).index(name) for name in model.joint_names]
     q = np.asarray(position, float)[place]
-    for what, values in (("position", q), ("velocity", np.asarray(velocity, float))):
-        chosen = values[place] if what == "velocity" and len(values) else values
+    qd = np.asarray(velocity, float)
+    for what, chosen in (("position", q), ("velocity", qd[place] if len(qd) else qd)):
         bad = np.flatnonzero(~np.isfinite(chosen))
         if len(bad):
             joint = model.joint_names[bad[0]]

@@ -126,7 +126,8 @@ def why_not(phase: Phase) -> int:
 
 def message_text(index: int, values: Sequence[float], names: Sequence[str]) -> str:
     """Return why a message is refused: fault, field, what it claims and what was expected."""
-    return message_fault(*map(int, values), joint_name(names, index))
+    fault, field, claimed, expected = map(int, values)
+    return message_fault(fault, field, claimed, expected, joint_name(names, index))
 
 
 def change_text(event: Event, before: Phase, after: Phase, reason: str) -> str | None:

@@ -265,7 +265,8 @@ class SampledLoop:
             powers.append(-powers[-1] @ W)
 
         def series(k: int) -> Floats:
-            return sum(P * (t ** (2 * i + k) / factorial(2 * i + k)) for i, P in enumerate(powers))
+            terms = [P * (t ** (2 * i + k) / factorial(2 * i + k)) for i, P in enumerate(powers)]
+            return np.sum(terms, axis=0)
 
         C, S, fall = series(0), series(1), series(2)
         free = np.block([[C, S], [-W @ S, C]])

@@ -166,12 +166,12 @@ class Motion:
             ``out``.
         """
         piece = max(bisect_right(self.times, time) - 1, 0)
-        since = np.array([[max(time - self.times[piece], 0.0)]])
-        out[:] = np.concatenate(polynomial(self.coefficients[piece][None], since))
+        at = np.array([[max(time - self.times[piece], 0.0)]])
+        out[:] = np.concatenate(polynomial(self.coefficients[piece][None], at))
         since = time - self._correction_start
         if self._correction is not None and since < self._correction_duration:
-            since = np.array([[max(since, 0.0)]])
-            out += np.concatenate(polynomial(self._correction[None], since))
+            at = np.array([[max(since, 0.0)]])
+            out += np.concatenate(polynomial(self._correction[None], at))
         return out
 
     def effort(self, time: float) -> Floats:
@@ -204,8 +204,8 @@ class Motion:
             velocity and acceleration may jump there.
         """
         ends = [self._correction_start, self._correction_start + self._correction_duration]
-        corners = [t for t in [*self.times, *ends] if begin < t < end]
-        corners = np.unique([begin, *corners, end])
+        between = [t for t in [*self.times, *ends] if begin < t < end]
+        corners = np.unique([begin, *between, end])
         corners = corners if len(corners) > 1 else np.array([begin, end])
         length = np.diff(corners)
         count = np.maximum(np.ceil(length / step), 2.0)

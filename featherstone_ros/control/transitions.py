@@ -31,7 +31,7 @@ class Phase(IntEnum):
     text: str
     meaning: str
 
-    def __new__(cls, value: int, text: str, meaning: str) -> Phase:
+    def __new__(cls, value: int, text: str = "", meaning: str = "") -> Phase:
         """Make a member of its number, what the diagnostics call it, and what it means."""
         member = int.__new__(cls, value)
         member._value_ = value
@@ -63,7 +63,7 @@ class Event(IntEnum):
 
     text: str
 
-    def __new__(cls, value: int, text: str) -> Event:
+    def __new__(cls, value: int, text: str = "") -> Event:
         """Make a member of its number and what happened."""
         member = int.__new__(cls, value)
         member._value_ = value

@@ -142,6 +142,7 @@ def _mesh(solid: Element, folder: Path | None, seen: Seen) -> Floats:
             seen[uri] = meshes.points(meshes.find(uri, folder))
         except MeshError as error:
             seen[uri] = MeshError(f"{uri[:200]}: {error}")
-    if isinstance(seen[uri], MeshError):
-        raise seen[uri]
-    return seen[uri] * urdf.vector(solid, "scale", "<mesh>", (1.0, 1.0, 1.0))
+    points = seen[uri]
+    if isinstance(points, MeshError):
+        raise points
+    return points * np.array(urdf.vector(solid, "scale", "<mesh>", (1.0, 1.0, 1.0)))

@@ -7,7 +7,7 @@ from featherstone_ros.inspection.free_model import MOST_JOINTS, free_model, rand
 from featherstone_ros.inspection.sizes import reach
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import NEGLIGIBLE, carriers
-from featherstone_ros.model.urdf import Link, Robot
+from featherstone_ros.model.urdf import Inertial, Robot
 
 SHORTEST = 0.05  # [m] a reach below tells nothing of mass
 # [kg/m^3] of the cube of a robot's reach: arms have 10 to 120
@@ -40,14 +40,15 @@ CANNOT_HOLD = Rule(
 def implausible(robot: Robot) -> list[Finding]:
     """Check the robot as a whole, its base apart."""
     moving, _ = carriers(robot)
-    links = [
-        link
+    inertials = [
+        link.inertial
         for link in robot.links
         if link.name in moving and link.inertial is not None and link.inertial.mass > NEGLIGIBLE
     ]
-    if len(links) < 2:
+    if len(inertials) < 2:
         return []
-    return [*_placeholders(robot, links), *_centres(robot, links), *_weight(robot, links)]
+    checks = (_placeholders, _centres, _weight)
+    return [finding for check in checks for finding in check(robot, inertials)]
 
 
 def weak_joints(robot: Robot) -> list[Finding]:
@@ -73,30 +74,30 @@ def weak_joints(robot: Robot) -> list[Finding]:
     return findings
 
 
-def _placeholders(robot: Robot, links: list[Link]) -> list[Finding]:
-    first = links[0].inertial
+def _placeholders(robot: Robot, inertials: list[Inertial]) -> list[Finding]:
+    first = inertials[0]
     same = all(
-        link.inertial.mass == first.mass and np.array_equal(link.inertial.inertia, first.inertia)
-        for link in links
+        one.mass == first.mass and np.array_equal(one.inertia, first.inertia) for one in inertials
     )
     ball = np.array_equal(first.inertia, first.inertia[0, 0] * np.eye(3))
     if not (same and ball and first.inertia[0, 0] > 0):
         return []
-    text = f"{len(links)} links have mass {first.mass:.3g} kg, inertia {first.inertia[0, 0]:.3g}"
+    text = f"{len(inertials)} links have mass {first.mass:.3g} kg, "
+    text += f"inertia {first.inertia[0, 0]:.3g} kg m^2"
     severity = Severity.ERROR if first.inertia[0, 0] == 1 else Severity.WARNING
-    return [Finding(severity, PLACEHOLDERS, "robot", robot.name, f"{text} kg m^2")]
+    return [Finding(severity, PLACEHOLDERS, "robot", robot.name, text)]
 
 
-def _centres(robot: Robot, links: list[Link]) -> list[Finding]:
-    if any(link.inertial.com.any() for link in links):
+def _centres(robot: Robot, inertials: list[Inertial]) -> list[Finding]:
+    if any(inertial.com.any() for inertial in inertials):
         return []
     return [
-        Finding(Severity.WARNING, CENTRES_AT_ORIGIN, "robot", robot.name, f"{len(links)} links")
+        Finding(Severity.WARNING, CENTRES_AT_ORIGIN, "robot", robot.name, f"{len(inertials)} links")
     ]
 
 
-def _weight(robot: Robot, links: list[Link]) -> list[Finding]:
-    length, mass = reach(robot), sum(link.inertial.mass for link in links)
+def _weight(robot: Robot, inertials: list[Inertial]) -> list[Finding]:
+    length, mass = reach(robot), sum(inertial.mass for inertial in inertials)
     if length < SHORTEST or not mass > HEAVY * length**3:
         return []
     severity = Severity.ERROR if mass > ABSURD * length**3 else Severity.WARNING

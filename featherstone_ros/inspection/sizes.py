@@ -127,10 +127,10 @@ def odd_sizes(
     findings = []
     for link in robot.links:
         found = _of_shape(link, shapes.get(link.name, Shape()), longest)
-        size = size_of.get(link.name)
-        massive = link.inertial is not None and link.inertial.mass > 0 and not is_helper(link)
-        if not found and size and massive:
-            found = [*_of_mass(link, size), *_of_com(link, size), *_of_inertia(link, size)]
+        size, inertial = size_of.get(link.name), link.inertial
+        if not found and size and inertial and inertial.mass > 0 and not is_helper(link):
+            for check in (_of_mass, _of_com, _of_inertia):
+                found += check(link, inertial, size)
         if link.name not in moving:
             found = [finding.noted() for finding in found]
         findings += found
@@ -191,8 +191,8 @@ def _of_shape(link: Link, shape: Shape, longest: float) -> list[Finding]:
     return [_finding(Severity.ERROR, UNITS, link, text)]
 
 
-def _of_mass(link: Link, size: Size) -> list[Finding]:
-    mass = link.inertial.mass
+def _of_mass(link: Link, inertial: Inertial, size: Size) -> list[Finding]:
+    mass = inertial.mass
     if size.box is None or not mass > DENSE * size.box.volume > 0:
         return []
     density = mass / size.box.volume
@@ -201,8 +201,8 @@ def _of_mass(link: Link, size: Size) -> list[Finding]:
     return [_finding(severity, UNITS, link, text)]
 
 
-def _of_com(link: Link, size: Size) -> list[Finding]:
-    com = link.inertial.com
+def _of_com(link: Link, inertial: Inertial, size: Size) -> list[Finding]:
+    com = inertial.com
     if size.box is None:
         distance = max(float(np.linalg.norm(com)) - size.radius, 0.0)
     else:
@@ -216,8 +216,7 @@ def _of_com(link: Link, size: Size) -> list[Finding]:
     return []
 
 
-def _of_inertia(link: Link, size: Size) -> list[Finding]:
-    inertial = link.inertial
+def _of_inertia(link: Link, inertial: Inertial, size: Size) -> list[Finding]:
     k = gyration(inertial)
     text = f"radius of gyration {k:.3g} m, {_describe(size)}"
     if k <= POINT:  # a point mass

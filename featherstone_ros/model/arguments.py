@@ -1,6 +1,7 @@
 """Numbers as a caller gives them: checked once, refused by name."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,7 +39,7 @@ def not_negative(name: str, value: ArrayLike) -> float:
     return at_least(0, name, float(finite(name, value)))
 
 
-def at_least(least: float, name: str, value: ArrayLike) -> float:
+def at_least(least: float, name: str, value: Any) -> float:
     """Return ``value`` as a float >= ``least``, which infinity is and NaN is not."""
     try:
         number = float(value)

@@ -1,6 +1,7 @@
 """The bodies that move, as arrays: what the compiled core is made from."""
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +123,7 @@ class BodyTree:
             added.com,
             added.inertia,
         )
-        sums = {
+        sums: dict[str, Any] = {
             "mass": self.mass.copy(),
             "first_moment": self.first_moment + self.first_moment_rest.astype(EXTENDED),
             "inertia": self.inertia + self.inertia_rest.astype(EXTENDED),
@@ -235,7 +236,7 @@ def _sum_inertias(
 ) -> dict[str, Floats]:
     """Sum the links' inertias over the bodies that carry them (slot 0: the base)."""
     with_inertial = [k for k, link in enumerate(robot.links) if link.inertial is not None]
-    inertials = [robot.links[k].inertial for k in with_inertial]
+    inertials = [link.inertial for link in robot.links if link.inertial is not None]
     shares = _about_body(
         rotation[with_inertial],
         translation[with_inertial],
@@ -243,14 +244,14 @@ def _sum_inertias(
         np.array([inertial.com for inertial in inertials]).reshape(-1, 3),
         np.array([inertial.inertia for inertial in inertials]).reshape(-1, 3, 3),
     )
-    sums = {}
+    sums: dict[str, Any] = {}
     for name, share in shares.items():
         sums[name] = np.zeros((n_bodies + 1, *share.shape[1:]), dtype=share.dtype)
         np.add.at(sums[name], link_body[with_inertial] + 1, share)
     return _with_rest(sums)
 
 
-def _with_rest(sums: dict[str, Floats]) -> dict[str, Floats]:
+def _with_rest(sums: dict[str, Any]) -> dict[str, Any]:
     """Return sums of extended precision as BodyTree keeps them: as doubles, and what is left."""
     figures = {name: total.astype(float) for name, total in sums.items()}
     for name in ("first_moment", "inertia"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.urdf import Link, Robot
 
@@ -51,13 +52,13 @@ def carriers(robot: Robot) -> tuple[set[str], set[str]]:
 def impossible_inertias(robot: Robot) -> list[Finding]:
     """Check all links; what does not move gets a note at most, as it has no effect."""
     moving, driven = carriers(robot)
-    links = [link for link in robot.links if link.inertial is not None]
-    inertias = np.array([link.inertial.inertia for link in links]).reshape(-1, 3, 3)
+    links = [(link, link.inertial) for link in robot.links if link.inertial is not None]
+    inertias = np.array([inertial.inertia for _, inertial in links]).reshape(-1, 3, 3)
     findings = []
-    for link, moments in zip(links, np.linalg.eigvalsh(inertias), strict=True):
-        found = _judge(link, moments, link.name in driven)
+    for (link, inertial), moments in zip(links, np.linalg.eigvalsh(inertias), strict=True):
+        found = _judge(inertial.mass, moments, link.name in driven)
         if is_helper(link):
-            found = (Severity.NOTE, HELPER, f"{link.inertial.mass:.3g} kg")
+            found = (Severity.NOTE, HELPER, f"{inertial.mass:.3g} kg")
         if found is not None:
             severity, rule, figures = found
             finding = Finding(severity, rule, "link", link.name, figures)
@@ -65,8 +66,7 @@ def impossible_inertias(robot: Robot) -> list[Finding]:
     return findings
 
 
-def _judge(link: Link, moments: np.ndarray, driven: bool) -> tuple[Severity, Rule, str] | None:
-    mass = link.inertial.mass
+def _judge(mass: float, moments: Floats, driven: bool) -> tuple[Severity, Rule, str] | None:
     least, middle, greatest = moments
     trace = np.abs(moments).sum()
     figures = f"principal moments {moments_text(moments)} kg m^2"

@@ -431,7 +431,8 @@ def _expand_xacro(path: Path) -> str:
             "`apt install ros-$ROS_DISTRO-xacro` or `pip install xacro`, or a plain .urdf"
         ) from error
     try:
-        return xacro.process_file(str(path)).toxml()
+        text: str = xacro.process_file(str(path)).toxml()
+        return text
     except OSError:
         raise
     except Exception as error:  # xacro evaluates Python: anything may come out of it

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model.arguments import finite, not_negative, positive, rotation_matrix
+from featherstone_ros.model.arguments import Floats, finite, not_negative, positive, rotation_matrix
 from featherstone_ros.model.urdf import Inertial
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -209,18 +209,16 @@ def _closed(triangles: ArrayLike) -> NDArray[np.float64]:
 
 
 def _mass(solid: str, volume: float, mass: float | None, density: float | None) -> float:
-    if (mass is None) == (density is None):
-        raise ModelError(
-            f"mass of a {solid} is {mass!r} and its density {density!r}, expected one of the two"
-        )
-    if density is None:
+    if mass is not None and density is None:
         return float(positive(f"mass of a {solid}", mass))
-    return float(volume * positive(f"density of a {solid}", density))
+    if density is not None and mass is None:
+        return float(volume * positive(f"density of a {solid}", density))
+    raise ModelError(
+        f"mass of a {solid} is {mass!r} and its density {density!r}, expected one of the two"
+    )
 
 
-def _placed(
-    mass: float, moments: ArrayLike, translation: ArrayLike, rotation: ArrayLike
-) -> Inertial:
+def _placed(mass: float, moments: Floats, translation: ArrayLike, rotation: ArrayLike) -> Inertial:
     """Turn principal moments of inertia, about the centre of mass, into the link's axes."""
     R = rotation_matrix("rotation", rotation)
     return Inertial(mass, finite("translation", translation, (3,)), R * moments @ R.T)

@@ -173,7 +173,7 @@ class Tree:
         if parent not in self._links:
             raise UnknownNameError("link", parent, self._links)
         owner = f"joint {joint.name!r}: "
-        motion = {"axis": np.array([1.0, 0.0, 0.0])}
+        motion: dict[str, Any] = {"axis": np.array([1.0, 0.0, 0.0])}
         if isinstance(joint, MovingJoint):
             motion = {**_motion(joint), "mimic": self._mimic(joint)}
         added = urdf.Joint(
@@ -216,10 +216,9 @@ class Tree:
 
     def _add_link(self, name: str, inertial: Inertial | Sequence[Inertial] | None) -> None:
         _check_new("link", name, self._links)
-        if inertial is None:
-            parts = []
-        else:
-            parts = inertial if isinstance(inertial, Sequence) else [inertial]
+        parts: Sequence[Inertial] = ()
+        if inertial is not None:
+            parts = inertial if isinstance(inertial, Sequence) else (inertial,)
         if not all(isinstance(part, Inertial) for part in parts):
             raise ModelError(
                 f"inertial of link {name!r} is {inertial!r}, expected what inertial, box, "

@@ -169,7 +169,7 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float
     )
 
 
-def unit_vector(direction: Sequence[float]) -> NDArray[np.float64]:
+def unit_vector(direction: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the vector of length 1 along a vector that is not zero."""
     scaled = np.array(direction) / max(map(abs, direction))  # lest the length under- or overflow
     return scaled / math.hypot(*scaled)
@@ -189,7 +189,8 @@ def read_xml(text: str | bytes) -> Element:
     if size > MAX_SIZE:
         raise ModelError(f"URDF text is {size} bytes long, expected at most {MAX_SIZE}")
     try:  # triple-quoted strings tend to begin with a line break, which XML does not allow
-        return ElementTree.fromstring(text.lstrip())
+        root: Element = ElementTree.fromstring(text.lstrip())
+        return root
     except DefusedXmlException as error:
         raise ModelError(f"URDF declares XML entities, expected none: {error}") from error
     except (ElementTree.ParseError, ValueError, LookupError) as error:

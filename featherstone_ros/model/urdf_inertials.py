@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -90,7 +90,8 @@ def _find_links(data: bytes) -> dict[str, _Link]:
 
 def _start_tag(data: bytes, begin: int) -> _Tag:
     """Return the start tag at an index; > within quotes does not end it."""
-    match = re.compile(rb"""<[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""").match(data, begin)
+    pattern = re.compile(rb"""<[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""")
+    match = next(pattern.finditer(data, begin))
     return _Tag(begin, match.end(), match[0].endswith(b"/>"))
 
 
@@ -125,7 +126,7 @@ def _inserted(
     new = f"{indent}<{element}>{inside}</{element}>" if element else inside
     if not parent.empty:
         return parent.end, parent.end, new
-    name = re.match(rb"<([^\s/>]+)", data[parent.begin :])[1].decode()
+    name = re.split(rb"[\s/>]", data[parent.begin + 1 : parent.end], maxsplit=1)[0].decode()
     slash = data.rindex(b"/", parent.begin, parent.end)
     return slash, parent.end, f">{new}</{name}>"
 
@@ -136,7 +137,7 @@ def _with_attributes(tag: str, attributes: Mapping[str, str]) -> str:
         pattern = rf"""(\s{key}\s*=\s*)("[^"]*"|'[^']*')"""
         found = re.search(pattern, tag)
         if found is None:
-            end = re.search(r"\s*/?>$", tag).start()
+            end = next(re.finditer(r"\s*/?>$", tag)).start()
             tag = f'{tag[:end]} {key}="{value}"{tag[end:]}'
         else:
             quote = found[2][0]
@@ -144,7 +145,7 @@ def _with_attributes(tag: str, attributes: Mapping[str, str]) -> str:
     return tag
 
 
-def _numbers(values) -> str:
+def _numbers(values: Iterable[float]) -> str:
     return " ".join(map(_number, values))
 
 

@@ -238,7 +238,11 @@ class Shadow:
         """Take a state that is next in time."""
         torque = self._contract.torque(effort, q, qd)
         dt = self._timeline.dt
-        residual = self._follow(dt, q, qd, torque) if dt else self._start(q, qd, torque)
+        residual = None
+        if dt:
+            residual = self._follow(dt, q, qd, torque)
+        else:
+            self._start(q, qd, torque)
         verdict = self._check(dt, q, qd, effort) if dt else None
         self._last = q, qd, self._assumed(time, torque)
         prediction = Prediction(*self._after(self.settings.prediction_horizon), self._last[2])

@@ -37,7 +37,8 @@ class Mailbox:
         """
         call = Call(action)
         self._actions.append(call)
-        return call.wait(timeout)
+        result: Result = call.wait(timeout)
+        return result
 
     def run(self) -> None:
         """Run what is there now."""

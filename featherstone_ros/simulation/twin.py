@@ -27,7 +27,7 @@ SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 4)  # FaultKind in simulation/arm.p
 NOT_PAUSED, STOPPED = 1, 2  # TwinAnswer in simulation/cycle.pxi
 
 
-class Twin(_twin.Twin):
+class Twin(_twin.Twin):  # type: ignore[misc]
     """A simulated arm, commanded in joint efforts or by what its drives are to follow.
 
     All arrays are (n,) in the order of ``model.joint_names``. ``now`` is real time by a steady
@@ -107,7 +107,7 @@ class Twin(_twin.Twin):
             ValueError: Not finite, or absurdly fast.
         """
         state = np.array([self.q, self.qd])
-        chosen = slice(None) if joints is None else joints
+        chosen = slice(None) if joints is None else np.asarray(joints)
         state[0, chosen] = q
         state[1, chosen] = 0.0 if qd is None else qd
         names = self.model.joint_names
