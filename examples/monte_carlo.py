@@ -381,9 +381,8 @@ def _size(text: str) -> float:
     return value
 
 
-OPTIONS: dict[
-    str, tuple[Callable[[str], Any], str, str]
-] = {  # fields of Study on the command line: type, metavar, help
+# Fields of Study on the command line: type, metavar, help.
+OPTIONS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "robot": (str, "NAME|PATH", "panda, ur5e, or a URDF file of your own"),
     "seed": (_count, "N", "of everything random: motions, payloads, friction"),
     "steps": (_count, "N", "length of the motions in steps of 1 ms"),
