@@ -73,4 +73,4 @@ environment:
 
 clean:
 	rm -rf .venv .venv-* build dist install log bench chaos demo monte_carlo shadow featherstone_ros.egg-info featherstone_ros/_*.so
-	rm -f cython_core/*.c cython_core/*.html
+	rm -f cython_core/*/*.c cython_core/*/*.html
