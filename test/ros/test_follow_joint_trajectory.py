@@ -36,6 +36,8 @@ CONTROLLER = "featherstone_ros.feedforward_controller"
 TWIN = "featherstone_ros.digital_twin"
 INITIAL = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=True)}
 TWIN_PARAMETERS = {"robot_description": PARAMETERS["robot_description"], "rate": 500.0, **INITIAL}
+# With margin at 500 states a second, on a busy machine, too.
+STABLE = {"gains.elbow.p": 20.0, "gains.elbow.d": 1.0, "gains.shoulder.d": 5.0}
 REMAPPED = ["-r", f"{NODE}/commands:=/digital_twin/commands"]
 GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
 Result = FollowJointTrajectory.Result
@@ -49,7 +51,7 @@ class Client:
         self.ros = ros
         self.twin = ros.start(TWIN, TWIN_PARAMETERS)
         own = {name.replace("__", "."): value for name, value in parameters.items()}
-        self.controller = ros.start(module, {**PARAMETERS, **PATIENT, **own}, *REMAPPED)
+        self.controller = ros.start(module, {**PARAMETERS, **STABLE, **PATIENT, **own}, *REMAPPED)
         self.states: list[JointState] = ros.collect(JointState, "joint_states")
         self.commands: list[Float64MultiArray] = ros.collect(
             Float64MultiArray, "/digital_twin/commands"
@@ -135,7 +137,8 @@ def arm(shared: Client) -> Iterator[Client]:
 
 def test_goal_is_followed_with_feedback_and_succeeds(arm):
     status, result = arm.result(arm.send(names=NAMES[::-1], end=GOAL[::-1]))
-    assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
+    success = (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
+    assert (status, result.error_code) == success, result.error_string + arm.controller.output
     assert_allclose(arm.q, GOAL, atol=0.01)
     assert len(arm.feedback) > 2
     for message in arm.feedback:
@@ -380,6 +383,12 @@ def seconds(message: Any) -> float:
     return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
 
+def gap(times: list[float], time: float) -> float:
+    """Return how far those two times are apart between which one lies; inf beyond them."""
+    after = int(np.searchsorted(times, time))
+    return times[after] - times[after - 1] if 0 < after < len(times) else np.inf
+
+
 def test_controller_state_says_what_desired_and_error_say(arm):
     topics = {name: arm.ros.collect(JointState, f"{NODE}/{name}") for name in ("desired", "error")}
     states = arm.ros.collect(JointTrajectoryControllerState, f"{NODE}/controller_state")
@@ -392,7 +401,9 @@ def test_controller_state_says_what_desired_and_error_say(arm):
     for name, field, rows in (("desired", "reference", 3), ("error", "error", 2)):
         messages = topics[name]
         times = [seconds(message) for message in messages]
-        for state in states:
+        close = [state for state in states if gap(times, seconds(state)) < 0.03]
+        assert close
+        for state in close:
             point = getattr(state, field)
             given = [point.positions, point.velocities, point.effort][:rows]
             shown = ([m.position for m in messages], [m.velocity for m in messages])
