@@ -65,7 +65,7 @@ replica: environment
 lint: environment
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
-	@$(VENV)/bin/stubtest featherstone_ros._core
+	@$(VENV)/bin/stubtest --mypy-config-file pyproject.toml featherstone_ros._core
 
 environment:
 	@command -v $(PYTHON) >/dev/null || { echo "featherstone_ros: there is no $(PYTHON); install Python 3.10 or newer" >&2; exit 1; }
