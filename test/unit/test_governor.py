@@ -171,6 +171,11 @@ def test_fade_weight_falls_from_one_to_zero():
     assert (np.diff(weights) <= 0.0).all()
 
 
+def test_fade_begins_and_ends_without_a_kink():
+    assert 0.0 < 1.0 - fade_weight(1e-3) < 1e-5
+    assert 0.0 < fade_weight(1.0 - 1e-3) < 1e-5
+
+
 @given(efforts, efforts, efforts, st.floats(0.1, 500.0))
 def test_cutting_by_priority_leaves_the_clamped_sum(gravity, feedforward, feedback, limit):
     parts = cut(gravity, feedforward, feedback, np.full(2, limit))
