@@ -72,12 +72,20 @@ cdef struct TwinCycle:
 # Out.
 
 cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexcept nogil:
+    """The stamp of the state that was due ``lag`` [ns] ago."""
+    cdef int64_t stamp
     if twin.arm.settings.owns_time:
         return simulation_time(&twin.arm)
     if not twin.is_new:
         return twin.stamp              # nobody shall take an old state for a new one
-    # Somebody else's time is taken as it is.
-    return output.ros_time(output.loop) - (0 if twin.arm.settings.follows_ros_time else lag)
+    stamp = output.ros_time(output.loop)
+    if twin.arm.settings.follows_ros_time:
+        return stamp                   # somebody else's time is taken as it is
+    stamp -= lag
+    if twin.paused or twin.arm.settings.lockstep or stamp < twin.stamp - SECOND:
+        return stamp                   # or the clock was set back
+    # Held up between the two looks at the clock, the last stamp came out too late: no state is older than the one before.
+    return max(stamp, twin.stamp + <int64_t> (0.5 * twin.pace.real_period))
 
 
 cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* output) noexcept nogil:
