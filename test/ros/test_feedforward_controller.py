@@ -236,6 +236,7 @@ def test_bad_state_is_counted_and_not_answered(arm, case):
 
 
 def test_state_of_other_joints_is_passed_over(arm):
+    arm.values()  # may have been written before the last state was
     before = arm.values()
     arm.states.publish(JointState(name=["finger"], position=[0.1]))
     after = arm.values()
@@ -607,8 +608,11 @@ FAST = [
 ]
 
 
-def run_in_lockstep(ros: Ros) -> np.ndarray:
-    """Follow a fast trajectory in lockstep; return the joint positions from its start on."""
+def run_in_lockstep(ros: Ros) -> dict[int, Sequence[float]]:
+    """Follow a fast trajectory in lockstep; return the joint positions by the number of the state.
+
+    From its start on. A listener that is held up misses some: the loop does not wait for it.
+    """
     states = ros.collect(JointState, "joint_states", 20_000)
     controller = ros.start(MODULE, {**PARAMETERS, **PATIENT})
     publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
@@ -621,8 +625,9 @@ def run_in_lockstep(ros: Ros) -> np.ndarray:
     controller.stop()
     twin.stop()
     times = [state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states]
-    positions = dict(zip(times, (state.position for state in states), strict=True))
-    return np.array([positions[t] for t in sorted(positions) if START <= t < START + 1])
+    numbers = [round((time - START) * TWIN["rate"]) for time in times]
+    positions = dict(zip(numbers, (state.position for state in states), strict=True))
+    return {k: positions[k] for k in sorted(positions) if 0 <= k < TWIN["rate"]}
 
 
 def test_lockstep_tracks_and_repeats_bit_for_bit(tmp_path):
@@ -632,11 +637,13 @@ def test_lockstep_tracks_and_repeats_bit_for_bit(tmp_path):
             ros = Ros(domain, tmp_path)
             runs.append(run_in_lockstep(ros))
             ros.close()
-    assert len(runs[0]) == TWIN["rate"]
-    s = np.clip(np.arange(len(runs[0]))[:, None] / TWIN["rate"] / 0.8, 0.0, 1.0)
+    both = np.array(sorted(runs[0].keys() & runs[1].keys()))
+    assert len(both) > 0.5 * TWIN["rate"]
+    first, second = (np.array([run[k] for k in both]) for run in runs)
+    s = np.clip(both[:, None] / TWIN["rate"] / 0.8, 0.0, 1.0)
     desired = Q + 0.9 * (10 * s**3 - 15 * s**4 + 6 * s**5)
-    assert np.sqrt(((runs[0] - desired) ** 2).mean(axis=0)).max() < 2e-3
-    assert np.array_equal(*runs)
+    assert np.sqrt(((first - desired) ** 2).mean(axis=0)).max() < 2e-3
+    assert np.array_equal(first, second)
 
 
 def test_restart_beside_a_running_twin_makes_no_step(ros):
