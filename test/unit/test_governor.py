@@ -54,6 +54,17 @@ def test_fade_during_a_fade_begins_at_the_last_command():
     assert_allclose(it.govern(np.full(2, -10.0), DT), before)
 
 
+def test_start_in_the_middle_of_a_fade_forgets_it():
+    it = governor()
+    it.start(np.zeros(2))
+    it.fade(0.2)
+    it.govern(np.full(2, 10.0), DT)
+    it.govern(np.full(2, 10.0), DT)
+    held = np.array([5.0, -3.0])
+    it.start(held)
+    assert_allclose(it.govern(held, DT), held)
+
+
 def test_step_is_limited_to_the_rate():
     it = governor()
     it.start(np.zeros(2))

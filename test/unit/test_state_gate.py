@@ -369,6 +369,11 @@ def test_a_state_that_was_long_on_its_way_is_late_whatever_the_clocks(source):
     assert source.gate.rejected[LATE] == 1
 
 
+def test_clocks_that_drift_apart_make_no_state_late(source):
+    for i in range(6000):  # 300 s, in which they come to differ by more than state_timeout
+        assert source.give(q=Q + 1e-6 * i, after=0.05, on_its_way=5e-4 * 0.05 * i)
+
+
 def test_continuous_joint_may_be_anywhere():
     source = Source()
     source.gate = StateGate(LIMIT, np.array([-1.0, -np.inf]), np.array([2.0, np.inf]))
