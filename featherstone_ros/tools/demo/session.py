@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import rclpy
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
 from rclpy.context import Context
@@ -35,7 +37,7 @@ _QUEUE = 5000  # messages that may wait between two looks at them
 _LOOK_EVERY = 0.02  # [s]
 _START_DEADLINE = 30.0  # [s] until both nodes must talk
 _ANSWER_DEADLINE = 5.0  # [s] for a service
-_SETTLING = 0.5  # [s] longer than the controller's state_timeout and blend_time together
+_SETTLING = 0.5  # [s] in which the controller takes the arm over
 LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and come to rest
 
 Message = tuple[bytes, int, int]  # serialized, sent and received [ns]
@@ -83,7 +85,8 @@ class Session:
         )
         self._reset = self.node.create_client(Trigger, "digital_twin/reset")
         self._pause = self.node.create_client(SetBool, "digital_twin/pause")
-        self._clients = (self._parameters, self._reset, self._pause)
+        self._life = self.node.create_client(ChangeState, "feedforward_controller/change_state")
+        self._clients = (self._parameters, self._reset, self._pause, self._life)
 
     def __enter__(self) -> "Session":
         """Return the session."""
@@ -145,16 +148,17 @@ class Session:
     def reset_twin(self) -> None:
         """Put the arm at its initial position, at rest, with the controller holding it there.
 
-        Time stands still meanwhile: the controller refuses the jump at first, and what it commands
-        until it believes the new position must not move the arm.
+        Time stands still and the controller is not active meanwhile: it would not believe the jump.
 
         Raises:
-            DemoError: The twin does not answer.
+            DemoError: One of the nodes does not answer.
         """
+        self._change_controller("deactivate")
         self._call(self._pause, SetBool.Request(data=True))
         self._call(self._reset, Trigger.Request())
-        self._wait(_SETTLING)
+        self._change_controller("activate")
         self._call(self._pause, SetBool.Request(data=False))
+        self._wait(_SETTLING)
 
     def drive(
         self, joint_names: Iterable[str], motion: MultiSine, progress: Callable[[float], None]
@@ -191,6 +195,11 @@ class Session:
                 raise DemoError(f"no answer of the service {client.service_name}")
             self._idle()
         return future.result()
+
+    def _change_controller(self, transition: str) -> None:
+        request = ChangeState.Request(transition=Transition(label=transition))
+        if not self._call(self._life, request).success:
+            raise DemoError(f"the controller refused to {transition}; its log says why")
 
     def _wait(self, duration: float) -> None:
         until = time.monotonic() + duration
