@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -218,9 +219,16 @@ def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
     """Return why the hand on its spring may swing up, in one line; empty if it does not."""
     if Mode(values["mode"]) is not Mode.CARTESIAN_IMPEDANCE:
         return ""
-    armature = [float(values[f"armature.{joint}"]) for joint in model.joint_names]
-    settings = hand_settings(values, model)
-    margin = least_delay_margin(model, tip_of(values, model), settings, armature)
+    margin = _least_delay_margin(
+        model,
+        tip_of(values, model),
+        tuple(float(values[f"armature.{joint}"]) for joint in model.joint_names),
+        tuple(values["stiffness"]),
+        tuple(values["damping_ratio"]),
+        str(values["stiffness_frame"]),
+        bool(values["inertia_shaping"]),
+        tuple(values["shaped_inertia"]),
+    )
     delay = float(values["gains.delay"]) + 0.5 * float(values["gains.period"])
     if delay < margin:
         return ""
@@ -230,6 +238,28 @@ def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
         f"included; gains.delay and gains.period make it {1e3 * delay:.2g} ms; {share:.2g} times "
         "the stiffness would do"
     )
+
+
+@lru_cache(maxsize=4)
+def _least_delay_margin(
+    model: Model,
+    tip: str,
+    armature: tuple[float, ...],
+    stiffness: tuple[float, ...],
+    damping_ratio: tuple[float, ...],
+    axes: str,
+    inertia_shaping: bool,
+    shaped_inertia: tuple[float, ...],
+) -> float:
+    """Return the margin of what it depends on: parameters of any kind may be set many times."""
+    settings = CartesianSettings(
+        stiffness=stiffness,
+        damping_ratio=damping_ratio,
+        axes=axes,
+        inertia_shaping=inertia_shaping,
+        shaped_inertia=shaped_inertia,
+    )
+    return least_delay_margin(model, tip, settings, armature)
 
 
 def rows(values: list[float], count: int) -> Floats:
