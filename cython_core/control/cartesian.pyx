@@ -8,7 +8,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.string cimport memcpy
 
 from cartesian_impedance cimport (WALLS, Hand, Impedance, ImpedanceSettings, Wall, add_armature, cartesian_impedance, delay_margin,
-                                  lay_out, memory_size, move_to_point, start_impedance)
+                                  lay_out, look_at_hand, memory_size, start_impedance)
 from dynamics_interface cimport DynamicsInterface
 
 import numpy as np
@@ -70,14 +70,7 @@ cdef class Law:
 
     cdef void look(self, const double* q, const double* qd) noexcept nogil:
         """What the model says of the hand."""
-        cdef Py_ssize_t n = self.state.n, i, k
-        self.arm.link_pose(self.arm.self, self.link, q, self.pose)
-        self.arm.jacobian(self.arm.self, self.link, q, self.J)
-        move_to_point(self.offset, n, self.pose, self.J)
-        for i in range(6):
-            self.velocity[i] = 0.0
-            for k in range(n):
-                self.velocity[i] += self.J[i * n + k] * qd[k]
+        look_at_hand(self.arm, self.link, self.offset, q, qd, self.pose, self.J, self.velocity)
 
     def start(self, const double[::1] q, const double[::1] qd):
         """Begin at rest: the target is where the hand is, the posture as set."""

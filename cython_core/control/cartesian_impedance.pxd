@@ -33,6 +33,7 @@
 from libc.math cimport INFINITY, atan, fabs, fmax, fmin, sqrt
 from libc.string cimport memcpy
 
+from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport add_cross_product, norm, pose_error, turn, turn_factor
 
 cdef enum:
@@ -704,3 +705,16 @@ cdef inline void move_to_point(const double* point, Py_ssize_t n, double* pose, 
         add_cross_product(1.0, column, arm, T)
         for i in range(3):
             J[i * n + k] = T[i]
+
+
+cdef inline void look_at_hand(const DynamicsInterface* arm, Py_ssize_t link, const double* point, const double* q,
+                              const double* qd, double* pose, double* J, double* velocity) noexcept nogil:
+    """Find pose (16), Jacobian (6, n) and velocity (6) of a frame fixed to a link: its pose (16) in the link's frame."""
+    cdef Py_ssize_t n = arm.n, i, k
+    arm.link_pose(arm.self, link, q, pose)
+    arm.jacobian(arm.self, link, q, J)
+    move_to_point(point, n, pose, J)
+    for i in range(6):
+        velocity[i] = 0.0
+        for k in range(n):
+            velocity[i] += J[i * n + k] * qd[k]

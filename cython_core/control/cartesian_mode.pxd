@@ -3,8 +3,8 @@
 from libc.math cimport INFINITY, NAN, fabs, fmax, isnan
 from libc.string cimport memcpy, memset
 
-from control.cartesian_impedance cimport (Hand, Impedance, ImpedanceSettings, add_armature, cartesian_impedance, lay_out, limit, memory_size,
-                                          move_to_point, start_impedance, times_inertia, to_axes)
+from control.cartesian_impedance cimport (Hand, Impedance, ImpedanceSettings, add_armature, cartesian_impedance, lay_out, limit,
+                                          look_at_hand, memory_size, start_impedance, times_inertia, to_axes)
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport norm, quaternion_of, turn
 
@@ -73,14 +73,7 @@ cdef inline void copy_impedance(CartesianMode* its, const ImpedanceSettings* giv
 
 cdef inline void look(CartesianMode* its, const DynamicsInterface* arm, const double* q, const double* qd) noexcept nogil:
     """Find the hand's pose, Jacobian and velocity."""
-    cdef Py_ssize_t n = its.law.n, i, k
-    arm.link_pose(arm.self, its.link, q, its.pose)
-    arm.jacobian(arm.self, its.link, q, its.J)
-    move_to_point(its.point, n, its.pose, its.J)
-    for i in range(6):
-        its.velocity[i] = 0.0
-        for k in range(n):
-            its.velocity[i] += its.J[i * n + k] * qd[k]
+    look_at_hand(arm, its.link, its.point, q, qd, its.pose, its.J, its.velocity)
 
 
 cdef inline void rest_ahead(Impedance* law, double time) noexcept nogil:
