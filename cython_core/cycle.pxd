@@ -15,7 +15,7 @@ cdef enum:
     PUBLISH_FAILED = -3      # index: output; value: rcl's code, how many so far
     ENDED = -4               # value: 1 if it was safe to end, 0 if the time for it was over
 
-cdef struct Arrival:         # a message, serialised
+cdef struct IncomingMessage: # serialised
     const uint8_t* data      # CDR, with its encapsulation header; the cycle does not keep it
     size_t size
     int64_t received         # when the middleware took it in, by the system clock [ns]; 0: unknown
@@ -44,7 +44,7 @@ cdef struct Output:
 
 cdef struct Cycle:
     void* self
-    void (*message)(void* self, int input, const Arrival* arrival, int64_t now, Output* output) noexcept nogil
+    void (*message)(void* self, int input, const IncomingMessage* incoming, int64_t now, Output* output) noexcept nogil
     void (*request)(void* self, Request* request, int64_t now, Output* output) noexcept nogil
     int64_t (*due)(void* self) noexcept nogil                                    # when ``tick`` is wanted next; INT64_MAX: never
     void (*tick)(void* self, int64_t now, Output* output) noexcept nogil

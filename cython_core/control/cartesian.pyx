@@ -8,7 +8,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.string cimport memcpy
 
 from cartesian_impedance cimport (WALLS, Hand, Impedance, ImpedanceSettings, Wall, add_armature, cartesian_impedance, delay_margin,
-                                  lay_out, look_at_hand, memory_size, start_impedance)
+                                  hand_kinematics, lay_out, memory_size, start_impedance)
 from dynamics_interface cimport DynamicsInterface
 
 import numpy as np
@@ -68,13 +68,13 @@ cdef class Law:
         """Take the rotors' inertia (n,) that the law is to know of."""
         fill(self.armature, armature, self.state.n)
 
-    cdef void look(self, const double* q, const double* qd) noexcept nogil:
+    cdef void update_kinematics(self, const double* q, const double* qd) noexcept nogil:
         """What the model says of the hand."""
-        look_at_hand(self.arm, self.link, self.offset, q, qd, self.pose, self.J, self.velocity)
+        hand_kinematics(self.arm, self.link, self.offset, q, qd, self.pose, self.J, self.velocity)
 
     def start(self, const double[::1] q, const double[::1] qd):
         """Begin at rest: the target is where the hand is, the posture as set."""
-        self.look(&q[0], &qd[0])
+        self.update_kinematics(&q[0], &qd[0])
         start_impedance(&self.state, &self.settings, self.pose)
 
     def target(self, const double[:, ::1] pose, const double[::1] velocity, const double[::1] wrench):
@@ -91,7 +91,7 @@ cdef class Law:
         """
         cdef Py_ssize_t failure
         with nogil:
-            self.look(&q[0], &qd[0])
+            self.update_kinematics(&q[0], &qd[0])
             failure = self.arm.minv(self.arm.self, &q[0], self.Minv)
             if not failure:
                 add_armature(self.Minv, self.state.n, self.armature, self.state.x)

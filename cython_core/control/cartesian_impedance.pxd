@@ -707,7 +707,7 @@ cdef inline void move_to_point(const double* point, Py_ssize_t n, double* pose, 
             J[i * n + k] = T[i]
 
 
-cdef inline void look_at_hand(const DynamicsInterface* arm, Py_ssize_t link, const double* point, const double* q,
+cdef inline void hand_kinematics(const DynamicsInterface* arm, Py_ssize_t link, const double* point, const double* q,
                               const double* qd, double* pose, double* J, double* velocity) noexcept nogil:
     """Find pose (16), Jacobian (6, n) and velocity (6) of a frame fixed to a link: its pose (16) in the link's frame."""
     cdef Py_ssize_t n = arm.n, i, k

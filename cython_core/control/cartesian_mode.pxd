@@ -3,8 +3,8 @@
 from libc.math cimport INFINITY, NAN, fabs, fmax, isnan
 from libc.string cimport memcpy, memset
 
-from control.cartesian_impedance cimport (Hand, Impedance, ImpedanceSettings, add_armature, cartesian_impedance, lay_out, limit,
-                                          look_at_hand, memory_size, start_impedance, times_inertia, to_axes)
+from control.cartesian_impedance cimport (Hand, Impedance, ImpedanceSettings, add_armature, cartesian_impedance,
+                                          hand_kinematics, lay_out, limit, memory_size, start_impedance, times_inertia, to_axes)
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport norm, quaternion_of, turn
 
@@ -71,9 +71,10 @@ cdef inline void copy_impedance(CartesianMode* its, const ImpedanceSettings* giv
     memcpy(its.settings.posture_stiffness, given.posture_stiffness, 7 * n * sizeof(double))
 
 
-cdef inline void look(CartesianMode* its, const DynamicsInterface* arm, const double* q, const double* qd) noexcept nogil:
+cdef inline void update_kinematics(CartesianMode* its, const DynamicsInterface* arm, const double* q,
+                                   const double* qd) noexcept nogil:
     """Find the hand's pose, Jacobian and velocity."""
-    look_at_hand(arm, its.link, its.point, q, qd, its.pose, its.J, its.velocity)
+    hand_kinematics(arm, its.link, its.point, q, qd, its.pose, its.J, its.velocity)
 
 
 cdef inline void rest_ahead(Impedance* law, double time) noexcept nogil:
@@ -93,7 +94,7 @@ cdef inline void begin_mode(CartesianMode* its, const DynamicsInterface* arm, co
                             double stop_time) noexcept nogil:
     """Begin at the pose and velocity that the hand has, and bring it to rest."""
     cdef Py_ssize_t i
-    look(its, arm, q, qd)
+    update_kinematics(its, arm, q, qd)
     start_impedance(&its.law, &its.settings, its.pose)
     memcpy(its.law.desired_velocity, its.velocity, 6 * sizeof(double))
     rest_ahead(&its.law, stop_time)
@@ -169,7 +170,7 @@ cdef inline void hand_torque(CartesianMode* its, const DynamicsInterface* arm, c
                              const double* qd, double dt, double* torque) noexcept nogil:
     """torque, (n,): the law's, without gravity; NaN where the model moves no inertia."""
     cdef Py_ssize_t n = its.law.n
-    look(its, arm, q, qd)
+    update_kinematics(its, arm, q, qd)
     if arm.minv(arm.self, q, its.Minv):
         torque[0] = NAN
         return

@@ -4,12 +4,12 @@ from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from control.cartesian_mode cimport CartesianTarget, look, write_pose
+from control.cartesian_mode cimport CartesianTarget, update_kinematics, write_pose
 from control.controller cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, CAUSE_LATE_COMMANDS, FLOATING, GRANTED, NOTE_CAUSE, NOTE_MESSAGE,
-                         Controller, Hold, NoteKind, Refusal, activate, configure, deactivate, fall_back, follow, hold,
-                         is_at_rest, is_blind, is_tracking, look_at_time, note, sees, take_model, take_set_point, take_state, take_target,
-                         watch_executor)
-from cycle cimport STOP_REQUESTED, Arrival, Output, Record, Request
+                         Controller, Hold, NoteKind, Refusal, activate, check_age, configure, deactivate, fall_back,
+                         follow, hold, is_at_rest, is_blind, is_tracking, note, sees, take_model, take_set_point, take_state,
+                         take_target, watch_executor)
+from cycle cimport STOP_REQUESTED, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from control.laws cimport damped_gravity, model_torque
 from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointNames, JointStateMessage, Reader, Template, gather, open_message,
@@ -330,7 +330,7 @@ cdef inline void show_hand(ControlCycle* its, int32_t sec, uint32_t nanosec) noe
     """Publish pose and velocity of the hand, by the last good state."""
     cdef Controller* c = &its.controller
     cdef double[7] pose
-    look(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd)
+    update_kinematics(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd)
     write_pose(c.hand.pose, pose)
     write_stamp(&its.pose, sec, nanosec)
     write_last(&its.pose, 7, 0, pose)
@@ -353,9 +353,9 @@ cdef inline void show_joints(ControlCycle* its, int32_t sec, uint32_t nanosec) n
     write_row(&its.error, n, 2, c.desired, c.validator.q, its.shown)
     write_row(&its.error, n, 1, c.desired + n, c.validator.qd, its.shown)
     if c.settings.hardware_adds_gravity:
-        gravity(&c.models, c.validator.q, c.carried)
+        gravity(&c.models, c.validator.q, c.gravity_torque)
         for i in range(n):
-            c.torque[i] -= c.carried[i]
+            c.torque[i] -= c.gravity_torque[i]
     write_row(&its.error, n, 0, c.governor.command, c.torque, its.shown)
     its.output.publish(its.output.loop, OUTPUT_DESIRED, its.desired.data, its.desired.size)
     its.output.publish(its.output.loop, OUTPUT_ERROR, its.error.data, its.error.size)
@@ -363,13 +363,13 @@ cdef inline void show_joints(ControlCycle* its, int32_t sec, uint32_t nanosec) n
 
 # The functions of the cycle.
 
-cdef inline double on_its_way(const Arrival* arrival, double stamp) noexcept nogil:
+cdef inline double on_its_way(const IncomingMessage* incoming, double stamp) noexcept nogil:
     """Since a state was measured, if its stamp is of about the system's time, or was sent [s]; NaN if nobody knows."""
     cdef int64_t now = system_time()
     cdef double age = now * 1e-9 - stamp
     if fabs(age) < CLOCK_JUMP:
         return age
-    return (now - arrival.sent) * 1e-9 if arrival.sent else NAN
+    return (now - incoming.sent) * 1e-9 if incoming.sent else NAN
 
 
 cdef inline void begin_call(ControlCycle* its, int64_t now, Output* output) noexcept nogil:
@@ -390,7 +390,8 @@ cdef inline void put_tick_off(ControlCycle* its) noexcept nogil:
         watch_executor(&its.controller, its.now * 1e-9)
 
 
-cdef inline void on_message(void* self, int input, const Arrival* arrival, int64_t now, Output* output) noexcept nogil:
+cdef inline void on_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
+                            Output* output) noexcept nogil:
     """Answer a serialised JointState."""
     cdef ControlCycle* its = <ControlCycle*> self
     cdef Controller* c = &its.controller
@@ -398,7 +399,7 @@ cdef inline void on_message(void* self, int input, const Arrival* arrival, int64
     cdef double stamp
     cdef bint commands
     begin_call(its, now, output)
-    open_message(r, arrival.data, arrival.size)
+    open_message(r, incoming.data, incoming.size)
     read_joint_state(r, &its.names, &its.message)
     if r.fault == FOREIGN:
         its.foreign += 1
@@ -407,18 +408,18 @@ cdef inline void on_message(void* self, int input, const Arrival* arrival, int64
         its.malformed += 1
         note(c, NOTE_MESSAGE, r.which, <int> r.fault, <int> r.field, <double> r.claimed, <double> r.expected)
         return
-    hear(its, arrival.sequence)
+    hear(its, incoming.sequence)
     if not collect(its):
         return
     its.states += 1
     stamp = its.message.sec + 1e-9 * its.message.nanosec
-    commands = take_state(c, now * 1e-9, stamp, on_its_way(arrival, stamp), its.part, its.part + c.n, its.part + 2 * c.n)
+    commands = take_state(c, now * 1e-9, stamp, on_its_way(incoming, stamp), its.part, its.part + c.n, its.part + 2 * c.n)
     if c.validator.received == now * 1e-9:                      # it is believed
         its.sec, its.nanosec = its.message.sec, its.message.nanosec
         put_tick_off(its)
     if commands:
         send_command(its)
-        check_deadline(its, (system_time() - arrival.received) * 1e-9 if arrival.received else 0.0)
+        check_deadline(its, (system_time() - incoming.received) * 1e-9 if incoming.received else 0.0)
         show(its)
     release_unused(its)
 
@@ -432,7 +433,7 @@ cdef inline void on_tick(void* self, int64_t now, Output* output) noexcept nogil
     cdef ControlCycle* its = <ControlCycle*> self
     cdef int64_t period
     begin_call(its, now, output)
-    if look_at_time(&its.controller, now * 1e-9):
+    if check_age(&its.controller, now * 1e-9):
         send_command(its)
         if its.controller.settings.on_timer:
             check_deadline(its, (now - its.tick_due) * 1e-9)

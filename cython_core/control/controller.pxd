@@ -11,12 +11,12 @@ from libc.string cimport memcpy, memset
 from dynamics_interface cimport DynamicsInterface
 from control.cartesian_mode cimport (CartesianMode, CartesianTarget, begin_mode, carry_target, copy_impedance, drop_stale, hand_torque, is_idle,
                                      joint_motion, rest_ahead, set_target)
-from control.governor cimport Governor, all_finite, fade, fade_left, govern, start_from
+from control.governor cimport Governor, all_finite, begin_transfer, govern, start_from, transfer_left
 from control.laws cimport add_drives, damped_gravity, law, model_torque, motion_torque
 from control.model_blend cimport ModelBlend, change_model, gravity, pass_time
 from control.motion cimport Motion, Path, any_nonzero, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, sample, sample_path, stop_from
 from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, JointLimits, Settings
-from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, common, forget, seen_since, surest
+from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, best_estimate, common, forget, seen_since
 
 cdef enum Phase:             # as in transitions.py, which a test compares
     INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
@@ -118,7 +118,7 @@ cdef struct Controller:
     long long causes         # that there have been
     double* desired          # (4, n) of the last command
     double* torque
-    double* carried          # gravity at the arm's position: what drives that add it carry
+    double* gravity_torque   # gravity at the arm's position: what drives that add it carry
     double* scratch          # (4, n)
     double* offset           # (4, n)
     double* zero             # (4, n)
@@ -206,7 +206,7 @@ cdef inline void stop_desired(Controller* c) noexcept nogil:
     """Ask the arm to come to rest from what it is asked for now."""
     if leads_hand(c):
         rest_ahead(&c.hand.law, c.settings.stop_time)
-        fade(&c.governor, c.settings.blend_time)
+        begin_transfer(&c.governor, c.settings.blend_time)
     sample(&c.motion, c.validator.time, c.scratch)
     stop_motion(c, c.validator.time, c.scratch)
 
@@ -220,7 +220,7 @@ cdef inline void latch(Controller* c) noexcept nogil:
     sample(&c.motion, c.validator.time, c.desired)
     if leads_hand(c):
         begin_mode(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd, c.settings.stop_time)
-    fade(&c.governor, c.settings.blend_time)
+    begin_transfer(&c.governor, c.settings.blend_time)
 
 
 cdef inline void reset_watch(Controller* c) noexcept nogil:
@@ -241,7 +241,7 @@ cdef inline void begin_hold(Controller* c, double now) noexcept nogil:
     """Fade to what holds the arm without asking it to be anywhere."""
     c.held_since, c.expects = now, False
     memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
-    fade(&c.governor, c.settings.decay_time)
+    begin_transfer(&c.governor, c.settings.decay_time)
 
 
 cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
@@ -249,7 +249,7 @@ cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
     if c.phase == FAULT:
         c.fault = c.hold
     begin_hold(c, now)
-    fade(&c.governor, 0.0)
+    begin_transfer(&c.governor, 0.0)
     reset_watch(c)
 
 
@@ -327,16 +327,16 @@ cdef inline const double* holding_effort(Controller* c, const double* effort) no
         return c.governor.command
     if adds:
         return c.zero
-    gravity(&c.models, c.validator.q, c.carried)
-    return c.carried
+    gravity(&c.models, c.validator.q, c.gravity_torque)
+    return c.gravity_torque
 
 
 cdef inline Py_ssize_t too_heavy(Controller* c) noexcept nogil:
-    """The first joint that its effort limit cannot hold where the arm is, or -1; leaves gravity in ``carried``."""
+    """The first joint that its effort limit cannot hold where the arm is, or -1; leaves gravity in ``gravity_torque``."""
     cdef Py_ssize_t i
-    gravity(&c.models, c.validator.q, c.carried)
+    gravity(&c.models, c.validator.q, c.gravity_torque)
     for i in range(c.n):
-        if not fabs(c.carried[i]) <= c.settings.effort_limit[i]:
+        if not fabs(c.gravity_torque[i]) <= c.settings.effort_limit[i]:
             return i
     return -1
 
@@ -375,7 +375,7 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
     i = too_heavy(c)
     if i >= 0:
         if c.hold.cause != CAUSE_CANNOT_HOLD:
-            because(c, CAUSE_CANNOT_HOLD, i, c.carried[i], c.settings.effort_limit[i])
+            because(c, CAUSE_CANNOT_HOLD, i, c.gravity_torque[i], c.settings.effort_limit[i])
         forget(&c.validator)
         return False
     if c.hold.cause == CAUSE_CANNOT_HOLD or c.hold.cause == CAUSE_OUTSIDE:
@@ -468,7 +468,7 @@ cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
     cdef Py_ssize_t n = c.n, i
     dt = fmin(dt, c.settings.state_timeout)
     if drop_stale(&c.hand, now, c.settings.target_timeout):
-        fade(&c.governor, c.settings.blend_time)
+        begin_transfer(&c.governor, c.settings.blend_time)
     carry_target(&c.hand, now, c.settings.target_timeout, dt)
     hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q, c.validator.qd, dt, c.torque)
     joint_motion(&c.hand, c.hand.law.error, c.limits.velocity, c.desired)           # what a second brings at most
@@ -507,10 +507,10 @@ cdef inline bint give(Controller* c, double now, double dt, const double* torque
     cdef const double* added = NULL
     cdef Py_ssize_t i
     if c.settings.hardware_adds_gravity:
-        gravity(&c.models, c.validator.q, c.carried)
+        gravity(&c.models, c.validator.q, c.gravity_torque)
         for i in range(c.n):
-            c.torque[i] = torque[i] - c.carried[i]
-        added, torque = c.carried, c.torque
+            c.torque[i] = torque[i] - c.gravity_torque[i]
+        added, torque = c.gravity_torque, c.torque
     if not govern(&c.governor, &c.settings, torque, added, dt):
         return False
     c.commanded, c.has_commanded = now, True
@@ -614,11 +614,11 @@ cdef inline void expect(Controller* c, double now) noexcept nogil:
     cdef double* effort = c.scratch
     cdef Py_ssize_t i
     memset(c.state, 0, 4 * c.n * sizeof(double))
-    surest(&c.validator, c.state, c.state + c.n)
+    best_estimate(&c.validator, c.state, c.state + c.n)
     if c.settings.hardware_adds_gravity:
-        gravity(&c.models, c.state, c.carried)
+        gravity(&c.models, c.state, c.gravity_torque)
     for i in range(c.n):
-        effort[i] = c.governor.command[i] + (c.carried[i] if c.settings.hardware_adds_gravity else 0.0)
+        effort[i] = c.governor.command[i] + (c.gravity_torque[i] if c.settings.hardware_adds_gravity else 0.0)
     memcpy(c.expected, c.state, c.n * sizeof(double))
     dead_reckoning(c, age, effort, c.state)
     for i in range(c.n):
@@ -637,7 +637,7 @@ cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
         sample(&c.motion, now, c.desired)
         motion_torque(&c.settings, &c.models, c.n, c.desired, c.torque)
     else:
-        damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, fade_left(&c.governor), c.torque)
+        damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, transfer_left(&c.governor), c.torque)
     return give(c, now, dt, c.torque)
 
 
@@ -716,7 +716,7 @@ cdef inline void go_blind(Controller* c, double now, double age) noexcept nogil:
         begin_hold(c, now)
 
 
-cdef inline bint look_at_time(Controller* c, double now) noexcept nogil:
+cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     """See how old the last good state is; to be called every period. Returns whether there is a command."""
     cdef bint stalled = now - c.updated > STALL * c.settings.period
     cdef double age = now - c.validator.received
@@ -802,7 +802,7 @@ cdef inline Refusal hold(Controller* c, double now) noexcept nogil:
     if refusal == GRANTED:
         fire(c, HOLD)
         if c.motion.has_effort:
-            fade(&c.governor, c.settings.blend_time)
+            begin_transfer(&c.governor, c.settings.blend_time)
         stop_desired(c)
     return refusal
 
@@ -866,7 +866,7 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
     else:
         extrapolate(&c.motion, time, state)
     if c.phase != REFERENCE:
-        fade(&c.governor, c.settings.blend_time)
+        begin_transfer(&c.governor, c.settings.blend_time)
     c.set_point_at = now
     fire(c, SET_POINT)
     return GRANTED
@@ -900,7 +900,7 @@ cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept 
     c.floats = settings.mode == GRAVITY_COMPENSATION
     if not (c.phase == FLOATING or c.phase == FAULT or is_tracking(c)):
         return GRANTED
-    fade(&c.governor, c.settings.blend_time)
+    begin_transfer(&c.governor, c.settings.blend_time)
     if c.floats:
         fire(c, FLOAT)
         c.fault.cause = NO_CAUSE
@@ -924,7 +924,7 @@ cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint6
     cdef bint commanding = sees(c) or is_blind(c)
     change_model(&c.models, model, number, transition if commanding else 0.0)
     if commanding and (transition <= 0.0 or leads_hand(c)):     # the hand's inertia changes at once
-        fade(&c.governor, c.settings.blend_time)
+        begin_transfer(&c.governor, c.settings.blend_time)
 
 
 cdef inline bint is_at_rest(const Controller* c) noexcept nogil:

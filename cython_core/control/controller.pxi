@@ -156,7 +156,7 @@ cdef class CompiledController:
         c.watch.direction = self._room(&at, n)
         c.desired, c.scratch, c.offset = self._room(&at, 4 * n), self._room(&at, 4 * n), self._room(&at, 4 * n)
         c.zero, c.state = self._room(&at, 4 * n), self._room(&at, 4 * n)
-        c.torque, c.carried, c.expected = self._room(&at, n), self._room(&at, n), self._room(&at, n)
+        c.torque, c.gravity_torque, c.expected = self._room(&at, n), self._room(&at, n), self._room(&at, n)
         c.turned, c.turns = self._room(&at, n), self._room(&at, n)
         self.its.part, self.its.shown = self._room(&at, 3 * n), self._room(&at, n)
         lay_out_mode(&c.hand, n, self._room(&at, mode_memory(n)))
@@ -277,10 +277,10 @@ cdef class CompiledController:
         release_unused(&self.its)
         return result
 
-    def look_at_time(self, double now):
+    def check_age(self, double now):
         """Look at the age of the state; returns a command as ``take_state`` does, or None."""
         self._at(now)
-        result = self.command_array if look_at_time(&self.its.controller, now) else None
+        result = self.command_array if check_age(&self.its.controller, now) else None
         release_unused(&self.its)
         return result
 
@@ -331,12 +331,12 @@ cdef class CompiledController:
         cdef double* out = <double*> cnp.PyArray_DATA(durations)
         cdef bytearray copy = bytearray(message)
         cdef Template state
-        cdef Arrival arrival
+        cdef IncomingMessage incoming
         cdef int64_t begun, stamp
         cdef timespec wait
         cdef Py_ssize_t k
         state.data, state.size = copy, len(copy)
-        arrival.data, arrival.size, arrival.received, arrival.sent, arrival.sequence = state.data, state.size, 0, 0, -1
+        incoming.data, incoming.size, incoming.received, incoming.sent, incoming.sequence = state.data, state.size, 0, 0, -1
         wait.tv_sec, wait.tv_nsec = 0, <long> (pause * 1e9)
         with nogil:
             begun = monotonic_time()
@@ -346,7 +346,7 @@ cdef class CompiledController:
                 stamp = 1000000000 + <int64_t> ((k + 1) * period * 1e9)
                 write_stamp(&state, <int32_t> (stamp // 1000000000), <uint32_t> (stamp % 1000000000))
                 begun = monotonic_time()
-                on_message(&self.its, 0, &arrival, begun, &self.output)
+                on_message(&self.its, 0, &incoming, begun, &self.output)
                 out[k] = (monotonic_time() - begun) * 1e-9
                 self.local.count = 0
         return durations

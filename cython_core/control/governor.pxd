@@ -25,29 +25,29 @@ cdef struct Governor:
     double* command          # (n,) the last one
     double* asked            # (n,) what was last asked for
     double* difference       # (n,) that is being faded out
-    bint fading
+    bint transferring
     bint begins              # the difference is to be taken with the next command
     double elapsed, duration
     long long saturated      # commands of which an effort limit changed some joint
     long long interventions  # commands of which any limit did
 
 
-cdef inline double fade_weight(double progress) noexcept nogil:
+cdef inline double transfer_weight(double progress) noexcept nogil:
     """1 at progress 0 and 0 at 1, with zero slope at both ends."""
     progress = min(max(progress, 0.0), 1.0)
     return 1.0 - progress * progress * (3.0 - 2.0 * progress)
 
 
-cdef inline double fade_left(const Governor* g) noexcept nogil:
+cdef inline double transfer_left(const Governor* g) noexcept nogil:
     """Weight of the difference that is being faded out."""
     if g.begins:
         return 1.0
-    return fade_weight(g.elapsed / g.duration) if g.fading else 0.0
+    return transfer_weight(g.elapsed / g.duration) if g.transferring else 0.0
 
 
-cdef inline void fade(Governor* g, double duration) noexcept nogil:
+cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
     """Fade the difference between the last command and what is asked for next out; 0 leaves it to the rate limit."""
-    g.begins, g.fading, g.duration, g.elapsed = duration > 0.0, False, duration, 0.0
+    g.begins, g.transferring, g.duration, g.elapsed = duration > 0.0, False, duration, 0.0
 
 
 cdef inline void start_from(Governor* g, const Settings* settings, const double* effort) noexcept nogil:
@@ -55,7 +55,7 @@ cdef inline void start_from(Governor* g, const Settings* settings, const double*
     cdef Py_ssize_t i
     for i in range(g.n):
         g.command[i] = max(min(effort[i], settings.effort_limit[i]), -settings.effort_limit[i])
-    g.begins = g.fading = False
+    g.begins = g.transferring = False
 
 
 cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
@@ -71,16 +71,16 @@ cdef inline void take_difference(Governor* g) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(g.n):
         g.difference[i] = g.command[i] - g.asked[i]
-    g.begins, g.fading = False, True
+    g.begins, g.transferring = False, True
 
 
-cdef inline double advance_fade(Governor* g, double dt) noexcept nogil:
+cdef inline double advance_transfer(Governor* g, double dt) noexcept nogil:
     """Let time pass; returns the weight of the difference in the command to come."""
     cdef double weight = 0.0
-    if g.fading:
+    if g.transferring:
         g.elapsed += dt
-        weight = fade_left(g)
-        g.fading = g.elapsed < g.duration
+        weight = transfer_left(g)
+        g.transferring = g.elapsed < g.duration
     return weight
 
 
@@ -97,7 +97,7 @@ cdef inline bint govern(Governor* g, const Settings* settings, const double* ask
     if not all_finite(asked, g.n):
         return False
     memcpy(g.asked, asked, g.n * sizeof(double))
-    weight = advance_fade(g, dt)
+    weight = advance_transfer(g, dt)
     if repeats:
         take_difference(g)
     for i in range(g.n):

@@ -49,9 +49,9 @@ cdef class TorqueGovernor:
         """Begin anew, as if this effort (n,), clamped to the limits, had been the last command."""
         start_from(&self.its, &self.settings, numbers(effort, self.its.n, "effort"))
 
-    def fade(self, double duration):
+    def begin_transfer(self, double duration):
         """Fade the difference between the last command and what is asked for next out [s]."""
-        fade(&self.its, duration)
+        begin_transfer(&self.its, duration)
 
     def govern(self, cnp.ndarray asked not None, double dt, added=None):
         """The next command (n,), or None, with nothing changed, if ``asked`` is not finite.
@@ -74,9 +74,9 @@ cdef class TorqueGovernor:
         return self.its.saturated, self.its.interventions
 
 
-def fade_weight_at(double progress):
+def transfer_weight_at(double progress):
     """Weight of the difference that is faded out, 1 at progress 0 and 0 at 1."""
-    return fade_weight(progress)
+    return transfer_weight(progress)
 
 
 cdef class InverseDynamicsBlend:
@@ -171,7 +171,7 @@ cdef class ControlLaws:
         return tau
 
 
-cdef class StateGate:
+cdef class JointStateValidator:
     """Judges joint states one by one and keeps the last good one: see state_validator.pxd.
 
     Args:
@@ -223,10 +223,10 @@ cdef class StateGate:
         """Take the next state wherever the arm is."""
         forget(&self.its)
 
-    def surest(self):
+    def best_estimate(self):
         """Position and velocity (n,) when the last good state came, as far as one may rely on it."""
         q, qd = np.empty(self.its.n), np.empty(self.its.n)
-        surest(&self.its, result(q, self.its.n, "q"), result(qd, self.its.n, "qd"))
+        best_estimate(&self.its, result(q, self.its.n, "q"), result(qd, self.its.n, "qd"))
         return q, qd
 
     q = property(lambda self: self.last_good()[0])

@@ -8,13 +8,13 @@ from libc.math cimport INFINITY, M_PI, NAN, exp, fabs, isfinite, isnan
 from libc.string cimport memcpy, memset
 
 cdef enum Rejection:         # why a state is not believed; the texts are in featherstone_ros.control.state
-    BELIEVED = 0
+    ACCEPTED = 0
     NOT_FINITE
     NOT_NEWER                # stamp not newer than the last
     JUMPED                   # position
     ABSURD                   # position far beyond the limits
     TOO_FAST                 # velocity not plausible
-    DOUBTFUL                 # too many before were not plausible
+    DISTRUSTED               # too many before were not plausible
     REPEATED                 # a position that does not change while the arm moves, or is asked to
     CONTRADICTORY            # velocities that the positions do not show
     LATE                     # on its way for longer than state_timeout
@@ -36,9 +36,9 @@ cdef extern from *:
 # one that can to make up for it, of the last ones as many as this.
 cdef extern from *:
     """
-    #define MOST_DOUBT (10)
+    #define MOST_IMPLAUSIBLE (10)
     """
-    const int MOST_DOUBT
+    const int MOST_IMPLAUSIBLE
 
 # What a joint may gain at once and per second, in speed limits, and how long it may have gone on with that [s]: a state
 # that says more, and is the last one, is rather wrong. In a hard stop it may be right, and is believed if others follow.
@@ -127,7 +127,7 @@ cdef struct StateValidator:
     double transit           # shortest time on the way so far, by two clocks [s]
     double transit_at
     bint fresh               # the next state follows on nothing
-    int doubt                # states that were not plausible and have not been made up for
+    int implausible          # states that were not plausible and have not been made up for
     long long accepted
     long long rejected[REJECTIONS]
     Judged last              # what became of the last state
@@ -157,8 +157,8 @@ cdef inline Judged judged(Rejection rejection, Py_ssize_t joint, double found, d
     return result
 
 
-cdef inline Judged believed() noexcept nogil:
-    return judged(BELIEVED, -1, 0.0, 0.0)
+cdef inline Judged accepted() noexcept nogil:
+    return judged(ACCEPTED, -1, 0.0, 0.0)
 
 
 cdef inline double elapsed(const StateValidator* v, double now, double stamp) noexcept nogil:
@@ -174,12 +174,12 @@ cdef inline double elapsed(const StateValidator* v, double now, double stamp) no
 cdef inline Judged judge_transit(StateValidator* v, double now, double on_its_way, double longest) noexcept nogil:
     """Whether a state was on its way for too long. on_its_way [s] is by two clocks: only its growth counts; NaN: unknown."""
     if isnan(on_its_way):
-        return believed()
+        return accepted()
     v.transit = min(v.transit + CLOCK_DRIFT * (now - v.transit_at), on_its_way)
     v.transit_at = now
     if on_its_way - v.transit > longest:
         return judged(LATE, -1, on_its_way - v.transit, longest)
-    return believed()
+    return accepted()
 
 
 cdef inline Judged judge_numbers(const StateValidator* v, const double* q, const double* qd) noexcept nogil:
@@ -191,7 +191,7 @@ cdef inline Judged judge_numbers(const StateValidator* v, const double* q, const
         if not (isfinite(qd[i]) or isnan(qd[i])):
             return judged(NOT_FINITE, i, qd[i], 0.0)
     i = out_of_reach(v.n, q, v.middle, v.half_range, 1.0, ABSURDLY_FAR)
-    return believed() if i < 0 else judged(ABSURD, i, q[i], v.middle[i] + v.half_range[i])
+    return accepted() if i < 0 else judged(ABSURD, i, q[i], v.middle[i] + v.half_range[i])
 
 
 cdef inline Judged judge_speed(const StateValidator* v, double now, const double* q, const double* qd) noexcept nogil:
@@ -207,7 +207,7 @@ cdef inline Judged judge_speed(const StateValidator* v, double now, const double
             mean = (q[i] - there[i]) / max(now - then, 1e-6)
             if fabs(qd[i] - mean) > bound:
                 return judged(TOO_FAST, i, qd[i], bound)
-    return believed()
+    return accepted()
 
 
 cdef inline double since_compared(const StateValidator* v, double now, double stamp) noexcept nogil:
@@ -230,7 +230,7 @@ cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, cons
     """Whether positions and velocities tell of the same motion, over a sliding time; after a gap it begins anew."""
     cdef double left = exp(-dt / COMPARED_OVER), weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt), step, bound
     cdef Py_ssize_t i
-    cdef Judged result = believed()
+    cdef Judged result = accepted()
     for i in range(v.n):
         step = q[i] - v.compared_q[i]
         if (not 0.0 < dt < state_timeout or isnan(qd[i]) or isnan(v.compared_qd[i]) or
@@ -243,7 +243,7 @@ cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, cons
         v.discrepancy[i] = left * (v.discrepancy[i] + step - 0.5 * (qd[i] + v.compared_qd[i]) * dt)
         v.travelled[i] = left * (v.travelled[i] + 0.5 * fabs(qd[i] + v.compared_qd[i]) * dt)
         bound = jump_tolerance + WAY_SHARE * v.travelled[i]
-        if fabs(v.discrepancy[i]) > bound and result.rejection == BELIEVED:
+        if fabs(v.discrepancy[i]) > bound and result.rejection == ACCEPTED:
             result = judged(CONTRADICTORY, i, v.discrepancy[i], bound)
     memcpy(v.compared_q, q, v.n * sizeof(double))
     memcpy(v.compared_qd, qd, v.n * sizeof(double))
@@ -266,7 +266,7 @@ cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, co
         v.repeats, v.changed = False, now
         memcpy(v.repeated_from, desired, v.n * sizeof(double))
         memset(v.moved, 0, v.n * sizeof(double))
-        return believed()
+        return accepted()
     for i in range(v.n):
         if not isnan(qd[i]) and dt > 0.0:
             v.moved[i] = v.moved[i] + common(qd[i], v.qd[i]) * dt if fabs(qd[i]) > STILL else 0.0
@@ -275,7 +275,7 @@ cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, co
         if fabs(desired[i] - v.repeated_from[i]) > DESIRED_MOTION:
             v.repeats = True
             return judged(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION)
-    return judged(REPEATED, -1, 0.0, 0.0) if v.repeats else believed()
+    return judged(REPEATED, -1, 0.0, 0.0) if v.repeats else accepted()
 
 
 cdef inline Judged judge_position(StateValidator* v, double now, double dt, const double* q,
@@ -284,7 +284,7 @@ cdef inline Judged judge_position(StateValidator* v, double now, double dt, cons
     cdef double duration
     cdef Py_ssize_t i
     if v.fresh:
-        if v.doubt:
+        if v.implausible:
             i = out_of_reach(v.n, q, v.seen, v.plausible_speed, now - v.seen_at, jump_tolerance)
             if i >= 0:
                 return judged(JUMPED, i, q[i] - v.seen[i], v.plausible_speed[i] * (now - v.seen_at) + jump_tolerance)
@@ -292,12 +292,12 @@ cdef inline Judged judge_position(StateValidator* v, double now, double dt, cons
             i = out_of_reach(v.n, q, v.q, v.plausible_speed, now - v.received, jump_tolerance)
             if i >= 0:
                 return judged(JUMPED, i, q[i] - v.q[i], v.plausible_speed[i] * (now - v.received) + jump_tolerance)
-        return believed()
+        return accepted()
     # What jumped and stays there is not reached by waiting: only ``forget`` believes it.
     duration = min(max(dt, now - v.received), v.jumped)
     i = out_of_reach(v.n, q, v.q, v.plausible_speed, duration, jump_tolerance)
     if i < 0:
-        return believed()
+        return accepted()
     v.jumped = duration
     return judged(JUMPED, i, q[i] - v.q[i], v.plausible_speed[i] * duration + jump_tolerance)
 
@@ -314,33 +314,33 @@ cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp,
                          double state_timeout) noexcept nogil:
     """All that can be wrong with a state, the plainest first."""
     cdef Judged way, result = judge_numbers(v, q, qd)
-    if result.rejection != BELIEVED:
+    if result.rejection != ACCEPTED:
         return result
     if is_old(v, dt, stamp):
         return judged(NOT_NEWER, -1, stamp, v.newest_stamp)
     v.newest_stamp = stamp
     result = judge_transit(v, now, on_its_way, state_timeout)
-    if result.rejection == BELIEVED:
+    if result.rejection == ACCEPTED:
         result = judge_speed(v, now, q, qd)
-    if result.rejection == BELIEVED:
+    if result.rejection == ACCEPTED:
         result = judge_position(v, now, dt, q, jump_tolerance)
-    if result.rejection != BELIEVED:
+    if result.rejection != ACCEPTED:
         return result
     dt = since_compared(v, now, stamp)
     v.compared_at, v.compared_stamp = now, stamp
     way = judge_way(v, dt, q, qd, jump_tolerance, cutoff, state_timeout)
     result = judge_repetition(v, now, dt, q, qd, desired)
-    return way if result.rejection == BELIEVED else result
+    return way if result.rejection == ACCEPTED else result
 
 
-cdef inline Judged weigh_doubt(StateValidator* v, Judged result) noexcept nogil:
+cdef inline Judged count_implausible(StateValidator* v, Judged result) noexcept nogil:
     """A source that lies has to earn its trust back: one plausible state for each that was not."""
     if result.rejection == JUMPED or result.rejection == TOO_FAST:
-        v.doubt = min(v.doubt + 1, MOST_DOUBT)
-    elif result.rejection == BELIEVED and v.doubt:
-        v.doubt -= 1
-        if v.doubt:
-            return judged(DOUBTFUL, -1, v.doubt, 0.0)
+        v.implausible = min(v.implausible + 1, MOST_IMPLAUSIBLE)
+    elif result.rejection == ACCEPTED and v.implausible:
+        v.implausible -= 1
+        if v.implausible:
+            return judged(DISTRUSTED, -1, v.implausible, 0.0)
     return result
 
 
@@ -374,7 +374,7 @@ cdef inline double median(double a, double b, double c) noexcept nogil:
     return max(min(a, b), min(max(a, b), c))
 
 
-cdef inline void surest(const StateValidator* v, double* q, double* qd) noexcept nogil:
+cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) noexcept nogil:
     """Position and velocity when the last good state came, as far as one may rely on it.
 
     A joint whose last velocity or position is unlikely after the ones before, and that nothing has confirmed since, goes
@@ -420,19 +420,20 @@ cdef inline bint accept(StateValidator* v, double now, double stamp, double on_i
     qd: (n,) NaN where it was not measured; desired: (n,) position that is asked for, q if none is.
     """
     cdef double dt = elapsed(v, now, stamp)
-    v.last = weigh_doubt(v, judge(v, now, dt, stamp, on_its_way, q, qd, desired, jump_tolerance, cutoff, state_timeout))
-    if v.last.rejection == BELIEVED:
+    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, jump_tolerance, cutoff, state_timeout)
+    v.last = count_implausible(v, result)
+    if v.last.rejection == ACCEPTED:
         take_over(v, now, dt, stamp, q, qd, cutoff, state_timeout)
         return True
     v.rejected[<int> v.last.rejection] += 1
-    if v.last.rejection in (JUMPED, TOO_FAST, DOUBTFUL):
+    if v.last.rejection in (JUMPED, TOO_FAST, DISTRUSTED):
         memcpy(v.seen, q, v.n * sizeof(double))
         v.seen_at = now
     return False
 
 
 cdef inline double seen_since(const StateValidator* v) noexcept nogil:
-    """Steady time of what ``surest`` says: a repeated state was over when it first came."""
+    """Steady time of what ``best_estimate`` says: a repeated state was over when it first came."""
     if v.last.rejection == CONTRADICTORY:
         return v.compared_at
     return v.changed if v.repeats else v.received

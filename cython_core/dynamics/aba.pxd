@@ -231,7 +231,7 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
     cdef real* K
     cdef real[6] U
     cdef real c, s, D, u, rounding
-    cdef bint carried = False
+    cdef bint from_child = False
     cdef Py_ssize_t i, k
 
     for i in range(system.ground + 1, system.N + 1):
@@ -243,7 +243,7 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
         b = &system.body[i]
         c = (<real*> work.cosine)[i]
         s = (<real*> work.sine)[i]
-        if not carried:                                         # IA and pA handed on by the child in slot i + 1
+        if not from_child:                                      # IA and pA handed on by the child in slot i + 1
             for k in range(21):
                 put(0.0, &IA[k])
             for k in range(6):
@@ -272,14 +272,14 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
         K = <real*> work.force_set + 6 * i
         for k in range(6):
             K[k] = U[k] * D
-        carried = b.follows
+        from_child = b.follows
         if b.grounded:
             continue
         for k in range(6):                                      # pa = pA + U u / D
             pA[k] += K[k] * u
         inertia_to_parent(b, c, s, (<real*> work.d)[i], U, K, armature == NULL and held == NULL, IA)
         force_to_parent(b, c, s, (<real*> work.d)[i], pA)
-        if not carried:
+        if not from_child:
             kept = <real*> work.inertia + 21 * b.parent
             for k in range(21):
                 kept[k] += IA[k]

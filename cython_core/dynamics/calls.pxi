@@ -151,22 +151,23 @@ cdef Py_ssize_t run_tiles(Call* call, Workspace* work, Py_ssize_t first, Py_ssiz
     return work.failure
 
 
-cdef Py_ssize_t run_rows(Call* call, Workspace* team, int threads, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+cdef Py_ssize_t run_rows(Call* call, Workspace* workspaces, int threads, Py_ssize_t first,
+                         Py_ssize_t last) noexcept nogil:
     """The kernel on rows first .. last - 1, on so many threads; a failure is left in the workspace of its thread."""
     cdef Py_ssize_t tiles = (last - first + LANES - 1) // LANES, failure = 0, low, high
     cdef int part
     if threads == 1:
-        return run_tiles(call, team, first, last)
+        return run_tiles(call, workspaces, first, last)
     for part in prange(threads, num_threads=threads, schedule="static"):
         low = first + LANES * (tiles * part // threads)
         high = min(last, first + LANES * (tiles * (part + 1) // threads))
-        run_tiles(call, &team[part], low, high)
+        run_tiles(call, &workspaces[part], low, high)
     for part in range(threads):
-        failure = failure or team[part].failure
+        failure = failure or workspaces[part].failure
     return failure
 
 
-cdef Py_ssize_t run_watched(Call* call, Workspace* team, int threads, Py_ssize_t rows) except? -1 nogil:
+cdef Py_ssize_t run_watched(Call* call, Workspace* workspaces, int threads, Py_ssize_t rows) except? -1 nogil:
     """All rows (of a batch, else 1), as often as wanted, and a look at the signals every few milliseconds between.
 
     Raises:
@@ -182,7 +183,7 @@ cdef Py_ssize_t run_watched(Call* call, Workspace* team, int threads, Py_ssize_t
         while first < rows:
             began = now
             last = min(rows, first + block)
-            failure = run_rows(call, team, threads, first, last) if team != NULL else run_one(call, call.alone)
+            failure = run_rows(call, workspaces, threads, first, last) if workspaces != NULL else run_one(call, call.alone)
             if failure:
                 return failure
             now = seconds()
@@ -202,13 +203,13 @@ cdef Py_ssize_t run_watched(Call* call, Workspace* team, int threads, Py_ssize_t
             call.count *= 2
 
 
-cdef class Worker:
+cdef class WorkspaceOwner:
     """The workspaces of a caller: one for single states, one per thread for batches."""
 
     cdef object __weakref__
     cdef CompiledModel compiled
     cdef Workspace work
-    cdef Workspace* team               # (members,)
+    cdef Workspace* workspaces          # (members,)
     cdef int members
     cdef Py_ssize_t busy                # the generation of the process in which it is at work, else 0
     cdef PyObject* kept[KEPT]           # results handed out, see result
@@ -242,10 +243,10 @@ cdef class Worker:
         free(self.work.memory)
         self.work.memory = NULL
         for k in range(self.members):
-            free(self.team[k].memory)
-            free(self.team[k].packed)
-        free(self.team)
-        self.team = NULL
+            free(self.workspaces[k].memory)
+            free(self.workspaces[k].packed)
+        free(self.workspaces)
+        self.workspaces = NULL
         self.members = 0
 
     def __dealloc__(self):
@@ -254,27 +255,27 @@ cdef class Worker:
             Py_XDECREF(self.kept[k])
         self.forget()
 
-    cdef int hire(self, int members, Py_ssize_t numbers) except -1:
+    cdef int reserve(self, int members, Py_ssize_t numbers) except -1:
         """Have that many workspaces of LANES states, with room for the packed arrays of a call."""
-        cdef Workspace* team
+        cdef Workspace* workspaces
         cdef int k
         if members > self.members:
-            team = <Workspace*> realloc(self.team, members * sizeof(Workspace))
-            if team == NULL:
+            workspaces = <Workspace*> realloc(self.workspaces, members * sizeof(Workspace))
+            if workspaces == NULL:
                 raise MemoryError
-            self.team = team
+            self.workspaces = workspaces
             while self.members < members:
-                memset(&team[self.members], 0, sizeof(Workspace))
-                allocate(&team[self.members], &self.compiled.system, LANES)
+                memset(&workspaces[self.members], 0, sizeof(Workspace))
+                allocate(&workspaces[self.members], &self.compiled.system, LANES)
                 self.members += 1
         for k in range(members):
-            if self.team[k].packed_size < numbers:
-                free(self.team[k].packed)
-                self.team[k].packed_size = 0
-                self.team[k].packed = aligned_alloc(64, (numbers * LANES * sizeof(double) + 63) // 64 * 64)
-                if self.team[k].packed == NULL:
+            if self.workspaces[k].packed_size < numbers:
+                free(self.workspaces[k].packed)
+                self.workspaces[k].packed_size = 0
+                self.workspaces[k].packed = aligned_alloc(64, (numbers * LANES * sizeof(double) + 63) // 64 * 64)
+                if self.workspaces[k].packed == NULL:
                     raise MemoryError
-                self.team[k].packed_size = numbers
+                self.workspaces[k].packed_size = numbers
         return 0
 
     cdef inline cnp.ndarray result(self, object out, cnp.ndarray q, int ndim, Py_ssize_t rows, Py_ssize_t columns):
@@ -352,11 +353,11 @@ cdef class Worker:
         for k in range(call.outputs):
             numbers += call.y_width[k]
         if batch:
-            self.hire(threads, numbers)
+            self.reserve(threads, numbers)
         call.alone = &self.work
         self.busy = _generation
         try:
             with nogil:
-                return run_watched(call, self.team if batch else NULL, threads, rows if batch else 1)
+                return run_watched(call, self.workspaces if batch else NULL, threads, rows if batch else 1)
         finally:
             self.busy = 0

@@ -166,7 +166,7 @@ cdef inline Py_ssize_t call_regressor(Call* call, Workspace* work, const real** 
     return 0
 
 
-cdef class Dynamics(Worker):
+cdef class Dynamics(WorkspaceOwner):
     """Rigid-body dynamics of one model: Featherstone's recursions with a workspace of their own.
 
     Make one per thread. q, qd, qdd and tau are (n,) arrays in the order of ``model.joint_names``, [rad] or [m] and their

@@ -42,7 +42,7 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K, rea
     cdef real[6] U, U_D
     cdef real rounding
     cdef real* kept
-    cdef bint carried = False
+    cdef bint from_child = False
     cdef Py_ssize_t i, k
     for i in range(system.ground + 1, system.N + 1):
         if system.body[i].forks:
@@ -50,7 +50,7 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K, rea
                 put(0.0, <real*> work.inertia + 21 * i + k)
     for i in range(system.N, 0, -1):                            # from the tips inward
         b = &system.body[i]
-        if not carried:
+        if not from_child:
             for k in range(21):
                 put(0.0, &IA[k])
         if b.forks:
@@ -64,10 +64,10 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K, rea
         for k in range(6):
             U_D[k] = U[k] * D[i]
         in_base_coordinates(work, i, U_D, K + 6 * i)
-        carried = b.follows
+        from_child = b.follows
         if not b.grounded:
             inertia_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], U, U_D, True, IA)
-            if not carried:
+            if not from_child:
                 kept = <real*> work.inertia + 21 * b.parent
                 for k in range(21):
                     kept[k] += IA[k]
@@ -143,7 +143,7 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
     cdef lanes[12] p                                            # pA or a
     cdef lanes[2] u
     cdef real d
-    cdef bint carried
+    cdef bint from_child
     cdef Py_ssize_t n = system.n, first, last = 1, low, high, i, j, k, c
     if system.coupled:
         crba(system, work, <real*> work.H)
@@ -176,7 +176,7 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
 
         for k in range(12):                                     # so that the compiler sees it set
             p[k] = broadcast(0.0)
-        carried = False
+        from_child = False
         for i in range(last - 1, low - 1, -1):                  # towards the base
             b = &system.body[i]
             if b.root < low or b.root > high:
@@ -184,10 +184,10 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
             x = <lanes*> work.columns + 14 * i
             S = <real*> work.S + 6 * i
             K = <real*> work.force_set + 6 * i
-            if not (carried or b.forks or i >= first):          # no ancestor of any of them
+            if not (from_child or b.forks or i >= first):       # no ancestor of any of them
                 x[0] = x[1] = broadcast(0.0)
                 continue
-            if not carried:
+            if not from_child:
                 for k in range(12):
                     p[k] = broadcast(0.0)
             if b.forks:
@@ -205,8 +205,8 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
             for k in range(6):
                 for c in range(2):
                     p[2 * k + c] += K[k] * u[c]
-            carried = b.follows
-            if not carried and not b.grounded:
+            from_child = b.follows
+            if not from_child and not b.grounded:
                 x = <lanes*> work.columns + 14 * b.parent
                 for k in range(12):
                     x[2 + k] += p[k]

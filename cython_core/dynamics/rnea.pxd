@@ -156,7 +156,7 @@ cdef inline void rnea(const System* system, Workspace* work, const real* qd, con
     cdef const Body* b
     cdef real[6] f
     cdef real* kept
-    cdef bint carried = False
+    cdef bint from_child = False
     cdef Py_ssize_t i, k
     body_forces(system, work, qd, qdd, f_ext)
     if system.coupled:
@@ -166,7 +166,7 @@ cdef inline void rnea(const System* system, Workspace* work, const real* qd, con
         b = &system.body[i]
         kept = <real*> work.f + 6 * i
         for k in range(6):
-            if carried:
+            if from_child:
                 kept[k] += f[k]
             f[k] = kept[k]
         if system.coupled:
@@ -175,10 +175,10 @@ cdef inline void rnea(const System* system, Workspace* work, const real* qd, con
             tau[b.dof] = f[2]
         else:
             tau[b.dof] = b.angular * f[2] + b.linear * f[5]
-        carried = b.follows
+        from_child = b.follows
         if not b.grounded:
             force_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], f)
-            if not carried:
+            if not from_child:
                 kept = <real*> work.f + 6 * b.parent
                 for k in range(6):
                     kept[k] += f[k]

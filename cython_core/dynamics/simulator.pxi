@@ -50,7 +50,7 @@ cdef void loop_rnea(void* self, const double* q, const double* qd, const double*
     rnea(simulator.system, simulator.work, qd, qdd, loaded(simulator, loads, count), tau)
 
 
-cdef class Simulator(Worker):
+cdef class Simulator(WorkspaceOwner):
     """Integrates a model's forward dynamics, with damping, friction, armature and joint stops.
 
     The equation of motion is (H + armature) qdd = tau - C - damping qd - friction sign(qd) + stops + J^T f_ext. Coulomb
@@ -231,8 +231,8 @@ cdef class Simulator(Worker):
         cdef Py_ssize_t n = self.compiled.system.n, member
         row = None
         for member in range(self.members if cnp.PyArray_NDIM(q) > 1 else 0):
-            if self.team[member].failure:
-                row = self.team[member].row
+            if self.workspaces[member].failure:
+                row = self.workspaces[member].row
                 joints = q[row:row + LANES, np.shape(q)[1] - n:]
                 row += int(np.argmin(np.isfinite(joints + qd[row:row + LANES]).all(axis=1)))
                 break

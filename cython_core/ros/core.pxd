@@ -3,7 +3,7 @@
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from cycle cimport ENDED, STOP_REQUESTED, Arrival, Cycle, Output, Record, Request
+from cycle cimport ENDED, STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, claim, clock_now, exchange32, load32, load_time,
                          steady_now, store32, store_time, wake)
 from ros.queue cimport DONE, FREE, TAKEN, WAITING, Records, Requests, Slot, put_record, take_request
@@ -67,17 +67,17 @@ cdef inline void put_failure(Core* core, Failures* failures, int kind, int index
         put_own(core, kind, index, value, <double> failures.count)
 
 
-cdef inline void give_message(Core* core, int input, const Arrival* arrival, int64_t published) noexcept nogil:
+cdef inline void give_message(Core* core, int input, const IncomingMessage* incoming, int64_t published) noexcept nogil:
     """Have the cycle answer a message; when it was published counts for the jitter, 0: not."""
     cdef int64_t now = steady_now(), end
     core.has_published = False
-    core.cycle.message(core.cycle.self, input, arrival, now, &core.output)
+    core.cycle.message(core.cycle.self, input, incoming, now, &core.output)
     core.timing.messages += 1
     if published:
         woke(&core.timing, published, now)
     if core.has_published:
         end = steady_now()
-        answered(&core.timing, clock_now(CLOCK_REALTIME) - arrival.received if arrival.received else end - now, end)
+        answered(&core.timing, clock_now(CLOCK_REALTIME) - incoming.received if incoming.received else end - now, end)
 
 
 cdef inline void give_time(Core* core, int64_t woken) noexcept nogil:

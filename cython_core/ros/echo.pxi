@@ -20,10 +20,11 @@ cdef void echo_answer(Echo* echo, Output* output) noexcept nogil:
     output.publish(output.loop, 0, echo.answer, echo.answer_size)
 
 
-cdef void echo_message(void* self, int input, const Arrival* arrival, int64_t now, Output* output) noexcept nogil:
+cdef void echo_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
+                       Output* output) noexcept nogil:
     cdef Echo* echo = <Echo*> self
     echo.messages += 1
-    if echo.period == 0 and echo.size in (0, arrival.size):
+    if echo.period == 0 and echo.size in (0, incoming.size):
         echo_answer(echo, output)
 
 

@@ -65,19 +65,19 @@ cdef class ExecutorRunner(Runner):
 
     def message(self, int input, bytes data not None, info):
         """Have the cycle answer a serialised message; ``info`` is what rclpy knows about it."""
-        cdef Arrival arrival
+        cdef IncomingMessage incoming
         cdef int64_t number = -1 if info["publication_sequence_number"] is None else info["publication_sequence_number"]
         if <size_t> len(data) > self.largest:
             self.core.timing.too_large += 1
             put_failure(self.core, &self.too_large[0], TOO_LARGE, input, len(data))
             return
-        arrival.data, arrival.size = <const uint8_t*> PyBytes_AS_STRING(data), <size_t> PyBytes_GET_SIZE(data)
-        arrival.received, arrival.sent = info["received_timestamp"], info["source_timestamp"]
-        arrival.sequence = number
+        incoming.data, incoming.size = <const uint8_t*> PyBytes_AS_STRING(data), <size_t> PyBytes_GET_SIZE(data)
+        incoming.received, incoming.sent = info["received_timestamp"], info["source_timestamp"]
+        incoming.sequence = number
         with self.lock:
             if number >= 0:
                 self.core.timing.lost += lost_before(&self.sequences[input], number)
-            give_message(self.core, input, &arrival, info["source_timestamp"] if input == 0 else 0)
+            give_message(self.core, input, &incoming, info["source_timestamp"] if input == 0 else 0)
 
     def due(self):
         """Return when ``turn`` is wanted next, by the steady clock [s]; infinity: for a message only."""

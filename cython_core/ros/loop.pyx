@@ -14,7 +14,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_
 from libc.stdlib cimport calloc, free, llabs, malloc
 from libc.string cimport memset
 
-from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARGE, Arrival, Cycle, Output, Record,
+from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARGE, Cycle, IncomingMessage, Output, Record,
                     Request)
 from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER, NANOSECONDS, RELEASE, add32, claim,
                          clock_now, exchange32, exchange_time, load32, load64, load_time, sleep_while, steady_now, store32,

@@ -1,9 +1,10 @@
 # A cycle in Python, for work that is not compiled: in a loop's thread, but as late as the interpreter is.
 
-cdef void python_message(void* self, int input, const Arrival* arrival, int64_t now, Output* output) noexcept with gil:
+cdef void python_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
+                         Output* output) noexcept with gil:
     cycle = <PythonCycle> self
     try:
-        cycle.take(input, PyBytes_FromStringAndSize(<const char*> arrival.data, arrival.size))
+        cycle.take(input, PyBytes_FromStringAndSize(<const char*> incoming.data, incoming.size))
     except Exception as error:
         cycle.fail(error)
 

@@ -142,7 +142,7 @@ cdef void spin(Loop* loop) noexcept nogil:
         give_requests(loop.core)
         give_time(loop.core, 0 if loop.at_once else now)
         if now - loop.looked >= GLANCE // 2:
-            look_around(loop, now)
+            poll_others(loop, now)
 
 
 cdef void wait(Loop* loop, int64_t now) noexcept nogil:
@@ -166,7 +166,7 @@ cdef bint has_work(Loop* loop) noexcept nogil:
             or (load_time(&loop.core.stop_by, ACQUIRE) and not loop.core.is_stopping))
 
 
-cdef void look_around(Loop* loop, int64_t now) noexcept nogil:
+cdef void poll_others(Loop* loop, int64_t now) noexcept nogil:
     """Look for what nobody wakes the loop up for."""
     cdef pollfd file
     cdef int i
@@ -193,7 +193,7 @@ cdef void take_all(Loop* loop) noexcept nogil:
 cdef bint take(Loop* loop, int input) noexcept nogil:
     """Have the cycle answer a topic's oldest message; return whether there was one."""
     cdef Topic* topic = &loop.topics[input]
-    cdef Arrival arrival
+    cdef IncomingMessage incoming
     cdef int code
     loop.incoming.buffer, loop.incoming.length, loop.incoming.capacity = loop.memory, 0, loop.largest
     code = loop.rcl.take(topic.subscription, &loop.incoming, &loop.info, NULL)
@@ -202,14 +202,14 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
     if code != 0:
         note_refusal(loop, input, code)
         return True
-    arrival.data, arrival.size = loop.memory, loop.incoming.length
-    arrival.received, arrival.sent, arrival.sequence = 0, 0, -1
+    incoming.data, incoming.size = loop.memory, loop.incoming.length
+    incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
     if llabs(loop.info.received - clock_now(CLOCK_REALTIME)) // NANOSECONDS < PLAUSIBLE:
-        arrival.received, arrival.sent = loop.info.received, loop.info.published
+        incoming.received, incoming.sent = loop.info.received, loop.info.published
         if <int64_t> loop.info.sequence >= 0:     # -1: unsupported
-            arrival.sequence = <int64_t> loop.info.sequence
-            loop.core.timing.lost += lost_before(&topic.sequence, arrival.sequence)
-    give_message(loop.core, input, &arrival, loop.info.published if loop.at_once and input == 0 else 0)
+            incoming.sequence = <int64_t> loop.info.sequence
+            loop.core.timing.lost += lost_before(&topic.sequence, incoming.sequence)
+    give_message(loop.core, input, &incoming, loop.info.published if loop.at_once and input == 0 else 0)
     return True
 
 

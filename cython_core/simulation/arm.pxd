@@ -120,7 +120,7 @@ cdef inline void brake(Arm* arm, double duration) noexcept nogil:
         arm.q[i], arm.qd[i] = there, arm.braking_left * arm.braking[i]
 
 
-cdef inline void carried_effort(const Arm* arm, double* effort) noexcept nogil:
+cdef inline void brake_effort(const Arm* arm, double* effort) noexcept nogil:
     """What imposes the acceleration that the brakes impose."""
     cdef const Settings* settings = arm.settings
     cdef Py_ssize_t i
@@ -247,8 +247,8 @@ cdef inline void measure(Arm* arm, const double* effort) noexcept nogil:
     sense(arm, 2, effort)
 
 
-cdef inline void measure_carried(Arm* arm) noexcept nogil:
-    carried_effort(arm, arm.scratch)
+cdef inline void measure_braked(Arm* arm) noexcept nogil:
+    brake_effort(arm, arm.scratch)
     measure(arm, arm.scratch)
 
 
@@ -256,7 +256,7 @@ cdef inline void measure_now(Arm* arm) noexcept nogil:
     """Measure after the state was set: no effort was applied on the way to it."""
     if arm.braked:
         memset(arm.qdd, 0, arm.n * sizeof(double))
-        measure_carried(arm)
+        measure_braked(arm)
     else:
         measure(arm, arm.applied)
 
@@ -395,7 +395,7 @@ cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogi
     end_loads(arm)
     if arm.braked:
         brake(arm, steps * arm.settings.time_step)
-        measure_carried(arm)
+        measure_braked(arm)
     else:
         advance_driven(arm, steps)
     if arm.fault.kind == NO_FAULT:

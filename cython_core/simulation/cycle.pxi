@@ -390,11 +390,12 @@ cdef void take_wrench(TwinCycle* twin, Reader* r, int64_t now, Output* output) n
             refuse_figure(twin, EXTERNAL_WRENCH, TOO_MANY_LOADS, FIELD_FRAME, -1, MOST_LOADS, now, output)
 
 
-cdef void twin_message(void* self, int input, const Arrival* arrival, int64_t now, Output* output) noexcept nogil:
+cdef void twin_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
+                       Output* output) noexcept nogil:
     cdef TwinCycle* twin = <TwinCycle*> self
     cdef Reader r
-    twin.size = arrival.size
-    open_message(&r, arrival.data, arrival.size)
+    twin.size = incoming.size
+    open_message(&r, incoming.data, incoming.size)
     if input == COMMANDS:
         take_commands(twin, &r, now, output)
     elif input == JOINT_COMMANDS:

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from cycle cimport STOP_REQUESTED, Arrival, Cycle, Output, Record, Request
+from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from ros.messages cimport (FIELD_DATA, FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_STAMP,
                        FIELD_TORQUE, FIELD_VELOCITY, MESSAGE_WHOLE, MOST_NAMES, OTHER_LENGTH, Doubles, Field,
                        JointNames, JointStateMessage, Reader, Template, Text, double_at, find_joint, gather, open_message,
@@ -290,10 +290,10 @@ cdef class Twin:
             What was published: a list of (one of ``OUTPUTS``, bytes), and of records (kind, index, time, four values).
         """
         cdef Collector collector = Collector(ros_time)
-        cdef Arrival arrival
-        arrival.data, arrival.size = data, len(data)
-        arrival.received, arrival.sequence = 0, -1
-        twin_message(self.twin, input, &arrival, now, &collector.output)
+        cdef IncomingMessage incoming
+        incoming.data, incoming.size = data, len(data)
+        incoming.received, incoming.sequence = 0, -1
+        twin_message(self.twin, input, &incoming, now, &collector.output)
         return collector.published, collector.records
 
     def request(self, int kind, int64_t now, payload=None, int64_t ros_time=0):

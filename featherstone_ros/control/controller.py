@@ -152,7 +152,7 @@ class TorqueController:
         Returns:
             A command with ``update_on: timer`` and while there are no usable joint states.
         """
-        command = self.compiled.look_at_time(now)
+        command = self.compiled.check_age(now)
         if self.compiled.has_records:
             self._tell()
         return command
@@ -264,7 +264,7 @@ class TorqueController:
         return cause_text(Explanation(*self.compiled.hold), self._space.names)
 
     @property
-    def objection(self) -> str:
+    def rejection(self) -> str:
         """Why the last state was not believed, empty if it was."""
         return rejection_text(Explanation(*self.compiled.rejection), self._space.names)
 

@@ -222,13 +222,13 @@ class GoalTracker:
         """Take note that the arm has been asked to stop for this goal's sake."""
         self._is_cancelled = True
 
-    def look(self, moment: Moment) -> Verdict:
+    def update(self, moment: Moment) -> Verdict:
         """Return what has become of the goal by now."""
         if self.verdict is RUNNING:
-            self.verdict = self._look(moment)
+            self.verdict = self._judge(moment)
         return self.verdict
 
-    def _look(self, moment: Moment) -> Verdict:
+    def _judge(self, moment: Moment) -> Verdict:
         phase = Phase(moment.phase)
         if self._is_cancelled:
             stops = phase is Phase.HOLDING and moment.since_end < 0.0 and not moment.path

@@ -33,7 +33,7 @@ class TrackingWatch:
         self._since = 0.0
         self._first = 0.0  # error when it was first worth a word; 0: it is not
 
-    def look(self, now: float, error: Floats | None, tolerance: float) -> Complaint:
+    def update(self, now: float, error: Floats | None, tolerance: float) -> Complaint:
         """Return what is to be said.
 
         Args:

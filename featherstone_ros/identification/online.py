@@ -73,7 +73,7 @@ class OnlinePayload:
             self._states.popleft()
         if time >= self._next_look:
             self._next_look = time + EVERY
-            self._look(state[0])
+            self._add_to_information(state[0])
         return self.enough
 
     @property
@@ -111,7 +111,7 @@ class OnlinePayload:
         recording = Recording("online", names, time - time[:1].sum(), q, qd, effort)
         return find_payload(self.arm, [recording], self.link, self._cut_off)
 
-    def _look(self, q: Floats) -> None:
+    def _add_to_information(self, q: Floats) -> None:
         """Add up what the pose tells of mass and first moment, by gravity alone."""
         zero = np.zeros_like(q)
         Y = self._dynamics.regressor(q, zero, zero)[:, self._at : self._at + 4]

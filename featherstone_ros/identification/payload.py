@@ -147,7 +147,7 @@ def _solve(link: str, facts: Equations, drives: int) -> Payload:
     ball = Deformable(upper_cholesky(_ball(free)[None]))
     R, y = facts.reduced(1 / sigma)
     fit = solve(R, y, ball, np.ones(drives), SPREAD)
-    figures = _figures(ball.deformed(fit.theta))
+    values = _mass_com_inertia(ball.deformed(fit.theta))
     left = facts.tau - facts.A @ fit.unknowns(ball)
     bare = (
         facts.tau
@@ -157,9 +157,9 @@ def _solve(link: str, facts: Equations, drives: int) -> Payload:
     spread = _deviations(R, ball, fit)
     return Payload(
         link=link,
-        mass=float(figures[0]),
-        com=figures[1:4],
-        inertia=inertia_matrix(figures[4:]),
+        mass=float(values[0]),
+        com=values[1:4],
+        inertia=inertia_matrix(values[4:]),
         mass_deviation=float(spread[0]),
         com_deviation=spread[1:4],
         inertia_deviation=inertia_matrix(spread[4:]),
@@ -179,7 +179,7 @@ def _ball(free: Floats) -> Floats:
     return pseudo_inertia(parameters_of(sphere(radius, mass=mass, translation=place)))
 
 
-def _figures(parameters: Floats) -> Floats:
+def _mass_com_inertia(parameters: Floats) -> Floats:
     """Return mass, centre of mass and the six of inertia about it."""
     mass, com = parameters[0], parameters[1:4] / parameters[0]
     about = inertia_matrix(parameters[4:]) - mass * (com @ com * np.eye(3) - np.outer(com, com))
@@ -187,7 +187,7 @@ def _figures(parameters: Floats) -> Floats:
 
 
 def _deviations(R: Floats, ball: Deformable, fit: Fit) -> Floats:
-    """Return the standard deviations (10,) of ``_figures``, by linear error propagation."""
+    """Return the standard deviations (10,) of ``_mass_com_inertia``, by linear propagation."""
     by_theta = R[:, :SIZE] @ ball.jacobian(fit.theta)[0]
     A = np.hstack([by_theta, R[:, SIZE:]])
     information = A.T @ A
@@ -196,7 +196,10 @@ def _deviations(R: Floats, ball: Deformable, fit: Fit) -> Floats:
     steps = STEP * np.eye(SIZE)
     slope = np.array(
         [
-            (_figures(ball.deformed(fit.theta + s)) - _figures(ball.deformed(fit.theta - s)))
+            (
+                _mass_com_inertia(ball.deformed(fit.theta + s))
+                - _mass_com_inertia(ball.deformed(fit.theta - s))
+            )
             / (2 * STEP)
             for s in steps
         ]

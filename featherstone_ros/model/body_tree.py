@@ -156,24 +156,24 @@ def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
         ModelError: A degree of freedom moves no mass and no inertia at all.
     """
     degrees = _degrees_of_freedom(coordinates)
-    carried = {robot.base_link: (BASE, np.eye(3), np.zeros(3))}
+    placements = {robot.base_link: (BASE, np.eye(3), np.zeros(3))}
     bodies: list[Joint] = []
     frames: list[tuple[int, Floats, Floats]] = []
     for joint in robot.tree:
-        body, rotation, translation = carried[joint.parent]
+        body, rotation, translation = placements[joint.parent]
         translation = translation + rotation @ joint.translation
         rotation = rotation @ joint.rotation
         if joint.name in degrees:
-            carried[joint.child] = (len(bodies), np.eye(3), np.zeros(3))
+            placements[joint.child] = (len(bodies), np.eye(3), np.zeros(3))
             bodies.append(joint)
             frames.append((body, rotation, translation))
         else:
             turn, shift = _displacement(joint, coordinates.locked.get(joint.name, 0.0))
-            carried[joint.child] = (body, rotation @ turn, translation + rotation @ shift)
+            placements[joint.child] = (body, rotation @ turn, translation + rotation @ shift)
 
     parent, body_rotation, body_translation = _frame_arrays(frames)
     link_body, link_rotation, link_translation = _frame_arrays(
-        [carried[link.name] for link in robot.links]
+        [placements[link.name] for link in robot.links]
     )
     drives = [degrees[joint.name] for joint in bodies]
     names = [joint.name for joint in bodies]

@@ -164,7 +164,7 @@ class Model:
             gravity=finite("gravity", gravity, (3,)),
             tree=tree,
             base=base,
-            **_joint_figures(robot, chosen),
+            **_joint_properties(robot, chosen),
         )
 
     @classmethod
@@ -384,7 +384,7 @@ def _warn(robot: Robot, idle: list[str]) -> None:
         logger.warning("robot %r is read as it is written, but: %s", robot.name, summary(odd))
 
 
-def _joint_figures(robot: Robot, chosen: Coordinates) -> dict[str, Any]:
+def _joint_properties(robot: Robot, chosen: Coordinates) -> dict[str, Any]:
     """Return types, limits and friction of the degrees of freedom.
 
     A leader feels its followers' friction through their multipliers m: the power d qd^2 gives

@@ -34,7 +34,7 @@ class ControllerState:
         self._timer = node.create_timer(1.0 / rate, self._publish, clock=node.steady_clock)
         self._timer.cancel()  # an executor that wakes up for nothing costs the others
 
-    def look(self) -> None:
+    def publish_if_heard(self) -> None:
         """Begin to publish once somebody listens; to be called now and then."""
         if self._timer.is_canceled() and self._publisher.get_subscription_count():
             self._timer.reset()

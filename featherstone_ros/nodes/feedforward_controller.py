@@ -205,7 +205,7 @@ class FeedforwardController(ModelNode):
     def on_alive(self) -> None:
         """See whether anybody has begun to listen."""
         if self._state_topic is not None:
-            self._state_topic.look()
+            self._state_topic.publish_if_heard()
 
     def _listen(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
@@ -549,7 +549,7 @@ class FeedforwardController(ModelNode):
         if changed:
             self.publish_diagnostics()
 
-    def _look_at_an_example(self) -> None:
+    def _inspect_an_example(self) -> None:
         """If states come that are of no use, say what is wrong with one of them."""
         if Phase(self._controller.phase) is not Phase.WAITING:
             self._puzzled_since = monotonic()
@@ -573,7 +573,7 @@ class FeedforwardController(ModelNode):
     def diagnose(self) -> Report:
         """Return what the controller does and what it does not like."""
         controller = self._controller
-        self._look_at_an_example()
+        self._inspect_an_example()
         commanders = self.count_publishers(self._commands.topic_name)
         moment = self._moment()
         lost = lost_of(moment, self._settings, self._space.names) if moment else {}
@@ -666,7 +666,7 @@ class FeedforwardController(ModelNode):
         follows = moment is not None and Phase(moment.phase) in TRACKING
         if follows and self._settings.mode is not Mode.CARTESIAN_IMPEDANCE:
             error = moment.desired[0] - moment.q
-        return self._tracking.look(monotonic(), error, self._settings.path_tolerance)
+        return self._tracking.update(monotonic(), error, self._settings.path_tolerance)
 
     def _condition(
         self, rivals: list[str], saturated: bool, off_path: Complaint

@@ -81,7 +81,7 @@ class Goals:
         self._node = node
         self._goal: Goal | None = None
         self._planned: tuple[Any, Tolerances] | None = None
-        self._timer = node.create_timer(1.0 / rate, self._look, clock=node.steady_clock)
+        self._timer = node.create_timer(1.0 / rate, self._update, clock=node.steady_clock)
         self._timer.cancel()  # an executor that wakes up for nothing costs the others
         self._server = PatientActionServer(
             node,
@@ -159,14 +159,14 @@ class Goals:
 
     # From moment to moment.
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         goal = self._goal
         if goal is None:
             self._timer.cancel()
             return
         try:
             moment = self._node.snapshot()
-            verdict = goal.tracker.look(moment)
+            verdict = goal.tracker.update(moment)
             if verdict.status is Status.RUNNING:
                 goal.handle.publish_feedback(feedback(moment, self._node.joint_names))
                 return

@@ -69,9 +69,9 @@ class Replies:
         self._waiting.append((monotonic() + DISCOVERY, response, header))
         if self._timer is None:
             clock = Clock(clock_type=ClockType.STEADY_TIME)
-            self._timer = self._node.create_timer(GLANCE, self._look, clock=clock)
+            self._timer = self._node.create_timer(GLANCE, self._send_waiting, clock=clock)
 
-    def _look(self) -> None:
+    def _send_waiting(self) -> None:
         known = self._has_clients()
         while self._waiting and monotonic() > self._waiting[0][0]:
             self._waiting.popleft()

@@ -67,7 +67,7 @@ class Bench:
         self.controller.configure(self.now, self.settings)
 
     @property
-    def gate(self) -> Any:
+    def compiled(self) -> Any:
         """The compiled controller: what it believes of the arm."""
         return self.controller.compiled
 
@@ -103,7 +103,7 @@ class Bench:
             if timer and i % 10 == 9:
                 self.update()
             self.positions.append(self.arm.q)
-            self.desired.append(self.gate.desired[0])
+            self.desired.append(self.compiled.desired[0])
         return self
 
     def start(self) -> "Bench":

@@ -70,7 +70,7 @@ class Bench:
             command = None
             if states:
                 command = self.controller.accept_state(self.now, self.arm.q, self.arm.qd)
-                assert command is not None, self.controller.objection
+                assert command is not None, self.controller.rejection
             if k % 10 == 9:
                 command = command if states else self.controller.update(self.now)
             if command is not None:

@@ -442,15 +442,15 @@ def to_pinocchio_model(robot):
     """Return Pinocchio's model, without mimic, of checked links and joints."""
     model = pinocchio.Model()
     inertials = {link.name: link.inertial for link in robot.links}
-    carried = {robot.base_link: (0, pinocchio.SE3.Identity())}  # joint, pose of the link there
+    placements = {robot.base_link: (0, pinocchio.SE3.Identity())}  # joint, pose of the link there
     for joint in robot.tree:
-        before, placement = carried[joint.parent]
+        before, placement = placements[joint.parent]
         placement = placement * pinocchio.SE3(joint.rotation, joint.translation)
         if joint.moves:
             before = model.addJoint(before, MOVING[joint.type](joint), placement, joint.name)
             placement = pinocchio.SE3.Identity()
-        carried[joint.child] = before, placement
-    for link, (joint, placement) in carried.items():
+        placements[joint.child] = before, placement
+    for link, (joint, placement) in placements.items():
         if (inertial := inertials[link]) is not None:
             body = pinocchio.Inertia(inertial.mass, inertial.com, inertial.inertia)
             model.appendBodyToJoint(joint, body, placement)

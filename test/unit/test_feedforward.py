@@ -186,7 +186,7 @@ def test_trajectories_of_the_past_are_let_go(bench):
     for i in range(50):
         bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q + 0.01 * (i % 3))], 5.0)
         bench.run(PERIOD)
-    assert bench.gate.objects == 2  # the model and the last one
+    assert bench.compiled.objects == 2  # the model and the last one
 
 
 def test_past_trajectory_is_entered_where_it_is_by_now(bench):
@@ -435,7 +435,7 @@ def test_long_gap_decays_to_gravity_hold_and_then_to_silence():
     bench = Bench(blind_stop=False).start()
     follow(bench)
     bench.run(0.3)
-    last_good = fr.Dynamics(bench.model).gravity(bench.gate.q)
+    last_good = fr.Dynamics(bench.model).gravity(bench.compiled.q)
     bench.arm.reset(bench.arm.q)  # a real arm would go on; here it only matters what is commanded
     bench.run(0.9, states=False)
     assert bench.controller.phase is Phase.BLIND
@@ -553,7 +553,7 @@ def test_motion_that_the_arm_does_not_follow_is_abandoned_without_wind_up(path_t
         assert excess < 4.0
     else:  # positions that stay the same to the bit are not believed for ever
         assert bench.controller.phase is Phase.BLIND
-        assert "position repeated" in bench.controller.objection
+        assert "position repeated" in bench.controller.rejection
 
 
 def test_blind_stop_brakes_an_arm_whose_states_stop():
@@ -590,7 +590,7 @@ def test_blind_stop_does_not_rely_on_a_last_state_that_lied(velocity):
 def test_states_that_lie_all_the_time_end_in_a_hold_at_once():
     bench = Bench(blind_stop=True, give_up_after=3.0).start()
     random = np.random.default_rng(0)
-    accepted = bench.gate.accepted
+    accepted = bench.compiled.accepted
     for _ in range(1000):
         bench.run(PERIOD, states=False)
         lie = random.choice([-1.0, 1.0], 2) * 10.0 ** random.uniform(-2.0, 0.5, 2)
@@ -601,7 +601,7 @@ def test_states_that_lie_all_the_time_end_in_a_hold_at_once():
             bench.commands.append((bench.now, command.copy()))
         bench.update()
     assert bench.controller.phase is Phase.BLIND
-    assert bench.gate.accepted - accepted < 5
+    assert bench.compiled.accepted - accepted < 5
     assert bench.largest_rate() <= 1.0
     bench.run(0.5)
     assert bench.controller.phase in RUNNING
@@ -635,7 +635,7 @@ def test_states_without_velocity_are_enough():
         bench.now += PERIOD
         bench._record(bench.controller.accept_state(bench.now, bench.arm.q))
         bench.arm.step(bench.commands[-1][1])
-        if bench.gate.accepted == 300:
+        if bench.compiled.accepted == 300:
             follow(bench)
     assert_allclose(bench.arm.q, Q, atol=0.01)
 
@@ -706,10 +706,10 @@ def test_fall_back_leads_into_the_damped_gravity_hold_without_a_step(bench):
     bench.run(0.3)
     begin = len(bench.commands) - 1
     fall_back(bench, 0.3)
-    gate, damping = bench.gate, bench.settings.damping
+    compiled, damping = bench.compiled, bench.settings.damping
     assert bench.controller.phase is Phase.DAMPED
     assert bench.controller.hold_reason == "unexpected exception"
-    assert_allclose(bench.commands[-1][1], bench.gravity() - damping * gate.qd)
+    assert_allclose(bench.commands[-1][1], bench.gravity() - damping * compiled.qd)
     assert torque_steps(bench, begin) < 0.15  # 0.2 N m is the rate limit
     assert sum("unexpected" in note for note in bench.notes) == 1
 
@@ -741,10 +741,10 @@ def test_states_that_stop_during_a_fall_back_fade_its_damping_out_and_then_the_c
     bench.run(0.3)
     fall_back(bench, 0.3)
     begin = len(bench.commands) - 1
-    assert np.abs(bench.gate.qd * bench.settings.damping).max() > 0.4
+    assert np.abs(bench.compiled.qd * bench.settings.damping).max() > 0.4
     fall_back(bench, 0.6, states=False)
     assert torque_steps(bench, begin) < 0.1  # the end of the damping would be a step of more
-    assert_allclose(bench.commands[-1][1], fr.Dynamics(bench.model).gravity(bench.gate.q))
+    assert_allclose(bench.commands[-1][1], fr.Dynamics(bench.model).gravity(bench.compiled.q))
     bench.run(1.0, states=False)
     assert bench.controller.phase is Phase.SILENT
 
@@ -810,8 +810,8 @@ def test_deactivation_decays_to_damped_gravity_hold_then_silence(bench):
     bench.run(0.3)
     bench.controller.deactivate(bench.now)
     bench.run(1.1)
-    damping = bench.settings.damping * bench.gate.qd
-    hold = fr.Dynamics(bench.model).gravity(bench.gate.q) - damping
+    damping = bench.settings.damping * bench.compiled.qd
+    hold = fr.Dynamics(bench.model).gravity(bench.compiled.q) - damping
     assert_allclose(bench.commands[-1][1], hold)
     assert bench.largest_rate() <= 1.0
     bench.run(0.3)

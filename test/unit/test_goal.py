@@ -43,11 +43,11 @@ class Goal:
         """Let time pass; return what has become of the goal."""
         for _ in range(round(duration / LOOK)):
             self.bench.run(LOOK, **options)
-            self.look()
+            self.update()
         return self.tracker.verdict.status
 
-    def look(self) -> Status:
-        return self.tracker.look(self.bench.controller.snapshot()).status
+    def update(self) -> Status:
+        return self.tracker.update(self.bench.controller.snapshot()).status
 
     def result(self) -> tuple[Status, ErrorCode]:
         return self.tracker.verdict.status, self.tracker.verdict.code
@@ -62,7 +62,7 @@ class Goal:
             bench.arm.set_state(shaken, np.zeros(2))
             bench.state()
             if i % 50 == 49:
-                self.look()
+                self.update()
         return self.tracker.verdict.status
 
 
@@ -97,7 +97,7 @@ def test_goal_succeeds_at_the_end_of_its_motion_and_the_arm_stays_there(bench):
     assert goal.tracker.verdict.code is ErrorCode.SUCCESSFUL
     bench.run(0.2)
     assert_allclose(bench.arm.q, GOAL, atol=1e-3)
-    assert goal.look() is Status.SUCCEEDED
+    assert goal.update() is Status.SUCCEEDED
 
 
 def test_arm_off_the_path_of_a_goal_is_stopped_by_the_loop_whether_anybody_looks_or_not(bench):
@@ -109,8 +109,8 @@ def test_arm_off_the_path_of_a_goal_is_stopped_by_the_loop_whether_anybody_looks
         bench.arm.set_state(place, np.zeros(2))
         bench.state()
     assert bench.controller.phase is Phase.HOLDING
-    assert_allclose(bench.gate.desired[0], place, atol=1e-9)
-    assert goal.look() is Status.ABORTED
+    assert_allclose(bench.compiled.desired[0], place, atol=1e-9)
+    assert goal.update() is Status.ABORTED
     assert goal.tracker.verdict.code is ErrorCode.PATH_TOLERANCE_VIOLATED
     assert "is 0.03" in goal.tracker.verdict.text
 
@@ -139,7 +139,7 @@ def test_goal_waits_for_the_arm_and_is_given_up_after_goal_time(bench):
     assert goal.tracker.verdict.code is ErrorCode.GOAL_TOLERANCE_VIOLATED
     assert "joint 'elbow' is 0.03 from its goal (goal tolerance 0.02)" in goal.tracker.verdict.text
     assert bench.controller.phase is Phase.HOLDING
-    assert_allclose(bench.gate.desired[0], GOAL)  # where it is asked to be, and stays
+    assert_allclose(bench.compiled.desired[0], GOAL)  # where it is asked to be, and stays
 
 
 def test_goal_without_goal_time_waits_for_ever(bench):
@@ -164,7 +164,7 @@ def test_cancelled_goal_ends_once_the_arm_has_come_to_rest_without_a_step(bench)
     speed = np.abs(bench.arm.qd).max()
     bench.controller.hold(bench.now)
     goal.tracker.cancel()
-    assert goal.look() is Status.RUNNING
+    assert goal.update() is Status.RUNNING
     assert goal.run(0.35) is Status.CANCELED
     assert speed > 0.5
     assert_allclose(bench.arm.qd, 0.0, atol=0.05)
@@ -175,7 +175,7 @@ def test_cancelled_goal_whose_request_the_loop_has_not_read_yet_goes_on(bench):
     goal = Goal(bench)
     goal.run(0.2)
     goal.tracker.cancel()
-    assert goal.look() is Status.RUNNING
+    assert goal.update() is Status.RUNNING
 
 
 def test_cancelled_goal_ends_if_the_arm_cannot_be_seen(bench):
@@ -184,7 +184,7 @@ def test_cancelled_goal_ends_if_the_arm_cannot_be_seen(bench):
     bench.controller.hold(bench.now)
     goal.tracker.cancel()
     bench.run(0.2, states=False)
-    assert goal.look() is Status.CANCELED
+    assert goal.update() is Status.CANCELED
 
 
 def other_trajectory(bench):
@@ -192,7 +192,7 @@ def other_trajectory(bench):
 
 
 def set_point(bench):
-    bench.controller.set_reference(bench.now, Point(0.0, bench.gate.desired[0]))
+    bench.controller.set_reference(bench.now, Point(0.0, bench.compiled.desired[0]))
 
 
 def let_states_stop(bench):
@@ -216,7 +216,7 @@ def test_goal_is_aborted_with_the_reason_when_its_motion_ends(bench, end):
     goal.run(0.2)
     act, reason = ENDS[end]
     act(bench)
-    assert goal.look() is Status.ABORTED
+    assert goal.update() is Status.ABORTED
     assert goal.tracker.verdict.code is ErrorCode.INVALID_GOAL
     assert reason in goal.tracker.verdict.text
     before = goal.tracker.verdict
@@ -232,7 +232,7 @@ def test_old_causes_are_not_why_a_goal_ends(bench):
     goal = Goal(bench)
     goal.run(0.2)
     bench.controller.hold(bench.now)
-    goal.look()
+    goal.update()
     assert "asked to hold" in goal.tracker.verdict.text
 
 
@@ -242,9 +242,9 @@ def test_goal_to_hold_is_reached_when_the_arm_stands(bench):
     causes = bench.controller.snapshot().causes
     bench.controller.hold(bench.now)
     tracker = GoalTracker(0, tolerances(stopped=0.05), NAMES, causes)
-    assert tracker.look(bench.controller.snapshot()).status is Status.RUNNING
+    assert tracker.update(bench.controller.snapshot()).status is Status.RUNNING
     bench.run(0.4)
-    assert tracker.look(bench.controller.snapshot()).status is Status.SUCCEEDED
+    assert tracker.update(bench.controller.snapshot()).status is Status.SUCCEEDED
 
 
 def test_arm_that_does_not_obey_three_trajectories_in_a_row_is_held_until_asked_again():
@@ -276,7 +276,7 @@ def test_arm_whose_drives_let_go_in_motion_ends_in_a_hold_that_asks_for_help(
         bench.state()
     assert bench.controller.phase is Phase.FAULT
     assert len([note for note in bench.notes if "abandoned" in note]) <= 6
-    assert goal.look() is Status.ABORTED
+    assert goal.update() is Status.ABORTED
 
 
 def test_one_trajectory_that_arrives_makes_up_for_those_that_did_not():

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
 from featherstone_ros._control import TorqueGovernor
-from featherstone_ros._control import fade_weight_at as fade_weight
+from featherstone_ros._control import transfer_weight_at as transfer_weight
 from featherstone_ros.control.governor import cut, default_torque_rate
 
 DT = 0.001
@@ -22,7 +22,7 @@ def governor(limit=20.0, rate=200.0) -> TorqueGovernor:
 def test_first_command_is_the_one_it_starts_from():
     it = governor()
     it.start(np.array([5.0, -3.0]))
-    it.fade(0.2)
+    it.begin_transfer(0.2)
     assert_allclose(it.govern(np.array([9.0, 9.0]), 0.0), [5.0, -3.0])
 
 
@@ -35,7 +35,7 @@ def test_start_beyond_the_limits_is_clamped():
 def test_fade_leads_to_what_is_asked_for_in_the_time_given():
     it = governor()
     it.start(np.array([5.0, -3.0]))
-    it.fade(0.2)
+    it.begin_transfer(0.2)
     asked = np.array([9.0, 9.0])
     commands = [it.govern(asked, DT).copy() for _ in range(202)]
     assert_allclose(commands[-1], asked)
@@ -46,18 +46,18 @@ def test_fade_leads_to_what_is_asked_for_in_the_time_given():
 def test_fade_during_a_fade_begins_at_the_last_command():
     it = governor()
     it.start(np.zeros(2))
-    it.fade(0.2)
+    it.begin_transfer(0.2)
     for _ in range(100):
         it.govern(np.full(2, 10.0), DT)
     before = it.command.copy()
-    it.fade(0.2)
+    it.begin_transfer(0.2)
     assert_allclose(it.govern(np.full(2, -10.0), DT), before)
 
 
 def test_start_in_the_middle_of_a_fade_forgets_it():
     it = governor()
     it.start(np.zeros(2))
-    it.fade(0.2)
+    it.begin_transfer(0.2)
     it.govern(np.full(2, 10.0), DT)
     it.govern(np.full(2, 10.0), DT)
     held = np.array([5.0, -3.0])
@@ -115,7 +115,7 @@ def counts(it: TorqueGovernor) -> tuple[int, int]:
 def test_a_command_as_asked_for_is_no_intervention():
     it = governor()
     it.start(np.array([5.0, -3.0]))
-    it.fade(0.2)
+    it.begin_transfer(0.2)
     assert it.govern(np.array([9.3, 0.7]), 0.0) is not None  # a fade begins at the last command
     for _ in range(300):
         it.govern(np.array([9.3, 0.7]), DT)
@@ -153,7 +153,7 @@ def test_refused_command_is_not_counted():
 def test_commands_stay_finite_however_large_what_is_asked_for(limit, asked):
     it = governor(limit)
     for target in asked:
-        it.fade(0.0015)
+        it.begin_transfer(0.0015)
         for _ in range(4):
             assert np.isfinite(it.govern(target, DT)).all()
 
@@ -162,7 +162,7 @@ def test_commands_stay_finite_however_large_what_is_asked_for(limit, asked):
 def test_commands_stay_within_limits_and_rate_whatever_is_asked_for(asked, duration):
     it = governor()
     it.start(np.array([5.0, -3.0]))
-    it.fade(duration)
+    it.begin_transfer(duration)
     last = it.command.copy()
     for target in asked:
         command = it.govern(target, DT)
@@ -177,14 +177,14 @@ def test_default_torque_rate_where_there_is_a_limit_and_where_not():
 
 
 def test_fade_weight_falls_from_one_to_zero():
-    weights = [fade_weight(x) for x in np.linspace(-0.5, 1.5, 101)]
+    weights = [transfer_weight(x) for x in np.linspace(-0.5, 1.5, 101)]
     assert weights[0] == 1.0 and weights[-1] == 0.0
     assert (np.diff(weights) <= 0.0).all()
 
 
 def test_fade_begins_and_ends_without_a_kink():
-    assert 0.0 < 1.0 - fade_weight(1e-3) < 1e-5
-    assert 0.0 < fade_weight(1.0 - 1e-3) < 1e-5
+    assert 0.0 < 1.0 - transfer_weight(1e-3) < 1e-5
+    assert 0.0 < transfer_weight(1.0 - 1e-3) < 1e-5
 
 
 @given(efforts, efforts, efforts, st.floats(0.1, 500.0))

@@ -30,7 +30,7 @@ def model():
     return Model.from_urdf(ARM)
 
 
-def carried(model):
+def inertial_sums(model):
     """Return all inertial sums of the model as one flat array."""
     tree = model.tree
     return np.hstack([tree.mass, tree.first_moment.ravel(), tree.inertia.ravel()])
@@ -99,7 +99,7 @@ def test_with_gravity_changes_nothing_else(model):
     tilted = model.with_gravity([0, -9.81, 0])
     np.testing.assert_array_equal(tilted.gravity, [0, -9.81, 0])
     np.testing.assert_array_equal(model.gravity, [0, 0, -9.81])
-    np.testing.assert_array_equal(carried(tilted), carried(model))
+    np.testing.assert_array_equal(inertial_sums(tilted), inertial_sums(model))
     assert tilted.joint_names == model.joint_names
 
 
@@ -118,27 +118,31 @@ def test_payload_counts_like_a_link_welded_on(model, at):
     welded = Model.from_urdf(ARM.replace("</robot>", f"{load}{weld}</robot>"))
     inertia = [[0.1, 0.01, 0], [0.01, 0.2, 0.02], [0, 0.02, 0.25]]
     loaded = model.with_payload(at, 2, [0.1, -0.2, 0.3], inertia)
-    np.testing.assert_allclose(carried(loaded), carried(welded), rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(inertial_sums(loaded), inertial_sums(welded), rtol=1e-13, atol=1e-15)
     assert loaded.joint_names == model.joint_names
     np.testing.assert_array_equal(loaded.upper, model.upper)
 
 
 def test_payload_adds_to_payload_and_leaves_the_first_model_alone(model):
-    before = carried(model)
+    before = inertial_sums(model)
     twice = model.with_payload("tool", 1, (0, 0, 0.1)).with_payload("tool", 2, (0, 0.1, 0))
     reverse = model.with_payload("tool", 2, (0, 0.1, 0)).with_payload("tool", 1, (0, 0, 0.1))
-    np.testing.assert_allclose(carried(twice), carried(reverse), rtol=1e-14)
+    np.testing.assert_allclose(inertial_sums(twice), inertial_sums(reverse), rtol=1e-14)
     assert twice.tree.mass.sum() == pytest.approx(model.tree.mass.sum() + 3, rel=1e-15)
-    np.testing.assert_array_equal(carried(model), before)
+    np.testing.assert_array_equal(inertial_sums(model), before)
 
 
 def test_payload_of_nothing_changes_nothing(model):
-    np.testing.assert_array_equal(carried(model.with_payload("tool", 0, (1, 2, 3))), carried(model))
+    np.testing.assert_array_equal(
+        inertial_sums(model.with_payload("tool", 0, (1, 2, 3))), inertial_sums(model)
+    )
 
 
 def test_payload_survives_a_change_of_gravity(model):
     loaded = model.with_payload("tool", 1, (0, 0, 0))
-    np.testing.assert_array_equal(carried(loaded.with_gravity((0, 0, 0))), carried(loaded))
+    np.testing.assert_array_equal(
+        inertial_sums(loaded.with_gravity((0, 0, 0))), inertial_sums(loaded)
+    )
 
 
 def test_payload_inertia_may_be_symmetric_but_for_rounding(model):
@@ -146,7 +150,9 @@ def test_payload_inertia_may_be_symmetric_but_for_rounding(model):
     rounded = inertia + 1e-19 * np.arange(9).reshape(3, 3)
     loaded = model.with_payload("tool", 1, (0, 0, 0), rounded)
     np.testing.assert_allclose(
-        carried(loaded), carried(model.with_payload("tool", 1, (0, 0, 0), inertia)), atol=1e-15
+        inertial_sums(loaded),
+        inertial_sums(model.with_payload("tool", 1, (0, 0, 0), inertia)),
+        atol=1e-15,
     )
 
 
@@ -184,7 +190,9 @@ def test_copies_and_pickles_are_whole(model, duplicate):
     assert other.mimics == model.mimics
     assert other.compiled is not None
     assert not other.lower.flags.writeable
-    np.testing.assert_array_equal(carried(other), carried(model.with_payload("tool", 1, (0, 0, 0))))
+    np.testing.assert_array_equal(
+        inertial_sums(other), inertial_sums(model.with_payload("tool", 1, (0, 0, 0)))
+    )
 
 
 def test_repr_names_robot_and_joints(model):

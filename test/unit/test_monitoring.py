@@ -9,8 +9,8 @@ from rich.console import Console
 
 from featherstone_ros.realtime.histogram import LatencyHistogram
 from featherstone_ros.text import LONGEST, plain
-from featherstone_ros.tools.monitor import figures
-from featherstone_ros.tools.monitor.figures import FIGURES, sketch
+from featherstone_ros.tools.monitor import columns
+from featherstone_ros.tools.monitor.columns import COLUMNS, sketch
 from featherstone_ros.tools.monitor.lines import line
 from featherstone_ros.tools.monitor.roster import MOST_NODES, SILENCE, Level, Roster
 from featherstone_ros.tools.monitor.view import NOBODY, view
@@ -53,15 +53,15 @@ def shown(roster, now=100.0, width=120):
 def test_every_figure_of_a_node_is_shown():
     text = shown(heard(status()))
     words = text.split()
-    for figure in FIGURES:
-        assert ALL[figure.keys[0]] in words
+    for column in COLUMNS:
+        assert ALL[column.keys[0]] in words
     for piece in (NODE, "active", "running: trajectory", "FIFO 60, cpu 1"):
         assert piece in text
 
 
 def test_figures_that_a_node_does_not_tell_are_dashes():
     text = shown(heard(status(values={"state": "active", "overruns": "7"})))
-    assert text.count("–") == len(FIGURES) - 1 and " 7" in text
+    assert text.count("–") == len(COLUMNS) - 1 and " 7" in text
 
 
 def test_lost_commands_of_a_twin_stand_where_the_lost_states_of_a_controller_do():
@@ -153,7 +153,7 @@ def test_sketch_has_the_counts_where_they_belong():
 )
 def test_odd_histogram_is_left_out(text):
     values = {**ALL, "latency histogram [us]": text}
-    assert figures.histogram(values) is None
+    assert columns.histogram(values) is None
     assert NODE in shown(heard(status(values=values)))
 
 

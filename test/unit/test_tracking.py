@@ -13,7 +13,7 @@ def looks(*errors, tolerance=TOLERANCE):
     """Look once a second; return what is said of each error of the elbow (None: none desired)."""
     watch = TrackingWatch(NAMES)
     return [
-        watch.look(100.0 + i, None if e is None else np.array([0.01, e]), tolerance)
+        watch.update(100.0 + i, None if e is None else np.array([0.01, e]), tolerance)
         for i, e in enumerate(errors)
     ]
 

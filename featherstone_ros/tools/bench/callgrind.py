@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.table import Table
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.bench.words import figure
+from featherstone_ros.tools.bench.words import rounded
 from featherstone_ros.tools.style import new_table
 
 _SHARES = {"core": "featherstone_ros/_core", "numpy": "/numpy/"}
@@ -117,7 +117,7 @@ def table(counts: Sequence[Count]) -> Table:
         shares = [f"{share:,.0f}" for share in count.shares.values()]
         total, theirs = f"{count.ours:,.0f}", f"{count.theirs:,.0f}"
         name = count.case + _KINDS.get(count.section, "")
-        result.add_row(name, total, *shares, theirs, figure(count.ratio))
+        result.add_row(name, total, *shares, theirs, rounded(count.ratio))
     return result
 
 

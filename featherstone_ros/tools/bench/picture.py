@@ -8,7 +8,7 @@ import numpy as np
 from featherstone_ros.tools.bench.instruction_sets import NAMES, in_use
 from featherstone_ros.tools.bench.report import BenchReport, machine
 from featherstone_ros.tools.bench.results import Result
-from featherstone_ros.tools.bench.words import figure
+from featherstone_ros.tools.bench.words import rounded
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, YELLOW
 
 _COLOURS = {True: BLUE, False: RED, None: "#9fb4c6"}  # a target met, missed, not set
@@ -99,7 +99,7 @@ def _bar(axes, y: float, result: Result) -> None:
     if bound:
         axes.plot((bound, bound), (y - 0.42, y + 0.42), color="black", lw=1.8)
     axes.annotate(
-        figure(result.ratio), (max(result.ratio, bound), y),
+        rounded(result.ratio), (max(result.ratio, bound), y),
         (4, 0), textcoords="offset points", va="center", fontsize=7.5, color=GREY,
     )  # fmt: skip
 
@@ -174,7 +174,7 @@ def _instruction_sets(axes, report: BenchReport) -> None:
     _row(axes, next(heights), "", [_kind(*item) for item in columns.items()], [GREY] * len(columns))
     for row in rows:
         found = [report.counterpart(row, name) for name in columns]
-        cells = [f"{figure(r.ratio)}  ({r.target.bound:.3g})" if r else "–" for r in found]
+        cells = [f"{rounded(r.ratio)}  ({r.target.bound:.3g})" if r else "–" for r in found]
         kind = "one call" if row.section == "single" else "batch"
         colours = [_colour(r) if r else GREY for r in found]
         _row(axes, next(heights), f"{row.robot} {row.algorithm}, {kind}", cells, colours)

@@ -19,6 +19,6 @@ def duration(seconds: float) -> str:
     return f"{value:.{0 if value >= 99.95 else 1 if value >= 9.995 else 2}f} {unit}"
 
 
-def figure(ratio: float) -> str:
+def rounded(ratio: float) -> str:
     """A ratio, as near to its target as matters."""
     return f"{ratio:.3f}" if ratio < 1 else f"{ratio:.2f}"

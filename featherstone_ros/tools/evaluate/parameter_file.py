@@ -31,11 +31,11 @@ def write_parameters(evaluation: Evaluation, path: Path) -> None:
         name: {"offset": _signed(fitted.offset[j])} for j, name in enumerate(evaluation.joint_names)
     }
     for j, name in seen:
-        terms = {"coulomb": _figure(fitted.coulomb[j]), "viscous": _figure(fitted.viscous[j])}
+        terms = {"coulomb": _rounded(fitted.coulomb[j]), "viscous": _rounded(fitted.viscous[j])}
         friction[name] = terms | friction[name]
     parameters: dict[str, object] = {"friction": friction}
     if fitted.armature.any():
-        parameters["armature"] = {name: _figure(fitted.armature[j]) for j, name in seen}
+        parameters["armature"] = {name: _rounded(fitted.armature[j]) for j, name in seen}
     content = {"/**": {"ros__parameters": parameters}}
     text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
     path.write_text(_head(evaluation) + text)
@@ -54,7 +54,7 @@ def _head(evaluation: Evaluation) -> str:
     return "".join(f"# {line}\n" for line in lines) + "\n"
 
 
-def _figure(value: float) -> float:
+def _rounded(value: float) -> float:
     return _signed(max(value, 0.0))
 
 

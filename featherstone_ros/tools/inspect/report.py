@@ -61,10 +61,10 @@ def _link_table(inspection: Inspection, masses: bool = True, moments: bool = Tru
             frames += 1
             continue
         k, size = gyration(link.inertial), inspection.sizes.get(link.name)
-        cells = [_figure(link.inertial.mass), _figures(link.inertial.com.round(6))]
+        cells = [_rounded(link.inertial.mass), _columns(link.inertial.com.round(6))]
         cells = cells if masses else []
-        cells += [_figures(np.linalg.eigvalsh(link.inertial.inertia))] if moments else []
-        table.add_row(Text(link.name), *cells, _figure(k), _share(k, size))
+        cells += [_columns(np.linalg.eigvalsh(link.inertial.inertia))] if moments else []
+        table.add_row(Text(link.name), *cells, _rounded(k), _share(k, size))
     if frames:
         table.caption = f"and {frames} without mass"
         table.caption_justify = "left"
@@ -86,7 +86,7 @@ def _joint_table(inspection: Inspection, short: bool = False) -> Table:
             Text(joint.name),
             joint.type[:4] if short else joint.type,
             *map(_limit, figures),
-            *map(_figure, friction),
+            *map(_rounded, friction),
             *([_leader(joint)] if followers else []),
         )
     return table
@@ -130,12 +130,12 @@ def _share(k: float, size: Size | None) -> Text:
 
 
 def _limit(value: float) -> str:
-    return _figure(value) if math.isfinite(value) else "–"
+    return _rounded(value) if math.isfinite(value) else "–"
 
 
-def _figure(value: float) -> str:
+def _rounded(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _figures(values: Iterable[float]) -> str:
+def _columns(values: Iterable[float]) -> str:
     return " ".join(f"{value:>9.3g}" for value in values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from featherstone_ros.tools.monitor.figures import FIGURES, scheduling
+from featherstone_ros.tools.monitor.columns import COLUMNS, scheduling
 from featherstone_ros.tools.monitor.roster import Condition
 
 
@@ -17,9 +17,9 @@ def line(condition: Condition, now: float) -> str:
     notes = [f"{part}: {note.message}" for part, note in condition.notes.items()]
     said = "; ".join([condition.message, *notes])
     figures = [
-        f"{figure.short} {value}"
-        for figure in FIGURES
-        if (value := figure.of(condition.values)) is not None
+        f"{column.short} {value}"
+        for column in COLUMNS
+        if (value := column.of(condition.values)) is not None
     ]
     details = ", ".join(filter(None, [*figures, scheduling(condition.values)]))
     return " | ".join(filter(None, [f"{level:6} {condition.name}", condition.state, said, details]))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group
 from rich.text import Text
 
-from featherstone_ros.tools.monitor.figures import FIGURES, Figure, histogram, scheduling, sketch
+from featherstone_ros.tools.monitor.columns import COLUMNS, Column, histogram, scheduling, sketch
 from featherstone_ros.tools.monitor.roster import Condition, Level
 
 STYLES = {
@@ -30,8 +30,8 @@ def view(conditions: Sequence[Condition], now: float) -> Group:
     if not conditions:
         return Group(Text(NOBODY, style="dim"))
     return Group(
-        _row([(figure.group, "dim") for figure in FIGURES]),
-        _row([(figure.heading, "bold") for figure in FIGURES]),
+        _row([(column.group, "dim") for column in COLUMNS]),
+        _row([(column.heading, "bold") for column in COLUMNS]),
         *(
             part
             for condition in conditions
@@ -49,7 +49,7 @@ def _node(condition: Condition, now: float, with_histogram: bool) -> Iterator[Te
     if condition.is_silent(now):
         text.append(f"silent for {now - condition.heard:.0f} s; last: ", style="bold red")
     yield text.append(condition.message, style=style)
-    yield _row([_cell(figure, condition) for figure in FIGURES])
+    yield _row([_cell(column, condition) for column in COLUMNS])
     for part, note in condition.notes.items():
         yield Text(f"  {part}: {note.message}", style=STYLES[note.level])
     latencies, scheduled = histogram(condition.values), scheduling(condition.values)
@@ -60,15 +60,15 @@ def _node(condition: Condition, now: float, with_histogram: bool) -> Iterator[Te
 
 
 def _row(cells: Sequence[tuple[str, str]]) -> Text:
-    """Return texts with their styles, each flush right in its figure's column."""
+    """Return texts with their styles, each flush right in its column."""
     row = Text()
-    for figure, (text, style) in zip(FIGURES, cells, strict=True):
-        row.append(text.rjust(figure.width), style=style)
+    for column, (text, style) in zip(COLUMNS, cells, strict=True):
+        row.append(text.rjust(column.width), style=style)
     return row
 
 
-def _cell(figure: Figure, condition: Condition) -> tuple[str, str]:
-    value = figure.of(condition.values)
+def _cell(column: Column, condition: Condition) -> tuple[str, str]:
+    value = column.of(condition.values)
     if value is None:
         return "–", "dim"
-    return value, "bold yellow" if figure.is_fault and value != "0" else ""
+    return value, "bold yellow" if column.is_fault and value != "0" else ""

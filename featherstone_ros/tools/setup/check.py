@@ -131,7 +131,7 @@ def drive(
                 controller.set_trajectory(now, model.joint_names, _points(motion))
             command = controller.accept_state(now, sim.q, sim.qd, None, now)
             if command is None or controller.phase not in RUNNING:
-                trouble = controller.hold_reason or controller.objection or "no command"
+                trouble = controller.hold_reason or controller.rejection or "no command"
                 break
             coming.append(command.copy())
             late = len(coming) > round(timing.delay / timing.period)

@@ -88,4 +88,4 @@ def _listen(recorder: Recorder, duration: float) -> None:
     end = time.monotonic() + duration
     while (remaining := end - time.monotonic()) > 0:
         time.sleep(min(remaining, _LOOK_EVERY))
-        recorder.look()
+        recorder.take_waiting()

@@ -197,4 +197,4 @@ def _look(arms: list[_Arm], duration: float) -> None:
     while (remaining := end - time.monotonic()) > 0:
         time.sleep(min(remaining, _LOOK_EVERY))
         for arm in arms:
-            arm.recorder.look()
+            arm.recorder.take_waiting()

@@ -78,7 +78,7 @@ def _histograms(
     colours = iter(_OURS)
     for it in found:
         colour = _FLOORS.get(it.who) or next(colours)
-        _histogram(axes, it, colour, f"{it.who}: {_figures(it)}")
+        _histogram(axes, it, colour, f"{it.who}: {_percentiles(it)}")
     return _time_axis(axes)
 
 
@@ -118,7 +118,7 @@ def _loops(axes, loops: Sequence[Loop]) -> None:
         arms = [loop for loop in loops if loop.title == title]
         if slowest := slowest_reaction(arms):
             name = f"{title}, {arms[0].joints} joints, {arms[0].rate:g} Hz"
-            _histogram(axes, slowest, colour, f"{name}: {_figures(slowest)}")
+            _histogram(axes, slowest, colour, f"{name}: {_percentiles(slowest)}")
     return _time_axis(axes)
 
 
@@ -152,7 +152,7 @@ def _short(remark: str) -> str:
     )
 
 
-def _figures(it: Distribution) -> str:
+def _percentiles(it: Distribution) -> str:
     return f"{duration(it.p50)}, {duration(it.p99)}, longest {duration(it.longest)}"
 
 

@@ -49,10 +49,10 @@ class Recorder:
 
     def clear(self) -> None:
         """Forget what was recorded."""
-        self.look()
+        self.take_waiting()
         self.states, self.commands, self.not_finite = Stream(), Stream(), 0
 
-    def look(self) -> None:
+    def take_waiting(self) -> None:
         """Take what waits."""
         states, commands = self._subscriptions
         for _, sent, number in take(states):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from featherstone_ros._control import StateGate
+from featherstone_ros._control import JointStateValidator
 from featherstone_ros.control.events import REJECTIONS
 from featherstone_ros.control.state import start_delay
 
@@ -15,27 +15,27 @@ from featherstone_ros.control.state import start_delay
     JUMP,
     ABSURD,
     TOO_FAST,
-    DOUBTFUL,
+    DISTRUSTED,
     REPEATED,
     CONTRADICTORY,
     LATE,
 ) = range(len(REJECTIONS))
-MOST_DOUBT = 10
+MOST_IMPLAUSIBLE = 10
 LIMIT = np.array([2.0, np.inf])
 Q = np.array([0.5, -0.5])
 ZERO = np.zeros(2)
 
 
 class Source:
-    """Feeds a gate, 1 ms from state to state unless told otherwise."""
+    """Feeds a validator, 1 ms from state to state unless told otherwise."""
 
     def __init__(self) -> None:
-        self.gate = StateGate(LIMIT)
+        self.validator = JointStateValidator(LIMIT)
         self.now = 10.0
 
     def give(self, q=Q, qd=ZERO, stamp=0.0, after=0.001, **more) -> bool:
         self.now += after
-        return self.gate.accept(self.now, stamp, np.asarray(q, float), qd, **more)
+        return self.validator.accept(self.now, stamp, np.asarray(q, float), qd, **more)
 
 
 @pytest.fixture
@@ -46,42 +46,42 @@ def source() -> Source:
 
 
 def test_first_state_takes_no_time(source):
-    assert source.gate.dt == 0.0
-    assert source.gate.time == 0.0
+    assert source.validator.dt == 0.0
+    assert source.validator.time == 0.0
 
 
 def test_time_goes_by_the_stamps(source):
     assert source.give(stamp=5.02, after=0.5)
-    assert source.gate.dt == pytest.approx(0.02)
+    assert source.validator.dt == pytest.approx(0.02)
 
 
 def test_time_goes_by_the_arrival_without_stamps():
     source = Source()
     source.give()
     assert source.give(after=0.03)
-    assert source.gate.dt == pytest.approx(0.03)
+    assert source.validator.dt == pytest.approx(0.03)
 
 
 @pytest.mark.parametrize("stamp", [5.0, 4.99])
 def test_duplicated_and_older_stamps_are_refused(source, stamp):
     assert not source.give(q=Q + 0.01, stamp=stamp)
-    assert source.gate.rejected[NOT_NEWER] == 1
-    assert_allclose(source.gate.q, Q)
+    assert source.validator.rejected[NOT_NEWER] == 1
+    assert_allclose(source.validator.q, Q)
 
 
 @pytest.mark.parametrize("stamp", [1e9, 0.001])
 def test_another_clock_does_not_stop_it(source, stamp):
     assert source.give(stamp=stamp, after=0.004)
-    assert source.gate.dt == pytest.approx(0.004)
+    assert source.validator.dt == pytest.approx(0.004)
     assert source.give(stamp=stamp + 0.002)
-    assert source.gate.dt == pytest.approx(0.002, abs=1e-6)
+    assert source.validator.dt == pytest.approx(0.002, abs=1e-6)
 
 
 def test_simulation_may_begin_at_time_zero():
     source = Source()
     source.give(stamp=0.0)
     assert source.give(stamp=0.002, after=0.5)
-    assert source.gate.dt == pytest.approx(0.002)
+    assert source.validator.dt == pytest.approx(0.002)
 
 
 @pytest.mark.parametrize(
@@ -105,17 +105,17 @@ def test_what_is_not_finite_is_refused(source, bad, field):
         assert source.give(qd=np.array([0.5, bad]))  # it was not measured
         return
     assert not source.give(**{field: np.array([0.5, bad])})
-    assert source.gate.rejected[NOT_FINITE] == 1
-    assert_allclose(source.gate.q, Q)
+    assert source.validator.rejected[NOT_FINITE] == 1
+    assert_allclose(source.validator.q, Q)
 
 
 def test_a_jump_is_refused_until_forgotten(source):
     there = Q + np.array([0.15, 0.0])
     assert not source.give(q=there)
-    assert source.gate.rejected[JUMP] == 1
-    source.gate.forget()
+    assert source.validator.rejected[JUMP] == 1
+    source.validator.forget()
     assert source.give(q=there)
-    assert source.gate.dt == 0.0
+    assert source.validator.dt == 0.0
 
 
 def test_twice_the_velocity_limit_is_believed(source):
@@ -126,18 +126,20 @@ def test_a_jump_that_stays_is_not_believed_by_waiting(source):
     there = Q + np.array([0.3, 0.0])  # after 50 ms twice the velocity limit could lead there
     for _ in range(100):
         assert not source.give(q=there)
-    assert source.gate.rejected[JUMP] == 100
-    assert any(source.give() for _ in range(MOST_DOUBT))
+    assert source.validator.rejected[JUMP] == 100
+    assert any(source.give() for _ in range(MOST_IMPLAUSIBLE))
 
 
 def test_a_source_that_is_often_wrong_has_to_make_up_for_it(source):
     for _ in range(3):
         assert not source.give(q=Q + 0.3)
     assert [source.give() for _ in range(4)] == [False, False, True, True]
-    assert source.gate.rejected[DOUBTFUL] == 2
+    assert source.validator.rejected[DISTRUSTED] == 2
     for _ in range(100):
         assert not source.give(qd=np.array([1e3, 0.0]))
-    assert [source.give() for _ in range(MOST_DOUBT)] == [False] * (MOST_DOUBT - 1) + [True]
+    assert [source.give() for _ in range(MOST_IMPLAUSIBLE)] == [False] * (MOST_IMPLAUSIBLE - 1) + [
+        True
+    ]
 
 
 def test_a_single_mistake_among_good_states_costs_no_other(source):
@@ -150,25 +152,25 @@ def test_what_is_said_after_lies_must_fit_together_even_if_it_follows_on_nothing
     random = np.random.default_rng(0)
     for forgotten in range(200):
         if forgotten % 20 == 10:
-            source.gate.forget()
+            source.validator.forget()
         assert not source.give(q=Q + random.choice([-1.0, 1.0], 2) * random.uniform(0.5, 3.0, 2))
     there = Q + 0.7
-    assert any(source.give(q=there) for _ in range(MOST_DOUBT + 1))
-    assert_allclose(source.gate.q, there)
+    assert any(source.give(q=there) for _ in range(MOST_IMPLAUSIBLE + 1))
+    assert_allclose(source.validator.q, there)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_a_velocity_spike_is_refused(source, forgotten):
     if forgotten:
-        source.gate.forget()
+        source.validator.forget()
     assert not source.give(qd=np.array([1e3, 0.0]))
-    assert source.gate.rejected[TOO_FAST] == 1
+    assert source.validator.rejected[TOO_FAST] == 1
     assert source.give()
 
 
 def test_a_high_velocity_is_believed_if_the_positions_show_it(source):
     qd = np.array([20.0, 0.0])  # ten times the limit
-    source.gate.forget()
+    source.validator.forget()
     assert not source.give(q=Q, qd=qd)
     assert source.give(q=Q + 0.001 * qd, qd=qd)
 
@@ -189,7 +191,7 @@ def test_the_surest_velocity_is_what_the_last_ones_and_the_positions_agree_on():
     source = moving_source()
     assert source.give(Q + 0.005 * MOVING, [3.0, -0.2], after=0.005)
     assert source.give(Q + 0.010 * MOVING, [0.2, -15.0], after=0.005)
-    q, qd = source.gate.surest()
+    q, qd = source.validator.best_estimate()
     assert_allclose(q, Q + 0.010 * MOVING)
     assert_allclose(qd, MOVING, atol=0.02)
 
@@ -198,16 +200,16 @@ def test_the_surest_position_leaves_out_one_that_no_velocity_leads_to():
     source = moving_source()
     wrong = Q + 0.005 * MOVING + [0.05, 0.0]
     assert source.give(wrong, MOVING, after=0.005)
-    assert_allclose(source.gate.surest(), (Q + 0.005 * MOVING, MOVING), atol=1e-3)
+    assert_allclose(source.validator.best_estimate(), (Q + 0.005 * MOVING, MOVING), atol=1e-3)
     assert source.give(wrong + 0.005 * MOVING, MOVING, after=0.005)  # it was right after all
-    assert_allclose(source.gate.surest(), (wrong + 0.005 * MOVING, MOVING), atol=1e-3)
+    assert_allclose(source.validator.best_estimate(), (wrong + 0.005 * MOVING, MOVING), atol=1e-3)
 
 
 def test_one_wrong_position_is_no_speed_to_brake_from():
     source = moving_source()
     assert not source.give(Q + 0.005 * MOVING + [0.11, 0.0], MOVING, after=0.005)
-    assert source.gate.rejected[CONTRADICTORY] == 1
-    q, qd = source.gate.surest()
+    assert source.validator.rejected[CONTRADICTORY] == 1
+    q, qd = source.validator.best_estimate()
     assert_allclose(q, Q + 0.005 * MOVING, atol=1e-3)
     assert_allclose(qd, MOVING, atol=0.05)
 
@@ -215,43 +217,43 @@ def test_one_wrong_position_is_no_speed_to_brake_from():
 def test_a_velocity_against_the_positions_counts_as_none_until_they_agree():
     source = moving_source()
     assert source.give(Q + 0.005 * MOVING, -MOVING, after=0.005)
-    assert_allclose(source.gate.qd, 0.0)
+    assert_allclose(source.validator.qd, 0.0)
     assert source.give(Q + 0.010 * MOVING, MOVING, after=0.005)
-    assert_allclose(source.gate.qd, MOVING)
+    assert_allclose(source.validator.qd, MOVING)
 
 
 def test_the_surest_state_of_a_hard_acceleration_is_the_last(source):
     qd = np.array([20.0 * 0.005, 0.0])  # 10 times the speed limit per second
     q = Q + 0.5 * 0.005 * qd
     assert source.give(q, qd, after=0.005)
-    assert_allclose(source.gate.surest(), (q, qd))
-    source.gate.forget()
+    assert_allclose(source.validator.best_estimate(), (q, qd))
+    source.validator.forget()
     assert source.give(q + 0.05, qd + 3.0)
-    assert_allclose(source.gate.surest(), (q + 0.05, qd + 3.0))
+    assert_allclose(source.validator.best_estimate(), (q + 0.05, qd + 3.0))
 
 
 def test_an_arm_that_is_elsewhere_after_a_gap_is_believed_if_two_states_say_so(source):
-    source.gate.forget()
+    source.validator.forget()
     assert not source.give(Q + 1.0)
-    assert source.gate.rejected[JUMP] == 1
+    assert source.validator.rejected[JUMP] == 1
     assert not source.give(Q)  # that was a spike
     assert source.give(Q) or source.give(Q)
-    source.gate.forget()
+    source.validator.forget()
     assert not source.give(Q + 1.0)
     assert source.give(Q + 1.0)
-    assert_allclose(source.gate.q, Q + 1.0)
+    assert_allclose(source.validator.q, Q + 1.0)
 
 
 def test_a_velocity_limit_of_zero_is_none():
-    gate = StateGate(np.zeros(2))
-    assert gate.accept(1.0, 0.0, Q, np.array([5.0, 5.0]), 0.1, 30.0)
+    validator = JointStateValidator(np.zeros(2))
+    assert validator.accept(1.0, 0.0, Q, np.array([5.0, 5.0]), 0.1, 30.0)
 
 
 def test_velocity_is_estimated_where_there_is_none():
     source = Source()
     for i in range(200):
         assert source.give(q=Q + 0.001 * i * np.array([1.0, -0.5]), qd=None)
-    assert_allclose(source.gate.qd, [1.0, -0.5], rtol=1e-3)
+    assert_allclose(source.validator.qd, [1.0, -0.5], rtol=1e-3)
 
 
 def test_estimated_velocity_is_low_pass_filtered():
@@ -259,16 +261,16 @@ def test_estimated_velocity_is_low_pass_filtered():
     source.give(qd=None)
     source.give(q=Q + 0.001, qd=None)
     weight = 1.0 - np.exp(-2.0 * np.pi * 30.0 * 0.001)
-    assert_allclose(source.gate.qd, weight * 1.0, rtol=1e-6)
+    assert_allclose(source.validator.qd, weight * 1.0, rtol=1e-6)
 
 
 def test_estimated_velocity_begins_at_rest_after_a_gap():
     source = Source()
     for i in range(50):
         source.give(q=Q + 0.001 * i, qd=None)
-    source.gate.forget()
+    source.validator.forget()
     assert source.give(q=Q + 0.06, qd=None)
-    assert_allclose(source.gate.qd, 0.0)
+    assert_allclose(source.validator.qd, 0.0)
 
 
 @pytest.mark.parametrize("fresh", [True, False])
@@ -284,11 +286,13 @@ def test_estimated_velocity_begins_at_rest_after_a_gap():
 )
 def test_absurd_state_is_refused_even_if_it_follows_on_nothing(fresh, q, qd, reason):
     source = Source()
-    source.gate = StateGate(LIMIT, np.array([-1.0, -np.inf]), np.array([2.0, np.inf]))
+    source.validator = JointStateValidator(
+        LIMIT, np.array([-1.0, -np.inf]), np.array([2.0, np.inf])
+    )
     if not fresh:
         assert source.give()
     assert not source.give(q, qd)
-    assert source.gate.rejected[reason] == 1
+    assert source.validator.rejected[reason] == 1
     assert source.give(q=Q + 0.01, qd=np.array([4.5, 35.0]))
 
 
@@ -297,7 +301,7 @@ def test_a_velocity_that_was_not_measured_is_estimated_joint_by_joint():
     for i in range(200):
         q = Q + 0.001 * i * np.array([1.0, -0.5])
         assert source.give(q=q, qd=np.array([1.0, np.nan]))
-    assert_allclose(source.gate.qd, [1.0, -0.5], rtol=1e-3)
+    assert_allclose(source.validator.qd, [1.0, -0.5], rtol=1e-3)
 
 
 # States that repeat, contradict themselves, or are late
@@ -313,14 +317,14 @@ def last_states(source, count, qd, stamp=None, **more):
 def test_a_moving_arm_whose_position_never_changes_is_not_believed(source, stamp):
     believed = last_states(source, 100, [1.0, 0.0], stamp)
     assert sum(believed) < 25  # 20 mrad at 1 rad/s
-    assert source.gate.rejected[REPEATED] == 100 - sum(believed)
-    source.gate.forget()
+    assert source.validator.rejected[REPEATED] == 100 - sum(believed)
+    source.validator.forget()
     assert not any(last_states(source, 20, [1.0, 0.0], stamp and stamp + 0.1))
     assert source.give(q=Q + 1e-6, stamp=stamp + 0.2 if stamp else 0.0)
 
 
 def test_the_last_stamp_is_not_newer_after_forgetting_either(source):
-    source.gate.forget()
+    source.validator.forget()
     assert not source.give(stamp=5.0)
     assert source.give(stamp=5.001)
 
@@ -350,7 +354,7 @@ def test_velocities_that_the_positions_do_not_show_are_named(source, factor):
     speed = np.array([0.06, 0.0]) if factor > 1.0 else np.array([1.0, 0.0])
     believed = [source.give(Q + 0.001 * i * speed, factor * speed) for i in range(500)]
     assert not any(believed[300:])
-    assert source.gate.rejected[CONTRADICTORY] > 200
+    assert source.validator.rejected[CONTRADICTORY] > 200
 
 
 def test_a_filtered_velocity_is_no_contradiction():
@@ -366,7 +370,7 @@ def test_a_state_that_was_long_on_its_way_is_late_whatever_the_clocks(source):
     assert all(source.give(q=Q + 1e-6 * i, on_its_way=offset + 0.001) for i in range(10))
     assert source.give(on_its_way=offset + 0.05)
     assert not source.give(q=Q + 1e-6, on_its_way=offset + 0.15)
-    assert source.gate.rejected[LATE] == 1
+    assert source.validator.rejected[LATE] == 1
 
 
 def test_clocks_that_drift_apart_make_no_state_late(source):
@@ -376,5 +380,7 @@ def test_clocks_that_drift_apart_make_no_state_late(source):
 
 def test_continuous_joint_may_be_anywhere():
     source = Source()
-    source.gate = StateGate(LIMIT, np.array([-1.0, -np.inf]), np.array([2.0, np.inf]))
+    source.validator = JointStateValidator(
+        LIMIT, np.array([-1.0, -np.inf]), np.array([2.0, np.inf])
+    )
     assert source.give([0.0, 1e6])

@@ -16,7 +16,7 @@ WIDTH = 24  # characters of a histogram
 
 
 @dataclass(frozen=True)
-class Figure:
+class Column:
     """One column.
 
     Attributes:
@@ -50,16 +50,16 @@ class Figure:
         return self.keys[0].endswith("[us]")
 
 
-FIGURES = (
-    Figure(("latency p50 [us]",), "latency p50", "p50", "latency"),
-    Figure(("latency p99 [us]",), "p99", "p99", "[µs]"),
-    Figure(("latency max [us]",), "max", "max"),
-    Figure(("period jitter p99 [us]",), "jitter p99", "p99", "jitter"),
-    Figure(("period jitter max [us]",), "max", "max", "[µs]"),
-    Figure(("overruns",), "overruns", "overruns", is_fault=True),
-    Figure(("states lost", "commands lost"), "lost", "lost", is_fault=True),
-    Figure(("commands saturated",), "saturated", "saturated", is_fault=True),
-    Figure(("governor interventions",), "governor", "governor", is_fault=True),
+COLUMNS = (
+    Column(("latency p50 [us]",), "latency p50", "p50", "latency"),
+    Column(("latency p99 [us]",), "p99", "p99", "[µs]"),
+    Column(("latency max [us]",), "max", "max"),
+    Column(("period jitter p99 [us]",), "jitter p99", "p99", "jitter"),
+    Column(("period jitter max [us]",), "max", "max", "[µs]"),
+    Column(("overruns",), "overruns", "overruns", is_fault=True),
+    Column(("states lost", "commands lost"), "lost", "lost", is_fault=True),
+    Column(("commands saturated",), "saturated", "saturated", is_fault=True),
+    Column(("governor interventions",), "governor", "governor", is_fault=True),
 )
 
 
