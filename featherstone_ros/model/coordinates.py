@@ -49,7 +49,16 @@ def choose(
             position is not finite, or followers follow each other.
     """
     followers = resolve_mimics(robot)
-    candidates = [j.name for j in robot.joints if j.moves and j.name not in followers]
+    moving = [j.name for j in robot.joints if j.moves and j.name not in followers]
+    afloat = [j.name for j in robot.joints if j.type == "floating"]
+    if afloat and joints is None:
+        raise ModelError(
+            f"joint {afloat[0]!r} is floating: six coordinates of one degree of freedom each would "
+            "be singular in some orientation; expected base='floating', if it is what the whole "
+            "robot hangs on; or `joints` without it, which locks it; or three prismatic and three "
+            "revolute joints in its place, with the singular orientation out of reach"
+        )
+    candidates = [name for name in moving if name not in afloat]
     positions = _finite_positions(locked or {})
     if isinstance(joints, (str, bytes)):
         raise ModelError(f"joints is {joints!r}, expected a sequence of joint names")
@@ -65,7 +74,7 @@ def choose(
         )
 
     chosen = set(free)
-    constant = {name: positions.get(name, 0.0) for name in candidates if name not in chosen}
+    constant = {name: positions.get(name, 0.0) for name in moving if name not in chosen}
     mimics = {}
     for name, mimic in followers.items():
         if mimic.leader in chosen:

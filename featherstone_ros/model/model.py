@@ -103,7 +103,9 @@ class Model:
                 out is locked.
             locked: Positions of locked joints [rad or m], 0 where not named.
             gravity: (3,) in the frame of the base link, or of the world if it floats [m/s^2].
-            base: ``"fixed"``, or ``"floating"``: the base link is a free body.
+            base: ``"fixed"``, or ``"floating"``: the base link is a free body. That is the root
+                link, or the child of a floating joint on a root link that has neither mass nor
+                other children: such a link is the world, and not one of the robot's.
 
         Raises:
             ModelError: The URDF, or a choice of joints, cannot be used.
@@ -133,6 +135,8 @@ class Model:
         """
         if not robot.links:
             raise ModelError(f"robot {robot.name!r} has no <link>, expected at least one")
+        if base == "floating":
+            robot = urdf.released(robot)
         chosen, tree, idle = _what_moves(robot, joints, locked)
         model = cls.from_bodies(robot, chosen, tree, gravity, base)
         _warn(robot, idle)
@@ -295,6 +299,8 @@ class Model:
                 but a first moment, or negative mass, which a URDF cannot say.
         """
         robot = urdf.parse(text)
+        if self.floating:
+            robot = urdf.released(robot)
         names = tuple(link.name for link in robot.links)
         if sorted(names) != sorted(self.link_names):
             odd = sorted(set(names) ^ set(self.link_names))

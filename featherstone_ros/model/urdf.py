@@ -8,7 +8,7 @@ visuals, materials, ``<gazebo>``, ``<transmission>`` and ``<ros2_control>`` bloc
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from featherstone_ros.errors import ModelError
 
 MAX_SIZE = 10_000_000  # [byte] of XML text
-MOVING_TYPES = ("revolute", "continuous", "prismatic")
-JOINT_TYPES = (*MOVING_TYPES, "fixed")
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "planar", "floating", "fixed")
+SEVERAL = {"planar": "three", "floating": "six"}  # degrees of freedom
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,7 +60,8 @@ class Joint:
 
     Attributes:
         name: Unique among the joints.
-        type: One of JOINT_TYPES, or "screw", which a URDF cannot say.
+        type: One of JOINT_TYPES, though what ``parse`` returns has no planar joint left; or
+            "screw", which a URDF cannot say.
         parent: Name of the parent link.
         child: Name of the child link, whose frame is the joint's frame.
         rotation: (3, 3) orientation of the joint's frame at position 0 in the parent's frame.
@@ -124,7 +125,9 @@ def parse(text: str | bytes) -> Robot:
         text: The XML; an encoding declaration counts for bytes and is ignored in a str.
 
     Returns:
-        The links and joints of the robot, checked to form one tree of finite figures.
+        The links and joints of the robot, checked to form one tree of finite figures. A planar
+        joint ``j`` has become three: ``j/x`` and ``j/y``, which slide, and ``j/theta``, which
+        turns, with massless links ``j/x`` and ``j/y`` between them.
 
     Raises:
         ModelError: The text is not a URDF that can be used; the message names the culprit.
@@ -140,7 +143,31 @@ def read_robot(root: Element) -> Robot:
     _refuse_lost_namespace(root)
     links = tuple(_read_link(element) for element in children(root, "link"))
     joints = tuple(_read_joint(element) for element in children(root, "joint"))
-    return assemble(root.get("name", ""), links, joints)
+    robot = assemble(root.get("name", ""), links, joints)
+    _refuse_leaders_of_several_degrees(robot)
+    planar = [joint for joint in joints if joint.type == "planar"]
+    if not planar:
+        return robot
+    frames = (Link(f"{joint.name}/{part}", None) for joint in planar for part in "xy")
+    parts = (part for joint in joints for part in _in_single_degrees(joint))
+    return assemble(robot.name, (*links, *frames), tuple(parts))
+
+
+def released(robot: Robot) -> Robot:
+    """Return the robot that a floating joint carries, where its parent is the mere ground.
+
+    That is a root link without mass that carries nothing else; any other robot is left as it is.
+    """
+    first = [joint for joint in robot.joints if joint.parent == robot.base_link]
+    (ground,) = (link for link in robot.links if link.name == robot.base_link)
+    weighs = ground.inertial is not None and ground.inertial.mass > 0
+    if weighs or [joint.type for joint in first] != ["floating"]:
+        return robot
+    return assemble(
+        robot.name,
+        tuple(link for link in robot.links if link is not ground),
+        tuple(joint for joint in robot.joints if joint is not first[0]),
+    )
 
 
 def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> Robot:
@@ -230,10 +257,17 @@ def _read_joint(element: Element) -> Joint:
     )
     rotation, translation = read_origin(element, f"{owner}: ")
     place = (name, joint_type, parent, child, rotation, translation)
-    if joint_type == "fixed":  # axis, limits and the rest mean nothing here: real files have junk
+    mimic = None if joint_type == "fixed" else _read_mimic(element, owner)
+    if mimic is not None and joint_type in SEVERAL:
+        raise ModelError(
+            f"{owner}: has <mimic>, expected none on a {joint_type} joint: it has "
+            f"{SEVERAL[joint_type]} degrees of freedom"
+        )
+    if joint_type in ("fixed", "floating"):  # the rest means nothing here: real files have junk
         return Joint(*place, axis=np.array([1.0, 0.0, 0.0]))
     limit, where = _child(element, "limit"), f"{owner}: <limit>"
-    lower, upper = _read_range(None if joint_type == "continuous" else limit, where)
+    has_range = joint_type in ("revolute", "prismatic")
+    lower, upper = _read_range(limit if has_range else None, where)
     dynamics = _child(element, "dynamics")
     return Joint(
         *place,
@@ -244,8 +278,35 @@ def _read_joint(element: Element) -> Joint:
         effort=number(limit, "effort", where, math.inf),
         damping=number(dynamics, "damping", f"{owner}: <dynamics>", 0.0),
         friction=number(dynamics, "friction", f"{owner}: <dynamics>", 0.0),
-        mimic=_read_mimic(element, owner),
+        mimic=mimic,
     )
+
+
+def _in_single_degrees(joint: Joint) -> Iterable[Joint]:
+    """Yield the joints of one degree of freedom that a planar joint is made of, or any other."""
+    if joint.type != "planar":
+        yield joint
+        return
+    normal = joint.axis
+    x = np.eye(3)[np.argmin(np.abs(normal))]  # of the frame's axes the one nearest to the plane
+    x = unit_vector(x - (x @ normal) * normal)
+    x_link, y_link = f"{joint.name}/x", f"{joint.name}/y"
+    yield replace(joint, name=x_link, type="prismatic", child=x_link, axis=x)
+    joint = replace(joint, rotation=np.eye(3), translation=np.zeros(3))
+    y = np.cross(normal, x)
+    yield replace(joint, name=y_link, type="prismatic", parent=x_link, child=y_link, axis=y)
+    yield replace(joint, name=f"{joint.name}/theta", type="continuous", parent=y_link)
+
+
+def _refuse_leaders_of_several_degrees(robot: Robot) -> None:
+    types = {joint.name: joint.type for joint in robot.joints}
+    for joint in robot.joints:
+        if joint.mimic is not None and (kind := types.get(joint.mimic.leader)) in SEVERAL:
+            raise ModelError(
+                f"joint {joint.name!r}: <mimic joint> is {joint.mimic.leader!r}, which is {kind}, "
+                "expected a joint with one position"
+                + (f", such as '{joint.mimic.leader}/x'" if kind == "planar" else "")
+            )
 
 
 def read_origin(element: Element, where: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -9,6 +9,7 @@ from xml.parsers import expat
 
 import numpy as np
 
+from featherstone_ros.errors import ModelError
 from featherstone_ros.model import urdf
 from featherstone_ros.model.urdf import Inertial
 
@@ -42,15 +43,17 @@ def replace(text: str | bytes, inertials: Mapping[str, Inertial]) -> str:
     there was none; its <origin> then says rpy="0 0 0", as the figures are in the link's axes.
 
     Raises:
-        ModelError: The text is not a URDF that can be used.
+        ModelError: The text is not a URDF that can be used, or has no such link.
     """
     urdf.parse(text)  # refuses entities, what is too large, and duplicate names
     content = text.decode(encoding(text)) if isinstance(text, (bytes, bytearray)) else text
     data = content.encode()
     edits = []
-    for name, link in _find_links(data).items():
-        if name in inertials:
-            edits += _edits(data, link, inertials[name])
+    links = _find_links(data)
+    for name, inertial in inertials.items():
+        if name not in links:  # one within a planar joint
+            raise ModelError(f"link {name!r} is not in the URDF, expected no inertia of its own")
+        edits += _edits(data, links[name], inertial)
     for begin, end, new in sorted(edits, reverse=True):
         data = data[:begin] + new.encode() + data[end:]
     return data.decode()

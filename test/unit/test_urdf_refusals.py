@@ -113,7 +113,7 @@ def test_parse_raises_if_name_is_missing(tag):
     assert_refused(f"<robot><{tag}/></robot>", f"<{tag}> has no 'name'")
 
 
-@pytest.mark.parametrize("kind", ["floating", "planar", "spherical", "ball", "Revolute", ""])
+@pytest.mark.parametrize("kind", ["spherical", "ball", "Revolute", ""])
 def test_parse_raises_if_joint_type_is_not_supported(kind):
     assert_refused(
         chain("j", kind=kind), "joint 'j'", repr(kind), "revolute, continuous, prismatic"
