@@ -20,7 +20,7 @@ from featherstone_ros.tools.bench.nodes.loop import Loop
 from featherstone_ros.tools.bench.nodes.tables import tables_of_nodes
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.bench.sections import NODES, SECTIONS
-from featherstone_ros.tools.bench.words import duration, figure, mark
+from featherstone_ros.tools.bench.words import duration, mark, rounded
 from featherstone_ros.tools.style import new_table
 
 _PACKAGES = ("numpy", "pin", "mujoco", "example-robot-data")
@@ -179,7 +179,7 @@ def _section_table(section: str, results: list[Result]) -> Table:
     for r in results:
         times = (r.call, r.ours) if section == "growth" else (r.ours, r.theirs)
         target = str(r.target) if r.target else ""
-        figures = (*map(duration, times), figure(r.ratio), target, mark(r))
+        figures = (*map(duration, times), rounded(r.ratio), target, mark(r))
         table.add_row(escape(r.robot), r.algorithm, *figures)
     return table
 
@@ -193,4 +193,4 @@ def _remarks(section: str, results: list[Result]) -> Iterator[Text]:
 
 
 def _cell(result: Result | None) -> str:
-    return f"{figure(result.ratio)} {result.target} {mark(result)}" if result else ""
+    return f"{rounded(result.ratio)} {result.target} {mark(result)}" if result else ""

@@ -11,7 +11,7 @@ from featherstone_ros.tools.bench.nodes.loop import Loop, slowest_reaction
 from featherstone_ros.tools.bench.report import BenchReport, machine
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.bench.sections import NODES
-from featherstone_ros.tools.bench.words import duration, figure
+from featherstone_ros.tools.bench.words import duration, rounded
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, YELLOW
 
 _OURS = (BLUE, YELLOW, "#7a9a3a", RED)
@@ -132,7 +132,7 @@ def _ratios(axes, results: Sequence[Result]) -> None:
         axes.barh(-k, r.ratio, 0.7, color=BLUE if r.is_met else RED)
         axes.plot([r.target.bound] * 2, (-k - 0.42, 0.42 - k), color="black", lw=1.8)
         axes.annotate(
-            figure(r.ratio), (max(r.ratio, r.target.bound), -k),
+            rounded(r.ratio), (max(r.ratio, r.target.bound), -k),
             (4, 0), textcoords="offset points", va="center", fontsize=7.5, color=GREY,
         )  # fmt: skip
     labels = [f"{_short(r.remark)}: {r.algorithm}, to {r.rival}" for r in judged]

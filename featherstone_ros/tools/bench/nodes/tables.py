@@ -9,7 +9,7 @@ from rich.text import Text
 
 from featherstone_ros.tools.bench.nodes.loop import Loop, slowest_reaction
 from featherstone_ros.tools.bench.results import Result
-from featherstone_ros.tools.bench.words import duration, figure, mark
+from featherstone_ros.tools.bench.words import duration, mark, rounded
 from featherstone_ros.tools.style import new_table
 
 _NOTES = (
@@ -51,7 +51,7 @@ def _ratios(results: Sequence[Result]) -> Iterator[Table]:
             table.add_column(heading, justify="right", no_wrap=True)
         for r in rows:
             target = str(r.target) if r.target else ""
-            figures = duration(r.ours), duration(r.theirs), figure(r.ratio), target, mark(r)
+            figures = duration(r.ours), duration(r.theirs), rounded(r.ratio), target, mark(r)
             table.add_row(r.algorithm, *figures)
         yield table
 
