@@ -93,6 +93,7 @@ class JointTolerance(Protocol):
     name: str
     position: float
     velocity: float
+    acceleration: float
 
 
 class Moment(Protocol):
@@ -125,7 +126,8 @@ def goal_tolerances(
         goal_time: Likewise [s].
 
     Raises:
-        TrajectoryError: A joint is unknown, or a number is none of these (named).
+        TrajectoryError: A joint is unknown, a number is none of these, or an acceleration, which is
+            not measured, has a bound (named).
     """
     return Tolerances(
         _overridden(defaults.path, names, path, "path_tolerance"),
@@ -147,6 +149,11 @@ def _overridden(
         for row, what in enumerate(("position", "velocity")):
             where = f"{field} of joint {tolerance.name!r}: {what}"
             values[row, j] = _chosen(getattr(tolerance, what), defaults[row, j], where)
+        if _chosen(tolerance.acceleration, 0.0, f"{field} of joint {tolerance.name!r}: acceleration"):
+            raise TrajectoryError(
+                f"{field} of joint {tolerance.name!r}: acceleration is {tolerance.acceleration:g}, "
+                "expected 0 or -1 (none): accelerations are not measured"
+            )
     return values
 
 

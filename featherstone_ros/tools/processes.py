@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,8 +35,10 @@ class NodeProcess:
     ) -> None:
         """Start the process.
 
-        It gets a session of its own: Ctrl-C reaches the demo alone, which then stops its nodes.
-        It also gets a raised priority, as controllers of real arms have, where that is allowed.
+        It gets a session of its own: Ctrl-C reaches the command alone, which then stops its nodes.
+        Should the command be killed, the kernel sends SIGINT in its stead. The process also gets a
+        raised priority, as controllers of real arms have, where that is allowed. To be made in the
+        main thread: the kernel takes the end of the thread for that of the command.
 
         Args:
             module: Last part of the module's name, e.g. ``"digital_twin"``.
@@ -46,7 +49,8 @@ class NodeProcess:
         self.name = module
         self._log = folder / f"{module}.log"
         self._read = 0  # bytes of it that new_output has returned
-        command = [sys.executable, "-m", f"featherstone_ros.{module}", "--ros-args", *arguments]
+        node = [sys.executable, "-m", f"featherstone_ros.{module}", "--ros-args", *arguments]
+        command = ["setpriv", "--pdeathsig", "INT", *node] if shutil.which("setpriv") else node
         with contextlib.ExitStack() as unless_started:
             with _signals_wait(), self._log.open("w") as log:
                 self._process = subprocess.Popen(

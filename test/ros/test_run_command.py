@@ -70,6 +70,14 @@ def test_a_trajectory_file_is_followed_once_the_arm_is_held(ros):
     assert process.wait(30.0) == 0, process.output
 
 
+def test_nodes_outlive_their_command_by_no_more_than_it_takes_to_come_to_rest(ros):
+    process = start(ros, str(robot_file("ur5e")))
+    nodes = children(process)
+    assert len(nodes) == 2
+    os.kill(process.pid, signal.SIGKILL)
+    ros.wait_for(lambda: not any(is_alive(pid) for pid in nodes), "end of both nodes")
+
+
 def test_a_node_that_dies_ends_the_other_and_is_named(ros):
     process = start(ros, "panda", "--mode", "feedforward")
     nodes = children(process)

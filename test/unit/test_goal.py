@@ -300,8 +300,10 @@ def test_narrow_tolerances_of_goals_are_no_disobedience():
 # Tolerances
 
 
-def tolerance(name, position=0.0, velocity=0.0):
-    return SimpleNamespace(name=name, position=position, velocity=velocity, acceleration=0.0)
+def tolerance(name, position=0.0, velocity=0.0, acceleration=0.0):
+    return SimpleNamespace(
+        name=name, position=position, velocity=velocity, acceleration=acceleration
+    )
 
 
 def test_tolerances_of_the_goal_replace_the_defaults():
@@ -312,7 +314,7 @@ def test_tolerances_of_the_goal_replace_the_defaults():
     assert_allclose(own.path, [[0.1, 0.3], [0.0, 0.5]])
     assert_allclose(own.goal, [[0.0, 0.2], [0.0, 0.01]])
     assert own.goal_time == 0.0
-    same = goal_tolerances(defaults, NAMES, [], [tolerance("elbow")], 0.0)
+    same = goal_tolerances(defaults, NAMES, [], [tolerance("elbow", acceleration=-1.0)], 0.0)
     assert_allclose(same.path, defaults.path)
     assert_allclose(same.goal, defaults.goal)
     assert same.goal_time == 1.0
@@ -325,6 +327,8 @@ def test_tolerances_of_the_goal_replace_the_defaults():
         ([], [tolerance("elbow", -0.5)], 0.0, "joint 'elbow': position is -0.5"),
         ([], [tolerance("elbow", 0.1, float("nan"))], 0.0, "velocity is nan"),
         ([], [], -2.0, "goal_time_tolerance is -2"),
+        ([tolerance("elbow", acceleration=3.0)], [], 0.0, "accelerations are not measured"),
+        ([], [tolerance("elbow", acceleration=-3.0)], 0.0, "acceleration is -3"),
     ],
 )
 def test_tolerances_that_mean_nothing_are_refused(path, goal, goal_time, reason):
