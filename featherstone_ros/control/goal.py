@@ -146,13 +146,14 @@ def _overridden(
                 f"{field}: unknown joint {tolerance.name!r}; the joints are {', '.join(names)}"
             )
         j = list(names).index(tolerance.name)
+        where = f"{field} of joint {tolerance.name!r}"
         for row, what in enumerate(("position", "velocity")):
-            where = f"{field} of joint {tolerance.name!r}: {what}"
-            values[row, j] = _chosen(getattr(tolerance, what), defaults[row, j], where)
-        if _chosen(tolerance.acceleration, 0.0, f"{field} of joint {tolerance.name!r}: acceleration"):
+            chosen = _chosen(getattr(tolerance, what), defaults[row, j], f"{where}: {what}")
+            values[row, j] = chosen
+        if _chosen(tolerance.acceleration, 0.0, f"{where}: acceleration"):
             raise TrajectoryError(
-                f"{field} of joint {tolerance.name!r}: acceleration is {tolerance.acceleration:g}, "
-                "expected 0 or -1 (none): accelerations are not measured"
+                f"{where}: acceleration is {tolerance.acceleration:g}, expected 0 or -1 (none): "
+                "accelerations are not measured"
             )
     return values
 

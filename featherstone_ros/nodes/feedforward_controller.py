@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -416,7 +417,7 @@ class FeedforwardController(ModelNode):
         now = self.get_clock().now().nanoseconds * 1e-9
         delay = start_delay(asked, stamp, now) if asked else None  # stamp 0 is now
         context = PlanningContext.of(snapshot, self._settings)
-        start = context.check(trajectory, delay, self._inspect)
+        start = context.check(trajectory, delay, partial(self._inspect, context.desired.velocity))
         if asked and is_same_clock(asked, stamp, now):
             start = asked - snapshot.origin  # the same to the bit, whenever it arrives
         late = late_start(delay or 0.0, now)
@@ -462,7 +463,7 @@ class FeedforwardController(ModelNode):
         if refusal:
             raise TrajectoryError(self._reason(Explanation(refusal, -1, 0.0, 0.0)))
 
-    def _inspect(self, motion: Motion, begin: float) -> None:
+    def _inspect(self, velocity: Any, motion: Motion, begin: float) -> None:
         """Look whether the arm can follow, if the parameter says so.
 
         Raises:
@@ -472,7 +473,9 @@ class FeedforwardController(ModelNode):
         if preflight == Preflight.OFF:
             self._preflight = ""
             return
-        verdict = check_trajectory(self._inspected, self.model, self._settings, motion, begin)
+        verdict = check_trajectory(
+            self._inspected, self.model, self._settings, motion, begin, velocity
+        )
         if preflight == Preflight.REJECT and not verdict.fits:
             raise TrajectoryError(f"the arm cannot follow: {verdict}")
         self._preflight = "" if verdict.fits else str(verdict)

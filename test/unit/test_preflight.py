@@ -24,6 +24,7 @@ from featherstone_ros.tools.preflight.source import Given
 from featherstone_ros.tools.robot import load
 
 ROBOTS = ["panda", "ur5e"]
+STILL = np.zeros(2)
 NO_DRIVES = Drives(*np.zeros((3, 2)))
 
 
@@ -244,7 +245,7 @@ def test_acceleration_that_jumps_at_a_point_counts_on_both_sides():
     )
     motion = started(Trajectory(NAMES, path.points, space()))
     coarse, fine = (
-        check(Dynamics(model()), NO_DRIVES, arm_of_two().limits, motion, 0.0, 1.0, step)
+        check(Dynamics(model()), NO_DRIVES, arm_of_two().limits, motion, 0.0, 1.0, STILL, step)
         for step in (inf, 1e-4)
     )
     ends = np.abs(coarse.demand.acceleration).max(axis=0)
@@ -359,7 +360,7 @@ def test_what_inspection_refuses_changes_nothing():
 def test_an_arriving_trajectory_is_checked_with_few_samples(duration, count):
     times = np.linspace(0.0, duration, count + 1)
     path = Trajectory(NAMES, [Point(time, Q + 0.1 * time / duration) for time in times], space())
-    verdict = check_trajectory(Dynamics(model()), model(), settings(), started(path), 0.0)
+    verdict = check_trajectory(Dynamics(model()), model(), settings(), started(path), 0.0, STILL)
     assert verdict.fits
     assert len(verdict.demand.time) <= 2 * MOST / 2 + 1
 
@@ -367,13 +368,48 @@ def test_an_arriving_trajectory_is_checked_with_few_samples(duration, count):
 def test_an_arriving_trajectory_is_held_against_the_effort_that_may_be_used():
     path = started(Trajectory(NAMES, [Point(0.0, Q), Point(1.0, Q + 0.1)], space()))
     weak = settings(effort_limit=np.full(2, 1.0))
-    verdict = check_trajectory(Dynamics(model()), model(), weak, path, 0.0)
+    verdict = check_trajectory(Dynamics(model()), model(), weak, path, 0.0, STILL)
     assert {excess.limit for excess in verdict.excesses} <= {1.0, -1.0} and verdict.excesses
 
 
 def test_what_overflows_does_not_fit():
     huge = [Point(0.0, Q, (0.0, 0.0)), Point(1.0, Q, (1e200, 0.0)), Point(2.0, Q, (0.0, 0.0))]
     path = started(Trajectory(NAMES, huge, space()))
-    verdict = check_trajectory(Dynamics(model()), model(), settings(), path, 0.0)
+    verdict = check_trajectory(Dynamics(model()), model(), settings(), path, 0.0, STILL)
     assert not verdict.fits and verdict.slow_down > 1e6
     assert str(verdict)
+
+
+def check_arrival(*points: Point, desired: MotionState | None = None) -> Feasibility:
+    """What the controller says of a trajectory that takes over now."""
+    desired = desired or MotionState.rest(Q)
+    motion = Trajectory(NAMES, points, space()).motion(0.0, 0.0, desired, settings().stop_time)
+    return check_trajectory(Dynamics(model()), model(), settings(), motion, 0.0, desired.velocity)
+
+
+def test_a_velocity_that_jumps_does_not_fit_on_arrival_either():
+    fast = 0.5 * model().velocity_limit
+    lines = check_arrival(Point(0.4, Q + 0.4 * fast), Point(0.8, Q), Point(1.6, Q))
+    assert {(jump.joint, jump.time) for jump in lines.jumps} == {(name, 0.4) for name in NAMES}
+    assert lines.jumps[0].before == pytest.approx(fast[0])
+    assert lines.jumps[0].after == pytest.approx(-fast[0])
+    assert not lines.fits and lines.slow_down >= lines.jumps[0].share
+    assert "jumps from" in str(lines) and "velocities" in lines.advice()
+    still = (0.0, 0.0)
+    assert not check_arrival(Point(0.8, Q + 0.4 * fast, still), Point(1.6, Q, still)).jumps
+
+
+@pytest.mark.parametrize("share", [0.24, 0.26])
+def test_to_rest_at_the_end_velocity_jumps_by_a_quarter_of_its_limit_at_most(share):
+    speed = share * model().velocity_limit
+    way = MotionState(Q, speed, STILL, STILL)
+    asked = check_arrival(Point(0.5, Q + 0.5 * speed), desired=way)
+    assert {jump.time for jump in asked.jumps} == ({0.5} if share > 0.25 else set())
+
+
+def test_a_trajectory_that_takes_over_in_motion_is_led_in_without_a_jump():
+    fast = 0.9 * model().velocity_limit
+    way = MotionState(Q, fast, STILL, STILL)
+    slow = 0.1 * model().velocity_limit
+    assert not check_arrival(Point(1.0, Q + slow), desired=way).jumps
+    assert check_arrival(Point(0.2, Q + slow)).jumps  # from rest: the line, as it is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.feasibility.demand import Drives
@@ -11,6 +12,8 @@ from featherstone_ros.control.feasibility.verdict import Feasibility, check
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.model import Model
+
+Floats = NDArray[np.float64]
 
 FINEST = 1e-3  # [s] between two samples
 # Samples times joints. The control loop waits meanwhile: this many take about as long as reading a
@@ -27,7 +30,12 @@ class Preflight(Choice):
 
 
 def check_trajectory(
-    dynamics: Dynamics, model: Model, settings: Settings, motion: Motion, begin: float
+    dynamics: Dynamics,
+    model: Model,
+    settings: Settings,
+    motion: Motion,
+    begin: float,
+    velocity: Floats,
 ) -> Feasibility:
     """Check the whole motion that a trajectory leads to, the way to its first point included.
 
@@ -39,6 +47,7 @@ def check_trajectory(
         settings: For friction, armature and the effort limit.
         motion: What the arm will be asked for.
         begin: When it takes over, on the motion's clock [s].
+        velocity: Of what is asked for until then (n,) [rad/s] or [m/s].
     """
     drives = Drives(
         settings.armature, settings.viscous, settings.coulomb, settings.friction_velocity
@@ -46,7 +55,7 @@ def check_trajectory(
     limits = Limits.of(model, settings.effort_limit)
     most = MOST / model.n
     step = max(FINEST, (motion.end - begin) / most)
-    return check(dynamics, drives, limits, motion, begin, motion.end, step, True, most)
+    return check(dynamics, drives, limits, motion, begin, motion.end, velocity, step, True, most)
 
 
 def check_set_point(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
+from featherstone_ros.control.feasibility.jumps import Jump, jumps
 from featherstone_ros.control.feasibility.limits import Excess, Limits, excesses
 from featherstone_ros.control.feasibility.slow_down import slow_down
 from featherstone_ros.control.motion import Motion
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,23 +26,29 @@ class Feasibility:
     Attributes:
         demand: What the motion asks for.
         limits: What the arm has.
-        excesses: Where the first is more than the second; empty if the motion fits.
+        excesses: Where the first is more than the second.
+        jumps: Of velocity, that no motor follows.
     """
 
     demand: Demand
     limits: Limits
     excesses: list[Excess]
+    jumps: list[Jump]
 
     @property
     def fits(self) -> bool:
         """Whether the arm can follow."""
-        return not self.excesses
+        return not (self.excesses or self.jumps)
 
     @cached_property
     def slow_down(self) -> float:
-        """Smallest factor on time that meets the limits of velocity and torque; inf: none does."""
+        """Smallest factor on time that meets the limits of velocity and torque; inf: none does.
+
+        Velocity jumps no more than a little, then.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
-            return slow_down(self.demand, self.limits)
+            factor = slow_down(self.demand, self.limits)
+        return max([factor, *(jump.share for jump in self.jumps)])
 
     @cached_property
     def standing_excesses(self) -> list[Excess]:
@@ -48,10 +58,18 @@ class Feasibility:
 
     def advice(self) -> str:
         """Return one line about what would help."""
+        if not self.jumps:
+            return self._advice()
+        smooth = "give the points velocities, for cubics, and accelerations, for quintics"
+        if self.excesses:
+            return f"{smooth}; besides, {replace(self, jumps=[])._advice()}"
+        return f"{smooth}; or {round_up(self.slow_down):.4g} times slower the jumps would be small"
+
+    def _advice(self) -> str:
         if any(excess.quantity == "position" for excess in self.excesses):
             return "no speed would keep it within the position limits"
         if self.slow_down < inf:
-            return f"slowed down {round_up(self.slow_down):.4g} times it would"
+            return f"slowed down {round_up(self.slow_down):.4g} times it would fit"
         if self.standing_excesses:
             worst = max(self.standing_excesses, key=Excess.share)
             return f"gravity and friction alone are too much, however slow: {worst}"
@@ -62,8 +80,9 @@ class Feasibility:
         if self.fits:
             return "fits"
         worst = {excess.quantity: excess for excess in sorted(self.excesses, key=Excess.share)}
-        shown = "; ".join(map(str, worst.values()))
-        others = len(self.excesses) - len(worst)
+        sharpest = sorted(self.jumps, key=lambda jump: jump.share)[-1:]
+        shown = "; ".join(map(str, [*worst.values(), *sharpest]))
+        others = len(self.excesses) + len(self.jumps) - len(worst) - len(sharpest)
         return f"{shown}{f'; and {others} more' if others else ''}: {self.advice()}"
 
 
@@ -74,14 +93,16 @@ def check(
     motion: Motion,
     begin: float,
     end: float,
+    velocity: Floats,
     step: float = 1e-3,
     with_extra_effort: bool = False,
     most: float = inf,
 ) -> Feasibility:
-    """Check a motion; the arguments are those of ``demand`` and its limits."""
+    """Check a motion; the arguments are those of ``demand``, its limits, and those of ``jumps``."""
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is an excess
         asked = demand(dynamics, drives, motion, begin, end, step, with_extra_effort, most)
-        return Feasibility(asked, limits, excesses(asked, limits))
+        corners = jumps(motion, begin, velocity, limits)
+        return Feasibility(asked, limits, excesses(asked, limits), corners)
 
 
 def round_up(factor: float) -> float:

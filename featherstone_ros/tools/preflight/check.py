@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros import Dynamics
-from featherstone_ros.control.feasibility.verdict import Feasibility, check, round_up
+from featherstone_ros.control.feasibility.verdict import Feasibility, check
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Trajectory
 from featherstone_ros.tools.arm import Arm
-from featherstone_ros.tools.preflight.corners import Jump, jumps
 from featherstone_ros.tools.preflight.effort import filled
 from featherstone_ros.tools.preflight.source import Given
 
@@ -24,35 +23,14 @@ class FileCheck:
     Attributes:
         given: The trajectory as it came.
         arm: Who is to follow it.
-        verdict: Whether it can follow the curve.
-        jumps: Of velocity, that no motor follows.
+        verdict: Whether it can follow.
         filled: The trajectory with the model's effort.
     """
 
     given: Given
     arm: Arm
     verdict: Feasibility
-    jumps: list[Jump]
     filled: Given
-
-    @property
-    def fits(self) -> bool:
-        """Whether the arm can follow."""
-        return self.verdict.fits and not self.jumps
-
-    @property
-    def slow_down(self) -> float:
-        """Smallest factor on time with which it fits; inf: none does."""
-        return max([self.verdict.slow_down, *(jump.share for jump in self.jumps)])
-
-    def advice(self) -> str:
-        """Return one line about what would help."""
-        if not self.jumps:
-            return self.verdict.advice()
-        smooth = "give the points velocities, for cubics, and accelerations, for quintics"
-        if not self.verdict.fits:
-            return f"{smooth}; besides, {self.verdict.advice()}"
-        return f"{smooth}; or {round_up(self.slow_down):.4g} times slower the jumps would be small"
 
 
 def check_file(given: Given, arm: Arm) -> FileCheck:
@@ -71,9 +49,9 @@ def check_file(given: Given, arm: Arm) -> FileCheck:
     trajectory = Trajectory(given.names, given.points, space, arm.may_end_moving)
     motion = started(trajectory)
     begin, end = trajectory.times[0], motion.end
-    verdict = check(Dynamics(arm.model), arm.drives, limits, motion, begin, end)
-    corners = jumps(given, verdict.demand, limits)
-    return FileCheck(given, arm, verdict, corners, filled(given, trajectory, motion, arm))
+    velocity = trajectory.state(0).velocity
+    verdict = check(Dynamics(arm.model), arm.drives, limits, motion, begin, end, velocity)
+    return FileCheck(given, arm, verdict, filled(given, trajectory, motion, arm))
 
 
 def started(trajectory: Trajectory) -> Motion:

@@ -102,7 +102,7 @@ def _check(args: argparse.Namespace) -> bool:
     if args.plot:
         _draw(checked, args.plot)
         console.print(f"[dim]{args.plot}: the picture", highlight=False)
-    return checked.fits
+    return checked.verdict.fits
 
 
 def _write(path: Path, text: str) -> None:

@@ -56,7 +56,7 @@ def draw(checked: FileCheck, path: Path) -> None:
 
 
 def _legend(figure, grid, checked: FileCheck) -> None:
-    title = "it fits" if checked.fits else "it does not fit"
+    title = "it fits" if checked.verdict.fits else "it does not fit"
     figure.text(
         0.015, 0.965, f"{checked.arm.model.name}: {title}",
         fontsize=13, fontweight="bold", color=INK, va="center",
@@ -64,13 +64,14 @@ def _legend(figure, grid, checked: FileCheck) -> None:
     handles, labels = grid[2, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="center right", bbox_to_anchor=(0.99, 0.965), ncols=4,
                   frameon=False, fontsize=9)  # fmt: skip
-    if not checked.fits and (checked.jumps or checked.slow_down == inf):
-        figure.text(0.015, 0.925, checked.advice(), fontsize=8, color=GREY, va="center")
+    verdict = checked.verdict
+    if not verdict.fits and (verdict.jumps or verdict.slow_down == inf):
+        figure.text(0.015, 0.925, verdict.advice(), fontsize=8, color=GREY, va="center")
 
 
 def _column(column, checked: FileCheck, j: int) -> None:
     verdict = checked.verdict
-    limits, factor = verdict.limits, checked.slow_down
+    limits, factor = verdict.limits, verdict.slow_down
     versions = [(verdict.demand, BLUE, "as it is", 1.1)]
     if 1.0 < factor < inf:
         label = f"{round_up(factor):.3g} times slower"

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.preflight.check import FileCheck
-from featherstone_ros.tools.preflight.corners import interpolation
 from featherstone_ros.tools.preflight.effort import largest_gap
+from featherstone_ros.tools.preflight.source import Given
 from featherstone_ros.tools.style import new_table
 
 BAD = "bold red"
@@ -26,12 +26,12 @@ def show(checked: FileCheck, console: Console) -> None:
     console.print(table(checked))
     for excess in verdict.excesses:
         console.print(f"[{BAD}]too much:[/] {escape(str(excess))}")
-    for jump in checked.jumps:
+    for jump in verdict.jumps:
         console.print(f"[{BAD}]too sudden:[/] {escape(str(jump))}")
-    if checked.fits:
+    if verdict.fits:
         console.print("[bold]It fits.[/]")
     else:
-        console.print(f"[bold]It does not fit:[/] {escape(checked.advice())}")
+        console.print(f"[bold]It does not fit:[/] {escape(verdict.advice())}")
     for note in notes(checked):
         console.print(f"[dim]{escape(note)}", highlight=False)
     if len(given.points) == 1:
@@ -51,14 +51,28 @@ def notes(checked: FileCheck) -> Iterable[str]:
         yield "Without friction and armature of the drives: --parameters, or <dynamics> in the URDF"
 
 
+def interpolation(given: Given) -> str:
+    """Return what the controller makes of the points, in words."""
+    kinds = [
+        min(bool(len(point.velocities)) + bool(len(point.accelerations)) for point in pair)
+        for pair in zip(given.points, given.points[1:], strict=False)
+    ]
+    names = ("straight lines", "cubics", "quintics")
+    used = [names[kind] for kind in sorted(set(kinds))]
+    why = ("positions alone", "velocities", "velocities and accelerations")
+    if len(used) == 1:
+        return f"Interpolated by {used[0]}: the points have {why[kinds[0]]}."
+    return f"Interpolated by {' and '.join(used)}, by the fields that two points share."
+
+
 def table(checked: FileCheck) -> Table:
     """Return extremes, limits and root mean squares of every joint."""
     verdict = checked.verdict
     asked, limits = verdict.demand, verdict.limits
     points, duration = len(checked.given.points), asked.time[-1] - asked.time[0]
     title = f"{checked.arm.model.name}: {points} points, {duration:.3f} s"
-    if not checked.fits and checked.slow_down < inf:
-        title += f" ({duration * checked.slow_down:.3f} s would fit)"
+    if not verdict.fits and verdict.slow_down < inf:
+        title += f" ({duration * verdict.slow_down:.3f} s would fit)"
     result = new_table(title, "joint")
     for column in ("from", "to", "peak speed", "peak torque", "RMS", "standing"):
         result.add_column(column, justify="right", no_wrap=True)

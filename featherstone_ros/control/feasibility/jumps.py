@@ -1,4 +1,4 @@
-"""Where a trajectory's velocity jumps: points with positions alone are joined by straight lines.
+"""Where a motion's velocity jumps: points with positions alone are joined by straight lines.
 
 A jump takes infinite acceleration, so the torque along the curve does not tell of it, and after
 each the arm is off until its feedback has caught up. Small ones are no matter: a planner's points
@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from featherstone_ros.control.feasibility.demand import Demand
 from featherstone_ros.control.feasibility.limits import Limits
-from featherstone_ros.tools.preflight.source import Given
+from featherstone_ros.control.motion import Motion, polynomial
+
+Floats = NDArray[np.float64]
 
 SMALL = 0.25  # share of the velocity limit that velocity may jump by
 SMALL_UNLIMITED = 0.25  # [rad/s or m/s] where there is no limit
@@ -53,30 +55,23 @@ class Jump:
         )
 
 
-def jumps(given: Given, demand: Demand, limits: Limits) -> list[Jump]:
+def jumps(motion: Motion, begin: float, velocity: Floats, limits: Limits) -> list[Jump]:
     """Return the largest jump of each joint that has one too large.
 
-    The motion comes from rest and goes to rest, unless the points at its ends have velocities.
-
     Args:
-        given: The trajectory as it came.
-        demand: Samples of its motion, two at each corner.
+        motion: Its pieces meet at the corners; what leads into it is smooth.
+        begin: When it takes over [s].
+        velocity: Of what is asked for until then (n,) [rad/s or m/s].
         limits: Of the same joints.
     """
-    n = len(limits.names)
-    velocity, time = demand.velocity, demand.time
-    corner = np.flatnonzero(np.diff(time) == 0.0)
-    before, after, when = velocity[corner], velocity[corner + 1], time[corner]
-    if not len(given.points[0].velocities):
-        before, after = np.vstack([np.zeros(n), before]), np.vstack([velocity[0], after])
-        when = np.append(time[0], when)
-    if not len(given.points[-1].velocities):
-        before, after = np.vstack([before, velocity[-1]]), np.vstack([after, np.zeros(n)])
-        when = np.append(when, time[-1])
+    time = np.array([begin, *(t for t in motion.times[1:] if t > begin)])
+    last = len(motion.times) - len(time)  # the piece before the first corner after ``begin``
+    since = np.diff(motion.times[last:])[:, None]
+    before = np.vstack([velocity, polynomial(motion.coefficients[last:-1], since)[1]])
+    start = motion.sample(begin, np.empty((3, motion.n)))[1]
+    after = np.vstack([start, motion.coefficients[last + 1 :, 1]])
     small = np.where(np.isfinite(limits.velocity), SMALL * limits.velocity, SMALL_UNLIMITED)
     size = np.abs(after - before)
-    if not len(size):
-        return []
     return [
         Jump(
             limits.names[j],
@@ -84,22 +79,8 @@ def jumps(given: Given, demand: Demand, limits: Limits) -> list[Jump]:
             float(after[i, j]),
             float(small[j]),
             limits.unit(j, "velocity"),
-            float(when[i] - time[0]),
+            float(time[i] - begin),
         )
         for j, i in enumerate(size.argmax(axis=0))
         if not size[i, j] <= small[j] * (1.0 + SAME)
     ]
-
-
-def interpolation(given: Given) -> str:
-    """Return what the controller makes of the points, in words."""
-    kinds = [
-        min(bool(len(point.velocities)) + bool(len(point.accelerations)) for point in pair)
-        for pair in zip(given.points, given.points[1:], strict=False)
-    ]
-    names = ("straight lines", "cubics", "quintics")
-    used = [names[kind] for kind in sorted(set(kinds))]
-    why = ("positions alone", "velocities", "velocities and accelerations")
-    if len(used) == 1:
-        return f"Interpolated by {used[0]}: the points have {why[kinds[0]]}."
-    return f"Interpolated by {' and '.join(used)}, by the fields that two points share."
