@@ -1,6 +1,6 @@
 """Types of the compiled core. What the methods do, their shapes and units: help(Dynamics)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ from featherstone_ros.model import Model
 
 _Floats: TypeAlias = NDArray[np.float64]
 _Wrenches: TypeAlias = Mapping[str, ArrayLike] | None
+_Motion: TypeAlias = Callable[[float], tuple[float, float, float]] | ArrayLike
 
 instruction_set: str
 lanes: int
@@ -125,11 +126,15 @@ class Simulator:
     @property
     def stop_damping(self) -> _Floats: ...
     @property
+    def prescribed(self) -> dict[str, _Motion]: ...
+    @property
     def q(self) -> _Floats: ...
     @property
     def qd(self) -> _Floats: ...
     @property
     def qdd(self) -> _Floats: ...
+    @property
+    def prescribed_tau(self) -> _Floats: ...
     @property
     def time(self) -> float: ...
     @property
@@ -144,6 +149,7 @@ class Simulator:
         armature: ArrayLike | None = None,
         stop_stiffness: ArrayLike | None = None,
         stop_damping: ArrayLike | None = None,
+        prescribed: Mapping[str, _Motion] | None = None,
     ) -> None: ...
     def reset(self, q: ArrayLike | None = None, qd: ArrayLike | None = None) -> None: ...
     def set_state(self, q: ArrayLike, qd: ArrayLike | None = None) -> None: ...

@@ -27,7 +27,8 @@ cdef struct Call:
     const double* pose
     Workspace* alone                   # of a single state
     const void* settings               # what else the kernel needs
-    Py_ssize_t repeats                 # how many times the outputs become the inputs that stand before the others
+    Py_ssize_t repeats                 # how many times the kernel goes on from what it has put out:
+    Py_ssize_t fed_back                # so many outputs become the first inputs
     Py_ssize_t count, done             # of these, how many the kernel is to do now, and how many came before
 
 cdef Py_ssize_t SHARE = 16             # tiles that make another thread worth its start
@@ -90,6 +91,7 @@ cdef inline void begin(Call* call, Kernel one, Kernel many) noexcept:
     call.many = many
     call.inputs = call.outputs = call.done = 0
     call.repeats = call.count = 1
+    call.fed_back = 0
     call.wrenches = NULL
     for k in range(4):
         call.x[k] = NULL
@@ -194,7 +196,7 @@ cdef Py_ssize_t run_watched(Call* call, Workspace* workspaces, int threads, Py_s
                     PyErr_CheckSignals()
                 checked = now
             first = last
-        for k in range(call.outputs if call.done == 0 else 0):
+        for k in range(call.fed_back if call.done == 0 else 0):
             call.x[k] = call.y[k]
         call.done += call.count
         if call.done >= call.repeats:

@@ -180,7 +180,7 @@ cdef int allocate(Workspace* work, const System* system, Py_ssize_t width) excep
     cdef Py_ssize_t slots = system.N + 1, H = system.n * system.n if system.coupled else 0, size, i, k
     cdef double* at
     size = slots * (2 + 1 + 3 + 9 + 6 + 6 + 21 + 6 + 1 + 6 + 3 + 3 + 9 + 3 + 5 * 6 + 12 + 2 * 10 + 1)
-    size = (size + 12 + 13 * system.nq + H + 2 * LANES) * width + 14 * LANES * slots
+    size = (size + 12 + 15 * system.nq + H + 2 * LANES) * width + 14 * LANES * slots
     work.memory = malloc(size * sizeof(double) + 64)
     if work.memory == NULL:
         raise MemoryError
@@ -215,7 +215,8 @@ cdef int allocate(Workspace* work, const System* system, Py_ssize_t width) excep
     work.D = at; at += slots * width
     work.tau = at; at += system.n * width
     work.qdd = at; at += system.n * width
-    work.step = at; at += 11 * system.nq * width
+    work.step = at; at += 12 * system.nq * width
+    work.prescribed_tau = at; at += system.n * width
     work.H = at if H else NULL
     for k in range(3):
         for i in range(width):

@@ -47,7 +47,7 @@ from momentum cimport momentum
 from operational_space cimport operational_space_inertia
 from regressor cimport regressor
 from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
-from time_stepping cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives, advance
+from time_stepping cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives, advance, instants
 from kinematics cimport (first_moment, jacobian, jacobian_derivative, kinetic_energy, link_origin, link_pose,
                          point_acceleration, point_velocity, poses)
 
@@ -67,6 +67,7 @@ include "compiled_model.pxi"
 include "arrays.pxi"
 include "calls.pxi"
 include "dynamics.pxi"
+include "prescribed.pxi"
 include "simulator.pxi"
 include "interface.pxi"
 

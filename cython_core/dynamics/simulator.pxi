@@ -1,16 +1,21 @@
 # Simulator: the state of a simulated robot, and time_stepping.pxd called on it.
 
-cdef tuple PARAMETERS = ("damping", "friction", "armature", "stop_stiffness", "stop_damping")
+cdef tuple PARAMETERS = ("damping", "friction", "armature", "stop_stiffness", "stop_damping", "prescribed")
 cdef dict INTEGRATORS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "implicit": IMPLICIT, "rk4": RK4}
 
 
 cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x, const real* f_ext,
                                     real** y) noexcept nogil:
-    cdef Py_ssize_t i, k
+    cdef Drives drives = (<const Drives*> call.settings)[0]
+    cdef Py_ssize_t i, k, failure
     for k in range(3):                 # q, qd and the last qdd
         for i in range(call.system.n if k else call.system.nq):
             y[k][i] = x[k][i]
-    return advance(call.system, work, <const Drives*> call.settings, call.count, x[3], f_ext, y[0], y[1], y[2])
+    drives.instant += 3 * drives.motions * instants(&drives) * call.done
+    failure = advance(call.system, work, &drives, call.count, x[3], f_ext, y[0], y[1], y[2])
+    for i in range(drives.motions):
+        y[3][i] = (<real*> work.prescribed_tau)[i]
+    return failure
 
 
 cdef struct LoopSimulator:             # what the functions of a SimulatorInterface work on
@@ -77,9 +82,15 @@ cdef class Simulator(WorkspaceOwner):
         stop_stiffness: Scalar or (n,) of a spring beyond ``model.lower`` and ``model.upper`` [N m/rad, N/m]; None or
             zero is no stop.
         stop_damping: Scalar or (n,) of the stop [N m s/rad, N s/m]; a stop pushes but never pulls.
+        prescribed: Mapping of joint name to its motion over ``time``, as of a motor that nothing can resist: a function
+            of the time [s] that returns position, velocity and acceleration, the same for all states of a batch; or a
+            table (T, 4) of time, position, velocity and acceleration, or (T, 3) without the last, interpolated by
+            polynomials of degree 5, or 3 (of positions alone scipy's CubicSpline makes such a function). The other
+            joints, and a floating base, move by their forces: hybrid dynamics, RBDA section 9.2, in every step.
 
     Raises:
         ValueError: A negative or non-finite parameter, a wrong shape or an unknown integrator, by name.
+        UnknownNameError: ``prescribed`` names no joint of ``model.joint_names``, e.g. a mimic joint or a locked one.
     """
 
     cdef readonly object model         # as given
@@ -87,14 +98,15 @@ cdef class Simulator(WorkspaceOwner):
     cdef readonly str integrator
     cdef Drives drives
     cdef long long count
-    cdef cnp.ndarray state_q, state_qd, state_qdd
+    cdef cnp.ndarray state_q, state_qd, state_qdd, state_forces
     cdef readonly cnp.ndarray damping, friction, armature, stop_stiffness, stop_damping
-    cdef cnp.ndarray lower, upper
+    cdef cnp.ndarray lower, upper, free_friction, prescribed_friction, prescribed_joint
+    cdef dict motions
     cdef LoopSimulator loop
     cdef SimulatorInterface interface
 
     def __init__(self, model, double time_step=0.001, integrator="semi_implicit_euler", damping=None, friction=None,
-                 armature=None, stop_stiffness=None, stop_damping=None):
+                 armature=None, stop_stiffness=None, stop_damping=None, prescribed=None):
         self.adopt(model)
         self.model = model
         cdef Py_ssize_t base = self.compiled.system.n - model.n      # zeros before those of the joints
@@ -108,29 +120,39 @@ cdef class Simulator(WorkspaceOwner):
         self.armature = _joint_parameter("armature", 0.0 if armature is None else armature, model.n, base)
         self.stop_stiffness = _joint_parameter("stop_stiffness", 0.0 if stop_stiffness is None else stop_stiffness, model.n, base)
         self.stop_damping = _joint_parameter("stop_damping", 0.0 if stop_damping is None else stop_damping, model.n, base)
+        self.motions = _motions_by_joint(model, prescribed)
+        joints = [model.joint_names.index(joint) for joint in self.motions]
+        self.prescribed_joint = base + np.array(joints, np.intp)
+        self.prescribed_friction = self.friction[joints]
+        self.free_friction = np.concatenate([np.zeros(base), self.friction])
+        self.free_friction[self.prescribed_joint] = 0.0
         self.lower = np.concatenate([np.full(base, -np.inf), model.lower])
         self.upper = np.concatenate([np.full(base, np.inf), model.upper])
         self.drives.integrator, self.drives.time_step = INTEGRATORS[integrator], time_step
-        self.drives.damping, self.drives.friction = data(self.damping) - base, data(self.friction) - base
+        self.drives.damping, self.drives.friction = data(self.damping) - base, data(self.free_friction)
         self.drives.armature = data(self.armature) - base
         self.drives.lower, self.drives.upper = data(self.lower), data(self.upper)
         self.drives.stop_stiffness, self.drives.stop_damping = data(self.stop_stiffness) - base, data(self.stop_damping) - base
         self.drives.stops = self.stop_stiffness.any() or self.stop_damping.any()
-        self.drives.frictional = self.friction.any()
-        self.drives.rigid = not (self.drives.stops or self.damping.any() or self.friction.any() or self.armature.any())
+        self.drives.frictional = self.free_friction.any()
+        self.drives.motions = len(self.motions)
+        self.drives.prescribed = <const Py_ssize_t*> cnp.PyArray_DATA(self.prescribed_joint)
+        self.drives.prescribed_friction = data(self.prescribed_friction)
+        self.drives.rigid = not (self.drives.stops or self.damping.any() or self.friction.any() or self.armature.any()
+                                 or self.motions)
         self.loop = LoopSimulator(&self.compiled.system, &self.work, &self.drives)
         self.interface = SimulatorInterface(&self.loop, self.compiled.system.n, time_step, loop_advance, loop_rnea)
         self.reset()
 
     def __reduce__(self):
         settings = {name: getattr(self, name) for name in ("model", "time_step", "integrator", *PARAMETERS)}
-        state = self.q, self.qd, self.qdd, self.count
+        state = self.q, self.qd, self.qdd, self.prescribed_tau, self.count
         return copyreg.__newobj__, (type(self),), (settings, state, getattr(self, "__dict__", {}))
 
     def __setstate__(self, state):
-        settings, (q, qd, qdd, count), attributes = state
+        settings, (q, qd, qdd, forces, count), attributes = state
         Simulator.__init__(self, **settings)
-        self.state_q, self.state_qd, self.state_qdd, self.count = q, qd, qdd, count
+        self.state_q, self.state_qd, self.state_qdd, self.state_forces, self.count = q, qd, qdd, forces, count
         for name, value in attributes.items():
             setattr(self, name, value)
 
@@ -138,6 +160,8 @@ cdef class Simulator(WorkspaceOwner):
     def _interface(self):
         self.require_model()
         refuse_floating(self.compiled, "a compiled twin")
+        if self.motions:
+            raise ValueError(f"prescribed: a compiled twin takes no prescribed motion, got that of {', '.join(self.motions)}")
         return PyCapsule_New(&self.interface, SIMULATOR_INTERFACE, NULL)
 
     @property
@@ -156,6 +180,18 @@ cdef class Simulator(WorkspaceOwner):
         return self.state_qdd.copy()
 
     @property
+    def prescribed(self):
+        """The motions that are prescribed, by joint, in the order of ``model.joint_names``."""
+        return dict(self.motions)
+
+    @property
+    def prescribed_tau(self):
+        """(p,) or (B, p) forces of the joints in ``prescribed``, a copy [N m, N]: what their motion took at the beginning
+        of the last step, friction, damping, armature and stops included; zero before the first.
+        """
+        return self.state_forces.copy()
+
+    @property
     def time(self) -> float:
         """Simulated time since the last reset [s]."""
         return self.count * self.time_step
@@ -165,16 +201,19 @@ cdef class Simulator(WorkspaceOwner):
 
         Args:
             q: (nq,) or (B, nq) positions; None is ``model.neutral``: zero, a floating base upright at the world's origin.
-            qd: (nv,) or (B, nv) velocities; None is zero.
+                Joints in ``prescribed`` are where their motion has them, whatever this says.
+            qd: (nv,) or (B, nv) velocities, likewise; None is zero.
 
         Raises:
-            ValueError: A shape does not fit, or a number is not finite.
+            ValueError: A shape does not fit, or a number is not finite; or a table in ``prescribed`` begins later.
         """
-        self.set_state(self.model.neutral if q is None else q, qd)
-        self.count = 0
+        self.begin_at(0, self.model.neutral if q is None else q, qd)
 
     def set_state(self, q, qd=None):
         """Move the robot without touching the time. Arguments as for ``reset``."""
+        self.begin_at(self.count, q, qd)
+
+    cdef int begin_at(self, long long count, q, qd) except -1:
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
         cdef cnp.ndarray still = np.zeros(np.shape(q_)[:cnp.PyArray_NDIM(q_) - 1] + (n,)), qd_ = still if qd is None else like_states(qd, q_, n, "qd")
@@ -182,8 +221,19 @@ cdef class Simulator(WorkspaceOwner):
         _require_finite("qd", qd_, self.compiled, n)
         if self.compiled.system.floating:
             check_quaternions(q_)
+        q_, qd_ = q_.copy(), qd_.copy()
+        if self.motions:
+            now = self.motion_at(np.array([count * self.time_step]))[0]
+            q_[..., self.prescribed_joint + (self.compiled.system.nq - n)] = now[:, 0]
+            qd_[..., self.prescribed_joint] = now[:, 1]
         self.require_idle()
-        self.state_q, self.state_qd, self.state_qdd = q_.copy(), qd_.copy(), still
+        self.state_q, self.state_qd, self.state_qdd, self.count = q_, qd_, still, count
+        self.state_forces = np.zeros(np.shape(q_)[:-1] + (len(self.motions),))
+        return 0
+
+    cdef cnp.ndarray motion_at(self, cnp.ndarray times):
+        """Position, velocity and acceleration (len(times), p, 3) of the joints whose motion is prescribed."""
+        return np.stack([_sampled_motion(joint, motion, times) for joint, motion in self.motions.items()], axis=1)
 
     def step(self, tau, Py_ssize_t steps=1, f_ext=None):
         """Advance by steps * time_step under a constant torque, in compiled code without the GIL.
@@ -191,26 +241,37 @@ cdef class Simulator(WorkspaceOwner):
         Signals are looked at every few milliseconds; after Ctrl-C, as after any error, state and time are as before.
 
         Args:
-            tau: (nv,) or (B, nv) torques [N m, N].
+            tau: (nv,) or (B, nv) torques [N m, N]; those of joints in ``prescribed`` are not looked at.
             steps: How many time steps.
             f_ext: Wrenches on links, constant in the links' own axes: see ``Dynamics``.
 
         Raises:
             DivergenceError: The state is no longer finite: see the class about ``time_step``.
             SingularInertiaError: A joint moves no inertia.
+            ValueError: A motion in ``prescribed`` has no numbers for a time, by joint.
             KeyboardInterrupt: Ctrl-C.
         """
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = self.state_q, qd_ = self.state_qd, qdd_ = self.state_qdd    # whatever set_state does meanwhile
         cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
         cdef cnp.ndarray q = self.result(None, q_, 1, self.compiled.system.nq, 0), qd = self.result(None, q_, 1, n, 0)
-        cdef cnp.ndarray qdd = self.result(None, q_, 1, n, 0)
+        cdef cnp.ndarray qdd = self.result(None, q_, 1, n, 0), motion, forces
         cdef Py_ssize_t failure
+        cdef Drives drives = self.drives
+        cdef long long count = self.count
         cdef Call call
         self.require_model()
         begin(&call, <Kernel> call_advance[double], <Kernel> call_advance[lanes])
         if steps < 0:
             raise ValueError(f"steps: expected a count, got {steps}")
+        if drives.motions and steps:
+            motion = self.motion_at((count + np.arange(instants(&drives) * steps + 1) / instants(&drives)) * self.time_step)
+            forces = np.empty(np.shape(q_)[:cnp.PyArray_NDIM(q_) - 1] + (drives.motions,))
+            drives.instant = data(motion)
+            tau_ = tau_.copy()
+            tau_[..., self.prescribed_joint] = 0.0
+        else:
+            drives.motions = 0
         add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_input(&call, qdd_, n)
@@ -218,12 +279,17 @@ cdef class Simulator(WorkspaceOwner):
         add_output(&call, q, self.compiled.system.nq)
         add_output(&call, qd, n)
         add_output(&call, qdd, n)
+        if drives.motions:
+            add_output(&call, forces, drives.motions)
         call.repeats = call.count = steps
-        call.settings = &self.drives
+        call.fed_back = 3
+        call.settings = &drives
         failure = self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
         if failure:
             raise self.divergence(-failure - 1, call.done, q, qd)
         self.state_q, self.state_qd, self.state_qdd = q, qd, qdd
+        if drives.motions:
+            self.state_forces = forces
         self.count += steps
 
     cdef object divergence(self, Py_ssize_t lost, Py_ssize_t steps_before, cnp.ndarray q, cnp.ndarray qd):
@@ -238,6 +304,18 @@ cdef class Simulator(WorkspaceOwner):
                 break
         time = (self.count + steps_before + lost // n + 1) * self.time_step
         return DivergenceError(self.compiled.owner(lost % n), time, row, self.compiled.kind(lost % n))
+
+
+cdef dict _motions_by_joint(model, prescribed):
+    """Of every joint whose motion is prescribed, in the order of ``model.joint_names``."""
+    if prescribed is None:
+        return {}
+    if not isinstance(prescribed, Mapping):
+        raise TypeError(f"prescribed: expected a mapping of joint name to motion, got {type(prescribed).__name__}")
+    for joint in prescribed:
+        if joint not in model.joint_names:
+            raise UnknownNameError("joint", joint, model.joint_names)
+    return {joint: _checked_motion(joint, prescribed[joint]) for joint in model.joint_names if joint in prescribed}
 
 
 cdef bint _is_finite(const double* x, Py_ssize_t size) noexcept nogil:

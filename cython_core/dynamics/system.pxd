@@ -97,7 +97,8 @@ cdef struct Workspace:   # rows of one value each per slot; NaN until first writ
     void* columns        # (14) registers: what a pass over several columns of a matrix leaves at a body
     double* tau          # (n,) scratch of one joint-space vector
     double* qdd          # (n,) of another one
-    double* step         # (11 nq,) scratch of a time step
+    double* step         # (12 nq,) scratch of a time step
+    double* prescribed_tau   # (n,) as a time step began: forces of the joints whose motion is prescribed, one after the other
     double* H            # (n, n) joint-space inertia of a coupled system, else NULL
     void* memory         # owns all of the above
     void* packed         # the arrays of a tile of states, one register per number

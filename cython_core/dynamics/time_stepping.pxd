@@ -10,6 +10,10 @@
 # 3. Changes of all at once rarely take more than a few rounds, but might go in a circle. Those of the first joint alone
 #    end for any positive definite matrix: Judice and Pires, Basic-set algorithm for a generalized linear complementarity
 #    problem, 1992 (Murty's rule). So they follow after ROUNDS rounds.
+#
+# A joint whose motion is prescribed over time is hybrid dynamics, too: its acceleration is given, its force is found. Its
+# position and velocity are not integrated, they are those of the motion at every instant; so its friction, damping,
+# armature and stops are felt by nothing but the force.
 
 from libc.float cimport DBL_MIN
 
@@ -29,7 +33,7 @@ cdef enum Integrator:
 cdef struct Drives:
     Integrator integrator
     double time_step
-    bint rigid                         # all below are zero
+    bint rigid                         # all below are zero, no motion is prescribed
     bint frictional                    # some Coulomb friction is not
     bint stops                         # some stop is not
     const double* damping              # (n,) each, zero of a floating base, as all that follows
@@ -39,6 +43,11 @@ cdef struct Drives:
     const double* upper
     const double* stop_stiffness
     const double* stop_damping
+    Py_ssize_t motions                 # joints whose motion is prescribed
+    const Py_ssize_t* prescribed       # (motions,) those
+    const double* prescribed_friction  # (motions,) theirs: in ``friction`` it is zero
+    const double* instant              # (motions, 3) their position, velocity and acceleration now, and behind it those of
+                                       #     the next instants: of the ends of steps, rk4's middles between them
 
 
 cdef inline real depth_in_stop(const Drives* drives, Py_ssize_t i, real position) noexcept nogil:
@@ -112,13 +121,23 @@ cdef inline bint any_of(Py_ssize_t n, const real* mask) noexcept nogil:
 cdef inline Py_ssize_t solve(const System* system, Workspace* work, const Drives* drives, const real* qd,
                              const real* applied, const real* f_ext, const real* diagonal, const real* held,
                              real* given, real* qdd) noexcept nogil:
-    """qdd under what is applied, that of joints that stick such that they are at rest after the step (note 1)."""
+    """qdd under what is applied, that of joints that stick such that they are at rest after the step (note 1).
+
+    given: (2 n,) scratch.
+    """
     cdef Py_ssize_t n = system.n, i, failure
-    if not drives.frictional or not any_of(n, held):
+    cdef real* fixed = given + n       # held, or prescribed
+    if not drives.motions and not (drives.frictional and any_of(n, held)):
         return forward_dynamics(system, work, qd, applied, f_ext, diagonal, qdd)
     for i in range(n):
-        given[i] = held[i] * qd[i] * (-1.0 / drives.time_step)
-    failure = added_acceleration(system, work, qd, <const real*> given, applied, f_ext, diagonal, held, qdd)
+        put(0.0, &fixed[i])
+        if drives.frictional:
+            fixed[i] = held[i]
+        given[i] = fixed[i] * qd[i] * (-1.0 / drives.time_step)
+    for i in range(drives.motions):
+        put(1.0, &fixed[drives.prescribed[i]])
+        put(drives.instant[3 * i + 2], &given[drives.prescribed[i]])
+    failure = added_acceleration(system, work, qd, <const real*> given, applied, f_ext, diagonal, <const real*> fixed, qdd)
     for i in range(n):
         qdd[i] += given[i]
     return failure
@@ -154,6 +173,29 @@ cdef inline bint correct_sticking(const System* system, Workspace* work, const D
     return again
 
 
+cdef inline void find_prescribed_forces(const System* system, Workspace* work, const Drives* drives, const real* qd,
+                                        const real* f_ext, const real* applied, const real* diagonal,
+                                        const real* qdd) noexcept nogil:
+    """What moves the rigid bodies, and what friction, armature and stops take."""
+    cdef real* force = <real*> work.prescribed_tau
+    cdef real zero
+    cdef Py_ssize_t i, k
+    put(0.0, &zero)
+    rnea(system, work, qd, qdd, f_ext, <real*> work.tau)
+    for k in range(drives.motions):
+        i = drives.prescribed[k]
+        force[k] = (<real*> work.tau)[i] + diagonal[i] * qdd[i] - applied[i] \
+            + drives.prescribed_friction[k] * (less(zero, qd[i]) - less(qd[i], zero))
+
+
+cdef inline void place_prescribed(const System* system, const Drives* drives, real* q, real* qd) noexcept nogil:
+    """Joints whose motion is prescribed are where it has them now."""
+    cdef Py_ssize_t k
+    for k in range(drives.motions):
+        put(drives.instant[3 * k], &q[system.nq - system.n + drives.prescribed[k]])
+        put(drives.instant[3 * k + 1], &qd[drives.prescribed[k]])
+
+
 cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work, const Drives* drives, bint decide,
                                            const real* q, const real* qd, const real* tau, const real* f_ext,
                                            real* qdd) noexcept nogil:
@@ -181,7 +223,10 @@ cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work
                     system, work, drives, qd, applied, f_ext, diagonal, qdd, round >= ROUNDS, sign, held):
                 break
         if not drives.stops or not release_stops(drives, n, q, qd, qdd, engaged):
-            return 0
+            break
+    if decide and drives.motions:
+        find_prescribed_forces(system, work, drives, qd, f_ext, applied, diagonal, qdd)
+    return 0
 
 
 cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const Drives* drives, bint decide,
@@ -197,7 +242,7 @@ cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const
     return driven_acceleration(system, work, drives, decide, q + (system.nq - system.n), qd, tau, f_ext, qdd)
 
 
-cdef inline Py_ssize_t euler(const System* system, Workspace* work, const Drives* drives, const real* tau,
+cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* drives, const real* tau,
                              const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
     """Velocity first, then position with the new velocity."""
     cdef Py_ssize_t n = system.n, i, failure = acceleration(system, work, drives, True, q, qd, tau, f_ext, qdd)
@@ -211,10 +256,12 @@ cdef inline Py_ssize_t euler(const System* system, Workspace* work, const Drives
         for i in range(n):
             qd[i] *= 1.0 - held[i]
     displace(system, q, h, qd, q)
+    drives.instant += 3 * drives.motions
+    place_prescribed(system, drives, q, qd)
     return 0
 
 
-cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, const Drives* drives, const real* tau,
+cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives* drives, const real* tau,
                                    const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
     """The classical method of order four on (q, qd); who sticks and who slips is the same in all stages.
 
@@ -223,7 +270,7 @@ cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, const 
     cdef Py_ssize_t n = system.n, i, stage, failure
     cdef real* sign = <real*> work.step + 3 * n
     cdef real* held = sign + n
-    cdef real* stage_q = held + 2 * n
+    cdef real* stage_q = held + 3 * n
     cdef real* stage_qd = stage_q + system.nq
     cdef real* stage_qdd = stage_qd + n
     cdef real* sum_qd = stage_qdd + n
@@ -258,6 +305,9 @@ cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, const 
             sum_qd[i] += weight * stage_qd[i]
             sum_qdd[i] += weight * stage_qdd[i]
             stage_qd[i] = qd[i] + reach * stage_qdd[i]
+        if stage % 2 == 0:             # half a step on
+            drives.instant += 3 * drives.motions
+        place_prescribed(system, drives, stage_q, stage_qd)
     if drives.frictional:
         for i in range(n):
             stops = stops + held[i] * less(zero, magnitude(qd[i])) + less(sign[i] * qd[i], zero) \
@@ -269,6 +319,7 @@ cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, const 
         stage_qd[i] = choose(stops, speed, sum_qd[i])
         qd[i] = choose(stops, speed, qd[i] + h * sum_qdd[i])
     displace(system, q, h, stage_qd, q)
+    place_prescribed(system, drives, q, qd)
     return 0
 
 
@@ -288,9 +339,14 @@ cdef inline Py_ssize_t lost_joint(Py_ssize_t n, const real* q, const real* qd) n
     return 0
 
 
-cdef inline Py_ssize_t advance(const System* system, Workspace* work, const Drives* drives, Py_ssize_t steps,
+cdef inline Py_ssize_t instants(const Drives* drives) noexcept nogil:
+    """How many of ``Drives.instant`` a step has."""
+    return 2 if drives.integrator == RK4 else 1
+
+
+cdef inline Py_ssize_t advance(const System* system, Workspace* work, Drives* drives, Py_ssize_t steps,
                                const real* tau, const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
-    """So many time steps. Returns 0, or 1 + the index of a singular joint.
+    """So many time steps; ``drives.instant`` goes along. Returns 0, or 1 + the index of a singular joint.
 
     Or, where the state is no longer finite after step k (from 0), -(1 + the index of the joint + k n).
     """
