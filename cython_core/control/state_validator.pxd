@@ -334,9 +334,14 @@ cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp,
 
 
 cdef inline Judged count_implausible(StateValidator* v, Judged result) noexcept nogil:
-    """A source that lies has to earn its trust back: one plausible state for each that was not."""
-    if result.rejection == JUMPED or result.rejection == TOO_FAST:
+    """A source that lies has to earn its trust back: one plausible state for each that was not.
+
+    Until then, velocities that its positions do not show say nothing: the positions may well be wrong.
+    """
+    if result.rejection == JUMPED or result.rejection == TOO_FAST or result.rejection == ABSURD:
         v.implausible = min(v.implausible + 1, MOST_IMPLAUSIBLE)
+    elif result.rejection == CONTRADICTORY and v.implausible:
+        return judged(DISTRUSTED, -1, v.implausible, 0.0)
     elif result.rejection == ACCEPTED and v.implausible:
         v.implausible -= 1
         if v.implausible:
