@@ -115,6 +115,7 @@ cdef struct Controller:
     Watch watch
     Hold hold
     Hold fault               # that has not been asked to end yet; NO_CAUSE: none
+    Hold fallen              # why no recovery from DAMPED before hold_until
     long long causes         # that there have been
     double* desired          # (4, n) of the last command
     double* torque
@@ -159,9 +160,10 @@ cdef inline bint fire(Controller* c, Event event) noexcept nogil:
 
 
 cdef inline void because(Controller* c, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
-    """Keep and say why the arm is held."""
-    c.hold.cause, c.hold.joint, c.hold.found, c.hold.bound = cause, joint, found, bound
-    c.causes += 1
+    """Keep and say why the arm is held; on the way out that stays what led there."""
+    if c.phase != SETTLING or cause == CAUSE_DEACTIVATED:
+        c.hold.cause, c.hold.joint, c.hold.found, c.hold.bound = cause, joint, found, bound
+        c.causes += 1
     note(c, NOTE_CAUSE, joint, <int> cause, found, bound, 0.0)
 
 
@@ -292,8 +294,7 @@ cdef inline void return_to_fault(Controller* c, double now) noexcept nogil:
 
 cdef inline void fail(Controller* c, double now, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
     if fire(c, FAIL):
-        if c.phase == FAULT:                                    # not on the way out anyway
-            because(c, cause, joint, found, bound)
+        because(c, cause, joint, found, bound)
         begin_fault(c, now)
 
 
@@ -573,9 +574,9 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
 cdef inline void fall_back(Controller* c, double now, Cause cause, double found, double bound) noexcept nogil:
     """Abandon the motion for the damped gravity hold, for decay_time after the last call at least."""
     if fire(c, FALL_BACK):
-        if c.phase == DAMPED:
-            because(c, cause, -1, found, bound)
+        because(c, cause, -1, found, bound)
         begin_hold(c, now)
+    c.fallen.cause, c.fallen.joint, c.fallen.found, c.fallen.bound = cause, -1, found, bound
     c.hold_until = now + c.settings.decay_time
 
 
@@ -706,6 +707,7 @@ cdef inline void resume(Controller* c, double now) noexcept nogil:
     begin_tracking(c)
     return_to_fault(c, now)
     if now < c.hold_until and fire(c, FALL_BACK):
+        because(c, c.fallen.cause, c.fallen.joint, c.fallen.found, c.fallen.bound)
         begin_hold(c, now)
 
 

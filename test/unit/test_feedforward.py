@@ -749,6 +749,26 @@ def test_states_that_stop_during_a_fall_back_fade_its_damping_out_and_then_the_c
     assert bench.controller.phase is Phase.SILENT
 
 
+def test_fall_back_while_states_are_missing_has_its_reason_when_they_are_back(bench):
+    bench.run(0.15, states=False)
+    bench.controller.fall_back(bench.now)
+    bench.run(0.05)
+    assert bench.controller.phase is Phase.DAMPED
+    assert "unexpected exception: gravity hold; the motion is abandoned" in bench.notes
+
+
+def test_fall_back_on_the_way_out_has_its_reason(bench):
+    follow(bench)
+    bench.run(0.3)
+    bench.controller.deactivate(bench.now)
+    bench.run(0.01)
+    bench.controller.fall_back(bench.now)
+    bench.run(0.01)
+    assert bench.controller.phase is Phase.SETTLING
+    assert bench.controller.hold_reason == "deactivated"
+    assert "unexpected exception: gravity hold; the motion is abandoned" in bench.notes
+
+
 def test_fall_back_by_the_timer():
     bench = Bench(update_on=UpdateOn.TIMER, rate=100.0).start()
     fall_back(bench, 0.3)
