@@ -386,7 +386,7 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
 
 
 def feedback(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]:
-    """Return P and D (n,): those that are set, or, if none is, those chosen from the model.
+    """Return P and D (n,): those that are set, and of joints without any those that are chosen.
 
     None where the drives have their own.
 
@@ -399,8 +399,11 @@ def feedback(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]
         np.array([values[f"gains.{joint}.{kind}"] for joint in model.joint_names], float)
         for kind in "pd"
     )
-    chosen = None if p.any() or d.any() else chosen_gains(values, model)
-    return (p, d) if chosen is None else (chosen.p, chosen.d)
+    unset = (p == 0.0) & (d == 0.0)
+    chosen = chosen_gains(values, model) if unset.any() else None
+    if chosen is None:
+        return p, d
+    return np.where(unset, chosen.p, p), np.where(unset, chosen.d, d)
 
 
 def follows_drives(values: Mapping[str, Value]) -> bool:

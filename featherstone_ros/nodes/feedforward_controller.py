@@ -236,11 +236,16 @@ class FeedforwardController(ModelNode):
 
     def _tell_chosen_gains(self) -> None:
         chosen = chosen_gains(self.parameters, self.model)
-        if chosen is None or not np.array_equal(chosen.p, self._settings.p):
+        if chosen is None:
             return
+        names = self.model.joint_names
+        taken = [j for j, p, q in zip(names, chosen.p, self._settings.p, strict=True) if p == q]
+        if not taken:
+            return
+        whose = "" if len(taken) == len(names) else f" of {', '.join(taken)}"
         slow = ", ".join(f"{joint} {w:.2g}" for joint, w in chosen.reduced.items())
         self.get_logger().info(
-            f"gains chosen from the model for {self.parameters['gains.bandwidth']:g} rad/s"
+            f"gains{whose} chosen from the model for {self.parameters['gains.bandwidth']:g} rad/s"
             + (f"; less where gains.period and gains.delay allow no more: {slow}" if slow else "")
         )
 

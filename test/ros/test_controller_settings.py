@@ -47,9 +47,18 @@ def test_armature_and_delay_count():
     np.testing.assert_array_equal(control_settings(given, UR5E).p, expected.p)
 
 
-def test_if_one_joint_has_gains_nothing_is_chosen():
+def test_gains_of_one_joint_leave_those_of_the_others():
+    chosen = control_settings(values(), UR5E)
     settings = control_settings(values(gains__elbow_joint__p=30.0), UR5E)
-    assert settings.p[ELBOW] == 30.0 and settings.p.sum() == 30.0 and not settings.d.any()
+    others = np.arange(UR5E.n) != ELBOW
+    assert settings.p[ELBOW] == 30.0 and settings.d[ELBOW] == 0.0
+    np.testing.assert_array_equal(settings.p[others], chosen.p[others])
+    np.testing.assert_array_equal(settings.d[others], chosen.d[others])
+
+
+def test_a_joint_without_gains_has_none_where_none_are_chosen():
+    settings = control_settings(values(gains__bandwidth=0.0, gains__elbow_joint__p=30.0), UR5E)
+    assert settings.p[ELBOW] == settings.p.sum() == 30.0 and not settings.d.any()
 
 
 @pytest.mark.parametrize("change", [{"gains__bandwidth": 0.0}, {"mode": "gravity_compensation"}])
