@@ -163,9 +163,12 @@ class Twin(_twin.Twin):  # type: ignore[misc]
         now: float,
         joints: ArrayLike | None,
     ) -> None:
-        chosen = np.arange(self.n) if joints is None else np.asarray(joints)
-        names = [self.model.joint_names[joint] for joint in chosen]
-        wanted = np.array(self._command)
+        names: Sequence[str] = self.model.joint_names
+        chosen: Any = slice(None)
+        if joints is not None:
+            chosen = np.asarray(joints)
+            names = [names[joint] for joint in chosen]
+        wanted = np.empty((3, self.n)) if joints is None else np.array(self._command)
         for row, name, given in zip(
             wanted, (what, "position", "velocity"), (effort, position, velocity), strict=True
         ):

@@ -102,9 +102,7 @@ class Hand:
         outcome = Outcome(seed)
         arm = Simulator(self.model, STEP, damping=0, friction=0, armature=ARMATURE)
         arm.reset(self.posture(random))
-        controller = TorqueController(
-            JointSpace.of(self.model), self.model, self.settings, tip=TIP
-        )
+        controller = TorqueController(JointSpace.of(self.model), self.model, self.settings, tip=TIP)
         now, phase = 100.0, controller.phase
         last = self.dynamics.gravity(arm.q)
         controller.activate(now)

@@ -231,8 +231,9 @@ class Replica:
 
     def _pass(self, duration: float) -> None:
         """Let time pass."""
-        for _ in range(round(duration / TICK)):
-            self._tick += 1
+        end = self._tick + round(duration / TICK)
+        while self._tick < end:
+            self._tick = min(self._next_tick(), end)
             self._now = BEGIN + self._tick * TICK
             if self._tick % STATE_EVERY == 0 and "twin" not in self._still:
                 self._advance()
@@ -241,12 +242,21 @@ class Replica:
                 self._send(self._controller.update(self._now))
             self._deliver(COMMANDS, "twin")
 
+    def _next_tick(self) -> int:
+        """Return the next tick at which something may happen."""
+        if any(self._waiting.values()):
+            return self._tick + 1
+        due = min(link.next_due for link in self._links.values())
+        tick = (self._tick // STATE_EVERY + 1) * STATE_EVERY
+        while tick > self._tick + 1 and BEGIN + (tick - 1) * TICK >= due:
+            tick -= 1
+        return tick
+
     def _advance(self) -> None:
         twin, record = self._twin, self._record
         twin.advance(self._now)
         number = len(record.states)
-        values = (np.array(x) for x in (twin.position, twin.velocity, twin.effort))
-        record.states.append(State(self._now, *values, number))
+        record.states.append(State(self._now, twin.position, twin.velocity, twin.effort, number))
         self._links[STATES].push(self._now, number, record.states[-1])
 
     def _deliver(self, link: str, node: str) -> None:
