@@ -143,7 +143,7 @@ def test_a_source_that_is_often_wrong_has_to_make_up_for_it(source):
 
 
 def test_positions_where_no_arm_is_have_to_be_made_up_for_too(source):
-    source.validator = StateValidator(LIMIT, np.full(2, -2.0), np.full(2, 2.0))
+    source.validator = JointStateValidator(LIMIT, np.full(2, -2.0), np.full(2, 2.0))
     assert source.give()
     for _ in range(3):
         assert not source.give(q=Q + 50.0)
@@ -155,7 +155,10 @@ def test_positions_that_jump_are_no_evidence_against_velocities(source):
     for _ in range(3):
         assert not source.give(q=Q + 1.0 / LIMIT, after=0.02)
     assert not source.give(q=Q - 0.3 / LIMIT, after=0.02)
-    assert (source.validator.rejected[DOUBTFUL], source.validator.rejected[CONTRADICTORY]) == (1, 0)
+    assert (source.validator.rejected[DISTRUSTED], source.validator.rejected[CONTRADICTORY]) == (
+        1,
+        0,
+    )
 
 
 def test_a_single_mistake_among_good_states_costs_no_other(source):
