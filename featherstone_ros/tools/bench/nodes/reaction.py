@@ -5,6 +5,7 @@ held still, with what runs beside them. The controller follows a trajectory mean
 its loop without a control law: what it takes beyond that is the control itself.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from featherstone_ros.tools.robot import RobotSetup
 
 RATE = 500.0  # [Hz]
 RUN_UP = 0.3  # [s] twice: for states to be believed, and for the trajectory to begin
+_MOMENT = 0.1  # [s]
 _ATTEMPTS = 3
 SPEED = 0.02  # of the velocity limits: the arm that is played stands still
 
@@ -81,9 +83,16 @@ class MeasuredNode:
 
     def hold_still(self) -> None:
         """Hold the process still, and its companion."""
-        self.process.hold_still()
-        if self.companion:
-            self.companion.hold_still()
+        for process in self._processes():
+            process.hold_still()
+
+    def go_on(self) -> None:
+        """Let the process go on, and its companion."""
+        for process in self._processes():
+            process.go_on()
+
+    def _processes(self) -> list[MeasuredProcess]:
+        return [process for process in (self.process, self.companion) if process]
 
     def _attempt(self, duration: float) -> tuple[Answers, int]:
         """Return the answers, and the processor time that the node spent on them [ns]."""
@@ -126,6 +135,7 @@ def race(
         for _ in range(pace.rounds):
             for measured_node in measured:
                 blocks[measured_node.name].append(measured_node.turn(pace.block))
+                _announce(measured)
                 yield [], []
             measured.reverse()
     place = ", ".join(filter(None, (scheduling, condition.name)))
@@ -140,6 +150,15 @@ def race(
         for name, its in blocks.items()
     ]
     yield results, distributions
+
+
+def _announce(measured: list[MeasuredNode]) -> None:
+    """Let all go on for a moment: the middleware forgets who announces itself to nobody for 20 s."""
+    for measured_node in measured:
+        measured_node.go_on()
+    time.sleep(_MOMENT)
+    for measured_node in measured:
+        measured_node.hold_still()
 
 
 def slow_motion(robot: RobotSetup) -> MultiSine:
