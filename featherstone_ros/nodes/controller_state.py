@@ -15,6 +15,7 @@ from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.transitions import RUNNING, Phase
 
 QUEUE = 10
+LOOK = 0.5  # [s] between two looks whether anybody listens; each costs the executor half a millisecond
 
 
 class ControllerState:
@@ -33,14 +34,16 @@ class ControllerState:
         )
         self._timer = node.create_timer(1.0 / rate, self._publish, clock=node.steady_clock)
         self._timer.cancel()  # an executor that wakes up for nothing costs the others
+        self._lookout = node.create_timer(LOOK, self._publish_if_heard, clock=node.steady_clock)
 
-    def publish_if_heard(self) -> None:
-        """Begin to publish once somebody listens; to be called now and then."""
+    def _publish_if_heard(self) -> None:
+        """Begin to publish once somebody listens."""
         if self._timer.is_canceled() and self._publisher.get_subscription_count():
             self._timer.reset()
 
     def destroy(self) -> None:
         """Take the topic away."""
+        self._node.destroy_timer(self._lookout)
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 

@@ -203,11 +203,6 @@ class FeedforwardController(ModelNode):
         except Exception as error:  # an enclave that may not, for one: the arm is to be held anyway
             self.get_logger().error(f"no action or no ~/controller_state: {plain(str(error))}")
 
-    def on_alive(self) -> None:
-        """See whether anybody has begun to listen."""
-        if self._state_topic is not None:
-            self._state_topic.publish_if_heard()
-
     def _listen(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
     ) -> Any:

@@ -41,7 +41,6 @@ DESCRIPTION_QOS = QoSProfile(
 
 __all__ = ["LOG_INTERVAL", "ModelNode"]
 
-ALIVE = 0.1  # [s] between two signs of life of the executor
 GLANCE = 0.02  # [s] between two looks whether the arm has come to rest
 
 SHUTDOWNS = {
@@ -132,7 +131,6 @@ class ModelNode(LifecycleNode):
         self._service_change_state.callback_group.add_entity(self._service_change_state)
         self._diagnostics = Diagnostics(self, self._reports)
         self._start_timer = self.create_timer(0.0, self._on_first_spin, clock=self.steady_clock)
-        self.create_timer(ALIVE, self.on_alive, clock=self.steady_clock)
         if self._description:
             self._load_from_parameter()
         else:
@@ -170,9 +168,6 @@ class ModelNode(LifecycleNode):
 
     def halt(self) -> None:
         """Stop the threads there are; the node is destroyed next, whatever state it is in."""
-
-    def on_alive(self) -> None:
-        """Take note that Python works: the executor calls this every ``ALIVE`` seconds."""
 
     def is_at_rest(self) -> bool:
         """Return whether the commands may end now: the arm stands, or cannot be seen.

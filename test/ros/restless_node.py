@@ -21,6 +21,7 @@ class RestlessNode(ModelNode):
         self._stands_at = 0.0
         self._beats = 0
         super().__init__("restless", ())
+        self.create_timer(0.1, self._beat, clock=self.steady_clock)
 
     def configure(self):
         self._orders = self.create_subscription(String, "~/order", self._obey, 10)
@@ -39,7 +40,7 @@ class RestlessNode(ModelNode):
     def is_at_rest(self):
         return time.monotonic() >= self._stands_at
 
-    def on_alive(self):
+    def _beat(self):
         self._beats += 1
 
     def diagnose(self):
