@@ -173,6 +173,7 @@ cdef void poll_others(Loop* loop, int64_t now) noexcept nogil:
     loop.looked = now
     for i in range(loop.topic_count):         # should the middleware have forgotten to tell
         add32(&loop.topics[i].waiting, 1, RELEASE)
+    take_all(loop)                            # now: before a tick it would delay what is published then
     file.fd, file.events, file.revents = loop.stop_fd, POLLIN, 0
     if loop.stop_fd >= 0 and not load_time(&loop.core.stop_by, ACQUIRE) and poll(&file, 1, 0) > 0:
         store_time(&loop.core.stop_by, now + loop.patience, RELEASE)
