@@ -15,7 +15,7 @@ from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.transitions import RUNNING, Phase
 
 QUEUE = 10
-LOOK = 0.5  # [s] between two looks whether anybody listens; each costs the executor half a millisecond
+LOOK = 0.5  # [s] between two looks whether anybody listens; each costs half a millisecond
 
 
 class ControllerState:

@@ -153,7 +153,7 @@ def race(
 
 
 def _announce(measured: list[MeasuredNode]) -> None:
-    """Let all go on for a moment: the middleware forgets who announces itself to nobody for 20 s."""
+    """Let all go on for a moment: the middleware forgets who is silent for 20 s."""
     for measured_node in measured:
         measured_node.go_on()
     time.sleep(_MOMENT)
