@@ -7,9 +7,9 @@ processor has; draws the result, and writes it as JSON. Peers that are not insta
 
 The nodes part starts real nodes over DDS: how quickly the controller answers a joint state (alone,
 with a busy interpreter, beside hostile neighbours) and how regular the twin is, against nodes that
-only echo and a loop that only sleeps; what closed loops lose. A C++ node on rclcpp takes part if
-the environment variable FEATHERSTONE_RCLCPP_ECHO names it: a program that answers joint_states on
-~/commands.
+only echo and a loop that only sleeps; what a control cycle takes, from bytes to bytes; what closed
+loops lose. A C++ node on rclcpp takes part if the environment variable FEATHERSTONE_RCLCPP_ECHO
+names it: a program that answers joint_states on ~/commands.
 
 Examples:
   featherstone-ros bench

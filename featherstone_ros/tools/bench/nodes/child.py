@@ -23,7 +23,7 @@ from featherstone_ros.model import Model
 from featherstone_ros.tools.bench.chain import chain
 from featherstone_ros.tools.bench.child import protocol
 from featherstone_ros.tools.bench.instruction_sets import in_use
-from featherstone_ros.tools.bench.nodes import jitter, loops, reaction
+from featherstone_ros.tools.bench.nodes import control_cycle, jitter, loops, reaction
 from featherstone_ros.tools.bench.nodes.conditions import conditions
 from featherstone_ros.tools.bench.nodes.distribution import Distribution
 from featherstone_ros.tools.bench.nodes.judgement import BlockPlan
@@ -70,7 +70,9 @@ def run(quick: bool, minutes: float) -> Iterator[dict[str, Any]]:
     races = [
         (partial(reaction.race, condition=condition), how, reaction.steps(pace, condition))
         for condition, how in reactions
-    ] + [(jitter.race, how, jitter.steps(pace)) for how in raced]
+    ]
+    races += [(jitter.race, how, jitter.steps(pace)) for how in raced]
+    races += [(control_cycle.race, DEFAULT, control_cycle.steps(pace))]
     count = sum(steps for *_, steps in races) + sum(map(loops.steps, plans))
     yield {"cases": count + len(races) + len(plans), "schedulings": schedulings}
     robot = load("panda")
