@@ -84,7 +84,12 @@ def _correlation_length(left: Floats) -> Floats:
 
 
 def solve(
-    R: Floats, y: Floats, bodies: Deformable, armature_spread: Floats, width: ArrayLike
+    R: Floats,
+    y: Floats,
+    bodies: Deformable,
+    armature_spread: Floats,
+    width: ArrayLike,
+    start: Fit | None = None,
 ) -> Fit:
     """Fit bodies and drives.
 
@@ -94,6 +99,7 @@ def solve(
         bodies: Which bodies.
         armature_spread: (n,) how large the drives' inertia may be expected [kg m^2 or kg].
         width: Standard deviation of theta, of each or all of it, before there were data.
+        start: What is likely near, as from other data; None: the URDF.
 
     Raises:
         EvaluationError: scipy is missing.
@@ -114,11 +120,13 @@ def solve(
 
     lower = np.full(b + len(spread), -np.inf)
     lower[b : b + 3 * n] = 0.0
-    start = np.zeros_like(lower)
-    start[b : b + 3 * n] = 0.1 * np.concatenate([armature_spread, np.ones(2 * n)])
+    if start is None:
+        theta, drives = np.zeros(b), np.zeros(len(spread))
+        drives[: 3 * n] = 0.1 * np.concatenate([armature_spread, np.ones(2 * n)])
+        start = Fit(theta, drives)
     found = optimize.least_squares(
-        residuals, start, jacobian, (lower, np.inf), x_scale="jac", max_nfev=MOST_ITERATIONS,
-        ftol=FITTED,
+        residuals, np.concatenate([start.theta, start.drives]), jacobian, (lower, np.inf),
+        x_scale="jac", max_nfev=MOST_ITERATIONS, ftol=FITTED,
     )  # fmt: skip
     return Fit(found.x[:b], found.x[b:])
 
@@ -147,15 +155,15 @@ def choose_width(
     folds = [equations.between(*pair) for pair in pairwise(edges)]
     reduced = [fold.reduced(1 / sigma) for fold in folds]
     spread = ((equations.tau - equations.tau.mean(axis=0)) ** 2).sum(axis=0) + 1e-300
-    errors = []
+    errors, fit = [], None
     for width in widths:
         left = np.zeros(len(sigma))
         for k, fold in enumerate(folds):
             others = [part for j, part in enumerate(reduced) if j != k]
-            R = np.vstack([part[0] for part in others])
-            y = np.concatenate([part[1] for part in others])
-            x = solve(R, y, bodies, armature_spread, width).unknowns(bodies)
-            left += ((fold.tau - fold.A @ x) ** 2).sum(axis=0)
+            rows = np.vstack([np.column_stack(part) for part in others])
+            R, y = np.split(np.linalg.qr(rows, "r"), [-1], axis=1)
+            fit = solve(R, y[:, 0], bodies, armature_spread, width, start=fit)
+            left += ((fold.tau - fold.A @ fit.unknowns(bodies)) ** 2).sum(axis=0)
             step()
         errors.append(float((left / spread).sum()))
     best = int(np.argmin(errors))
