@@ -1,7 +1,7 @@
 """Types of the compiled core. What the methods do, their shapes and units: help(Dynamics)."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,10 +69,10 @@ class Dynamics:
     def crba(self, q: ArrayLike, out: _Floats | None = None) -> _Floats: ...
     def minv(self, q: ArrayLike, out: _Floats | None = None) -> _Floats: ...
     def rnea_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: _Wrenches = None
     ) -> tuple[_Floats, _Floats, _Floats]: ...
     def aba_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: _Wrenches = None
     ) -> tuple[_Floats, _Floats, _Floats]: ...
     def link_pose(self, q: ArrayLike, link: str) -> _Floats: ...
     def jacobian(self, q: ArrayLike, link: str, point: ArrayLike | None = None) -> _Floats: ...
@@ -96,6 +96,7 @@ class Dynamics:
         qdd: ArrayLike,
         tau: ArrayLike,
         prescribed: ArrayLike,
+        f_ext: _Wrenches = None,
     ) -> tuple[_Floats, _Floats]: ...
     def joint_wrenches(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: _Wrenches = None
@@ -105,7 +106,14 @@ class Dynamics:
     def operational_space_inertia(
         self, q: ArrayLike, link: str, point: ArrayLike | None = None
     ) -> _Floats: ...
-    def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> _Floats: ...
+    @overload
+    def regressor(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: None = None
+    ) -> _Floats: ...
+    @overload
+    def regressor(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: Mapping[str, ArrayLike]
+    ) -> tuple[_Floats, _Floats]: ...
 
 @disjoint_base
 class Simulator:

@@ -45,7 +45,7 @@ from joint_wrenches cimport joint_wrenches
 from minv cimport minv
 from momentum cimport momentum
 from operational_space cimport operational_space_inertia
-from regressor cimport regressor
+from regressor cimport regressor, torque_of_external_forces
 from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
 from time_stepping cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives, advance, instants
 from kinematics cimport (first_moment, jacobian, jacobian_derivative, kinetic_energy, link_origin, link_pose,

@@ -29,14 +29,14 @@ cdef inline Py_ssize_t call_minv(Call* call, Workspace* work, const real** x, co
 cdef inline Py_ssize_t call_rnea_derivatives(Call* call, Workspace* work, const real** x, const real* f_ext,
                                              real** y) noexcept nogil:
     base_coordinates(call.system, work, x[0])
-    rnea_derivatives(call.system, work, x[1], x[2], y[0], y[1], y[2])
+    rnea_derivatives(call.system, work, x[1], x[2], f_ext, y[0], y[1], y[2])
     return 0
 
 
 cdef inline Py_ssize_t call_aba_derivatives(Call* call, Workspace* work, const real** x, const real* f_ext,
                                             real** y) noexcept nogil:
     base_coordinates(call.system, work, x[0])
-    return aba_derivatives(call.system, work, x[1], x[2], y[0], y[1], y[2])
+    return aba_derivatives(call.system, work, x[1], x[2], f_ext, y[0], y[1], y[2])
 
 
 cdef inline Py_ssize_t call_link_pose(Call* call, Workspace* work, const real** x, const real* f_ext,
@@ -141,7 +141,7 @@ cdef inline Py_ssize_t call_coriolis(Call* call, Workspace* work, const real** x
 cdef inline Py_ssize_t call_hybrid(Call* call, Workspace* work, const real** x, const real* f_ext,
                                    real** y) noexcept nogil:
     jcalc(call.system, work, x[0])
-    return hybrid(call.system, work, x[1], x[2], x[3], y[0], y[1])
+    return hybrid(call.system, work, x[1], x[2], x[3], f_ext, y[0], y[1])
 
 
 cdef inline Py_ssize_t call_joint_wrenches(Call* call, Workspace* work, const real** x, const real* f_ext,
@@ -163,6 +163,8 @@ cdef inline Py_ssize_t call_regressor(Call* call, Workspace* work, const real** 
                                       real** y) noexcept nogil:
     base_coordinates(call.system, work, x[0])
     regressor(call.system, work, x[1], x[2], y[0])
+    if f_ext != NULL:
+        torque_of_external_forces(call.system, work, f_ext, y[1])
     return 0
 
 
@@ -344,7 +346,7 @@ cdef class Dynamics(WorkspaceOwner):
         self.run(&call, q_, None)
         return Minv
 
-    cdef inline tuple derivatives(self, Call* call, cnp.ndarray q, cnp.ndarray qd, cnp.ndarray x):
+    cdef inline tuple derivatives(self, Call* call, cnp.ndarray q, cnp.ndarray qd, cnp.ndarray x, f_ext):
         """The three (n, n) results of a call that takes q, qd and x."""
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray by_q = self.result(None, q, 2, n, n), by_qd = self.result(None, q, 2, n, n)
@@ -355,14 +357,15 @@ cdef class Dynamics(WorkspaceOwner):
         add_output(call, by_q, n * n)
         add_output(call, by_qd, n * n)
         add_output(call, by_x, n * n)
-        self.run(call, q, None)
+        self.run(call, q, as_forces(self.compiled, f_ext, rows_of(q)))
         return by_q, by_qd, by_x
 
-    def rnea_derivatives(self, q, qd, qdd):
-        """Derivatives of inverse dynamics, tau = rnea(q, qd, qdd).
+    def rnea_derivatives(self, q, qd, qdd, f_ext=None):
+        """Derivatives of inverse dynamics, tau = rnea(q, qd, qdd, f_ext).
 
         Args:
             q, qd, qdd: (n,) position, velocity and acceleration.
+            f_ext: Wrenches on links, see the class; each turns with its link.
 
         Returns:
             dtau_dq, dtau_dqd, M: (n, n) each. Entry i, j is the derivative of tau[i] with respect to q[j], qd[j] and
@@ -376,13 +379,14 @@ cdef class Dynamics(WorkspaceOwner):
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         cdef Call call
         begin(&call, <Kernel> call_rnea_derivatives[double], <Kernel> call_rnea_derivatives[lanes])
-        return self.derivatives(&call, q_, qd_, qdd_)
+        return self.derivatives(&call, q_, qd_, qdd_, f_ext)
 
-    def aba_derivatives(self, q, qd, tau):
-        """Derivatives of forward dynamics, qdd = aba(q, qd, tau).
+    def aba_derivatives(self, q, qd, tau, f_ext=None):
+        """Derivatives of forward dynamics, qdd = aba(q, qd, tau, f_ext).
 
         Args:
             q, qd, tau: (n,) position, velocity and torque.
+            f_ext: Wrenches on links, see the class; each turns with its link.
 
         Returns:
             dqdd_dq, dqdd_dqd, Minv: (n, n) each. Entry i, j is the derivative of qdd[i] with respect to q[j], qd[j] and
@@ -399,7 +403,7 @@ cdef class Dynamics(WorkspaceOwner):
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), tau_ = like_states(tau, q_, n, "tau")
         cdef Call call
         begin(&call, <Kernel> call_aba_derivatives[double], <Kernel> call_aba_derivatives[lanes])
-        return self.derivatives(&call, q_, qd_, tau_)
+        return self.derivatives(&call, q_, qd_, tau_, f_ext)
 
     # Kinematics ------------------------------------------------------------------------------------------------------
 
@@ -640,7 +644,7 @@ cdef class Dynamics(WorkspaceOwner):
         self.run(&call, q_, None)
         return C
 
-    def hybrid(self, q, qd, qdd, tau, prescribed):
+    def hybrid(self, q, qd, qdd, tau, prescribed, f_ext=None):
         """Forward dynamics of some joints beside inverse dynamics of others, which are locked or driven by velocity.
 
         Args:
@@ -648,6 +652,7 @@ cdef class Dynamics(WorkspaceOwner):
             qdd: (n,) acceleration of the joints that are prescribed; the other entries are not looked at.
             tau: (n,) torque of the joints that are not; the other entries are not looked at.
             prescribed: (n,) True for the joints whose acceleration is given; for a batch also (B, n).
+            f_ext: Wrenches on links, see the class.
 
         Returns:
             qdd and tau, (n,) each, new arrays: what was given, and what follows from it.
@@ -670,7 +675,7 @@ cdef class Dynamics(WorkspaceOwner):
         add_input(&call, held, n)
         add_output(&call, all_qdd, n)
         add_output(&call, all_tau, n)
-        self.run(&call, q_, None)
+        self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
         return all_qdd, all_tau
 
     def joint_wrenches(self, q, qd, qdd, f_ext=None):
@@ -780,27 +785,34 @@ cdef class Dynamics(WorkspaceOwner):
             raise SingularJacobianError(link)
         return Lambda
 
-    def regressor(self, q, qd, qdd):
+    def regressor(self, q, qd, qdd, f_ext=None):
         """The matrix Y of the torque as a linear function of masses: rnea = Y @ model.inertial_parameters.
 
         Args:
             q, qd, qdd: (n,) position, velocity and acceleration.
+            f_ext: Wrenches on links, see the class.
 
         Returns:
-            (n, 10 L) for the L ``model.link_names``: ten columns each, in the order of ``model.inertial_parameters``. Zero
-            where a joint does not move a link; gravity is included.
+            Y, (n, 10 L) for the L ``model.link_names``: ten columns each, in the order of ``model.inertial_parameters``.
+            Zero where a joint does not move a link; gravity is included. With f_ext two arrays: Y, and the torque (n,) that
+            no masses change, -J^T f_ext: rnea = Y @ model.inertial_parameters + it.
 
         Source: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads and links, 1986.
         """
         cdef Py_ssize_t n = self.compiled.system.n, columns = 10 * self.compiled.system.links
         cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
-        cdef cnp.ndarray Y = self.result(None, q_, 2, n, columns)
+        cdef cnp.ndarray Y = self.result(None, q_, 2, n, columns), tau
         cdef Call call
         begin(&call, <Kernel> call_regressor[double], <Kernel> call_regressor[lanes])
         add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_input(&call, qdd_, n)
         add_output(&call, Y, n * columns)
-        self.run(&call, q_, None)
-        return Y
+        if f_ext is None:
+            self.run(&call, q_, None)
+            return Y
+        tau = self.result(None, q_, 1, n, 0)
+        add_output(&call, tau, n)
+        self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
+        return Y, tau

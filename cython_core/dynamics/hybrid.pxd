@@ -12,21 +12,21 @@ from forward_dynamics cimport added_acceleration
 
 
 cdef inline Py_ssize_t hybrid(const System* system, Workspace* work, const real* qd, const real* given,
-                              const real* held, real* qdd, real* tau) noexcept nogil:
+                              const real* held, const real* f_ext, real* qdd, real* tau) noexcept nogil:
     """All of qdd and tau, after jcalc for q. Returns 1 + the index of a singular joint, or 0.
 
-    held: (n,) 1 where given (n,) is a joint's acceleration, 0 where it is its torque.
+    f_ext: as for rnea. held: (n,) 1 where given (n,) is a joint's acceleration, 0 where it is its torque.
     """
     cdef Py_ssize_t i, failure
     for i in range(system.n):
         qdd[i] = held[i] * given[i]
-    failure = added_acceleration(system, work, qd, <const real*> qdd, given, <const real*> NULL, <const real*> NULL, held,
+    failure = added_acceleration(system, work, qd, <const real*> qdd, given, f_ext, <const real*> NULL, held,
                                  tau)                           # qdd', for a while
     if failure:
         return failure
     for i in range(system.n):
         qdd[i] += tau[i]
-    rnea(system, work, qd, <const real*> qdd, <const real*> NULL, tau)
+    rnea(system, work, qd, <const real*> qdd, f_ext, tau)
     for i in range(system.n):
         tau[i] = held[i] * tau[i] + (1.0 - held[i]) * given[i]
     return 0

@@ -72,6 +72,15 @@ WITH_WRENCHES = {
     "aba": lambda d, f_ext, q, qd, tau: d.aba(q, qd, tau, f_ext=f_ext),
     "bias": lambda d, f_ext, q, qd: d.bias(q, qd, f_ext=f_ext),
     "joint_wrenches": lambda d, f_ext, q, qd, qdd: d.joint_wrenches(q, qd, qdd, f_ext=f_ext),
+    "hybrid": lambda d, f_ext, q, qd, qdd, tau: np.concatenate(
+        d.hybrid(q, qd, qdd, tau, np.asarray(tau) > 0, f_ext=f_ext), axis=-1
+    ),
+    "rnea_derivatives": lambda d, f_ext, q, qd, qdd: np.stack(
+        d.rnea_derivatives(q, qd, qdd, f_ext=f_ext), axis=-3
+    ),
+    "aba_derivatives": lambda d, f_ext, q, qd, tau: np.stack(
+        d.aba_derivatives(q, qd, tau, f_ext=f_ext), axis=-3
+    ),
 }
 WITH_OUT = {
     "rnea": lambda d, out, q, qd, qdd: d.rnea(q, qd, qdd, out=out),

@@ -136,6 +136,37 @@ def test_acceleration_changes_as_differences_say(tree):
             assert_equal_to_rounding(column, slope, scale, tolerance=10 * DIFFERENCE)
 
 
+# External wrenches -------------------------------------------------------------------------------
+
+
+def test_wrenches_turn_with_their_links(tree):
+    """So the torque of a wrench on a link changes with all joints that move it."""
+    f_ext, at = tree.wrenches(), (tree.qd, tree.qdd)
+    dtau_dq, dtau_dqd, M = tree.dynamics.rnea_derivatives(tree.q, *at, f_ext)
+    for k in tree.sample(range(tree.model.n)):
+        slope = difference(
+            lambda q: tree.dynamics.rnea(q, *at, f_ext), tree.q, np.eye(tree.model.n)[k]
+        )
+        scale = torque_scale(tree) + np.abs(slope).max()
+        assert_equal_to_rounding(dtau_dq[:, k], slope, scale, tolerance=DIFFERENCE)
+    without = tree.dynamics.rnea_derivatives(tree.q, *at)
+    np.testing.assert_array_equal([dtau_dqd, M], without[1:])
+
+
+def test_acceleration_under_wrenches_changes_as_differences_say(tree):
+    f_ext = tree.wrenches()
+    dqdd_dq, _, _ = tree.dynamics.aba_derivatives(tree.q, tree.qd, tree.tau, f_ext)
+    qdd = tree.dynamics.aba(tree.q, tree.qd, tree.tau, f_ext)
+    for k in tree.sample(range(tree.model.n)):
+        slope = difference(
+            lambda q: tree.dynamics.aba(q, tree.qd, tree.tau, f_ext),
+            tree.q,
+            np.eye(tree.model.n)[k],
+        )
+        scale = np.abs(slope).max() + np.abs(qdd).max()
+        assert_equal_to_rounding(dqdd_dq[:, k], slope, scale, tolerance=10 * DIFFERENCE)
+
+
 # Mimic and locked joints -------------------------------------------------------------------------
 
 

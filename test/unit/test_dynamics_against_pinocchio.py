@@ -86,6 +86,14 @@ class Case:
         """tau of all joints, locked ones and followers too: what the robot's torque is made of."""
         return pinocchio.rnea(self.reference, self.scratch, self.q_full, self.G @ qd, self.G @ qdd)
 
+    def forces(self, f_ext):
+        """Return wrenches on links as forces on the joints that carry them."""
+        forces = [pinocchio.Force.Zero() for _ in range(self.reference.njoints)]
+        for link, wrench in (f_ext or {}).items():
+            frame = self.reference.frames[self.frame(link)]
+            forces[frame.parentJoint] += frame.placement.act(pinocchio.Force(wrench))
+        return forces
+
     @property
     def at_rest(self):
         return np.zeros(self.model.nv)
@@ -174,32 +182,47 @@ def minv(case):
 
 
 def rnea_derivatives(case):
-    ours = case.dynamics.rnea_derivatives(case.q, case.qd, case.qdd)
-    theirs, scale = torque_derivatives(case, case.qdd)
+    return error_of_torque_derivatives(case, None)
+
+
+def rnea_derivatives_with_wrenches(case):
+    return error_of_torque_derivatives(case, case.f_ext)
+
+
+def error_of_torque_derivatives(case, f_ext):
+    ours = case.dynamics.rnea_derivatives(case.q, case.qd, case.qdd, f_ext)
+    theirs, scale = torque_derivatives(case, case.qdd, f_ext)
     return max(map(relative_error, ours, theirs, [scale] * 3))
 
 
-def torque_derivatives(case, qdd):
+def torque_derivatives(case, qdd, f_ext):
     """Return dtau_dq, dtau_dqd and M by Pinocchio, and the scale that errors are relative to."""
-    full = pinocchio.computeRNEADerivatives(
-        case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ qdd
-    )
+    state = case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ qdd
+    full = pinocchio.computeRNEADerivatives(*state, case.forces(f_ext))
     scale = max(np.abs(derivative).max(initial=0) for derivative in full)
     return [case.G.T @ derivative @ case.G for derivative in full], scale
 
 
 def aba_derivatives(case):
+    return error_of_acceleration_derivatives(case, None)
+
+
+def aba_derivatives_with_wrenches(case):
+    return error_of_acceleration_derivatives(case, case.f_ext)
+
+
+def error_of_acceleration_derivatives(case, f_ext):
     """Pinocchio's own, or of its rnea where joints are locked or follow others."""
+    tau = case.tau + (case.torque_of_wrenches if f_ext else 0)
     bias = case.G.T @ case.full_torque(case.qd, case.at_rest)
-    qdd = np.linalg.solve(case.inertia, case.tau - bias)
-    (dtau_dq, dtau_dqd, _), _ = torque_derivatives(case, qdd)
+    qdd = np.linalg.solve(case.inertia, tau - bias)
+    (dtau_dq, dtau_dqd, _), _ = torque_derivatives(case, qdd, f_ext)
     theirs = [-np.linalg.solve(case.inertia, dtau) for dtau in (dtau_dq, dtau_dqd)]
     if case.model.nv == case.reference.nv:
-        full = pinocchio.computeABADerivatives(
-            case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.tau
-        )
+        state = case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.tau
+        full = pinocchio.computeABADerivatives(*state, case.forces(f_ext))
         theirs = [case.G.T @ derivative @ case.G for derivative in full[:2]]
-    ours = case.dynamics.aba_derivatives(case.q, case.qd, case.tau)[:2]
+    ours = case.dynamics.aba_derivatives(case.q, case.qd, case.tau, f_ext)[:2]
     size = np.abs(np.linalg.inv(case.inertia)).max(initial=0) * np.abs(case.inertia).max(initial=0)
     scale = size * np.abs(qdd).max(initial=0)
     error = max(map(relative_error, ours, theirs, [scale, scale]))
@@ -365,6 +388,25 @@ def regressor(case):
     return max(errors)
 
 
+def regressor_with_wrenches(case):
+    _, ours = case.dynamics.regressor(case.q, case.qd, case.qdd, case.f_ext)
+    return relative_error(ours, -case.torque_of_wrenches)
+
+
+def hybrid_with_wrenches(case):
+    """Every second freedom accelerates as given; the others by the equations that are left."""
+    held = np.arange(case.model.nv) % 2 == 1
+    given = case.dynamics.hybrid(case.q, case.qd, case.qdd, case.tau, held, case.f_ext)
+    at_rest = case.G.T @ case.full_torque(case.qd, np.where(held, case.qdd, 0))
+    missing = (case.tau + case.torque_of_wrenches - at_rest)[~held]
+    H = case.inertia[np.ix_(~held, ~held)]
+    error = relative_error(given[0][~held], np.linalg.solve(H, missing))
+    tau = case.G.T @ case.full_torque(case.qd, given[0]) - case.torque_of_wrenches
+    scale = np.abs(case.inertia).max(initial=0) * np.abs(given[0]).max(initial=0)
+    scale += np.abs(case.torque_of_wrenches).max(initial=0)
+    return max(error * TOLERANCE / solving_tolerance(H), relative_error(given[1], tau, scale))
+
+
 def potential_energy(case):
     _, moment = case.mass_and_first_moment
     ours = case.dynamics.energy(case.q, case.qd)[1]
@@ -375,9 +417,10 @@ def potential_energy(case):
 QUANTITIES = [
     rnea, rnea_with_wrenches, bias, gravity, crba, aba, aba_with_wrenches, link_pose, jacobian,
     link_velocity, centre_of_mass, kinetic_energy, potential_energy, momentum, coriolis,
-    joint_wrenches, regressor, minv, rnea_derivatives, aba_derivatives, jacobian_at_a_point,
-    jacobian_derivative, link_acceleration, operational_space_inertia, centroidal_momentum_matrix,
-    centre_of_mass_jacobian,
+    joint_wrenches, regressor, regressor_with_wrenches, hybrid_with_wrenches, minv,
+    rnea_derivatives, rnea_derivatives_with_wrenches, aba_derivatives,
+    aba_derivatives_with_wrenches, jacobian_at_a_point, jacobian_derivative, link_acceleration,
+    operational_space_inertia, centroidal_momentum_matrix, centre_of_mass_jacobian,
 ]  # fmt: skip
 
 

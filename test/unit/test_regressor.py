@@ -81,6 +81,26 @@ def test_gravity_is_the_regressor_at_rest(tree):
     assert_equal_to_rounding(weight, tree.dynamics.gravity(tree.q))
 
 
+def test_wrenches_are_torques_that_no_masses_change(tree):
+    f_ext = tree.wrenches()
+    Y, tau = tree.dynamics.regressor(tree.q, tree.qd, tree.qdd, f_ext)
+    np.testing.assert_array_equal(Y, regressor(tree))
+    whole = tree.dynamics.rnea(tree.q, tree.qd, tree.qdd, f_ext)
+    assert_equal_to_rounding(Y @ tree.model.inertial_parameters + tau, whole)
+    assert not tree.dynamics.regressor(tree.q, tree.qd, tree.qdd, {})[1].any()
+
+
+def test_batch_with_a_wrench_for_each_row(tree):
+    link = tree.model.link_names[-1]
+    q, qd, qdd = tree.random.uniform(-2, 2, (3, 5, tree.model.n))
+    wrenches = tree.random.uniform(-9, 9, (5, 6))
+    batch = tree.dynamics.regressor(q, qd, qdd, {link: wrenches})
+    for k in range(5):
+        single = tree.dynamics.regressor(q[k], qd[k], qdd[k], {link: wrenches[k]})
+        for actual, expected in zip(batch, single, strict=True):
+            assert_equal_to_rounding(actual[k], expected, tolerance=1e-12)
+
+
 # model.inertial_parameters -----------------------------------------------------------------------
 
 ARM = robot(
