@@ -148,27 +148,6 @@ cdef inline void force_per_base_rate(const Workspace* work, const real* f, real*
     force_on_base(work, t, out)
 
 
-cdef inline apart less_external_forces(const System* system, Workspace* work, const real* f_ext) noexcept nogil:
-    """Row f of every body less f_ext, (6) per slot as for rnea; after base_axes."""
-    cdef const real* R
-    cdef const real* r
-    cdef const real* given
-    cdef real* f
-    cdef real[6] turned
-    cdef Py_ssize_t i, k
-    for i in range(system.ground + 1, system.N + 1):
-        R = <real*> work.R + 9 * i
-        r = <real*> work.r + 3 * i
-        f = <real*> work.f + 6 * i
-        given = f_ext + 6 * i
-        for k in range(3):
-            turned[k] = R[3 * k] * given[0] + R[3 * k + 1] * given[1] + R[3 * k + 2] * given[2]
-            turned[3 + k] = R[3 * k] * given[3] + R[3 * k + 1] * given[4] + R[3 * k + 2] * given[5]
-        add_cross[real](r, turned + 3, turned)
-        for k in range(6):
-            f[k] -= turned[k]
-
-
 cdef inline apart base_acceleration_of(const System* system, Workspace* work, const real* qdd) noexcept nogil:
     """Row acceleration of a floating base: S qdd, and gravity."""
     cdef real* a = <real*> work.acceleration

@@ -17,13 +17,13 @@
 #    have I S_dot in place of I Psi_dot once, so that  dtau_i/dqd_0 = S_i^T (I_i S_dot_0 + 2 B_i S_0), and Psi_ddot_0 = a_0 x S
 #    with a_0 = -gravity: dtau_i/dq_0 is zero along the base's axes and gravity x F about them, F the force of I_i S_i.
 #    q_0 is the base's displacement in its own axes, as its velocity is.
-# 6. An external force that is fixed in its body turns with all the rest of the subtree that joint i moves: it is part of f_i.
 
 from system cimport Body, System, Workspace
 from spatial cimport LANES, real, lanes, add_cross, apart, broadcast, put, rarely
 from base_coordinates cimport (base_acceleration_of, base_freedom, cross, dot, force_cross, force_on_base, force_per_base_rate,
-                               less_external_forces, motion_cross, times_inertia, velocities)
+                               motion_cross, times_inertia, velocities)
 from joint cimport gravity_in_base
+from external_forces cimport add_external_stiffness
 from coriolis cimport add_coriolis, body_coriolis
 from rnea cimport rnea
 from minv cimport minv
@@ -89,10 +89,10 @@ cdef inline apart base_corner(const System* system, const Workspace* work, real*
 
 
 cdef inline void rnea_derivatives(const System* system, Workspace* work, const real* qd, const real* qdd,
-                                  const real* f_ext, real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
+                                  real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
     """dtau/dq, dtau/dqd and dtau/dqdd = M of tau = ID(q, qd, qdd), (n, n) each, after base_coordinates.
 
-    f_ext: as for rnea. M may be NULL. Leaves the sums over subtrees in base_inertia, B and f.
+    M may be NULL. Leaves the sums over subtrees in base_inertia, B and f.
     """
     cdef const Body* b
     cdef const real* S
@@ -135,8 +135,6 @@ cdef inline void rnea_derivatives(const System* system, Workspace* work, const r
         body_coriolis[real](I, <real*> work.velocity + 6 * i, B)
         times_inertia(I, a, f)
         add_coriolis[real](B, <real*> work.velocity + 6 * i, f)
-    if rarely(f_ext != NULL):
-        less_external_forces(system, work, f_ext)               # note 6
 
     for i in range(system.N, 0, -1):                            # from the tips inward
         b = &system.body[i]
@@ -247,7 +245,9 @@ cdef inline Py_ssize_t aba_derivatives(const System* system, Workspace* work, co
         put(0.0, &qdd[i])
         for j in range(n):
             qdd[i] += Minv[i * n + j] * (tau[j] - bias[j])
-    rnea_derivatives(system, work, qd, qdd, f_ext, dqdd_dq, dqdd_dqd, <real*> NULL)
+    rnea_derivatives(system, work, qd, qdd, dqdd_dq, dqdd_dqd, <real*> NULL)
+    if f_ext != NULL:
+        add_external_stiffness(system, work, f_ext, dqdd_dq)
     negative_product(system, Minv, dqdd_dq, <lanes*> work.columns)
     negative_product(system, Minv, dqdd_dqd, <lanes*> work.columns)
     return 0

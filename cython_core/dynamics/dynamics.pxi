@@ -29,7 +29,9 @@ cdef inline Py_ssize_t call_minv(Call* call, Workspace* work, const real** x, co
 cdef inline Py_ssize_t call_rnea_derivatives(Call* call, Workspace* work, const real** x, const real* f_ext,
                                              real** y) noexcept nogil:
     base_coordinates(call.system, work, x[0])
-    rnea_derivatives(call.system, work, x[1], x[2], f_ext, y[0], y[1], y[2])
+    rnea_derivatives(call.system, work, x[1], x[2], y[0], y[1], y[2])
+    if f_ext != NULL:
+        add_external_stiffness(call.system, work, f_ext, y[0])
     return 0
 
 
@@ -164,7 +166,7 @@ cdef inline Py_ssize_t call_regressor(Call* call, Workspace* work, const real** 
     base_coordinates(call.system, work, x[0])
     regressor(call.system, work, x[1], x[2], y[0])
     if f_ext != NULL:
-        torque_of_external_forces(call.system, work, f_ext, y[1])
+        external_torque(call.system, work, f_ext, y[1])
     return 0
 
 

@@ -13,8 +13,8 @@
 from libc.string cimport memset
 
 from system cimport Body, System, Workspace
-from spatial cimport real, add_cross, put, rarely
-from base_coordinates cimport base_acceleration_of, base_freedom, cross, dot, force_on_base, less_external_forces, velocities
+from spatial cimport real, add_cross, rarely
+from base_coordinates cimport base_acceleration_of, base_freedom, cross, velocities
 from rnea cimport acceleration_matrix
 
 
@@ -107,22 +107,3 @@ cdef inline void regressor(const System* system, Workspace* work, const real* qd
             for i in range(6):
                 base_freedom(work, i, S)
                 add_row[real](S, E, o, w, w_dot, a, U, Y + i * columns + 10 * link)
-
-
-cdef inline void torque_of_external_forces(const System* system, Workspace* work, const real* f_ext,
-                                           real* tau) noexcept nogil:
-    """tau = -J^T f_ext, what f_ext adds to Y phi, after base_coordinates. f_ext: as for rnea."""
-    cdef real* f
-    cdef Py_ssize_t i, k
-    for k in range(system.n):
-        put(0.0, &tau[k])
-    for k in range(6 * (system.N + 1)):
-        put(0.0, <real*> work.f + k)
-    less_external_forces(system, work, f_ext)
-    for i in range(system.N, 0, -1):                            # from the tips inward
-        f = <real*> work.f + 6 * i
-        tau[system.body[i].dof] += dot[real](<real*> work.S + 6 * i, f)
-        for k in range(6):
-            (<real*> work.f)[6 * system.body[i].parent + k] += f[k]
-    if rarely(system.floating):
-        force_on_base[real](work, <real*> work.f, tau)

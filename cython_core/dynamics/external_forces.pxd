@@ -1,0 +1,67 @@
+# External forces, fixed in their bodies: the torque they take, tau = -J^T f_ext, and how it changes with position.
+#
+# How the coded lines follow from RBDA Table 5.1, of which these are what is linear in f_ext:
+# 1. f_i = -f_ext, summed over i's subtree, and tau_i = S_i^T f_i; seen from the point O of base_coordinates.pxd.
+# 2. Joint i turns all of its subtree, and with it f_i, which changes by S_i x* f_i: for j on its path to the base (i
+#    included) dtau_j/dq_i = S_j^T (S_i x* f_i). The motion of such a j carries S_i and f_i alike, so that tau_i stays.
+# 3. The displacement of a floating base, in its own axes, carries all forces alike.
+
+from system cimport System, Workspace
+from spatial cimport real, add_cross, apart, put, rarely
+from base_coordinates cimport dot, force_cross, force_on_base
+
+
+cdef inline apart forces_on_bodies(const System* system, Workspace* work, const real* f_ext) noexcept nogil:
+    """Row f of every body, and the base's: -f_ext, (6) per slot as for rnea; after base_axes."""
+    cdef const real* R
+    cdef const real* given
+    cdef real* f
+    cdef Py_ssize_t i, k
+    for k in range(6):
+        put(0.0, <real*> work.f + k)
+    for i in range(system.ground + 1, system.N + 1):
+        R = <real*> work.R + 9 * i
+        f = <real*> work.f + 6 * i
+        given = f_ext + 6 * i
+        for k in range(3):
+            f[k] = -(R[3 * k] * given[0] + R[3 * k + 1] * given[1] + R[3 * k + 2] * given[2])
+            f[3 + k] = -(R[3 * k] * given[3] + R[3 * k + 1] * given[4] + R[3 * k + 2] * given[5])
+        add_cross[real](<real*> work.r + 3 * i, f + 3, f)
+
+
+cdef inline apart external_torque(const System* system, Workspace* work, const real* f_ext, real* tau) noexcept nogil:
+    """tau = -J^T f_ext, (n,), after base_axes (note 1)."""
+    cdef real* f
+    cdef Py_ssize_t i, k
+    forces_on_bodies(system, work, f_ext)
+    for k in range(system.n):
+        put(0.0, &tau[k])
+    for i in range(system.N, 0, -1):                            # from the tips inward
+        f = <real*> work.f + 6 * i
+        tau[system.body[i].dof] += dot[real](<real*> work.S + 6 * i, f)
+        for k in range(6):
+            (<real*> work.f)[6 * system.body[i].parent + k] += f[k]
+    if rarely(system.floating):
+        force_on_base[real](work, <real*> work.f, tau)
+
+
+cdef inline apart add_external_stiffness(const System* system, Workspace* work, const real* f_ext,
+                                         real* dtau_dq) noexcept nogil:
+    """Add the derivative of external_torque to dtau_dq, (n, n), after base_axes (note 2)."""
+    cdef real* f
+    cdef real[6] F, on_base
+    cdef Py_ssize_t n = system.n, i, j, k
+    forces_on_bodies(system, work, f_ext)
+    for i in range(system.N, 0, -1):                            # from the tips inward
+        f = <real*> work.f + 6 * i
+        force_cross[real](<real*> work.S + 6 * i, f, F)
+        j = i
+        while j > 0:
+            dtau_dq[system.body[j].dof * n + system.body[i].dof] += dot[real](<real*> work.S + 6 * j, F)
+            j = system.body[j].parent
+        if rarely(system.floating):
+            force_on_base(work, F, on_base)
+            for k in range(6):
+                dtau_dq[k * n + system.body[i].dof] += on_base[k]
+        for k in range(6):
+            (<real*> work.f)[6 * system.body[i].parent + k] += f[k]
