@@ -44,9 +44,11 @@ DEADLINE = 45.0  # [s] for anything awaited: reached only when a test fails
 MATCHING = 0.1  # [s] in which a subscriber that is known comes to know its publisher
 STARTING, RUNNING = 1, 50  # SCHED_FIFO priorities: a node that starts computes for a second
 PATIENCE = 2.0  # [s] before a service is asked again
-# Read by Fast DDS when this process and the nodes first join a domain.
-for name in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
-    os.environ.setdefault(name, str(Path(__file__).with_name("fast_discovery.xml")))
+# Read by Fast DDS when this process and the nodes first join a domain; version 3 renamed it.
+PROFILES = "FASTDDS" if hasattr(rclpy, "InitContextManager") else "FASTRTPS"  # since Kilted
+os.environ.setdefault(
+    f"{PROFILES}_DEFAULT_PROFILES_FILE", str(Path(__file__).with_name("fast_discovery.xml"))
+)
 DOMAINS = range(1, 102)  # Higher domains collide with Linux's ephemeral ports.
 
 

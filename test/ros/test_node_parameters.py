@@ -67,9 +67,8 @@ def test_what_was_dumped_can_be_loaded(ros, node):
     }
     dump = ros.folder / "dump.yaml"
     dump.write_text(yaml.safe_dump({f"/{node}": {"ros__parameters": plain}}))
-    request = SetParameters.Request(
-        parameters=list(parameter_dict_from_yaml_file(str(dump), use_wildcard=True).values())
-    )
+    loaded = parameter_dict_from_yaml_file(str(dump), target_nodes=[f"/{node}"])
+    request = SetParameters.Request(parameters=list(loaded.values()))
     assert len(request.parameters) == len(before)
     results = ros.call(SetParameters, f"/{node}/set_parameters", request).results
     assert [result.reason for result in results if not result.successful] == []
