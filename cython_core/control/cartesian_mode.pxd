@@ -27,6 +27,7 @@ cdef struct CartesianMode:
     double* J
     double* Minv
     double* asked_posture    # (n,) NaN: where the joint is when the mode begins
+    double* standing_from    # (n,) desired position when the position last changed
     double pose_at           # steady times when each part of the target was given [s]
     double twist_at
     double wrench_at
@@ -40,7 +41,7 @@ cdef struct CartesianTarget: # base axes; what is not given stays as it is
 
 cdef inline Py_ssize_t mode_memory(Py_ssize_t n) noexcept nogil:
     """How many numbers the mode needs."""
-    return memory_size(n) + n * n + 7 * n
+    return memory_size(n) + n * n + 8 * n
 
 
 cdef inline void lay_out_mode(CartesianMode* its, Py_ssize_t n, double* memory) noexcept nogil:
@@ -49,6 +50,7 @@ cdef inline void lay_out_mode(CartesianMode* its, Py_ssize_t n, double* memory) 
     its.Minv = memory + memory_size(n)
     its.J = its.Minv + n * n
     its.asked_posture = its.J + 6 * n
+    its.standing_from = its.asked_posture + n
     its.hand.pose, its.hand.J, its.hand.velocity, its.hand.Minv = its.pose, its.J, its.velocity, its.Minv
     its.pose_at = its.twist_at = its.wrench_at = -INFINITY
 
@@ -98,6 +100,7 @@ cdef inline void begin_mode(CartesianMode* its, const DynamicsInterface* arm, co
     start_impedance(&its.law, &its.settings, its.pose)
     memcpy(its.law.desired_velocity, its.velocity, 6 * sizeof(double))
     rest_ahead(&its.law, stop_time)
+    memcpy(its.standing_from, q, its.law.n * sizeof(double))
     for i in range(its.law.n):
         its.settings.posture[i] = q[i] if isnan(its.asked_posture[i]) else its.asked_posture[i]
 

@@ -29,7 +29,7 @@ cdef enum Event:
 cdef enum Cause:             # of a hold or an abandoned motion; the texts are in featherstone_ros.control.events
     NO_CAUSE, CAUSE_DEACTIVATED, CAUSE_NO_STATES, CAUSE_GAP, CAUSE_OFF_PATH, CAUSE_NOT_FINITE, CAUSE_LATE_COMMANDS
     CAUSE_TOO_FAST, CAUSE_OSCILLATION, CAUSE_OFTEN, CAUSE_EXECUTOR, CAUSE_CANNOT_HOLD, CAUSE_FAILURE
-    CAUSE_OFF_SPEED, CAUSE_IN_A_ROW, CAUSE_OUTSIDE
+    CAUSE_OFF_SPEED, CAUSE_IN_A_ROW, CAUSE_OUTSIDE, CAUSE_STANDS
 
 cdef enum Refusal:           # the answer to a request; 0: granted
     GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, IN_FAULT, GRAVITY_IN_USE
@@ -64,6 +64,8 @@ cdef extern from *:
     #define SPARSE (0.0125)
     #define SET_POINT_SLACK (0.01)
     #define SET_POINT_SPEED (1.5)
+    #define PUSHED (0.1)
+    #define PUSHED_FAR (0.2)
     """
     const double NOTE_INTERVAL     # [s] between two rejected states that are told of
     const double STALL             # periods without a call of tick: the process stood still, not the arm
@@ -85,6 +87,8 @@ cdef extern from *:
     const double SPARSE            # [s] between states: below 80 Hz, or some are missing
     const double SET_POINT_SLACK   # [rad, m] that a set-point may be off without being led in
     const double SET_POINT_SPEED   # velocity limits that set-points may differ by
+    const double PUSHED            # share of the effort limit that, beyond friction, moves any joint that is free
+    const double PUSHED_FAR        # [rad, m] that the hand's target moves meanwhile
 
 cdef struct Watch:           # for what no single state shows
     double* speeding         # (n,) time spent too fast, leaking [s]
@@ -268,7 +272,7 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
         return
     because(c, cause, joint, found, bound)
     latch(c)
-    if cause == CAUSE_OFF_PATH and shown_twice and bound == c.settings.path_tolerance:
+    if cause == CAUSE_STANDS or cause == CAUSE_OFF_PATH and shown_twice and bound == c.settings.path_tolerance:
         c.watch.abandoned += 1.0
         c.watch.in_a_row += was_trajectory
         if c.watch.abandoned > MOST_ABANDONED - 0.5:
@@ -448,6 +452,23 @@ cdef inline void watch_path(Controller* c, double now) noexcept nogil:
             return
 
 
+cdef inline void watch_standing(Controller* c, double now) noexcept nogil:
+    """A hand that is pulled on and an arm that does not move by a bit: brakes hold it, or its states are frozen."""
+    cdef Py_ssize_t n = c.n, i, k
+    cdef double effort, bound
+    for i in range(n):
+        if c.validator.q[i] != c.validator.last_q[i]:
+            memcpy(c.hand.standing_from, c.desired, n * sizeof(double))
+            return
+    for i in range(n):
+        effort, bound = 0.0, c.settings.coulomb[i] + PUSHED * c.settings.effort_limit[i]
+        for k in range(6):
+            effort += c.hand.J[k * n + i] * c.hand.law.wrench[k]
+        if fabs(effort) > bound and fabs(c.desired[i] - c.hand.standing_from[i]) > PUSHED_FAR:
+            abandon(c, now, CAUSE_STANDS, i, fabs(effort), bound)
+            return
+
+
 cdef inline double smaller_tolerance(double a, double b) noexcept nogil:
     """The smaller of two tolerances, of which 0 means none."""
     return min(a, b) if a > 0.0 and b > 0.0 else max(a, b)
@@ -556,6 +577,8 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
         return damped_command(c, now, dt)
     if c.phase == FLOATING or not leads_hand(c):
         move_on(c, now, time)
+    elif c.phase != STOPPING:
+        watch_standing(c, now)
     if c.phase == STOPPING and time >= c.motion.end and fire(c, STOPPED):
         begin_hold(c, now)
         return damped_command(c, now, dt)
@@ -675,8 +698,9 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     if c.phase == INACTIVE:
         return False
     count_turns(c, q)
-    if not accept(&c.validator, now, stamp, on_its_way, q, qd, c.desired if is_tracking(c) else q, c.settings.jump_tolerance,
-                  c.settings.velocity_cutoff, c.settings.state_timeout):
+    # A hand may be far from where it is led: ``watch_standing`` looks for a position that does not change.
+    if not accept(&c.validator, now, stamp, on_its_way, q, qd, c.desired if is_tracking(c) and not leads_hand(c) else q,
+                  c.settings.jump_tolerance, c.settings.velocity_cutoff, c.settings.state_timeout):
         note_rejection(c, now)
         if c.validator.last.rejection in (REPEATED, CONTRADICTORY) and sees(c):    # feedback has pushed the arm on
             go_blind(c, now, now - seen_since(&c.validator))

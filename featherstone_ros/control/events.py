@@ -48,6 +48,8 @@ CAUSES = (
     "{bound:g}: the arm does not obey",
     "joint {joint!r} stands at {found:.4g}, outside its limits (the nearest is {bound:.4g}): the "
     "arm is not taken over there; is the joint state real?",
+    "joint {joint!r} does not move at all although the hand pulls it with {found:.3g} (enough is "
+    "{bound:.3g}), its brakes may be on or the joint states frozen",
 )
 
 NO_STATES, OFF_PATH, OFTEN, OFF_SPEED, IN_A_ROW = 2, 4, 9, 13, 14  # of CAUSES

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from episodes import PEAK, PEAK_ACCELERATION, REACH, SHARE_OF_SPEED, SHORTEST_MOTION
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.control.cartesian_impedance import CartesianSettings
 from featherstone_ros.control.governor import LONGEST_STEP, default_torque_rate
 from featherstone_ros.tools.robot import RobotSetup, load
 
@@ -26,6 +27,9 @@ GIVE_UP_AFTER = 0.4  # [s] the controller's
 BRAKING = 0.25  # [s]
 SPEED = 2.0  # times the limits: faster, and the controller would not believe the joint states
 TRACKED = 0.01  # [rad] from the desired position: the arm tracks, or holds
+# A hand on its spring counts as tracking as far off as dry friction leaves it (0.023) when it lags
+# behind what leads it besides (6 mm and 20 mrad).
+TRACKED_BY_HAND = 0.05  # [rad]
 # The controller believes again (0.05), stops what moves (0.25), fades (0.2), and its feedback (of
 # 15 rad/s in the slowest joint) takes an error of path_tolerance (0.1) below TRACKED (0.3).
 RECOVERY = 1.0  # [s] from the end of the fault until the arm tracks or holds again
@@ -37,6 +41,7 @@ FAULT_SHARE = 0.2  # of the effort limit by which a fault's damping brakes at th
 WRONG_COMMANDS = 2  # in a row, as large as the drives go, that reach them
 OVERSHOOT = 0.46  # v / w that a joint knocked to the speed v goes, damped by 0.7 at w rad/s
 BLIND = 0.1 + GIVE_UP_AFTER + COMMAND_TIMEOUT  # [s] after the last state the drives' brakes are on
+TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 WORKSPACE = 2.0 * REACH  # [rad] about home
 POSES = 500  # in it at which the arm is looked at
 
@@ -56,6 +61,8 @@ class Arm:
         jolt: Acceleration that one step of a command may cause [rad/s^2].
         surge: Acceleration that a command as large as the drives go may cause [rad/s^2].
         coasting: Time constant with which the damped hold of a fault brakes [s].
+        tracked: Distance from the desired position at which the arm tracks [rad].
+        knock_by_hand: As ``knock``, where the hand is led.
     """
 
     robot: RobotSetup
@@ -68,6 +75,8 @@ class Arm:
     jolt: Floats
     surge: Floats
     coasting: float
+    knock_by_hand: float
+    tracked: float = TRACKED
 
     @property
     def model(self) -> Model:
@@ -81,6 +90,17 @@ class Arm:
         x with k x^2 / 2 = m v^2 / 2 + tau x, m the inertia that the joint moves; its damping helps.
         """
         return self.give + np.sqrt(self.give**2 + self.spring * speed**2)
+
+    @property
+    def tip(self) -> str:
+        """The hand."""
+        return TIPS[self.robot.name]
+
+    def led(self, by_hand: bool) -> Arm:
+        """Return the arm with the bounds of one that is led by its hand, or by its joints."""
+        if not by_hand:
+            return self
+        return replace(self, knock=self.knock_by_hand, tracked=TRACKED_BY_HAND)
 
     @property
     def home(self) -> Floats:
@@ -101,7 +121,8 @@ def arm(name: str) -> Arm:
     torque_step = default_torque_rate(model.effort_limit) * LONGEST_STEP
     stiffness = robot.by_joint("feedforward_controller", "gains.{}.p")
     brakes = FAULT_SHARE * model.effort_limit / model.velocity_limit
-    knock = drift = coasting = 0.0
+    softest = float(np.min(CartesianSettings().posture_stiffness))  # that holds a joint
+    knock = knock_by_hand = drift = coasting = 0.0
     jolt, surge = np.zeros((2, model.n))
     for pose in workspace(model, robot.start):
         mass = dynamics.crba(pose) + np.diag(rotors)
@@ -113,9 +134,15 @@ def arm(name: str) -> Arm:
         speed = WRONG_COMMANDS / RATE * np.abs(mobility * most).max(axis=1)
         bandwidth = np.sqrt(stiffness * np.diag(mobility))
         knock = max(knock, float((speed * (OVERSHOOT / bandwidth + 1.0 / RATE)).max()))
+        bandwidth = np.sqrt(softest * np.diag(mobility))
+        knock_by_hand = max(
+            knock_by_hand, float((speed * (OVERSHOOT / bandwidth + 1.0 / RATE)).max())
+        )
         drift = max(drift, drifted(model, dynamics, mobility, pose))
     period = 1.0 / RATE
-    return Arm(robot, period, torque_step, give, spring, knock, drift, jolt, surge, coasting)
+    return Arm(
+        robot, period, torque_step, give, spring, knock, drift, jolt, surge, coasting, knock_by_hand
+    )
 
 
 def workspace(model: Model, home: Floats) -> Floats:

@@ -15,9 +15,11 @@ from checks import CALM, Traffic, recovery, tracked
 from corruption import NANOSECONDS, Corruption, shifted
 from episodes import COMMAND_DAMAGE, COMMANDS, STATE_DAMAGE, STATES, Episode, Fault
 from faulty_link import FaultyLink
+from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -25,6 +27,7 @@ from support import RUNNING, STARTING, NodeProcess, Ros, set_priority
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros import Dynamics
+from featherstone_ros.control.settings import Mode
 
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
 RELIABLE = QoSProfile(depth=1000)
@@ -51,9 +54,10 @@ class Bench:
         set_priority(os.getpid(), RUNNING)
         self.arm = arm
         self.ros = Ros(domain, folder)
-        self._gravity = Dynamics(arm.model)
+        self._dynamics = Dynamics(arm.model)
         self._record = Record()
         self._process = 0
+        self._mode = Mode.FEEDFORWARD
         self._processes: dict[str, NodeProcess] = {}
         node = self.ros.node
         self._given = {
@@ -64,6 +68,7 @@ class Bench:
         self._trajectory = node.create_publisher(
             JointTrajectory, f"/{CONTROLLER}/joint_trajectory", 10
         )
+        self._target = node.create_publisher(PoseStamped, f"/{CONTROLLER}/target_pose", 10)
         self._set_state = node.create_publisher(JointState, f"/{TWIN}/set_state", 10)
         node.create_subscription(
             JointState, "/true/joint_states", self._on_state, RELIABLE, raw=True
@@ -103,6 +108,7 @@ class Bench:
         topics = ["-r", "joint_states:=/given/joint_states", "-r", "~/commands:=/true/commands"]
         if name == CONTROLLER:
             parameters |= {"use_sim_time": True, "give_up_after": GIVE_UP_AFTER}
+            parameters |= {"tip": self.arm.tip, "mode": self._mode.value}
             self._process += 1
         else:
             topics = ["-r", "joint_states:=/true/joint_states", "-r", "~/commands:=/given/commands"]
@@ -195,6 +201,7 @@ class Bench:
             TimeoutError: What must happen did not; the text says what.
             StarvationError: The machine was too busy for the episode to say anything.
         """
+        self._choose_mode(Mode.CARTESIAN_IMPEDANCE if episode.by_hand else Mode.FEEDFORWARD)
         self._prepare(episode.start)
         self._make_links(episode.seed)
         self._record = Record()
@@ -202,15 +209,16 @@ class Bench:
         self._states_more(2 * STATES_PER_CLOCK)
         self._await_obedience()
         if not np.array_equal(episode.start, episode.target):
-            self._send_trajectory(episode)
+            self._send_pose(episode) if episode.by_hand else self._send_trajectory(episode)
         self._spin(episode.onset)
         begin = len(self._record.states) - 1
         self._act(episode)
         end = len(self._record.states) - 1
+        arm = self.arm.led(episode.by_hand)
         for _ in range(WAITS):
             self._states_more(round((RECOVERY / WAITS + CALM) * RATE))
             traffic = self._record.traffic(begin, end)
-            if recovery(traffic, tracked(traffic), self.arm.period) < RECOVERY:
+            if recovery(traffic, tracked(traffic, arm), self.arm.period) < RECOVERY:
                 break
         if self.starved > STARVED:
             raise StarvationError(f"a thread of ours has waited {self.starved:.3f} s")
@@ -221,7 +229,7 @@ class Bench:
 
         Without commands the twin's brakes hold the arm meanwhile; its states go on.
         """
-        weight = self._gravity.gravity(start).copy()
+        weight = self._dynamics.gravity(start).copy()
         slack = AT_EASE * self.arm.model.effort_limit
 
         def holds() -> bool:
@@ -265,6 +273,23 @@ class Bench:
         if episode.seed % 2:
             message.header.stamp = ros_time(stamp_of(self._record.states[-1]))
         self._trajectory.publish(message)
+
+    def _send_pose(self, episode: Episode) -> None:
+        """Lead the hand to where it is at the target."""
+        pose = self._dynamics.link_pose(episode.target, self.arm.tip)
+        message = PoseStamped()
+        point, turn = message.pose.position, message.pose.orientation
+        point.x, point.y, point.z = map(float, pose[:3, 3])
+        turn.x, turn.y, turn.z, turn.w = map(float, Rotation.from_matrix(pose[:3, :3]).as_quat())
+        self._target.publish(message)
+
+    def _choose_mode(self, mode: Mode) -> None:
+        """Have the controller lead the arm by its joints or by its hand."""
+        if mode is not self._mode:
+            (result,) = self.ros.set_parameters(f"/{CONTROLLER}", {"mode": mode.value})
+            if not result.successful:
+                raise ValueError(result.reason)
+            self._mode = mode
 
     def _act(self, episode: Episode) -> None:
         """Let the fault happen, from beginning to end."""

@@ -56,13 +56,14 @@ def _episode(seed: int, keep: Path | None) -> Outcome:
     """Run one episode."""
     bench = _bench[0]
     episode = draw(seed, bench.arm.model, bench.arm.home)
+    arm = bench.arm.led(episode.by_hand)
     at_rest = bool(np.array_equal(episode.start, episode.target))
     traffic = None
     for attempt in range(1, ATTEMPTS + 1):
         try:
             traffic = bench.run(episode)
             fault = episode.fault
-            figures = judge(traffic, bench.arm, at_rest, fault.is_lie, fault.loses_commands)
+            figures = judge(traffic, arm, at_rest, fault.is_lie, fault.loses_commands)
         except StarvationError as error:
             figures = Figures(starved=f"{error}, {attempt} times")
             continue
@@ -77,4 +78,4 @@ def _episode(seed: int, keep: Path | None) -> Outcome:
         for name, value in asdict(episode.fault).items()
         if value and name != "links"
     )
-    return Outcome(seed, episode.fault.kind, fault, at_rest, figures)
+    return Outcome(seed, episode.fault.kind, fault, at_rest, episode.by_hand, figures)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from arm import BRAKING, COMMAND_TIMEOUT, RECOVERY, SPEED, STANDING, TRACKED, WRONG_COMMANDS, Arm
+from arm import BRAKING, COMMAND_TIMEOUT, RECOVERY, SPEED, STANDING, WRONG_COMMANDS, Arm
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -103,7 +103,7 @@ def judge(
     outside = np.maximum(traffic.q - model.upper, model.lower - traffic.q)
     compliance = arm.compliance(max(figures.speed, 1.0) if loses_commands else 1.0)
     figures.beyond = max(0.0, float((outside / compliance).max()))
-    good = tracked(traffic)
+    good = tracked(traffic, arm)
     figures.sag = sag(traffic, good, arm.period)
     unexplained = sag(traffic, good, arm.period, arm.jolt) if is_lie else figures.sag
     knock = arm.knock * max(kept / (WRONG_COMMANDS * arm.period), 1.0)
@@ -173,10 +173,10 @@ def driven(traffic: Traffic) -> NDArray[np.bool_]:
     return number - given <= LONG
 
 
-def tracked(traffic: Traffic) -> NDArray[np.bool_]:
+def tracked(traffic: Traffic, arm: Arm) -> NDArray[np.bool_]:
     """Tell of each desired position whether the arm was there (D,)."""
     error = traffic.desired - traffic.q[traffic.desired_index]
-    return np.abs(error).max(axis=1, initial=0.0) <= TRACKED
+    return np.abs(error).max(axis=1, initial=0.0) <= arm.tracked
 
 
 def longest_hold(traffic: Traffic, period: float) -> float:

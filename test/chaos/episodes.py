@@ -84,6 +84,7 @@ class Episode:
         motion_time: Duration of the motion [s].
         fault: What happens.
         onset: When, counted from the beginning of the motion [s].
+        by_hand: The arm is led by its hand, in mode cartesian_impedance; else by its joints.
     """
 
     seed: int
@@ -92,6 +93,7 @@ class Episode:
     motion_time: float
     fault: Fault
     onset: float
+    by_hand: bool
 
 
 def freeze_time(random: np.random.Generator) -> float:
@@ -180,13 +182,14 @@ KINDS = {
 }
 
 
-def draw(seed: int, model: Model, home: Floats) -> Episode:
+def draw(seed: int, model: Model, home: Floats, by_hand: bool | None = None) -> Episode:
     """Return the episode of a seed.
 
     Args:
         seed: Also chooses the kind of fault: consecutive seeds go through all of them.
         model: The arm.
         home: (n,) around which the arm works [rad].
+        by_hand: Whether the arm is led by its hand; None: drawn.
     """
     random = np.random.default_rng(seed)
     fault = list(KINDS.values())[seed % len(KINDS)](random)
@@ -205,4 +208,6 @@ def draw(seed: int, model: Model, home: Floats) -> Episode:
     speed = SHARE_OF_SPEED * model.velocity_limit
     motion_time = max(SHORTEST_MOTION, float((PEAK * np.abs(target - start) / speed).max()))
     onset = random.uniform(0.2, 0.8) * min(motion_time, 1.0)
-    return Episode(seed, start, target, motion_time, fault, onset)
+    drawn = bool(random.random() < 0.5)
+    by_hand = drawn if by_hand is None else by_hand
+    return Episode(seed, start, target, motion_time, fault, onset, by_hand)

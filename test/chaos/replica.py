@@ -30,9 +30,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
+from featherstone_ros import Dynamics
+from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.governor import default_torque_rate
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
 from featherstone_ros.simulation.settings import TwinSettings
 from featherstone_ros.simulation.twin import Twin
@@ -153,7 +155,9 @@ class Replica:
             path_tolerance=float(given["path_tolerance"]),
             blind_stop=bool(given["blind_stop"]),
             give_up_after=GIVE_UP_AFTER,
+            impedance=prepared(CartesianSettings(), model),
         )
+        self._dynamics = Dynamics(model)
         twin = robot.parameters["digital_twin"]
         self._twin_settings = TwinSettings(
             rate=RATE,
@@ -177,10 +181,16 @@ class Replica:
         self._record = Record()
         self._waiting: dict[str, deque] = {name: deque(maxlen=KEPT) for name in (STATES, COMMANDS)}
         self._still: set[str] = set()  # what has been stopped or killed
+        self._mode = Mode.CARTESIAN_IMPEDANCE if episode.by_hand else Mode.FEEDFORWARD
         self._start_twin(episode.start)
         self._start_controller()
         self._pass(BEFORE)
-        if not np.array_equal(episode.start, episode.target):
+        if np.array_equal(episode.start, episode.target):
+            pass
+        elif episode.by_hand:
+            pose = self._dynamics.link_pose(episode.target, self.arm.tip)
+            self._controller.set_target(self._now, pose)
+        else:
             self._controller.set_trajectory(
                 self._now,
                 self.arm.model.joint_names,
@@ -225,7 +235,8 @@ class Replica:
 
     def _start_controller(self) -> None:
         model = self.arm.model
-        self._controller = TorqueController(JointSpace.of(model), model, self._settings)
+        settings = replace(self._settings, mode=self._mode)
+        self._controller = TorqueController(JointSpace.of(model), model, settings, tip=self.arm.tip)
         self._controller.activate(self._now)
         self._process += 1
 
@@ -337,18 +348,21 @@ def prepare(robot: str) -> None:
     _replica[:] = [Replica(arm(robot))]
 
 
-def outcome_of(seed: int) -> report.Outcome:
+def outcome_of(seed: int, by_hand: bool | None = None) -> report.Outcome:
     """Run the episode of a seed and judge it."""
     replica = _replica[0]
-    episode = draw(seed, replica.arm.model, replica.arm.home)
+    episode = draw(seed, replica.arm.model, replica.arm.home, by_hand)
+    arm = replica.arm.led(episode.by_hand)
     at_rest = bool(np.array_equal(episode.start, episode.target))
     try:
         traffic = replica.run(episode)
         fault = episode.fault
-        figures = judge(traffic, replica.arm, at_rest, fault.is_lie, fault.loses_commands)
+        figures = judge(traffic, arm, at_rest, fault.is_lie, fault.loses_commands)
     except (TrajectoryError, ValueError) as error:
         figures = Figures(recovery=np.inf, faults=[f"{type(error).__name__}: {error}"])
-    return report.Outcome(seed, episode.fault.kind, str(episode.fault), at_rest, figures)
+    return report.Outcome(
+        seed, episode.fault.kind, str(episode.fault), at_rest, episode.by_hand, figures
+    )
 
 
 def run(robot: str, seeds: range, workers: int) -> Iterator[report.Outcome]:

@@ -27,6 +27,7 @@ class Outcome:
         kind: Of fault.
         fault: With its numbers, in words.
         at_rest: Whether the arm stood still when it came.
+        by_hand: Whether the arm was led by its hand.
         figures: Of safety.
     """
 
@@ -34,6 +35,7 @@ class Outcome:
     kind: str
     fault: str
     at_rest: bool
+    by_hand: bool
     figures: Figures
 
 
@@ -56,6 +58,9 @@ def table(outcomes: Sequence[Outcome]) -> Table:
     for kind in dict.fromkeys(outcome.kind for outcome in outcomes):
         result.add_row(kind, *row([outcome for outcome in outcomes if outcome.kind == kind]))
     result.add_section()
+    for name, by_hand in (("led by its joints", False), ("led by its hand", True)):
+        if led := [outcome for outcome in outcomes if outcome.by_hand == by_hand]:
+            result.add_row(name, *row(led))
     result.add_row("all", *row(outcomes))
     result.add_row(
         "bound",
@@ -92,11 +97,12 @@ def write_csv(outcomes: Sequence[Outcome], path: Path) -> None:
     """Write a line for every episode."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(("seed", "fault", "at_rest", *COLUMNS, "failed"))
+        writer.writerow(("seed", "fault", "at_rest", "by_hand", *COLUMNS, "failed"))
         for outcome in outcomes:
             figures = [f"{getattr(outcome.figures, name):.6g}" for name in COLUMNS]
             failed = "; ".join(outcome.figures.faults)
-            writer.writerow((outcome.seed, outcome.fault, outcome.at_rest, *figures, failed))
+            episode = (outcome.seed, outcome.fault, outcome.at_rest, outcome.by_hand)
+            writer.writerow((*episode, *figures, failed))
 
 
 def draw(outcomes: Sequence[Outcome], path: Path) -> None:

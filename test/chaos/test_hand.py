@@ -4,6 +4,7 @@ import pytest
 from hand import Hand
 
 hand = Hand()
+light = Hand(armature=0.02)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -12,3 +13,10 @@ def test_every_limit_is_kept_on_the_way_to_ten_targets(seed):
     assert outcome.is_safe, outcome
     assert outcome.speed > 0.1, "the arm has moved"
     assert outcome.torque > 0.1
+
+
+@pytest.mark.parametrize("seed", [158, 6134])  # more than twice the speed limit
+def test_light_drives_exceed_their_speed_by_what_the_torque_rate_lets_through(seed):
+    outcome = light.run(seed)
+    assert outcome.is_safe, outcome
+    assert outcome.speed > 1.2

@@ -17,8 +17,9 @@ def prepared():
 
 
 @pytest.mark.parametrize("seed", range(len(KINDS)), ids=list(KINDS))
-def test_arm_stays_within_the_bounds(seed):
-    outcome = replica.outcome_of(seed)
+@pytest.mark.parametrize("by_hand", [False, True], ids=["joints", "hand"])
+def test_arm_stays_within_the_bounds(seed, by_hand):
+    outcome = replica.outcome_of(seed, by_hand)
     assert outcome.kind == list(KINDS)[seed]
     assert outcome.figures.faults == []
 
@@ -39,11 +40,12 @@ ONCE_BEYOND = (
 
 @pytest.mark.parametrize("seed", ONCE_BEYOND)
 def test_arm_stays_within_bounds_that_it_once_left(seed):
-    assert replica.outcome_of(seed).figures.faults == []
+    assert replica.outcome_of(seed, by_hand=False).figures.faults == []
 
 
-def test_same_seed_gives_the_same_traffic_bit_for_bit():
-    episode = draw(24, ARM.model, ARM.home)  # all at once
+@pytest.mark.parametrize("by_hand", [False, True], ids=["joints", "hand"])
+def test_same_seed_gives_the_same_traffic_bit_for_bit(by_hand):
+    episode = draw(24, ARM.model, ARM.home, by_hand)  # all at once
     first, second = (replica.Replica(ARM).run(episode) for _ in range(2))
     for one, other in zip(astuple(first), astuple(second), strict=True):
         np.testing.assert_array_equal(one, other)

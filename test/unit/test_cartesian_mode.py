@@ -247,6 +247,39 @@ def test_states_that_stop_are_answered_by_a_blind_stop():
     assert np.abs(bench.arm.qd).max() < 0.05
 
 
+@pytest.mark.parametrize("times", [1, 3])
+def test_an_arm_that_does_not_move_at_all_is_not_pulled_on(times):
+    """Its brakes are on, or its states are frozen; what the spring had built up is let go."""
+    bench = Bench().run(0.3)
+    q, at_rest = bench.arm.q.copy(), np.zeros(7)
+    for _ in range(times):
+        bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
+        while bench.phase is Phase.REFERENCE and bench.now < 110.0:
+            bench.now += STEP
+            bench.commands.append(bench.controller.accept_state(bench.now, q, at_rest).copy())
+    assert "does not move at all" in bench.controller.hold_reason or times == 3
+    assert bench.phase is (Phase.HOLDING if times == 1 else Phase.FAULT)
+    for _ in range(300):
+        bench.now += STEP
+        bench.commands.append(bench.controller.accept_state(bench.now, q, at_rest).copy())
+    np.testing.assert_allclose(bench.commands[-1], bench.dynamics.gravity(q), atol=1e-6)
+    assert bench.largest_step() <= 1 + 1e-9
+
+
+def test_a_free_axis_may_be_led_on_while_the_arm_stands():
+    """Dry friction may hold it to the last bit: nothing is wrong with its states."""
+    bench = Bench(
+        impedance=prepared(CartesianSettings(stiffness=(0.0,) * 3 + (30.0,) * 3), MODEL)
+    ).run(0.3)
+    q = bench.arm.q.copy()
+    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.4, 0.0]))
+    for _ in range(2000):
+        bench.now += STEP
+        assert bench.controller.accept_state(bench.now, q, np.zeros(7)) is not None
+    assert bench.phase is Phase.HOLDING
+    assert bench.controller.hold_reason == ""
+
+
 def test_deactivation_brings_the_hand_to_rest():
     bench = Bench().run(0.3)
     bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
