@@ -110,7 +110,8 @@ def judge(
     figures.sag_share = unexplained / (knock + (0.0 if at_rest and not is_lie else arm.drift))
     figures.recovery = recovery(traffic, good, arm.period)
     # An arm that has raced, or swung without commands, may be held where it comes to rest: a fault.
-    if figures.speed > 1.0 or loses_commands:
+    # A hand comes to rest where friction and stops leave it.
+    if figures.speed > 1.0 or loses_commands or arm.is_led_by_hand:
         coasted = arm.coasting * np.log(max(figures.speed, 1.0))
         stood = max(standstill(traffic, arm.period) - coasted, 0.0)
         figures.recovery = min(figures.recovery, float(stood))
