@@ -46,7 +46,7 @@ cdef inline cnp.ndarray like_states(object x, cnp.ndarray q, Py_ssize_t n, str n
 
 cdef inline int refuse_floating(CompiledModel model, str what) except -1:
     if rarely(model.system.floating):
-        raise NotImplementedError(f"{what}: not for a model with a floating base, {model.body_names[0]!r}")
+        raise NotImplementedError(f"{what}: expected a model with a fixed base, that of link {model.body_names[0]!r} floats")
     return 0
 
 

@@ -173,12 +173,15 @@ cdef inline Py_ssize_t call_regressor(Call* call, Workspace* work, const real** 
 cdef class Dynamics(WorkspaceOwner):
     """Rigid-body dynamics of one model: Featherstone's recursions with a workspace of their own.
 
-    Make one per thread. q, qd, qdd and tau are (n,) arrays in the order of ``model.joint_names``, [rad] or [m] and their
-    rates, [N m] or [N]. Every method also takes (B, n), then returns (B, ...) and releases the GIL, on
-    ``set_num_threads`` threads; all arrays of a call have the same shape. Inputs are never modified; ``out`` receives the
-    result without an allocation, and may be one of q, qd, qdd, tau itself (then that is overwritten) but not overlap them
-    otherwise. When a batch raises (a singular state, Ctrl-C), some rows of ``out`` are written already. Friction, damping
-    and armature are not rigid-body dynamics: see ``Simulator``.
+    Make one per thread. q is (nq,); qd, qdd and tau are (nv,). On a fixed base nq = nv = n, in the order of
+    ``model.joint_names``, [rad] or [m] and their rates, [N m] or [N]. The seven numbers of a floating base in q, and its
+    six in qd, qdd and tau, stand before those of the joints, as ``Model`` says; then "base frame" below is the world's.
+
+    Every method also takes (B, nq) and (B, nv), then returns (B, ...) and releases the GIL, on ``set_num_threads``
+    threads; all arrays of a call have as many rows. Inputs are never modified; ``out`` receives the result without an
+    allocation, and may be one of q, qd, qdd, tau itself (then that is overwritten) but not overlap them otherwise. When a
+    batch raises (a singular state, Ctrl-C), some rows of ``out`` are written already. Friction, damping and armature are
+    not rigid-body dynamics: see ``Simulator``.
 
     ``f_ext`` maps link names to wrenches [fx fy fz tx ty tz], (6,) or (B, 6), that act on the link at its origin, in its
     own axes [N, N m].
@@ -226,12 +229,12 @@ cdef class Dynamics(WorkspaceOwner):
         """Inverse dynamics: the torque that produces qdd, H(q) qdd + C(q, qd) qd + g(q) - J^T f_ext.
 
         Args:
-            q, qd, qdd: (n,) position, velocity and acceleration.
+            q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
             f_ext: Wrenches on links, see the class.
-            out: (n,) array for the result, or None.
+            out: (nv,) array for the result, or None.
 
         Returns:
-            (n,) tau [N m, N].
+            (nv,) tau [N m, N].
 
         Source: RBDA Table 5.1.
         """
@@ -244,12 +247,12 @@ cdef class Dynamics(WorkspaceOwner):
         """The torque that keeps qdd at zero, C(q, qd) qd + g(q) - J^T f_ext.
 
         Args:
-            q, qd: (n,) position and velocity.
+            q, qd: (nq,), (nv,) position and velocity.
             f_ext: Wrenches on links, see the class.
-            out: (n,) array for the result, or None.
+            out: (nv,) array for the result, or None.
 
         Returns:
-            (n,) [N m, N].
+            (nv,) [N m, N].
 
         Source: RBDA Table 5.1 with qdd = 0.
         """
@@ -261,11 +264,11 @@ cdef class Dynamics(WorkspaceOwner):
         """The torque that holds the robot still, g(q).
 
         Args:
-            q: (n,) position.
-            out: (n,) array for the result, or None.
+            q: (nq,) position.
+            out: (nv,) array for the result, or None.
 
         Returns:
-            (n,) [N m, N].
+            (nv,) [N m, N].
 
         Source: RBDA Table 5.1 with qd = qdd = 0.
         """
@@ -275,12 +278,12 @@ cdef class Dynamics(WorkspaceOwner):
         """Forward dynamics: the acceleration under the torque tau.
 
         Args:
-            q, qd, tau: (n,) position, velocity and torque.
+            q, qd, tau: (nq,), (nv,), (nv,) position, velocity and torque.
             f_ext: Wrenches on links, see the class.
-            out: (n,) array for the result, or None.
+            out: (nv,) array for the result, or None.
 
         Returns:
-            (n,) qdd.
+            (nv,) qdd.
 
         Raises:
             SingularInertiaError: A joint moves no inertia.
@@ -304,11 +307,11 @@ cdef class Dynamics(WorkspaceOwner):
         """The joint-space inertia matrix H(q), M in DESIGN's words.
 
         Args:
-            q: (n,) position.
-            out: (n, n) array for the result, or None.
+            q: (nq,) position.
+            out: (nv, nv) array for the result, or None.
 
         Returns:
-            (n, n), symmetric [kg m^2, kg m, kg].
+            (nv, nv), symmetric [kg m^2, kg m, kg].
 
         Source: RBDA Table 6.2.
         """
@@ -325,11 +328,11 @@ cdef class Dynamics(WorkspaceOwner):
         """The inverse of the joint-space inertia matrix, M(q)^-1, without forming M.
 
         Args:
-            q: (n,) position.
-            out: (n, n) array for the result, or None.
+            q: (nq,) position.
+            out: (nv, nv) array for the result, or None.
 
         Returns:
-            (n, n), symmetric [1/(kg m^2), 1/(kg m), 1/kg].
+            (nv, nv), symmetric [1/(kg m^2), 1/(kg m), 1/kg].
 
         Raises:
             SingularInertiaError: A joint moves no inertia.
@@ -366,12 +369,13 @@ cdef class Dynamics(WorkspaceOwner):
         """Derivatives of inverse dynamics, tau = rnea(q, qd, qdd, f_ext).
 
         Args:
-            q, qd, qdd: (n,) position, velocity and acceleration.
+            q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
             f_ext: Wrenches on links, see the class; each turns with its link.
 
         Returns:
-            dtau_dq, dtau_dqd, M: (n, n) each. Entry i, j is the derivative of tau[i] with respect to q[j], qd[j] and
-            qdd[j] [N m, N per their units]; M is symmetric.
+            dtau_dq, dtau_dqd, M: (nv, nv) each. Entry i, j is the derivative of tau[i] with respect to q[j], qd[j] and
+            qdd[j] [N m, N per their units]; M is symmetric. The first six q[j] of a floating base
+            are its displacement, linear, then angular, in its own axes.
 
         Source: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
         algebra, 2022.
@@ -387,12 +391,13 @@ cdef class Dynamics(WorkspaceOwner):
         """Derivatives of forward dynamics, qdd = aba(q, qd, tau, f_ext).
 
         Args:
-            q, qd, tau: (n,) position, velocity and torque.
+            q, qd, tau: (nq,), (nv,), (nv,) position, velocity and torque.
             f_ext: Wrenches on links, see the class; each turns with its link.
 
         Returns:
-            dqdd_dq, dqdd_dqd, Minv: (n, n) each. Entry i, j is the derivative of qdd[i] with respect to q[j], qd[j] and
-            tau[j] [rad/s^2, m/s^2 per their units]; Minv is symmetric.
+            dqdd_dq, dqdd_dqd, Minv: (nv, nv) each. Entry i, j is the derivative of qdd[i] with respect to q[j], qd[j] and
+            tau[j] [rad/s^2, m/s^2 per their units]; Minv is symmetric. The first six q[j] of a floating base are
+            its displacement, linear, then angular, in its own axes.
 
         Raises:
             SingularInertiaError: A joint moves no inertia.
@@ -440,7 +445,7 @@ cdef class Dynamics(WorkspaceOwner):
         """Pose of a link's frame in the base frame.
 
         Args:
-            q: (n,) position.
+            q: (nq,) position.
             link: Name of the link.
 
         Returns:
@@ -462,12 +467,12 @@ cdef class Dynamics(WorkspaceOwner):
         """Jacobian of a point of a link: [v; w] = J qd, in the axes of the base frame, linear rows first.
 
         Args:
-            q: (n,) position.
+            q: (nq,) position.
             link: Name of the link.
             point: (3,) in the link's frame [m]; None is its origin.
 
         Returns:
-            (6, n).
+            (6, nv).
 
         The columns are S of the joints that support the link, in base axes, seen from the point.
         """
@@ -486,12 +491,12 @@ cdef class Dynamics(WorkspaceOwner):
         """Time derivative of ``jacobian``: the acceleration of the point is J qdd + Jdot qd.
 
         Args:
-            q, qd: (n,) position and velocity.
+            q, qd: (nq,), (nv,) position and velocity.
             link: Name of the link.
             point: (3,) in the link's frame [m], moving with it; None is its origin.
 
         Returns:
-            (6, n).
+            (6, nv).
 
         Source: RBDA equation 2.45, the derivative of S as a vector that moves with its body. ``link_acceleration`` gives
         Jdot qd alone at less cost, with qdd = 0.
@@ -513,7 +518,7 @@ cdef class Dynamics(WorkspaceOwner):
         """Velocity [vx vy vz wx wy wz] of a link's origin, in the axes of the base frame.
 
         Args:
-            q, qd: (n,) position and velocity.
+            q, qd: (nq,), (nv,) position and velocity.
             link: Name of the link.
 
         Returns:
@@ -535,7 +540,7 @@ cdef class Dynamics(WorkspaceOwner):
         """Classical acceleration of a link: of its origin as a moving point, and dw/dt, in the axes of the base frame.
 
         Args:
-            q, qd, qdd: (n,) position, velocity and acceleration.
+            q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
             link: Name of the link.
 
         Returns:
@@ -561,7 +566,7 @@ cdef class Dynamics(WorkspaceOwner):
         """Centre of mass of all links, the base link included, in the base frame.
 
         Args:
-            q: (n,) position.
+            q: (nq,) position.
 
         Returns:
             (3,) [m]; NaN for a model without mass.
@@ -579,10 +584,10 @@ cdef class Dynamics(WorkspaceOwner):
         """Jacobian of ``centre_of_mass``: its velocity is J qd, in the axes of the base frame.
 
         Args:
-            q: (n,) position.
+            q: (nq,) position.
 
         Returns:
-            (3, n); NaN for a model without mass.
+            (3, nv); NaN for a model without mass.
 
         Source: the linear rows of ``centroidal_momentum_matrix`` over the total mass.
         """
@@ -599,10 +604,10 @@ cdef class Dynamics(WorkspaceOwner):
         """Kinetic and potential energy.
 
         Args:
-            q, qd: (n,) position and velocity.
+            q, qd: (nq,), (nv,) position and velocity.
 
         Returns:
-            Two floats, or two (B,) arrays [J]. The potential is zero with the centre of mass at the base's origin.
+            Two floats, or two (B,) arrays [J]. The potential is zero with the centre of mass at the base frame's origin.
         """
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
@@ -627,10 +632,10 @@ cdef class Dynamics(WorkspaceOwner):
         C_ij = sum_k (dH_ij/dq_k + dH_ik/dq_j - dH_jk/dq_i) qd_k / 2.
 
         Args:
-            q, qd: (n,) position and velocity.
+            q, qd: (nq,), (nv,) position and velocity.
 
         Returns:
-            (n, n) [N m s, N s].
+            (nv, nv) [N m s, N s].
 
         Source: Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and Christoffel symbols for
         rigid-body systems, 2021, Algorithm 1.
@@ -650,14 +655,14 @@ cdef class Dynamics(WorkspaceOwner):
         """Forward dynamics of some joints beside inverse dynamics of others, which are locked or driven by velocity.
 
         Args:
-            q, qd: (n,) position and velocity.
-            qdd: (n,) acceleration of the joints that are prescribed; the other entries are not looked at.
-            tau: (n,) torque of the joints that are not; the other entries are not looked at.
-            prescribed: (n,) True for the joints whose acceleration is given; for a batch also (B, n).
+            q, qd: (nq,), (nv,) position and velocity.
+            qdd: (nv,) acceleration of the joints that are prescribed; the other entries are not looked at.
+            tau: (nv,) torque of the joints that are not; the other entries are not looked at.
+            prescribed: (nv,) True for the joints whose acceleration is given; for a batch also (B, nv).
             f_ext: Wrenches on links, see the class.
 
         Returns:
-            qdd and tau, (n,) each, new arrays: what was given, and what follows from it.
+            qdd and tau, (nv,) each, new arrays: what was given, and what follows from it.
 
         Raises:
             SingularInertiaError: A joint with given torque moves no inertia.
@@ -687,7 +692,7 @@ cdef class Dynamics(WorkspaceOwner):
         what the drive gives, the torque of ``rnea`` where no joint mimics another. A mimic joint is not listed.
 
         Args:
-            q, qd, qdd: (n,) position, velocity and acceleration.
+            q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
             f_ext: Wrenches on links, see the class.
 
         Returns:
@@ -713,7 +718,7 @@ cdef class Dynamics(WorkspaceOwner):
         """Momentum of all links: linear, then angular about the centre of mass, in the axes of the base frame.
 
         Args:
-            q, qd: (n,) position and velocity.
+            q, qd: (nq,), (nv,) position and velocity.
 
         Returns:
             (6,) [N s, N m s]. The centre of mass is that of ``centre_of_mass``, base link included, and the linear part
@@ -736,10 +741,10 @@ cdef class Dynamics(WorkspaceOwner):
         """The matrix of momentum as a linear function of velocity: momentum(q, qd) = A_G qd.
 
         Args:
-            q: (n,) position.
+            q: (nq,) position.
 
         Returns:
-            (6, n) linear rows, then angular about the centre of mass, in the axes of the base frame [kg m, kg m^2 per
+            (6, nv) linear rows, then angular about the centre of mass, in the axes of the base frame [kg m, kg m^2 per
             their units].
 
         Source: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, 2013: composite inertias of RBDA
@@ -758,7 +763,7 @@ cdef class Dynamics(WorkspaceOwner):
         """The operational-space inertia Lambda = (J M^-1 J^T)^-1: the wrench that an acceleration of the link takes.
 
         Args:
-            q: (n,) position.
+            q: (nq,) position.
             link: Name of the link.
             point: (3,) in the link's frame [m]; None is its origin.
 
@@ -791,13 +796,13 @@ cdef class Dynamics(WorkspaceOwner):
         """The matrix Y of the torque as a linear function of masses: rnea = Y @ model.inertial_parameters.
 
         Args:
-            q, qd, qdd: (n,) position, velocity and acceleration.
+            q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
             f_ext: Wrenches on links, see the class.
 
         Returns:
-            Y, (n, 10 L) for the L ``model.link_names``: ten columns each, in the order of ``model.inertial_parameters``.
-            Zero where a joint does not move a link; gravity is included. With f_ext two arrays: Y, and the torque (n,) that
-            no masses change, -J^T f_ext: rnea = Y @ model.inertial_parameters + it.
+            Y, (nv, 10 L) for the L ``model.link_names``: ten columns each, in the order of ``model.inertial_parameters``.
+            Zero where a joint does not move a link; gravity is included. With f_ext two arrays: Y, and -J^T f_ext, (nv,),
+            the part of the torque that no masses change: rnea is Y @ model.inertial_parameters and this.
 
         Source: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads and links, 1986.
         """

@@ -82,7 +82,7 @@ cdef class BoundDynamics:
     def __cinit__(self, model):
         self.model = model
         self.compiled = compiled_of(model)
-        refuse_floating(self.compiled, "BoundDynamics")
+        refuse_floating(self.compiled, "controllers and inverse kinematics")
         allocate(&self.work, &self.compiled.system, 1)
         self.bound.system, self.bound.work = &self.compiled.system, &self.work
         self.interface.self, self.interface.n = &self.bound, self.compiled.system.n

@@ -11,6 +11,8 @@ from comparison import assert_equal_to_rounding
 from random_trees import random_tree
 
 from featherstone_ros import Dynamics, Model, ModelError, Simulator, SingularInertiaError
+from featherstone_ros.control import CartesianImpedance
+from featherstone_ros.kinematics import inverse_kinematics
 from featherstone_ros.model.robots import robot_file
 
 ARM = robot_file("panda")
@@ -212,6 +214,19 @@ def test_wrong_shapes_are_refused_by_name(model):
         Dynamics(model).crba(np.zeros(model.nv))
     with pytest.raises(ValueError, match=rf"qd: expected shape \({model.nv},\)"):
         Dynamics(model).bias(model.neutral, np.zeros(model.nq))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model: CartesianImpedance(model, "panda_hand"),
+        lambda model: inverse_kinematics(model, "panda_hand", np.eye(4), np.zeros(model.n)),
+    ],
+    ids=["impedance", "inverse kinematics"],
+)
+def test_what_is_for_arms_that_stand_refuses_one_that_floats(use):
+    with pytest.raises(NotImplementedError, match="expected .* fixed base, .* 'panda_link0' floats"):
+        use(TREES["arm"])
 
 
 def test_unknown_kind_of_base_is_refused():
