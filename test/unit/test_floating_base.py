@@ -225,7 +225,9 @@ def test_wrong_shapes_are_refused_by_name(model):
     ids=["impedance", "inverse kinematics"],
 )
 def test_what_is_for_arms_that_stand_refuses_one_that_floats(use):
-    with pytest.raises(NotImplementedError, match="expected .* fixed base, .* 'panda_link0' floats"):
+    with pytest.raises(
+        NotImplementedError, match=r"expected .* fixed base, .* 'panda_link0' floats"
+    ):
         use(TREES["arm"])
 
 

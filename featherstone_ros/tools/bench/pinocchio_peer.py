@@ -20,11 +20,13 @@ STATEMENTS = {
     "aba_derivatives": "pinocchio.computeABADerivatives(model, data, q, qd, tau)",
 }
 
-State = Mapping[str, NDArray]  # "q", "qd", "qdd" and "tau", each (n,), or (B, n), in our order
+State = Mapping[
+    str, NDArray
+]  # "q", "qd", "qdd" and "tau", each (nq,) or (nv,), or (B, ...), as ours
 
 
 class PinocchioPeer:
-    """A robot in Pinocchio: fixed base, without the joints that are locked in ours.
+    """A robot in Pinocchio, a free-flyer if ours floats, without the joints locked in ours.
 
     Followers of mimic joints are joints of their own there: Pinocchio cannot read all robots with
     mimic joints, and has no forward dynamics with them. They are moved as they follow, q = G q + c,
@@ -34,14 +36,16 @@ class PinocchioPeer:
     def __init__(self, robot: BenchRobot) -> None:
         """Build the model from the same URDF."""
         ours = robot.model
-        self.model = _without_locked(pinocchio.buildModelFromXML(robot.text), ours.locked)
+        root = [pinocchio.JointModelFreeFlyer()] if ours.floating else []
+        self.model = _without_locked(pinocchio.buildModelFromXML(robot.text, *root), ours.locked)
         self.data = self.model.createData()
         self.has_followers = bool(ours.mimics)
+        self.of_base = ours.nq - ours.n, ours.nv - ours.n  # numbers in q and in velocities
         index = {name: self.model.idx_vs[self.model.getJointId(name)] for name in ours.joint_names}
-        self.leaders = np.array(list(index.values()))
-        self.G = np.zeros((self.model.nv, ours.n))
+        self.leaders = np.array([*range(self.of_base[1]), *index.values()])
+        self.G = np.zeros((self.model.nv, ours.nv))
         self.c = np.zeros(self.model.nv)
-        self.G[self.leaders, np.arange(ours.n)] = 1.0
+        self.G[self.leaders, np.arange(ours.nv)] = 1.0
         for name, (leader, multiplier, offset) in ours.mimics.items():
             i = self.model.idx_vs[self.model.getJointId(name)]
             self.G[i], self.c[i] = multiplier * self.G[index[leader]], offset
@@ -67,10 +71,14 @@ class PinocchioPeer:
 
     def _names(self, state: State) -> dict[str, object]:
         """Return what ``STATEMENTS`` speak of; continuous joints have (cos, sin) in q."""
-        moved = {name: self.G @ values for name, values in state.items()}
+        base, joints = np.split(state["q"], self.of_base[:1])
+        moved = {name: self.G @ values for name, values in state.items() if name != "q"}
         moved["q"] = pinocchio.integrate(
-            self.model, pinocchio.neutral(self.model), moved["q"] + self.c
+            self.model,
+            pinocchio.neutral(self.model),
+            self.G[:, self.of_base[1] :] @ joints + self.c,
         )
+        moved["q"][: len(base)] = base
         moved["tau"] = np.zeros(self.model.nv)
         moved["tau"][self.leaders] = state["tau"]
         return {"pinocchio": pinocchio, "model": self.model, "data": self.data, **moved}

@@ -1,7 +1,7 @@
 """The robots that are raced: three that stand for their class, and all of example-robot-data."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
@@ -41,6 +41,10 @@ class BenchRobot:
             return cls(name, text, fr.Model.from_urdf(text))
         finally:
             logging.disable(level)
+
+    def afloat(self) -> "BenchRobot":
+        """Return the robot with a floating base."""
+        return replace(self, model=replace(self.model, base="floating"))
 
     @classmethod
     def from_file(cls, name: str, path: Path) -> "BenchRobot":

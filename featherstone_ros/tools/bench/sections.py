@@ -77,6 +77,13 @@ def batches(setting: Setting) -> Iterator[Case]:
             yield _against_pinocchio("batch", robot, algorithm, target, setting.batch)
 
 
+def floating_bases(setting: Setting) -> Iterator[Case]:
+    """The same robots with a floating base, one state per call, against Pinocchio's free-flyer."""
+    for robot in setting.robots:
+        for algorithm in ("rnea", "aba"):
+            yield _against_pinocchio("floating", robot.afloat(), algorithm, Target(0.25))
+
+
 def further_algorithms(setting: Setting) -> Iterator[Case]:
     """Matrices and derivatives, one state per call, against Pinocchio."""
     for robot in setting.robots:
@@ -158,6 +165,7 @@ SECTIONS = {
     "single": Section("One call from Python", single_calls, "pinocchio"),
     "kept": Section("One call from Python, every result kept", kept_results, "pinocchio"),
     "batch": Section("Per state in a batch, one thread", batches, "pinocchio"),
+    "floating": Section("Floating base, one call", floating_bases, "pinocchio"),
     "threads": Section("Two threads against one: throughput", threads),
     "further": Section("Matrices and derivatives, one call", further_algorithms, "pinocchio"),
     "simulation": Section("Simulation, per step", simulation, "mujoco"),
@@ -177,8 +185,13 @@ def _random(*shape: int) -> NDArray:
     return np.random.default_rng(0).uniform(-1, 1, (shape[-1], *shape[:-1]))
 
 
-def _random_state(*shape: int) -> State:
-    return dict(zip(("q", "qd", "qdd", "tau"), _random(*shape, 4), strict=True))
+def _random_state(model: fr.Model, *batch: int) -> State:
+    state = dict(zip(("q", "qd", "qdd", "tau"), _random(*batch, model.nv, 4), strict=True))
+    if model.floating:
+        x, y, z = np.moveaxis(state["q"][..., 3:6], -1, 0) / 2
+        state["q"] = np.insert(state["q"], 6, np.sqrt(1 - x * x - y * y - z * z), axis=-1)
+        state["q"][..., 3:6] /= 2
+    return state
 
 
 def _singles(section: str, setting: Setting) -> Iterator[Case]:
@@ -194,8 +207,8 @@ def _against_pinocchio(
 ) -> Case:
     from featherstone_ros.tools.bench.pinocchio_peer import PinocchioPeer
 
-    peer, n = PinocchioPeer(robot), robot.model.n
-    state = _random_state(n) if batch is None else _random_state(batch, n)
+    peer = PinocchioPeer(robot)
+    state = _random_state(robot.model) if batch is None else _random_state(robot.model, batch)
     names = {"dynamics": fr.Dynamics(robot.model), **state}
     ours = TimedCall(STATEMENTS[algorithm], names, units=batch or 1)
     theirs = peer.timed_call(algorithm, state)
@@ -233,7 +246,7 @@ def _two_threads(robot: BenchRobot, algorithm: str, batch: int) -> Case:
     threads waits for it, and the median over the rounds would say how busy the machine is.
     """
     n = robot.model.n
-    names = {"fr": fr, "dynamics": fr.Dynamics(robot.model), **_random_state(batch, n)}
+    names = {"fr": fr, "dynamics": fr.Dynamics(robot.model), **_random_state(robot.model, batch)}
     call = STATEMENTS[algorithm], names, batch
     two = TimedCall(*call, "fr.set_num_threads(2)", time.perf_counter_ns)
     one = TimedCall(*call, "fr.set_num_threads(1)")
@@ -265,7 +278,7 @@ def _growing_chain(algorithm: str) -> Case:
     """
     sizes = np.array([1, *CHAIN])
     dynamics = [fr.Dynamics(fr.Model.from_urdf(chain(links))) for links in sizes]
-    states = [_random_state(links) for links in sizes]
+    states = [_random_state(each.model) for each in dynamics]
     timed_calls = tuple(
         TimedCall(STATEMENTS[algorithm], {"dynamics": it, **state})
         for it, state in zip(dynamics, states, strict=True)
