@@ -160,8 +160,9 @@ class Tree:
             translation: (3,) the joint's origin in the parent's frame [m].
             rotation: Orientation of the joint's frame there: (3, 3), or roll, pitch and yaw about
                 the parent's axes [rad].
-            inertial: What the link weighs: made by ``fr.inertial``, ``fr.box``, ``fr.cylinder`` or
-                ``fr.sphere``, several of them together in a sequence, or None for a mere frame.
+            inertial: What the link weighs: made by ``fr.inertial``, ``fr.box``, ``fr.cylinder``,
+                ``fr.mesh`` or ``fr.sphere``, several of them together in a sequence, or None for a
+                mere frame.
 
         Raises:
             UnknownNameError: There is no such parent, or no moving joint that ``mimic`` names.

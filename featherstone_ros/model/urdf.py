@@ -159,9 +159,10 @@ def released(robot: Robot) -> Robot:
     That is a root link without mass that carries nothing else; any other robot is left as it is.
     """
     first = [joint for joint in robot.joints if joint.parent == robot.base_link]
+    if [joint.type for joint in first] != ["floating"]:
+        return robot
     (ground,) = (link for link in robot.links if link.name == robot.base_link)
-    weighs = ground.inertial is not None and ground.inertial.mass > 0
-    if weighs or [joint.type for joint in first] != ["floating"]:
+    if ground.inertial is not None and ground.inertial.mass > 0:
         return robot
     return assemble(
         robot.name,

@@ -11,6 +11,7 @@ from comparison import assert_equal_to_rounding
 from random_trees import random_tree
 
 from featherstone_ros import Dynamics, Model, ModelError, Simulator, SingularInertiaError
+from featherstone_ros._core import lanes
 from featherstone_ros.control import CartesianImpedance
 from featherstone_ros.kinematics import inverse_kinematics
 from featherstone_ros.model.robots import robot_file
@@ -183,6 +184,61 @@ def test_batch_of_floating_robots_equals_single_ones(model, integrator):
         one.step(tau[k], 3)
         assert_equal_to_rounding(batch.q[k], one.q)
         assert_equal_to_rounding(batch.qd[k], one.qd)
+
+
+ROWS = 2 * lanes + 1  # two full registers and one that is not
+ON_LINK = {
+    "link_pose": 0, "jacobian": 0, "link_velocity": 1, "jacobian_derivative": 1,
+    "link_acceleration": 2, "operational_space_inertia": 0,
+}  # fmt: skip
+ON_ALL = {
+    "gravity": 0, "crba": 0, "minv": 0, "centre_of_mass": 0, "centre_of_mass_jacobian": 0,
+    "centroidal_momentum_matrix": 0, "coriolis": 1, "energy": 1, "momentum": 1,
+}  # fmt: skip
+WITH_WRENCHES = {
+    "bias": 1, "rnea": 2, "aba": 2, "joint_wrenches": 2, "rnea_derivatives": 2,
+    "aba_derivatives": 2, "regressor": 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", [*ON_LINK, *ON_ALL, *WITH_WRENCHES, "hybrid"])
+def test_batch_of_states_equals_single_ones(model, method):
+    """A method takes q, so many arrays (nv,), and wrenches or a link where it can."""
+    random = np.random.default_rng(10)
+    states = [random_state(model, random) for _ in range(ROWS)]
+    q, qd = map(np.array, zip(*states, strict=True))
+    others = [qd, *random.uniform(-1, 1, (2, *qd.shape))]
+    tip = model.link_names[-1]
+    wrenches = random.uniform(-9, 9, (2, ROWS, 6))
+
+    def call(row):
+        f_ext = {model.base_link: wrenches[0][row], tip: wrenches[1][row]}
+        if method == "hybrid":
+            given = [*(x[row] for x in others), np.arange(model.nv) % 2 == 0, f_ext]
+        elif method in ON_LINK:
+            given = [*(x[row] for x in others[: ON_LINK[method]]), tip]
+        elif method in WITH_WRENCHES:
+            given = [*(x[row] for x in others[: WITH_WRENCHES[method]]), f_ext]
+        else:
+            given = [x[row] for x in others[: ON_ALL[method]]]
+        result = getattr(dynamics, method)(q[row], *given)
+        return result if isinstance(result, tuple) else (result,)
+
+    dynamics = Dynamics(model)
+    for k, batch in enumerate(call(slice(None))):
+        for row in range(ROWS):
+            assert_equal_to_rounding(batch[row], call(row)[k], tolerance=1e-9)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit", "rk4"])
+def test_wrench_on_the_base_accelerates_it(model, integrator):
+    q, qd = random_state(model, np.random.default_rng(11))
+    f_ext = {model.base_link: [1, 2, 3, 0.4, 0.5, 0.6]}
+    simulator = Simulator(model, 1e-6, integrator, damping=0, friction=0)
+    simulator.reset(q, qd)
+    simulator.step(np.zeros(model.nv), f_ext=f_ext)
+    qdd = Dynamics(model).aba(q, qd, np.zeros(model.nv), f_ext)
+    assert_equal_to_rounding((simulator.qd - qd) / 1e-6, qdd, tolerance=1e-4)
 
 
 def test_simulator_starts_at_neutral_and_pickles(model):

@@ -203,7 +203,12 @@ def test_robot_on_a_floating_joint_has_a_floating_base():
     expected = Dynamics(alone).rnea(q, qd, qdd)
     np.testing.assert_array_equal(Dynamics(model).rnea(q, qd, qdd), expected)
     heavier = model.with_payload("hand", 1.0, (0, 0, 0.1))
-    assert Model.from_urdf(heavier.to_urdf(afloat()), base="floating").nv == model.nv
+    again = Model.from_urdf(heavier.to_urdf(afloat()), base="floating")
+    np.testing.assert_allclose(
+        again.inertial_parameters, heavier.inertial_parameters, rtol=0, atol=1e-15
+    )
+    with pytest.raises(ModelError, match="describes another robot"):
+        heavier.to_urdf("<robot name='nothing'/>")
 
 
 @pytest.mark.parametrize(
