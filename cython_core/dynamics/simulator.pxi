@@ -22,6 +22,9 @@ cdef struct LoopSimulator:             # what the functions of a SimulatorInterf
     const System* system
     Workspace* work
     const Drives* drives
+    const Drives* braked               # all joints move as prescribed, and nothing else acts on them
+    double* held                       # (nv,) 1 for joints, 0 of a floating base
+    double* zeros                      # (nv,)
 
 
 cdef const double* loaded(const LoopSimulator* simulator, const Load* loads, Py_ssize_t count) noexcept nogil:
@@ -48,11 +51,29 @@ cdef Py_ssize_t loop_advance(void* self, Py_ssize_t steps, const double* tau, co
     return advance(simulator.system, simulator.work, &drives, steps, tau, loaded(simulator, loads, count), q, qd, qdd)
 
 
-cdef void loop_rnea(void* self, const double* q, const double* qd, const double* qdd, const Load* loads,
-                    Py_ssize_t count, double* tau) noexcept nogil:
+cdef Py_ssize_t loop_advance_base(void* self, const double* motion, const Load* loads, Py_ssize_t count, double* q,
+                                  double* qd, double* qdd) noexcept nogil:
     cdef const LoopSimulator* simulator = <const LoopSimulator*> self
+    cdef Drives drives = simulator.braked[0]
+    drives.instant = motion
+    return advance(simulator.system, simulator.work, &drives, 1, <const double*> simulator.zeros,
+                   loaded(simulator, loads, count), q, qd, qdd)
+
+
+cdef Py_ssize_t loop_hold(void* self, bint base_is_free, const double* q, const double* qd, const Load* loads,
+                          Py_ssize_t count, double* qdd, double* tau) noexcept nogil:
+    cdef const LoopSimulator* simulator = <const LoopSimulator*> self
+    cdef const double* f_ext = loaded(simulator, loads, count)
+    cdef double* given = simulator.work.qdd
+    cdef Py_ssize_t i
     jcalc(simulator.system, simulator.work, q)
-    rnea(simulator.system, simulator.work, qd, qdd, loaded(simulator, loads, count), tau)
+    if not base_is_free:
+        rnea(simulator.system, simulator.work, qd, <const double*> qdd, f_ext, tau)
+        return 0
+    for i in range(simulator.system.n):
+        given[i] = simulator.held[i] * qdd[i]                   # no force on the base
+    return hybrid(simulator.system, simulator.work, qd, <const double*> given, <const double*> simulator.held, f_ext, qdd,
+                  tau)
 
 
 cdef class Simulator(WorkspaceOwner):
@@ -96,11 +117,12 @@ cdef class Simulator(WorkspaceOwner):
     cdef readonly object model         # as given
     cdef readonly double time_step
     cdef readonly str integrator
-    cdef Drives drives
+    cdef Drives drives, braked
     cdef long long count
     cdef cnp.ndarray state_q, state_qd, state_qdd, state_forces
     cdef readonly cnp.ndarray damping, friction, armature, stop_stiffness, stop_damping
     cdef cnp.ndarray lower, upper, free_friction, prescribed_friction, prescribed_joint
+    cdef cnp.ndarray all_joints, all_held, zeros
     cdef dict motions
     cdef LoopSimulator loop
     cdef SimulatorInterface interface
@@ -140,9 +162,25 @@ cdef class Simulator(WorkspaceOwner):
         self.drives.prescribed_friction = data(self.prescribed_friction)
         self.drives.rigid = not (self.drives.stops or self.damping.any() or self.friction.any() or self.armature.any()
                                  or self.motions)
-        self.loop = LoopSimulator(&self.compiled.system, &self.work, &self.drives)
-        self.interface = SimulatorInterface(&self.loop, self.compiled.system.n, time_step, loop_advance, loop_rnea)
+        self.prepare_loop(base)
         self.reset()
+
+    cdef int prepare_loop(self, Py_ssize_t base) except -1:
+        """Of what ``simulator_interface.pxd`` offers."""
+        cdef Py_ssize_t n = self.compiled.system.n
+        self.zeros, self.all_held, self.all_joints = np.zeros(n), np.zeros(n), np.arange(base, n, dtype=np.intp)
+        self.all_held[base:] = 1.0
+        self.braked.integrator, self.braked.time_step = self.drives.integrator, self.time_step
+        self.braked.damping = self.braked.friction = self.braked.armature = data(self.zeros)
+        self.braked.lower, self.braked.upper = self.drives.lower, self.drives.upper
+        self.braked.stop_stiffness = self.braked.stop_damping = self.braked.prescribed_friction = data(self.zeros)
+        self.braked.motions = n - base
+        self.braked.prescribed = <const Py_ssize_t*> cnp.PyArray_DATA(self.all_joints)
+        self.loop = LoopSimulator(&self.compiled.system, &self.work, &self.drives, &self.braked, data(self.all_held),
+                                  data(self.zeros))
+        self.interface = SimulatorInterface(&self.loop, self.compiled.system.nq, n, self.time_step, instants(&self.drives),
+                                            loop_advance, loop_advance_base, loop_hold)
+        return 0
 
     def __reduce__(self):
         settings = {name: getattr(self, name) for name in ("model", "time_step", "integrator", *PARAMETERS)}
@@ -159,7 +197,6 @@ cdef class Simulator(WorkspaceOwner):
     @property
     def _interface(self):
         self.require_model()
-        refuse_floating(self.compiled, "a compiled twin")
         if self.motions:
             raise ValueError(f"prescribed: a compiled twin takes no prescribed motion, got that of {', '.join(self.motions)}")
         return PyCapsule_New(&self.interface, SIMULATOR_INTERFACE, NULL)

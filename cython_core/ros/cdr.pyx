@@ -1,4 +1,5 @@
-"""The two messages of the control loop, sensor_msgs/JointState and std_msgs/Float64MultiArray, between CDR and arrays.
+"""The two messages of the control loop, sensor_msgs/JointState and std_msgs/Float64MultiArray, between CDR and arrays; and
+those about a floating base, to be filled in.
 
 Bytes are as DDS carries them and rclpy's raw subscriptions and publishers take them: XCDR1, either byte order when read,
 little-endian when written. It knows nothing else of ROS. Objects are for one thread; after construction only what
@@ -171,9 +172,7 @@ cdef class JointStateEncoder:
         cdef Draft draft = Draft()
         names = tuple(joint_names)
         self.position, self.velocity, self.effort = np.zeros((3, len(names)))
-        draft.add_uint32(0)
-        draft.add_uint32(0)
-        draft.add_string(frame_id, "frame_id")
+        draft.add_header(frame_id)
         draft.add_uint32(len(names))
         for name in names:
             draft.add_string(name, "joint name")
@@ -271,3 +270,44 @@ cdef class Float64MultiArrayEncoder:
 cdef inline bytes copied(bytes message):
     """A copy that may be changed as long as nobody else knows it."""
     return PyBytes_FromStringAndSize(PyBytes_AS_STRING(message), PyBytes_GET_SIZE(message))
+
+
+# How a floating base moves: a message as bytes with zeros, and where in it stand the stamp (int32, uint32), the pose
+# (position, quaternion x y z w) and the twist (linear, angular) as doubles; 0: nowhere.
+
+def odometry(str frame_id not None, str child_frame_id not None):
+    """A nav_msgs/Odometry: pose in ``frame_id``, twist in the axes of ``child_frame_id``; covariances zero."""
+    cdef Draft draft = Draft()
+    stamp = draft.add_header(frame_id)
+    draft.add_string(child_frame_id, "child_frame_id")
+    pose = draft.add(bytes(7 * sizeof(double)), sizeof(double))
+    draft.add(bytes(36 * sizeof(double)), sizeof(double))
+    twist = draft.add(bytes(6 * sizeof(double)), sizeof(double))
+    draft.add(bytes(36 * sizeof(double)), sizeof(double))
+    return bytes(draft.data), stamp, pose, twist
+
+
+def pose_stamped(str frame_id not None):
+    """A geometry_msgs/PoseStamped."""
+    cdef Draft draft = Draft()
+    stamp = draft.add_header(frame_id)
+    pose = draft.add(bytes(7 * sizeof(double)), sizeof(double))
+    return bytes(draft.data), stamp, pose, 0
+
+
+def twist_stamped(str frame_id not None):
+    """A geometry_msgs/TwistStamped."""
+    cdef Draft draft = Draft()
+    stamp = draft.add_header(frame_id)
+    twist = draft.add(bytes(6 * sizeof(double)), sizeof(double))
+    return bytes(draft.data), stamp, 0, twist
+
+
+def tf_message(str frame_id not None, str child_frame_id not None):
+    """A tf2_msgs/TFMessage with one transform."""
+    cdef Draft draft = Draft()
+    draft.add_uint32(1)
+    stamp = draft.add_header(frame_id)
+    draft.add_string(child_frame_id, "child_frame_id")
+    pose = draft.add(bytes(7 * sizeof(double)), sizeof(double))
+    return bytes(draft.data), stamp, pose, 0

@@ -136,6 +136,13 @@ cdef class Draft:
         self.add_uint32(len(data))
         self.add(data, 1)
 
+    cdef size_t add_header(self, str frame_id):
+        """Append a std_msgs/Header; return where its stamp begins."""
+        cdef size_t stamp = self.add_uint32(0)
+        self.add_uint32(0)
+        self.add_string(frame_id, "frame_id")
+        return stamp
+
     cdef size_t add_doubles(self, size_t length):
         """Append zeros; return where they begin."""
         self.add_uint32(length)

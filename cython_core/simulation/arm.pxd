@@ -1,6 +1,8 @@
 # The simulated arm: its state, its command, the wrenches on it, its drives, brakes and sensors, advanced step by step.
 #
-# Arrays are (n,) in joint order. ``now`` is steady time [ns]; all that happens in the simulation goes by simulation time,
+# Arrays are (n,) in joint order. A floating base's pose (7) and velocity (6) stand before those of the joints, see
+# ``Model``: ``q_all`` and its like are (nq,) or (nv,), and the same as ``q`` where the base is fixed. The base has neither
+# drives nor sensors, and brakes only until the first command. ``now`` is steady time [ns]; all that happens in the simulation goes by simulation time,
 # so that the same calls give the same states, bit for bit. Whoever makes these structures owns their memory (twin.pyx).
 
 from libc.math cimport fabs, isfinite, rint
@@ -32,8 +34,8 @@ cdef enum FaultKind:
 
 cdef struct Fault:
     FaultKind kind
-    int32_t joint
-    double position, velocity          # that it would have had
+    int32_t joint                      # negative: the floating base
+    double position, velocity          # that the joint would have had; of the base the velocity alone
 
 cdef struct Settings:                  # constant while in use
     const SimulatorInterface* simulator
@@ -49,7 +51,7 @@ cdef struct Settings:                  # constant while in use
     bint stops                         # there are joint stops
     const double* lower                # position limits
     const double* upper
-    const double* home                 # position after a reset
+    const double* home                 # (nq,) position after a reset
     const double* limit                # of effort
     const double* armature
     const double* offset               # constant friction: what the drive has to give on top
@@ -57,10 +59,14 @@ cdef struct Settings:                  # constant while in use
     const double* drive_d
 
 cdef struct Arm:
-    Py_ssize_t n
+    Py_ssize_t n, nq, nv
+    Py_ssize_t base                    # degrees of freedom of the base: 6 where it floats, else 0
     const Settings* settings
     int64_t elapsed_before, steps      # simulation time when the settings came into effect [ns], steps since
-    double* q                          # true state
+    double* q_all                      # true state: (nq,)
+    double* qd_all                     # (nv,)
+    double* qdd_all                    # (nv,)
+    double* q                          # the joints' of it
     double* qd
     double* qdd
     double* command                    # effort, as told
@@ -71,7 +77,10 @@ cdef struct Arm:
     bint servo                         # some joint's drive follows one of them
     double* applied                    # effort of the drives
     double* measured                   # (3, n) position, velocity, effort
-    double* scratch                    # (5, n)
+    double* good_q                     # (nq,) of the last good state
+    double* good_qd                    # (nv,)
+    double* scratch                    # (5, nq)
+    double* motion                     # (3, n, 3) of the joints within a time step
     int64_t command_time               # NEVER: the time-out waits for a first command
     int64_t saturated                  # commands that the effort limits cut
     bint braked
@@ -94,7 +103,8 @@ cdef inline double clipped(double value, double limit) noexcept nogil:
 
 
 # Brakes: they impose the motion instead of applying a torque. Each joint's speed falls linearly to zero whatever its
-# inertia and load, so they are stable at any time step.
+# inertia and load, so they are stable at any time step. A floating base is held, too, until the first command of a run, as
+# an arm must not fall before its controller is there; from then on no brake reaches it, and it answers what the joints do.
 
 cdef inline void engage_brakes(Arm* arm) noexcept nogil:
     cdef Py_ssize_t i
@@ -105,40 +115,74 @@ cdef inline void engage_brakes(Arm* arm) noexcept nogil:
             arm.braking_left = STOPPING_TIME
 
 
-cdef inline void brake(Arm* arm, double duration) noexcept nogil:
-    """Move on under the brakes; stops stop all the same."""
-    cdef const Settings* settings = arm.settings
-    cdef double t = min(duration, arm.braking_left), there, lowest, highest
-    cdef Py_ssize_t i
-    arm.braking_left = max(arm.braking_left - duration, 0.0)
-    for i in range(arm.n):
-        arm.qdd[i] = -arm.braking[i] if t > 0.0 else 0.0
-        there = arm.q[i] + t * (arm.qd[i] + 0.5 * t * arm.qdd[i])
-        if settings.stops:
-            lowest, highest = min(arm.q[i], settings.lower[i]), max(arm.q[i], settings.upper[i])
-            there = min(max(there, lowest), highest)
-        arm.q[i], arm.qd[i] = there, arm.braking_left * arm.braking[i]
+cdef inline bint base_is_free(const Arm* arm) noexcept nogil:
+    return arm.base > 0 and not (arm.braked and arm.command_time == NEVER)
 
 
-cdef inline void brake_effort(const Arm* arm, double* effort) noexcept nogil:
-    """What imposes the acceleration that the brakes impose."""
+cdef inline void braked_motion(Arm* arm, int64_t instants) noexcept nogil:
+    """Position, velocity and acceleration of the joints at the instants of a time step; stops stop all the same."""
     cdef const Settings* settings = arm.settings
-    cdef Py_ssize_t i
-    settings.simulator.rnea(settings.simulator.simulator, arm.q, arm.qd, arm.qdd, arm.loads, arm.load_count, effort)
+    cdef double h = settings.time_step, t, after, acceleration, there, lowest, highest
+    cdef double* motion
+    cdef Py_ssize_t i, k
     for i in range(arm.n):
-        effort[i] += settings.armature[i] * arm.qdd[i] + settings.offset[i]
+        after = arm.braking[i] * max(arm.braking_left - h, 0.0)
+        acceleration = (after - arm.qd[i]) / h
+        for k in range(instants + 1):
+            t = h * k / instants
+            there = arm.q[i] + t * (arm.qd[i] + 0.5 * t * acceleration)
+            if settings.stops:
+                lowest, highest = min(arm.q[i], settings.lower[i]), max(arm.q[i], settings.upper[i])
+                there = min(max(there, lowest), highest)
+            motion = arm.motion + 3 * (k * arm.n + i)
+            motion[0], motion[1], motion[2] = there, arm.qd[i] + t * acceleration, acceleration
+        motion[1] = after
+
+
+cdef inline Py_ssize_t brake(Arm* arm, int64_t steps) noexcept nogil:
+    """Move on under the brakes; returns what the simulator does."""
+    cdef const SimulatorInterface* simulator = arm.settings.simulator
+    cdef const double* motion
+    cdef Py_ssize_t i, failure
+    cdef int64_t k
+    for k in range(steps):
+        braked_motion(arm, simulator.instants)
+        if base_is_free(arm):
+            failure = simulator.advance_base(simulator.simulator, arm.motion, arm.loads, arm.load_count, arm.q_all,
+                                             arm.qd_all, arm.qdd_all)
+            if failure:
+                return failure
+        for i in range(arm.n):
+            motion = arm.motion + 3 * (simulator.instants * arm.n + i)
+            arm.q[i], arm.qd[i], arm.qdd[i] = motion[0], motion[1], motion[2]
+        arm.braking_left = max(arm.braking_left - arm.settings.time_step, 0.0)
+    return 0
+
+
+cdef inline Py_ssize_t brake_effort(Arm* arm, double* effort) noexcept nogil:
+    """What imposes the acceleration that the brakes impose; effort: (nv,). Returns what the simulator does."""
+    cdef const Settings* settings = arm.settings
+    cdef const SimulatorInterface* simulator = settings.simulator
+    cdef Py_ssize_t i, failure
+    memset(arm.qdd_all, 0, arm.base * sizeof(double))
+    failure = simulator.hold(simulator.simulator, base_is_free(arm), arm.q_all, arm.qd_all, arm.loads, arm.load_count,
+                             arm.qdd_all, effort)
+    for i in range(arm.n):
+        effort[arm.base + i] += settings.armature[i] * arm.qdd[i] + settings.offset[i]
+    return failure
 
 
 # Drives.
 
 cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort, const double* armature) noexcept nogil:
-    """Time steps under the drives' effort; returns what the simulator does."""
+    """Time steps under the drives' effort (n,), armature (nv,) or NULL; returns what the simulator does."""
     cdef double* tau = arm.scratch
     cdef Py_ssize_t i
+    memset(tau, 0, arm.base * sizeof(double))
     for i in range(arm.n):
-        tau[i] = effort[i] - arm.settings.offset[i]
+        tau[arm.base + i] = effort[i] - arm.settings.offset[i]
     return arm.settings.simulator.advance(arm.settings.simulator.simulator, steps, tau, armature, arm.loads,
-                                          arm.load_count, arm.q, arm.qd, arm.qdd)
+                                          arm.load_count, arm.q_all, arm.qd_all, arm.qdd_all)
 
 
 cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
@@ -149,14 +193,16 @@ cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
     """
     cdef const Settings* settings = arm.settings
     cdef Py_ssize_t n = arm.n, i, attempt, failure
-    cdef double* armature = arm.scratch + n
-    cdef double* start_q = armature + n
-    cdef double* start_qd = start_q + n
-    cdef double* stiffness = start_qd + n                       # d + h p
+    cdef double* armature_all = arm.scratch + arm.nq
+    cdef double* armature = armature_all + arm.base
+    cdef double* start_q = armature_all + arm.nq
+    cdef double* start_qd = start_q + arm.nq
+    cdef double* stiffness = start_qd + arm.nq                  # d + h p
     cdef double h = settings.time_step, p, d, effort
     cdef bint limited = True
-    memcpy(start_q, arm.q, n * sizeof(double))
-    memcpy(start_qd, arm.qd, n * sizeof(double))
+    memset(armature_all, 0, arm.base * sizeof(double))
+    memcpy(start_q, arm.q_all, arm.nq * sizeof(double))
+    memcpy(start_qd, arm.qd_all, arm.nv * sizeof(double))
     for i in range(n):
         p = settings.drive_p[i] if arm.follows_position[i] else 0.0
         d = settings.drive_d[i] if arm.follows_velocity[i] else 0.0
@@ -169,20 +215,20 @@ cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
         arm.applied[i] = effort if stiffness[i] else clipped(effort, settings.limit[i])
         armature[i] = settings.armature[i] + h * stiffness[i]
     while limited:                                              # each time at least one joint more than before
-        failure = integrate(arm, 1, arm.applied, armature)
+        failure = integrate(arm, 1, arm.applied, armature_all)
         if failure:
             return failure
         limited = False
         for i in range(n):
-            effort = arm.applied[i] - stiffness[i] * (arm.qd[i] - start_qd[i])
+            effort = arm.applied[i] - stiffness[i] * (arm.qd[i] - start_qd[arm.base + i])
             if stiffness[i] and fabs(effort) > settings.limit[i]:
                 arm.applied[i] = clipped(effort, settings.limit[i])
                 stiffness[i], armature[i], limited = 0.0, settings.armature[i], True
         if limited:
-            memcpy(arm.q, start_q, n * sizeof(double))
-            memcpy(arm.qd, start_qd, n * sizeof(double))
+            memcpy(arm.q_all, start_q, arm.nq * sizeof(double))
+            memcpy(arm.qd_all, start_qd, arm.nv * sizeof(double))
     for i in range(n):
-        arm.applied[i] -= stiffness[i] * (arm.qd[i] - start_qd[i])
+        arm.applied[i] -= stiffness[i] * (arm.qd[i] - start_qd[arm.base + i])
     return 0
 
 
@@ -210,17 +256,20 @@ cdef inline bint saturate(Arm* arm) noexcept nogil:
 
 # Faults.
 
-cdef inline void stop_with(Arm* arm, FaultKind kind, Py_ssize_t joint) noexcept nogil:
+cdef inline void stop_with(Arm* arm, FaultKind kind, Py_ssize_t freedom) noexcept nogil:
+    cdef Py_ssize_t joint = freedom - arm.base
     arm.fault.kind, arm.fault.joint = kind, <int32_t> joint
-    arm.fault.position, arm.fault.velocity = arm.q[joint], arm.qd[joint]
+    arm.fault.position, arm.fault.velocity = arm.q[joint] if joint >= 0 else 0.0, arm.qd_all[freedom]
 
 
 cdef inline void find_divergence(Arm* arm) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(arm.n):
-        if not (isfinite(arm.q[i]) and fabs(arm.qd[i]) <= ABSURD_SPEED):
+    cdef Py_ssize_t first = arm.nq - arm.nv, i
+    for i in range(arm.nv):
+        if not (isfinite(arm.q_all[first + i]) and fabs(arm.qd_all[i]) <= ABSURD_SPEED):
             stop_with(arm, DIVERGED, i)
             return
+    if not isfinite(arm.q_all[0]):
+        stop_with(arm, DIVERGED, 0)
 
 
 # Sensors.
@@ -240,7 +289,7 @@ cdef inline void measure(Arm* arm, const double* effort) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(arm.n):
         if not isfinite(effort[i]):
-            stop_with(arm, BEYOND_BOUNDS, i)
+            stop_with(arm, BEYOND_BOUNDS, arm.base + i)
             return
     sense(arm, 0, arm.q)
     sense(arm, 1, arm.qd)
@@ -248,8 +297,11 @@ cdef inline void measure(Arm* arm, const double* effort) noexcept nogil:
 
 
 cdef inline void measure_braked(Arm* arm) noexcept nogil:
-    brake_effort(arm, arm.scratch)
-    measure(arm, arm.scratch)
+    cdef Py_ssize_t failure = brake_effort(arm, arm.scratch)
+    if failure:
+        stop_with(arm, SINGULAR, failure - 1)
+    else:
+        measure(arm, arm.scratch + arm.base)
 
 
 cdef inline void measure_now(Arm* arm) noexcept nogil:
@@ -284,14 +336,13 @@ cdef inline bint same_noise(const Settings* one, const Settings* other) noexcept
 
 cdef inline void reset_arm(Arm* arm) noexcept nogil:
     """Back to the initial position at time 0, without command, wrenches and fault."""
-    cdef size_t size = arm.n * sizeof(double)
     arm.fault.kind = NO_FAULT
     arm.elapsed_before = arm.steps = arm.load_count = 0
     arm.command_time = NEVER
-    memcpy(arm.q, arm.settings.home, size)
-    memset(arm.qd, 0, size)
-    memset(arm.qdd, 0, size)
-    memset(arm.command, 0, size)
+    memcpy(arm.q_all, arm.settings.home, arm.nq * sizeof(double))
+    memset(arm.qd_all, 0, arm.nv * sizeof(double))
+    memset(arm.qdd_all, 0, arm.nv * sizeof(double))
+    memset(arm.command, 0, arm.n * sizeof(double))
     release_joints(arm)
     saturate(arm)
     seed(&arm.generator, arm.settings.noise_seed)
@@ -363,29 +414,12 @@ cdef inline bint is_timed_out(const Arm* arm, int64_t now) noexcept nogil:
     return timeout > 0 and arm.command_time != NEVER and now - arm.command_time > timeout and not arm.settings.lockstep
 
 
-cdef inline void advance_driven(Arm* arm, int64_t steps) noexcept nogil:
-    """Integrate; if that fails, report a fault and stay at the last good state."""
-    cdef size_t size = arm.n * sizeof(double)
-    cdef double* good = arm.measured + 3 * arm.n                # (2, n)
-    cdef Py_ssize_t failure
-    memcpy(good, arm.q, size)
-    memcpy(good + arm.n, arm.qd, size)
-    failure = drive(arm, steps)
-    if failure > 0:
-        stop_with(arm, SINGULAR, failure - 1)
-    elif failure < 0:
-        stop_with(arm, DIVERGED, (-failure - 1) % arm.n)
-    else:
-        find_divergence(arm)
-    if arm.fault.kind == NO_FAULT:
-        measure(arm, arm.applied)
-    if arm.fault.kind != NO_FAULT:
-        memcpy(arm.q, good, size)
-        memcpy(arm.qd, good + arm.n, size)
-
-
 cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogil:
-    """Advance by time steps, 0 for a period; nothing happens while there is a fault."""
+    """Advance by time steps, 0 for a period; nothing happens while there is a fault.
+
+    If it fails, there is a fault, and the state stays the last good one.
+    """
+    cdef Py_ssize_t failure
     if arm.fault.kind != NO_FAULT:
         return
     if steps == 0:
@@ -393,10 +427,22 @@ cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogi
     if not arm.braked and is_timed_out(arm, now):
         engage_brakes(arm)
     end_loads(arm)
-    if arm.braked:
-        brake(arm, steps * arm.settings.time_step)
-        measure_braked(arm)
+    memcpy(arm.good_q, arm.q_all, arm.nq * sizeof(double))
+    memcpy(arm.good_qd, arm.qd_all, arm.nv * sizeof(double))
+    failure = brake(arm, steps) if arm.braked else drive(arm, steps)
+    if failure > 0:
+        stop_with(arm, SINGULAR, failure - 1)
+    elif failure < 0:
+        stop_with(arm, DIVERGED, (-failure - 1) % arm.nv)
     else:
-        advance_driven(arm, steps)
+        find_divergence(arm)
     if arm.fault.kind == NO_FAULT:
-        arm.steps += steps
+        if arm.braked:
+            measure_braked(arm)
+        else:
+            measure(arm, arm.applied)
+    if arm.fault.kind != NO_FAULT:
+        memcpy(arm.q_all, arm.good_q, arm.nq * sizeof(double))
+        memcpy(arm.qd_all, arm.good_qd, arm.nv * sizeof(double))
+        return
+    arm.steps += steps

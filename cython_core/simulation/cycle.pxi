@@ -5,7 +5,10 @@ cdef enum TwinInput:
     COMMANDS, JOINT_COMMANDS, EXTERNAL_WRENCH, SET_STATE
 
 cdef enum TwinOutput:
-    JOINT_STATES, CLOCK
+    JOINT_STATES
+    CLOCK                    # if there is one; then messages about a floating base
+
+cdef enum: MOST_BASE_MESSAGES = 3
 
 cdef enum TwinRequest:
     START                    # begin to run, e.g. after an activation
@@ -23,7 +26,7 @@ cdef enum TwinAnswer:
 
 cdef enum TwinRecord:
     REFUSED                  # a message: see ``refuse``
-    FAULT                    # index: joint; value: FaultKind, position, velocity
+    FAULT                    # index: joint, negative: the floating base; value: FaultKind, position, velocity
 
 cdef enum Reason:            # why a message is refused, beside messages.pxd's MessageFault
     NOT_FINITE = 100         # value: the figure
@@ -50,6 +53,10 @@ cdef struct Steps:
     int64_t count            # integration steps
     int64_t time             # simulation time after them [ns]
 
+cdef struct BaseMessage:      # that tells how a floating base moves
+    Template message
+    size_t stamp, pose, twist          # where they stand in it; 0: nowhere
+
 cdef struct TwinCycle:
     Arm arm
     Pace pace
@@ -64,6 +71,8 @@ cdef struct TwinCycle:
     size_t size                        # of the message at hand [bytes]
     double* wanted                     # (3, n) of a message, until it is found to be good
     Template states, clock
+    BaseMessage[MOST_BASE_MESSAGES] base
+    int base_count
     int64_t refused                    # messages
     int64_t telling_since, told        # records of them within a second
     bint fault_told
@@ -88,6 +97,23 @@ cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexc
     return max(stamp, twin.stamp + <int64_t> (0.5 * twin.pace.real_period))
 
 
+cdef void publish_base(TwinCycle* twin, int32_t sec, uint32_t nanosec, Output* output) noexcept nogil:
+    """How a floating base moves, if anybody wants to know."""
+    cdef BaseMessage* base
+    cdef int k, first = CLOCK + (twin.clock.data != NULL)
+    for k in range(twin.base_count):
+        base = &twin.base[k]
+        if not output.is_watched(output.loop, first + k):
+            continue
+        memcpy(base.message.data + base.stamp, &sec, sizeof(sec))
+        memcpy(base.message.data + base.stamp + sizeof(sec), &nanosec, sizeof(nanosec))
+        if base.pose:
+            memcpy(base.message.data + base.pose, twin.arm.q_all, 7 * sizeof(double))
+        if base.twist:
+            memcpy(base.message.data + base.twist, twin.arm.qd_all, 6 * sizeof(double))
+        output.publish(output.loop, first + k, base.message.data, base.message.size)
+
+
 cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* output) noexcept nogil:
     """Publish the state that was due ``lag`` [ns] ago, and the time just before it."""
     cdef int32_t n = <int32_t> twin.arm.n, sec, k
@@ -98,6 +124,7 @@ cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* outpu
     if twin.clock.data != NULL:
         write_stamp(&twin.clock, sec, nanosec)
         output.publish(output.loop, CLOCK, twin.clock.data, twin.clock.size)
+    publish_base(twin, sec, nanosec, output)
     write_stamp(&twin.states, sec, nanosec)
     for k in range(3):
         write_last(&twin.states, n, 2 - k, twin.arm.measured + k * n)

@@ -14,8 +14,8 @@ cdef class Snapshot:
         follows_ros_time: The node's clock is somebody else's simulation time.
         seed: Of the noise.
         deviation: (3) of measured position, velocity and effort.
-        home, limit, offset, drive_p, drive_d: (n,) initial position, effort limits, constant friction, and the gains of
-            the drives' own loop.
+        home: (nq,) initial position.
+        limit, offset, drive_p, drive_d: (n,) effort limits, constant friction, and the gains of the drives' own loop.
     """
 
     cdef Settings settings
@@ -26,6 +26,7 @@ cdef class Snapshot:
                   bint follows_ros_time, uint64_t seed, deviation, home, limit, offset, drive_p, drive_d):
         cdef Settings* s = &self.settings
         model = simulator.model
+        n = model.n
         self.owned = [simulator, simulator._interface]
         s.simulator = <const SimulatorInterface*> PyCapsule_GetPointer(self.owned[1], SIMULATOR_INTERFACE)
         s.period, s.time_step, s.steps_per_period = period, simulator.time_step, steps_per_period
@@ -36,16 +37,15 @@ cdef class Snapshot:
         s.noise_seed, s.noisy = seed, any(deviation)
         s.deviation = deviation
         s.stops = bool(simulator.stop_stiffness.any())
-        s.lower, s.upper = self.array(model.lower), self.array(model.upper)
-        s.home, s.limit, s.offset = self.array(home), self.array(limit), self.array(offset)
-        s.armature = self.array(simulator.armature)
-        s.drive_p, s.drive_d = self.array(drive_p), self.array(drive_d)
+        s.lower, s.upper, s.home = self.array(model.lower, n), self.array(model.upper, n), self.array(home, model.nq)
+        s.limit, s.offset, s.armature = self.array(limit, n), self.array(offset, n), self.array(simulator.armature, n)
+        s.drive_p, s.drive_d = self.array(drive_p, n), self.array(drive_d, n)
 
-    cdef const double* array(self, values) except NULL:
-        """A copy (n,) that lives as long as this object."""
+    cdef const double* array(self, values, count) except NULL:
+        """A copy (count,) that lives as long as this object."""
         cdef cnp.ndarray array = np.array(values, float)
-        if cnp.PyArray_NDIM(array) != 1 or cnp.PyArray_DIM(array, 0) != self.settings.simulator.n:
-            raise ValueError(f"expected {self.settings.simulator.n} values, got shape {np.shape(values)}")
+        if np.shape(array) != (count,):
+            raise ValueError(f"expected {count} values, got shape {np.shape(values)}")
         self.owned.append(array)
         return <const double*> cnp.PyArray_DATA(array)
 

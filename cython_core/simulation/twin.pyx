@@ -20,7 +20,7 @@ from ros.messages cimport (FIELD_DATA, FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, F
                        read_item_count, read_joint_names, read_joint_values, read_multi_array, read_text, read_uint32,
                        refuse_message, take_bytes, write_last, write_stamp)
 from simulation.arm cimport (ABSURD_SPEED, MOST_LOADS, NEVER, NO_FAULT, SECOND, Arm, Settings, adopt_settings,
-                             advance_arm, apply_load, release_joints, reset_arm, restart_timeout, simulation_time,
+                             advance_arm, apply_load, base_is_free, release_joints, reset_arm, restart_timeout, simulation_time,
                              state_was_set, take_command)
 from simulation.pacing cimport Pace, count_due, next_due, set_pace
 from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
@@ -77,6 +77,8 @@ cdef class Twin:
         link_names: As the model orders them.
         snapshot: The settings to begin with.
         clock: Whether simulation time is published.
+        base_messages: What tells how a floating base moves, three at most: (bytes, where in them the stamp, the pose and
+            the twist stand; 0: nowhere), as ``_cdr.odometry`` and its like make them.
     """
 
     cdef TwinCycle* twin
@@ -84,16 +86,18 @@ cdef class Twin:
     cdef list memory                   # what the pointers in ``twin`` point to
     cdef list snapshots                # of which the twin may go by one
     cdef bytearray states, clock
+    cdef list base_messages
     cdef readonly object capsule
     cdef readonly int n
 
-    def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None, bint clock=False):
+    def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None, bint clock=False,
+                  base_messages=()):
         self.twin = <TwinCycle*> calloc(1, sizeof(TwinCycle))
         if self.twin == NULL:
             raise MemoryError
         self.n = len(joint_names)
         self.memory = []
-        self.allocate_arm()
+        self.allocate_arm(snapshot.settings.simulator)
         self.list_names(&self.twin.joints, [*joint_names, *other_names])
         self.list_names(&self.twin.links, link_names)
         self.twin.names.place = <int32_t*> self.block(self.twin.joints.n, np.int32)
@@ -103,6 +107,7 @@ cdef class Twin:
         if clock:
             self.clock = bytearray(b"\0\1\0\0" + bytes(8))
             self.twin.clock.data, self.twin.clock.size = self.clock, len(self.clock)
+        self.take_base_messages(base_messages)
         self.snapshots = [snapshot]
         adopt_settings(&self.twin.arm, &snapshot.settings)
         reset_arm(&self.twin.arm)
@@ -117,16 +122,36 @@ cdef class Twin:
         self.memory.append(array)
         return cnp.PyArray_DATA(array)
 
-    cdef int allocate_arm(self) except -1:
+    cdef int take_base_messages(self, messages) except -1:
+        cdef BaseMessage* base
+        cdef bytearray data
+        if len(messages) > (MOST_BASE_MESSAGES if self.twin.arm.base else 0):
+            raise ValueError(f"base_messages: got {len(messages)}, too many")
+        self.base_messages = []
+        for content, stamp, pose, twist in messages:
+            data = bytearray(content)
+            self.base_messages.append(data)
+            base = &self.twin.base[self.twin.base_count]
+            base.message.data, base.message.size = data, len(data)
+            base.stamp, base.pose, base.twist = stamp, pose, twist
+            self.twin.base_count += 1
+        return 0
+
+    cdef double* doubles(self, Py_ssize_t count) except NULL:
+        return <double*> self.block(count, float)
+
+    cdef int allocate_arm(self, const SimulatorInterface* simulator) except -1:
         cdef Arm* arm = &self.twin.arm
-        cdef Py_ssize_t n = self.n
-        cdef double* at
-        at = <double*> self.block(18 * n, float)
-        arm.n = n
-        arm.q, arm.qd, arm.qdd, arm.command = at, at + n, at + 2 * n, at + 3 * n
-        arm.desired_q, arm.desired_qd, arm.applied, arm.braking = at + 4 * n, at + 5 * n, at + 6 * n, at + 7 * n
-        arm.measured = at + 8 * n      # (5, n): measured, then the last good state
-        arm.scratch = at + 13 * n      # (5, n)
+        cdef Py_ssize_t n = self.n, nq = simulator.nq, nv = simulator.nv
+        if nv not in (n, n + 6):
+            raise ValueError(f"joint_names: {n} for a simulator of {nv} degrees of freedom")
+        arm.n, arm.nq, arm.nv, arm.base = n, nq, nv, nv - n
+        arm.q_all, arm.qd_all, arm.qdd_all = self.doubles(nq), self.doubles(nv), self.doubles(nv)
+        arm.q, arm.qd, arm.qdd = arm.q_all + (nq - n), arm.qd_all + (nv - n), arm.qdd_all + (nv - n)
+        arm.good_q, arm.good_qd = self.doubles(nq), self.doubles(nv)
+        arm.command, arm.desired_q, arm.desired_qd = self.doubles(n), self.doubles(n), self.doubles(n)
+        arm.applied, arm.braking, arm.measured = self.doubles(n), self.doubles(n), self.doubles(3 * n)
+        arm.scratch, arm.motion = self.doubles(5 * nq), self.doubles(9 * n)
         arm.follows_position = <bint*> self.block(n, np.intc)
         arm.follows_velocity = <bint*> self.block(n, np.intc)
         arm.loads = <Load*> self.block(MOST_LOADS * sizeof(Load), np.uint8)
@@ -157,9 +182,9 @@ cdef class Twin:
 
     # What it is like.
 
-    cdef object values(self, const double* numbers):
-        cdef cnp.ndarray array = np.empty(self.n)
-        memcpy(cnp.PyArray_DATA(array), numbers, self.n * sizeof(double))
+    cdef object values(self, const double* numbers, Py_ssize_t count=-1):
+        cdef cnp.ndarray array = np.empty(self.n if count < 0 else count)
+        memcpy(cnp.PyArray_DATA(array), numbers, cnp.PyArray_NBYTES(array))
         return array
 
     @property
@@ -171,6 +196,21 @@ cdef class Twin:
     def qd(self):
         """True velocity (n,) [rad/s or m/s]."""
         return self.values(self.twin.arm.qd)
+
+    @property
+    def base_pose(self):
+        """Of a floating base (7,), in the world: position of the base link's origin [m], unit quaternion x y z w; or None."""
+        return self.values(self.twin.arm.q_all, 7) if self.twin.arm.base else None
+
+    @property
+    def base_velocity(self):
+        """Of a floating base (6,), in its own axes: linear [m/s], angular [rad/s]; None of one that is fixed."""
+        return self.values(self.twin.arm.qd_all, 6) if self.twin.arm.base else None
+
+    @property
+    def base_is_held(self) -> bool:
+        """Whether the base does not move: it is fixed, or the brakes are on and no command has come yet."""
+        return not base_is_free(&self.twin.arm)
 
     @property
     def position(self):

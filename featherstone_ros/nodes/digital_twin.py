@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import realtime_path, shadow_mode, simulate_mode
+from featherstone_ros.nodes import floating_base, realtime_path, shadow_mode, simulate_mode
 from featherstone_ros.nodes.diagnostics import Report
 from featherstone_ros.nodes.drive_settings import drive_settings
+from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Commit, Setting, Value
+from featherstone_ros.nodes.parameters import Commit, Setting, Value, of_length
 from featherstone_ros.simulation.settings import INTEGRATORS, TwinSettings
 
 MODES = {
@@ -32,8 +33,18 @@ SETTINGS = (
         1e-6,
         0.1,
     ),
+    Setting(
+        "gravity",
+        [0.0, 0.0, -9.81],
+        "in the frame of the base link, or of the world if the base floats [m/s^2]",
+        -100.0,
+        100.0,
+        read_only=True,
+        check=of_length(3),
+    ),
     Setting("integrator", TwinSettings.integrator, "integration method", choices=INTEGRATORS),
     *simulate_mode.SETTINGS,
+    *floating_base.SETTINGS,
     *shadow_mode.SETTINGS,
     *realtime_path.SETTINGS,
 )
@@ -50,6 +61,20 @@ class DigitalTwin(ModelNode):
         """Declare the parameters."""
         self._mode: simulate_mode.SimulateMode | shadow_mode.ShadowMode | None = None
         super().__init__("digital_twin", SETTINGS)
+        if self.parameters["mode"] == "shadow" and self.parameters["base"] != "fixed":
+            raise StartError(
+                f"parameter base is {self.parameters['base']!r}, expected 'fixed' in mode shadow: "
+                "joint states do not tell how a base moves"
+            )
+
+    def make_model(self, description: str) -> Model:
+        """Return the model, on its base and under its gravity."""
+        return Model.from_urdf(
+            description,
+            joints=self.parameters["joints"] or None,
+            gravity=self.parameters["gravity"],
+            base=self.parameters["base"],
+        )
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
         """Return friction and armature of every joint, and what the modes need of it."""

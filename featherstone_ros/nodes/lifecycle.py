@@ -138,6 +138,10 @@ class ModelNode(LifecycleNode):
 
     # What a derived class may provide.
 
+    def make_model(self, description: str) -> Model:
+        """Return the model of a robot description."""
+        return Model.from_urdf(description, joints=self.parameters["joints"] or None)
+
     def joint_settings(self, model: Model) -> Iterable[Setting]:
         """Return the parameters that the model's joints need; declared once the model is known."""
         return ()
@@ -296,7 +300,7 @@ class ModelNode(LifecycleNode):
     def _parse(self, description: str) -> Model:
         """Return the model of a description; the last one is kept, it may be asked for again."""
         if self._parsed is None or self._parsed[0] != description:
-            model = Model.from_urdf(description, joints=self.parameters["joints"] or None)
+            model = self.make_model(description)
             if not model.n:
                 raise ModelError(
                     f"robot {model.name!r} has {len(model.link_names)} links and no joint that "

@@ -24,7 +24,7 @@ from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import realtime_loop, realtime_path
+from featherstone_ros.nodes import floating_base, realtime_loop, realtime_path
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, DuplicatePublishers, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Commit, Setting, Value
@@ -65,7 +65,7 @@ SETTINGS = (
     Setting(
         "hold_until_command",
         TwinSettings.hold_until_command,
-        "brakes on from the start or a reset to the first command",
+        "brakes on from the start or a reset to the first command; a floating base is held as well",
     ),
     Setting(
         "command_timeout",
@@ -152,13 +152,20 @@ class SimulateMode:
         self._node = node
         model = node.model
         publish_clock = bool(node.parameters["publish_clock"])
-        self._twin = Twin(model, self._settings(node.parameters), publish_clock)
+        base_topics = floating_base.base_topics(node)
+        self._twin = Twin(
+            model,
+            self._settings(node.parameters),
+            publish_clock,
+            [message for _, message in base_topics],
+        )
         self._named = [*model.joint_names, *sorted({*model.mimics, *model.locked})]
         self._refusals = Refusals(node)
         self._known_overruns = 0
         self._publishers = [node.create_publisher(JointState, "joint_states", QUEUE)]
         if publish_clock:
             self._publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
+        self._publishers += [publisher for publisher, _ in base_topics]
         self._loop: realtime_loop.ThreadLoop | realtime_loop.ExecutorLoop | None = None
         self._rivals = DuplicatePublishers(node)
         self._warn_of_odd_limits()
@@ -270,8 +277,8 @@ class SimulateMode:
                 topic, reason = refusal(index, value, self._named, self._node.model.link_names)
                 self._refusals.refuse(topic, MessageError(reason))
             elif kind == RECORDS["fault"]:
-                joint = self._node.model.joint_names[index]
-                self._node.get_logger().error(fault_text(int(value[0]), joint, *value[1:3]))
+                reason = fault_text(int(value[0]), self._node.model, index, *value[1:3])
+                self._node.get_logger().error(reason)
                 self._node.publish_diagnostics()
             elif kind == TOO_LARGE_RECORD:
                 self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
@@ -317,6 +324,7 @@ class SimulateMode:
             "simulation time [s]": f"{twin.time / NANOSECONDS:.3f}",
             "paused": twin.paused,
             "brakes": "on" if twin.is_braked else "off",
+            "base": "held" if twin.base_is_held else "free",
             "wrenches on": ", ".join(twin.wrenches) or "none",
             "command publishers": publishers,
             **self._loop.timing.report("commands lost"),
@@ -350,6 +358,8 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
         real_time_factor=values["real_time_factor"],
         lockstep=values["lockstep"],
         initial_positions=per_joint("initial_positions.{}"),
+        initial_base_position=values["initial_base.position"],
+        initial_base_orientation=values["initial_base.orientation"],
         viscous=per_joint("friction.{}.viscous"),
         coulomb=per_joint("friction.{}.coulomb"),
         offset=per_joint("friction.{}.offset"),

@@ -35,7 +35,8 @@ model does not explain (mode shadow).
 
   listens   ~/commands, ~/joint_commands, ~/external_wrench, ~/set_state; ~/reset, ~/pause, ~/step
   publishes joint_states, /clock (publish_clock), /diagnostics; in mode shadow
-            ~/predicted_joint_states, ~/residual
+            ~/predicted_joint_states, ~/residual; with base: floating, ~/odom (or ~/base_pose and
+            ~/base_twist, without nav_msgs) and /tf (with tf2_msgs)
 
 Parameters to begin with (all of them: ros2 param list, ros2 param describe):
   robot_description   URDF text, or path, file:// or package:// of a .urdf or .xacro file; if it is
@@ -43,6 +44,8 @@ Parameters to begin with (all of them: ros2 param list, ros2 param describe):
   joints              that move, in the order of ~/commands (default: all)
   rate                joint states per second
   initial_positions.<joint>
+  base                fixed, or floating: an arm on a boat, a cart, a satellite
+  gravity             of three numbers [m/s^2]
 
 Examples:
   ros2 run featherstone_ros digital_twin --ros-args -p robot_description:=arm.urdf \\

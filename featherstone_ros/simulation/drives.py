@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,8 @@ def drive_gains(model: Model, armature: Floats) -> tuple[Floats, Floats]:
     """Return P and D (n,) of stiff, critically damped drives.
 
     P is what gives the bandwidth with the largest inertia that the joint feels within its limits,
-    or what uses the whole effort at a small deflection, whichever is more.
+    or what uses the whole effort at a small deflection, whichever is more. A base is taken as
+    fixed: one that floats gives way, and a joint then feels less inertia.
 
     Args:
         model: The arm.
@@ -27,6 +30,7 @@ def drive_gains(model: Model, armature: Floats) -> tuple[Floats, Floats]:
     """
     lower, upper = np.maximum(model.lower, -REACH), np.minimum(model.upper, REACH)
     q = lower + (upper - lower) * np.random.default_rng(0).uniform(size=(POSTURES, model.n))
+    model = replace(model, base="fixed")
     inertia = np.diagonal(Dynamics(model).crba(q), axis1=1, axis2=2).max(axis=0) + armature
     by_effort = np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0) / DEFLECTION
     p = np.maximum(inertia * BANDWIDTH**2, by_effort)

@@ -40,6 +40,8 @@ class TwinSettings:
         real_time_factor: Simulation time per real time; 0 is as fast as possible.
         lockstep: Advance by one period per command received, and only so.
         initial_positions: (n,) after a reset [rad or m]; None is ``home_positions(model)``.
+        initial_base_position: (3,) of a floating base's link in the world, after a reset [m].
+        initial_base_orientation: (4,) likewise, quaternion x y z w, its length 1 to 1 %.
         viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
         coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
         offset: (n,) constant friction: what the drives have to give on top [N m or N].
@@ -49,7 +51,8 @@ class TwinSettings:
         stop_stiffness: Of the joint stops at the position limits [N m/rad or N/m]; 0 is no stops.
         stop_damping: Of the joint stops [N m s/rad or N s/m].
         saturate_effort: Clip commands to the model's effort limits.
-        hold_until_command: Brakes on from a reset to the first command.
+        hold_until_command: Brakes on from a reset to the first command; they hold a floating base,
+            too, as no others do.
         command_timeout: Brakes on after this real time without a command [s]; 0 is never.
         wrench_timeout: A wrench ends after this simulation time [s]; 0 is never.
         noise: Of the sensors.
@@ -63,6 +66,8 @@ class TwinSettings:
     real_time_factor: float = 1.0
     lockstep: bool = False
     initial_positions: ArrayLike | None = None
+    initial_base_position: ArrayLike = (0.0, 0.0, 0.0)
+    initial_base_orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0)
     viscous: ArrayLike | None = None
     coulomb: ArrayLike | None = None
     offset: ArrayLike = 0.0

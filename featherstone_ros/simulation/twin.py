@@ -20,9 +20,11 @@ Floats = NDArray[np.float64]
 # object).
 Published = list[tuple[int, bytes]]
 Records = list[tuple[int, int, int, tuple[float, ...], int]]
+BaseMessage = tuple[bytes, int, int, int]  # where stamp, pose and twist stand in it
 
 ABSURD_SPEED = 1e4  # [rad/s or m/s]: no robot's joint moves so fast, a diverging simulation does
 NANOSECONDS = 1_000_000_000
+UNIT = 0.01  # by how much the length of a quaternion that somebody writes may differ from 1
 SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 4)  # FaultKind in simulation/arm.pxd
 NOT_PAUSED, STOPPED = 1, 2  # TwinAnswer in simulation/cycle.pxi
 
@@ -37,6 +39,10 @@ class Twin(_twin.Twin):  # type: ignore[misc]
     When the brakes are on, effort is what they carry: what holds the arm against gravity, wrenches
     and its own momentum. Otherwise it is what the drives apply: the command after saturation.
 
+    A model's floating base moves by what the joints do, gravity and wrenches: no drive, noise or
+    limit is the base's. Brakes hold it until the first command and not after that, since then they
+    lock the joints alone; ``set_state`` moves joints and leaves it where it is.
+
     All of it is compiled, and needs no interpreter: a loop (``featherstone_ros._loop``) may run it
     by its ``capsule``. From then on its properties may be read, what changes it goes by requests to
     the loop (``_twin.REQUESTS``). Without a loop call ``advance``; or let messages, requests and
@@ -47,20 +53,35 @@ class Twin(_twin.Twin):  # type: ignore[misc]
         settings: As last applied.
     """
 
-    def __new__(cls, model: Model, settings: TwinSettings, clock: bool = False) -> Twin:
+    def __new__(
+        cls,
+        model: Model,
+        settings: TwinSettings,
+        clock: bool = False,
+        base_messages: Sequence[BaseMessage] = (),
+    ) -> Twin:
         """Make the compiled part."""
         others = sorted({*model.mimics, *model.locked})
+        prepared = snapshot(model, settings)
         return super().__new__(
-            cls, model.joint_names, others, model.link_names, snapshot(model, settings), clock
+            cls, model.joint_names, others, model.link_names, prepared, clock, base_messages
         )
 
-    def __init__(self, model: Model, settings: TwinSettings, clock: bool = False) -> None:
+    def __init__(
+        self,
+        model: Model,
+        settings: TwinSettings,
+        clock: bool = False,
+        base_messages: Sequence[BaseMessage] = (),
+    ) -> None:
         """Put the arm at its initial position, at time 0.
 
         Args:
             model: The arm.
             settings: What can be chosen.
             clock: Publish simulation time, too.
+            base_messages: What to tell of a floating base, made by ``_cdr.odometry`` and its like;
+                outputs behind the others.
 
         Raises:
             ValueError: A setting that the simulator refuses.
@@ -72,7 +93,7 @@ class Twin(_twin.Twin):  # type: ignore[misc]
     def fault(self) -> str:
         """Why the simulation has stopped, empty if it has not. ``reset`` clears it."""
         kind, joint, position, velocity = self._fault
-        return fault_text(kind, self.model.joint_names[joint], position, velocity)
+        return fault_text(kind, self.model, joint, position, velocity)
 
     @property
     def wrenches(self) -> dict[str, Floats]:
@@ -242,6 +263,7 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
 
     Raises:
         ValueError: A setting that the simulator refuses.
+        SingularInertiaError: A floating base moves no inertia.
     """
     simulator = Simulator(
         model,
@@ -256,6 +278,10 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
     home = home_positions(model)
     if settings.initial_positions is not None:
         home = joint_array(settings.initial_positions, model, "initial_positions")
+    if model.floating:
+        home = np.concatenate([initial_base_pose(settings), home])
+        simulator.reset(home)
+        simulator.step(np.zeros(model.nv))  # raises if the base, or a joint, moves no inertia
     p, d = drive_gains(model, simulator.armature)
     return Snapshot(
         simulator=simulator,
@@ -278,17 +304,29 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
     )
 
 
-def fault_text(kind: int, joint: str, position: float, velocity: float) -> str:
-    """Return in words why a simulation has stopped; empty if it has not."""
+def fault_text(kind: int, model: Model, joint: int, position: float, velocity: float) -> str:
+    """Return in words why a simulation has stopped; empty if it has not.
+
+    Args:
+        kind: Of the fault.
+        model: The arm.
+        joint: Index of the joint that it is about, negative for the floating base.
+        position: That the joint would have had.
+        velocity: That joint or base would have had.
+    """
+    of_base = joint < 0
+    owner = model.base_link if of_base else model.joint_names[joint]
     if kind == SINGULAR:
-        return f"simulation stopped: {SingularInertiaError(joint)}"
+        error = SingularInertiaError(owner, "floating base" if of_base else "joint")
+        return f"simulation stopped: {error}"
     if kind == DIVERGED:
+        where = f"floating base {owner}" if of_base else f"{owner} at position {position:g}"
         return (
-            f"simulation diverged: {joint} at position {position:g}, velocity {velocity:g}; "
+            f"simulation diverged: {where}, velocity {velocity:g}; "
             "reset to go on (a smaller time_step or the implicit integrator may help)"
         )
     if kind == BEYOND_BOUNDS:
-        return f"simulation stopped: the effort of {joint} is beyond all bounds; reset to go on"
+        return f"simulation stopped: the effort of {owner} is beyond all bounds; reset to go on"
     return ""
 
 
@@ -300,6 +338,23 @@ def nanoseconds(seconds: float) -> int:
 def home_positions(model: Model) -> Floats:
     """Return (n,) positions as near to 0 as the limits allow [rad or m]."""
     return np.clip(0.0, model.lower, model.upper)
+
+
+def initial_base_pose(settings: TwinSettings) -> Floats:
+    """Return position and unit quaternion (7,) of a floating base after a reset.
+
+    Raises:
+        ValueError: Of another length, not finite, or a quaternion that turns nothing.
+    """
+    position = np.asarray(settings.initial_base_position, dtype=float)
+    orientation = np.asarray(settings.initial_base_orientation, dtype=float)
+    if position.shape != (3,) or not np.isfinite(position).all():
+        raise ValueError(f"initial_base_position is {position}, expected three finite numbers")
+    if orientation.shape != (4,) or not abs(np.linalg.norm(orientation) - 1.0) <= UNIT:
+        raise ValueError(
+            f"initial_base_orientation is {orientation}, expected a unit quaternion x y z w"
+        )
+    return np.concatenate([position, orientation / np.linalg.norm(orientation)])
 
 
 def joint_array(values: ArrayLike, model: Model, what: str) -> Floats:

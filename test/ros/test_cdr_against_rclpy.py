@@ -7,12 +7,14 @@ import pytest
 from support import Ros  # noqa: F401  (skips this module where ROS is missing)
 
 # isort: split
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
+from featherstone_ros import _cdr
 from featherstone_ros._cdr import (
     Float64MultiArrayDecoder,
     Float64MultiArrayEncoder,
@@ -205,3 +207,66 @@ def test_any_bytes_are_refused_or_read_as_rclpy_reads_them(data, big_endian):
     if refusal(commands, data) is None:
         read = deserialize_message(data, Float64MultiArray)
         assert commands.values.tobytes() == bits(read.data)
+
+
+# How a floating base moves.
+
+
+def filled(message, stamp, pose, twist):
+    """Return such a message with figures in it."""
+    data, at, pose_at, twist_at = message
+    data = bytearray(data)
+    data[at : at + 8] = np.array(stamp, np.int32).tobytes()
+    if pose_at:
+        data[pose_at : pose_at + 56] = np.array(pose).tobytes()
+    if twist_at:
+        data[twist_at : twist_at + 48] = np.array(twist).tobytes()
+    return bytes(data)
+
+
+def fields(*parts):
+    return [getattr(part, name) for part in parts for name in "xyzw" if hasattr(part, name)]
+
+
+def assert_header(header, frame_id, stamp):
+    assert header.frame_id == frame_id
+    assert [header.stamp.sec, header.stamp.nanosec] == stamp
+
+
+STAMP, POSE, TWIST = [-3, 17], [1.0, 2.0, 3.0, 0.1, 0.2, 0.3, 0.4], [1.5, 2.5, 3.5, 4.5, 5.5, 6.5]
+
+
+@given(texts, texts)
+def test_rclpy_reads_what_tells_of_a_base(frame_id, child):
+    data = filled(_cdr.pose_stamped(frame_id), STAMP, POSE, TWIST)
+    pose = deserialize_message(data, PoseStamped)
+    assert_header(pose.header, frame_id, STAMP)
+    assert fields(pose.pose.position, pose.pose.orientation) == POSE
+    data = filled(_cdr.twist_stamped(child), STAMP, POSE, TWIST)
+    twist = deserialize_message(data, TwistStamped)
+    assert_header(twist.header, child, STAMP)
+    assert fields(twist.twist.linear, twist.twist.angular) == TWIST
+
+
+@given(texts, texts)
+def test_rclpy_reads_the_odometry(frame_id, child):
+    Odometry = pytest.importorskip("nav_msgs.msg", reason="nav_msgs is not installed").Odometry
+    message = deserialize_message(
+        filled(_cdr.odometry(frame_id, child), STAMP, POSE, TWIST), Odometry
+    )
+    assert_header(message.header, frame_id, STAMP)
+    assert message.child_frame_id == child
+    assert fields(message.pose.pose.position, message.pose.pose.orientation) == POSE
+    assert fields(message.twist.twist.linear, message.twist.twist.angular) == TWIST
+    assert not np.any([message.pose.covariance, message.twist.covariance])
+
+
+@given(texts, texts)
+def test_rclpy_reads_the_transform(frame_id, child):
+    TFMessage = pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not installed").TFMessage
+    data = filled(_cdr.tf_message(frame_id, child), STAMP, POSE, TWIST)
+    (transform,) = deserialize_message(data, TFMessage).transforms
+    assert_header(transform.header, frame_id, STAMP)
+    assert transform.child_frame_id == child
+    turned = transform.transform
+    assert fields(turned.translation, turned.rotation) == POSE

@@ -1,0 +1,113 @@
+"""A simulated arm's floating base: its parameters, and the topics that tell how it moves.
+
+``~/odom`` (nav_msgs/Odometry) where nav_msgs is installed, ``~/base_pose`` and ``~/base_twist``
+(geometry_msgs) where it is not; and the transform on ``/tf`` where tf2_msgs is installed. Poses are
+in the frame ``world_frame``, twists in the axes of the base link.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+
+from featherstone_ros import _cdr
+from featherstone_ros.model.model import BASES
+from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.parameters import Setting, of_length
+from featherstone_ros.simulation import TwinSettings
+from featherstone_ros.simulation.twin import UNIT, BaseMessage
+
+QUEUE = QoSProfile(depth=10)  # reliable
+TRANSFORMS = QoSProfile(depth=100)  # as tf2_ros publishes them
+
+
+def unit_quaternion(value: list[float]) -> str | None:
+    """Say why an orientation is refused."""
+    if len(value) == 4 and abs(math.hypot(*value) - 1.0) <= UNIT:
+        return None
+    return "expected a unit quaternion x y z w"
+
+
+SETTINGS = (
+    Setting(
+        "base",
+        "fixed",
+        "fixed: the base link does not move; floating: it is a free body, as a boat or a satellite",
+        choices=BASES,
+        read_only=True,
+    ),
+    Setting(
+        "initial_base.position",
+        list(TwinSettings.initial_base_position),
+        "of a floating base's link in world_frame, at the start and after a reset [m]",
+        check=of_length(3),
+    ),
+    Setting(
+        "initial_base.orientation",
+        list(TwinSettings.initial_base_orientation),
+        "likewise: unit quaternion x y z w",
+        check=unit_quaternion,
+    ),
+    Setting("world_frame", "world", "frame in which a floating base moves", read_only=True),
+    Setting(
+        "publish_tf",
+        True,
+        "publish a floating base's transform on /tf, if tf2_msgs is installed",
+        read_only=True,
+    ),
+)
+
+
+def base_topics(node: ModelNode) -> list[tuple[Publisher, BaseMessage]]:
+    """Return the topics of a floating base, each with its message; none where the base is fixed.
+
+    Raises:
+        ValueError: ``world_frame`` cannot be the frame that the base moves in.
+    """
+    base, world = node.model.base_link, str(node.parameters["world_frame"])
+    if not node.model.floating:
+        _warn_of_what_is_idle(node)
+        return []
+    if world in ("", base):
+        raise ValueError(
+            f"world_frame is {world!r}, expected the name of a frame other than the base link's"
+        )
+    node.get_logger().info(
+        "the base floats; a controller that takes it for fixed errs: docs/floating_base.md"
+    )
+    topics: list[tuple[Publisher, BaseMessage]] = []
+    if importlib.util.find_spec("nav_msgs"):
+        from nav_msgs.msg import Odometry
+
+        odometry = node.create_publisher(Odometry, "~/odom", QUEUE)
+        topics.append((odometry, _cdr.odometry(world, base)))
+    else:
+        node.get_logger().info("nav_msgs is not installed: ~/base_pose and ~/base_twist, no ~/odom")
+        pose = node.create_publisher(PoseStamped, "~/base_pose", QUEUE)
+        twist = node.create_publisher(TwistStamped, "~/base_twist", QUEUE)
+        topics.append((pose, _cdr.pose_stamped(world)))
+        topics.append((twist, _cdr.twist_stamped(base)))
+    if node.parameters["publish_tf"]:
+        topics += _transform(node, world, base)
+    return topics
+
+
+def _transform(node: ModelNode, world: str, base: str) -> list[tuple[Publisher, BaseMessage]]:
+    if not importlib.util.find_spec("tf2_msgs"):
+        node.get_logger().info("tf2_msgs is not installed: no transform of the base on /tf")
+        return []
+    from tf2_msgs.msg import TFMessage
+
+    publisher = node.create_publisher(TFMessage, "/tf", TRANSFORMS)
+    return [(publisher, _cdr.tf_message(world, base))]
+
+
+def _warn_of_what_is_idle(node: ModelNode) -> None:
+    for setting in SETTINGS:
+        if setting.name.startswith("initial_base"):
+            if node.parameters[setting.name] != setting.default:
+                node.get_logger().warning(f"{setting.name} is without effect: the base is fixed")

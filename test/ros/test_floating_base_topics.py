@@ -1,0 +1,249 @@
+"""A digital twin with a floating base, over DDS."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from support import NodeProcess, Ros, status_values  # skips this module where ROS is missing
+
+# isort: split
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3, Wrench, WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header
+from std_srvs.srv import Trigger
+from test_digital_twin import ARM, COMMANDS, LOCKSTEP, MODULE, NODE, PARAMETERS, START, seconds
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+import featherstone_ros as fr
+
+BOAT = ARM.replace(
+    '<link name="base"/>',
+    '<link name="base"><inertial><mass value="5"/><inertia ixx="0.3" iyy="0.3" izz="0.3" ixy="0" '
+    'ixz="0" iyz="0"/></inertial></link>',
+)
+POSE = [1.0, -2.0, 0.5, 0.5, -0.5, 0.5, 0.5]
+FLOATING = {
+    **PARAMETERS,
+    "robot_description": BOAT,
+    "base": "floating",
+    "gravity": [0.0, 0.0, -1.62],
+    "initial_base.position": POSE[:3],
+    "initial_base.orientation": POSE[3:],
+}
+NAV_MSGS = importlib.util.find_spec("nav_msgs") is not None
+
+
+def start(ros: Ros, *arguments: str, **parameters) -> NodeProcess:
+    return ros.start(MODULE, {**FLOATING, **parameters}, *arguments)
+
+
+def numbers(*parts) -> list[float]:
+    """Return the fields x y z (w) of messages one after the other."""
+    return [getattr(part, name) for part in parts for name in "xyzw" if hasattr(part, name)]
+
+
+class Base:
+    """What the twin tells of its base, by stamp [s]."""
+
+    def __init__(self, ros: Ros, with_odometry: bool = NAV_MSGS) -> None:
+        self.pose: dict[float, list[float]] = {}
+        self.twist: dict[float, list[float]] = {}
+        self.frames: set[tuple[str, str]] = set()
+        if with_odometry:
+            from nav_msgs.msg import Odometry
+
+            ros.node.create_subscription(Odometry, f"{NODE}/odom", self.take_odometry, 100)
+            return
+        ros.node.create_subscription(PoseStamped, f"{NODE}/base_pose", self.take_pose, 100)
+        ros.node.create_subscription(TwistStamped, f"{NODE}/base_twist", self.take_twist, 100)
+
+    def take_odometry(self, message) -> None:
+        assert not np.any([message.pose.covariance, message.twist.covariance])
+        self.frames.add((message.header.frame_id, message.child_frame_id))
+        self.note_pose(message.header, message.pose.pose)
+        self.note_twist(message.header, message.twist.twist)
+
+    def take_pose(self, message: PoseStamped) -> None:
+        self.frames.add((message.header.frame_id, "base"))
+        self.note_pose(message.header, message.pose)
+
+    def take_twist(self, message: TwistStamped) -> None:
+        self.frames.add(("world", message.header.frame_id))
+        self.note_twist(message.header, message.twist)
+
+    def note_pose(self, header: Header, pose) -> None:
+        self.pose[seconds(header.stamp)] = numbers(pose.position, pose.orientation)
+
+    def note_twist(self, header: Header, twist) -> None:
+        self.twist[seconds(header.stamp)] = numbers(twist.linear, twist.angular)
+
+
+def test_base_moves_as_the_simulator_says_and_reset_puts_it_back(ros):
+    base, states = Base(ros), ros.collect(JointState, "/joint_states")
+    start(ros, **LOCKSTEP)
+    commands = ros.publisher(Float64MultiArray, COMMANDS)
+    wrenches = ros.publisher(WrenchStamped, f"{NODE}/external_wrench")
+    ros.wait_for(lambda: base.pose.get(0.0) and base.twist.get(0.0), "the base at time 0")
+    assert base.pose[0.0] == POSE and base.twist[0.0] == [0.0] * 6
+    up = Wrench(force=Vector3(x=9.0), torque=Vector3(y=0.3))
+    wrenches.publish(WrenchStamped(header=Header(frame_id="base"), wrench=up))
+    ros.wait_for_diagnostics(
+        lambda status: status_values(status).get("wrenches on") == "base", "the wrench"
+    )
+    model = fr.Model.from_urdf(BOAT, base="floating", gravity=(0, 0, -1.62))
+    simulator = fr.Simulator(model)
+    simulator.reset([*POSE, *START])
+    for k in range(1, 31):
+        effort = [0.1 * k, -0.05]
+        simulator.step([*np.zeros(6), *effort], 5, f_ext={"base": [9, 0, 0, 0, 0.3, 0]})
+        commands.publish(Float64MultiArray(data=effort))
+        ros.wait_for(lambda: states and states[-1].effort[0] == effort[0], "a state")  # noqa: B023
+        time = seconds(states[-1].header.stamp)
+        ros.wait_for(lambda: time in base.pose and time in base.twist, "its base")  # noqa: B023
+        assert base.pose[time] == simulator.q[:7].tolist()
+        assert base.twist[time] == simulator.qd[:6].tolist()
+        assert list(states[-1].position) == simulator.q[7:].tolist()
+        states.clear()
+    assert base.frames == {("world", "base")}
+    assert ros.call(Trigger, f"{NODE}/reset").success
+    base.pose.clear()
+    ros.wait_for(lambda: base.pose.get(0.0) == POSE, "the base where it was")
+
+
+def test_momentum_is_conserved_by_the_node(ros):
+    """In space, at real time, from what its topics say."""
+    base, states = Base(ros), ros.collect(JointState, "/joint_states")
+    start(ros, gravity=[0.0, 0.0, 0.0], integrator="rk4", publish_clock=True)
+    commands = ros.publisher(Float64MultiArray, COMMANDS)
+    model = fr.Model.from_urdf(BOAT, base="floating", gravity=(0, 0, 0))
+    dynamics = fr.Dynamics(model)
+    commands.publish(Float64MultiArray(data=[1.0, -0.5]))
+
+    def moving() -> list[JointState]:
+        return [
+            m
+            for m in states
+            if abs(m.velocity[0]) > 0.5
+            and seconds(m.header.stamp) in base.pose
+            and seconds(m.header.stamp) in base.twist
+        ]
+
+    ros.wait_for(lambda: len(moving()) >= 20, "20 states in motion")
+    for state in moving():
+        time = seconds(state.header.stamp)
+        q = [*base.pose[time], *state.position]
+        qd = [*base.twist[time], *state.velocity]
+        assert np.abs(base.twist[time]).max() > 0.01
+        assert np.abs(dynamics.momentum(q, qd)).max() < 1e-9
+    ros.wait_for_diagnostics(lambda status: status_values(status).get("base") == "free", "free")
+
+
+@pytest.mark.parametrize("path", ["own_wait_set", "executor"])
+def test_base_is_held_and_told_until_the_first_command(ros, path):
+    base = Base(ros)
+    start(ros, publish_clock=True, **{"realtime.path": path})
+    ros.wait_for(lambda: len(base.pose) > 20 and len(base.twist) > 20, "20 poses")
+    assert all(pose == POSE for pose in base.pose.values())
+    ros.wait_for_diagnostics(lambda status: status_values(status).get("base") == "held", "held")
+
+
+def test_controller_of_a_fixed_base_moves_an_arm_in_space(ros):
+    """It gets there, and the base gives way."""
+    base, states = Base(ros), ros.collect(JointState, "/joint_states")
+    weightless = {"gravity": [0.0, 0.0, 0.0]}
+    gains = {"gains.shoulder.p": 60.0, "gains.shoulder.d": 10.0}
+    gains |= {"gains.elbow.p": 20.0, "gains.elbow.d": 3.0}
+    ros.start(
+        "featherstone_ros.feedforward_controller",
+        {"robot_description": BOAT, "path_tolerance": 0.0, **weightless, **gains},
+    )
+    start(ros, "-r", "~/commands:=/feedforward_controller/commands", **weightless)
+    ros.wait_for_state("/feedforward_controller", "active")
+    trajectories = ros.publisher(JointTrajectory, "/feedforward_controller/joint_trajectory")
+    ros.wait_for_diagnostics(lambda status: status_values(status).get("base") == "free", "free")
+    goal = [START[0] + 0.5, START[1] - 0.4]
+    point = JointTrajectoryPoint(positions=goal, time_from_start=Duration(sec=1))
+    trajectories.publish(JointTrajectory(joint_names=["shoulder", "elbow"], points=[point]))
+
+    def is_there() -> bool:
+        state = states[-1]
+        states.clear()
+        return np.allclose(state.position, goal, atol=2e-3) and np.abs(state.velocity).max() < 2e-3
+
+    ros.wait_for(lambda: states and is_there(), "the goal")
+    moved = np.array(list(base.pose.values())[-1][:3]) - POSE[:3]
+    assert np.linalg.norm(moved) > 0.01
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("tf2_msgs"), reason="tf2_msgs is not installed")
+@pytest.mark.parametrize("publish_tf", [True, False])
+def test_transform_of_the_base(ros, publish_tf):
+    from tf2_msgs.msg import TFMessage
+
+    base, messages = Base(ros), ros.collect(TFMessage, "/tf")
+    start(ros, publish_tf=publish_tf, world_frame="map")
+    ros.wait_for(lambda: len(base.pose) > 20, "20 poses")
+    if not publish_tf:
+        assert not messages and ros.node.count_publishers("/tf") == 0
+        return
+    (transform,) = ros.wait_for(lambda: messages, "a transform")[0].transforms
+    assert (transform.header.frame_id, transform.child_frame_id) == ("map", "base")
+    turned = transform.transform
+    assert numbers(turned.translation, turned.rotation) == POSE
+
+
+def test_parameters_of_the_base_are_checked(ros):
+    start(ros)
+    ros.wait_for_state(NODE, "active")
+
+    def refusal(name: str, value) -> str:
+        (result,) = ros.set_parameters(NODE, {name: value}, atomically=True)
+        return "" if result.successful else result.reason
+
+    assert "unit quaternion" in refusal("initial_base.orientation", [0.0, 0.0, 1.0, 1.0])
+    assert "has 2 values, expected 3" in refusal("initial_base.position", [0.0, 0.0])
+    assert (
+        refusal("base", "fixed") and refusal("world_frame", "map") and refusal("gravity", [0.0] * 3)
+    )
+    assert not refusal("initial_base.position", [5.0, 0.0, 0.0])
+    base = Base(ros)
+    assert ros.call(Trigger, f"{NODE}/reset").success
+    ros.wait_for(lambda: base.pose, "a pose")
+    ros.wait_for(lambda: [5.0, 0.0, 0.0] in [p[:3] for p in base.pose.values()], "the new place")
+
+
+@pytest.mark.parametrize(
+    "parameters, reason",
+    [
+        ({"mode": "shadow"}, "base is 'floating', expected 'fixed' in mode shadow"),
+        ({"base": "afloat"}, "base is 'afloat', expected one of fixed, floating"),
+        ({"initial_base.orientation": [0.0, 0.0, 0.0, 0.0]}, "expected a unit quaternion x y z w"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_the_start(ros, parameters, reason):
+    node = start(ros, **parameters)
+    assert node.wait() != 0
+    assert reason in node.output and "Traceback" not in node.output
+
+
+@pytest.mark.parametrize(
+    "parameters, reason",
+    [
+        ({"world_frame": "base"}, "world_frame is 'base', expected the name of a frame other than"),
+        ({"robot_description": ARM}, "floating base 'base' moves no inertia"),
+    ],
+)
+def test_what_does_not_fit_the_robot_is_refused_when_it_is_known(ros, parameters, reason):
+    node = start(ros, **parameters)
+    node.wait_for_output(reason)
+    ros.wait_for_state(NODE, "unconfigured")
+    assert "Traceback" not in node.output
+
+
+def test_fixed_base_has_no_topics_and_says_what_is_without_effect(ros):
+    node = start(ros, base="fixed")
+    ros.wait_for_state(NODE, "active")
+    node.wait_for_output("initial_base.position is without effect: the base is fixed")
+    topics = {name for name, _ in ros.node.get_topic_names_and_types()}
+    assert not topics & {f"{NODE}/odom", f"{NODE}/base_pose", f"{NODE}/base_twist"}
