@@ -54,7 +54,7 @@ def choose(
     if afloat and joints is None:
         raise ModelError(
             f"joint {afloat[0]!r} is floating: six coordinates of one degree of freedom each would "
-            "be singular in some orientation; expected base='floating', if it is what the whole "
+            'be singular in some orientation; expected base="floating", if it is what the whole '
             "robot hangs on; or `joints` without it, which locks it; or three prismatic and three "
             "revolute joints in its place, with the singular orientation out of reach"
         )
