@@ -51,18 +51,19 @@ def choose(
     followers = resolve_mimics(robot)
     moving = [j.name for j in robot.joints if j.moves and j.name not in followers]
     afloat = [j.name for j in robot.joints if j.type == "floating"]
-    if afloat and joints is None:
-        raise ModelError(
-            f"joint {afloat[0]!r} is floating: six coordinates of one degree of freedom each would "
-            'be singular in some orientation; expected base="floating", if it is what the whole '
-            "robot hangs on; or `joints` without it, which locks it; or three prismatic and three "
-            "revolute joints in its place, with the singular orientation out of reach"
-        )
     candidates = [name for name in moving if name not in afloat]
     positions = _finite_positions(locked or {})
     if isinstance(joints, (str, bytes)):
         raise ModelError(f"joints is {joints!r}, expected a sequence of joint names")
-    free = tuple(candidates if joints is None else map(str, joints))
+    free = tuple(moving if joints is None else map(str, joints))
+    for name in free:
+        if name in afloat:
+            raise ModelError(
+                f"joint {name!r} is floating: six coordinates of one degree of freedom each would "
+                'be singular in some orientation; expected base="floating", if it is what the '
+                "whole robot hangs on; or `joints` without it, which locks it; or three prismatic "
+                "and three revolute joints in its place, with the singular orientation out of reach"
+            )
     _check_names("joints", free, candidates, followers)
     _check_names("locked", tuple(positions), candidates, followers)
     if joints is None:
