@@ -21,6 +21,7 @@ from featherstone_ros.errors import ModelError
 MAX_SIZE = 10_000_000  # [byte] of XML text
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "planar", "floating", "fixed")
 SEVERAL = {"planar": "three", "floating": "six"}  # degrees of freedom
+UPRIGHT = 0.9  # cosine: an axis so near to a plane's normal gives no direction in the plane
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -289,7 +290,7 @@ def _in_single_degrees(joint: Joint) -> Iterable[Joint]:
         yield joint
         return
     normal = joint.axis
-    x = np.eye(3)[np.argmin(np.abs(normal))]  # of the frame's axes the one nearest to the plane
+    x = np.array([1.0, 0.0, 0.0] if abs(normal[0]) < UPRIGHT else [0.0, 1.0, 0.0])
     x = unit_vector(x - (x @ normal) * normal)
     x_link, y_link = f"{joint.name}/x", f"{joint.name}/y"
     yield replace(joint, name=x_link, type="prismatic", child=x_link, axis=x)
