@@ -4,7 +4,7 @@
 # neither on transport delays nor on how fast a simulation runs. Where stamps are missing (0) or jump to another time, it
 # is the steady time between their arrivals.
 
-from libc.math cimport INFINITY, M_PI, NAN, exp, fabs, isfinite, isnan
+from libc.math cimport INFINITY, M_PI, NAN, copysign, exp, fabs, isfinite, isnan
 from libc.string cimport memcpy, memset
 
 cdef enum Rejection:         # why a state is not believed; the texts are in featherstone_ros.control.state
@@ -63,17 +63,15 @@ cdef extern from *:
     const double WAY_SHARE
 
 # A position that does not change by a single bit in any joint, while velocities say that it has moved by this [rad, m],
-# or while the arm was asked to move by this, is the last one repeated; it is until it changes, or the velocities say that
+# or while the arm was asked to move far, is the last one repeated; it is until it changes, or the velocities say that
 # the arm stands. One velocity alone says nothing: it may be wrong.
 cdef extern from *:
     """
     #define MEASURED_MOTION (0.02)
     #define STILL (0.02)
-    #define DESIRED_MOTION (0.2)
     """
     const double MEASURED_MOTION
     const double STILL             # [rad/s, m/s] below which a velocity says that it stands, and nothing is repeated
-    const double DESIRED_MOTION
 
 # How long a long time between states is remembered [s]: by then one of those to come may be as long.
 cdef extern from *:
@@ -259,8 +257,8 @@ cdef inline bint same_position(const StateValidator* v, const double* q) noexcep
 
 
 cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, const double* q, const double* qd,
-                                    const double* desired) noexcept nogil:
-    """Whether a position is the last one again although the arm moves, or is asked to."""
+                                    const double* desired, double far) noexcept nogil:
+    """Whether a position is the last one again although the arm moves, or is asked to move by ``far``."""
     cdef Py_ssize_t i
     if not same_position(v, q):
         v.repeats, v.changed = False, now
@@ -272,9 +270,9 @@ cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, co
             v.moved[i] = v.moved[i] + common(qd[i], v.qd[i]) * dt if fabs(qd[i]) > STILL else 0.0
         if fabs(v.moved[i]) > MEASURED_MOTION:
             return judged(REPEATED, i, v.moved[i], MEASURED_MOTION)
-        if fabs(desired[i] - v.repeated_from[i]) > DESIRED_MOTION:
+        if fabs(desired[i] - v.repeated_from[i]) > far:
             v.repeats = True
-            return judged(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION)
+            return judged(REPEATED, i, desired[i] - v.repeated_from[i], far)
     return judged(REPEATED, -1, 0.0, 0.0) if v.repeats else accepted()
 
 
@@ -310,7 +308,7 @@ cdef inline bint is_old(const StateValidator* v, double dt, double stamp) noexce
 
 
 cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp, double on_its_way, const double* q,
-                         const double* qd, const double* desired, double jump_tolerance, double cutoff,
+                         const double* qd, const double* desired, double far, double jump_tolerance, double cutoff,
                          double state_timeout) noexcept nogil:
     """All that can be wrong with a state, the plainest first."""
     cdef Judged way, result = judge_numbers(v, q, qd)
@@ -329,7 +327,7 @@ cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp,
     dt = since_compared(v, now, stamp)
     v.compared_at, v.compared_stamp = now, stamp
     way = judge_way(v, dt, q, qd, jump_tolerance, cutoff, state_timeout)
-    result = judge_repetition(v, now, dt, q, qd, desired)
+    result = judge_repetition(v, now, dt, q, qd, desired, far)
     return way if result.rejection == ACCEPTED else result
 
 
@@ -353,13 +351,18 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
                                double cutoff) noexcept nogil:
     """Measured velocities, and first-order filtered differences of the position where there is none.
 
-    One that goes against the positions would damp the arm the wrong way: it counts as none until they agree.
+    One that goes against the positions would damp the arm the wrong way: it counts as none until they agree, and if it has
+    gone against them for long, its size counts, as far as they show it.
     """
     cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
     cdef Py_ssize_t i
     for i in range(v.n):
         if not isnan(qd[i]):
-            v.qd[i] = qd[i] if qd[i] * v.shown[i] >= 0.0 else 0.0
+            v.qd[i] = qd[i]
+            if qd[i] * v.shown[i] < 0.0:
+                v.qd[i] = 0.0
+                if fabs(v.discrepancy[i]) > MEASURED_MOTION:
+                    v.qd[i] = copysign(min(fabs(qd[i]), fabs(v.shown[i])), v.shown[i])
         elif v.fresh:
             v.qd[i] = 0.0
         else:
@@ -418,14 +421,16 @@ cdef inline void take_over(StateValidator* v, double now, double dt, double stam
 
 
 cdef inline bint accept(StateValidator* v, double now, double stamp, double on_its_way, const double* q, const double* qd,
-                        const double* desired, double jump_tolerance, double cutoff, double state_timeout) noexcept nogil:
+                        const double* desired, double far, double jump_tolerance, double cutoff,
+                        double state_timeout) noexcept nogil:
     """Judge one state and take it over if it is good.
 
     now: steady time [s]; stamp: 0 for none; on_its_way: time since it was sent or measured, by two clocks, NaN: unknown;
-    qd: (n,) NaN where it was not measured; desired: (n,) position that is asked for, q if none is.
+    qd: (n,) NaN where it was not measured; desired: (n,) position that is asked for, q if none is; far: how far it may
+    move while the arm's position does not change by a single bit.
     """
     cdef double dt = elapsed(v, now, stamp)
-    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, jump_tolerance, cutoff, state_timeout)
+    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, far, jump_tolerance, cutoff, state_timeout)
     v.last = count_implausible(v, result)
     if v.last.rejection == ACCEPTED:
         take_over(v, now, dt, stamp, q, qd, cutoff, state_timeout)

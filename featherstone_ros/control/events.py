@@ -23,7 +23,7 @@ REJECTIONS = (
     "position far beyond the limits",
     "velocity not plausible",
     "too many before were not plausible",
-    "position repeated although the arm moves",
+    "position repeated although the arm moves, or is asked to",
     "velocities contradict the positions",
     "on the way for too long",
 )

@@ -241,6 +241,13 @@ def test_a_velocity_against_the_positions_counts_as_none_until_they_agree():
     assert_allclose(source.validator.qd, MOVING)
 
 
+def test_of_a_velocity_that_keeps_going_against_the_positions_the_size_counts():
+    source = moving_source()
+    for k in range(1, 21):
+        assert source.give(Q + 0.005 * k * MOVING, -MOVING, after=0.005)
+    assert_allclose(source.validator.qd, MOVING, rtol=1e-6)
+
+
 def test_the_surest_state_of_a_hard_acceleration_is_the_last(source):
     qd = np.array([20.0 * 0.005, 0.0])  # 10 times the speed limit per second
     q = Q + 0.5 * 0.005 * qd
