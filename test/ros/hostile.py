@@ -21,6 +21,7 @@ from support import Ros, free_domain, status_values
 from diagnostic_msgs.msg import DiagnosticArray
 from neighbour import CONTROLLER, KINDS
 from rich.console import Console
+from std_srvs.srv import Trigger
 from test_neighbour import DEVIATION, LINES, MEMORY
 from witness import Pair, Witness, end_neighbour, start_neighbour
 
@@ -88,6 +89,7 @@ def compare(pair: Pair, latency: Latency, kind: str, rounds: int, seconds: float
         "alive": all(node.is_running for node in pair.nodes.values()),
     }
     witness.stop()
+    pair.ros.call(Trigger, f"{CONTROLLER}/hold")  # an arm that obeys another ends in a fault
     pair.wait_until_well()
     return figures
 
