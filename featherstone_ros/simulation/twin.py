@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from featherstone_ros import Model, Simulator, SingularInertiaError, UnknownNameError, _twin
+from featherstone_ros import (
+    Model,
+    ModelError,
+    Simulator,
+    SingularInertiaError,
+    UnknownNameError,
+    _twin,
+)
 from featherstone_ros._twin import REQUESTS, Snapshot
 from featherstone_ros.errors import FeatherstoneError
 
@@ -263,7 +270,7 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
 
     Raises:
         ValueError: A setting that the simulator refuses.
-        SingularInertiaError: A floating base moves no inertia.
+        ModelError: A floating base moves no inertia.
     """
     simulator = Simulator(
         model,
@@ -281,7 +288,10 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
     if model.floating:
         home = np.concatenate([initial_base_pose(settings), home])
         simulator.reset(home)
-        simulator.step(np.zeros(model.nv))  # raises if the base, or a joint, moves no inertia
+        try:
+            simulator.step(np.zeros(model.nv))
+        except SingularInertiaError as error:
+            raise ModelError(str(error)) from error
     p, d = drive_gains(model, simulator.armature)
     return Snapshot(
         simulator=simulator,
