@@ -114,7 +114,8 @@ def test_base_moves_as_the_simulator_says_and_reset_puts_it_back(ros):
 def test_momentum_is_conserved_by_the_node(ros):
     """In space, at real time, from what its topics say."""
     base, states = Base(ros), ros.collect(JointState, "/joint_states")
-    start(ros, gravity=[0.0, 0.0, 0.0], integrator="rk4", publish_clock=True)
+    friction = {f"friction.{joint}.viscous": 0.5 for joint in ("shoulder", "elbow")}
+    start(ros, gravity=[0.0, 0.0, 0.0], integrator="rk4", publish_clock=True, **friction)
     commands = ros.publisher(Float64MultiArray, COMMANDS)
     model = fr.Model.from_urdf(BOAT, base="floating", gravity=(0, 0, 0))
     dynamics = fr.Dynamics(model)
