@@ -451,6 +451,21 @@ cdef inline void spring(const double* stiffness, double largest, const double* e
         f[k] = factor * stiffness[k] * e[k]
 
 
+cdef inline double strain(const Impedance* its, const ImpedanceSettings* settings) noexcept nogil:
+    """How far the hand is off over where its spring pulls with all of its force, or moment (rule 1)."""
+    cdef double[6] e
+    cdef double s2, k_max, worst = 0.0
+    cdef Py_ssize_t half, k
+    to_axes(its, settings, its.error, 1, e)
+    for half in range(2):
+        s2 = k_max = 0.0
+        for k in range(3 * half, 3 * half + 3):
+            s2 += its.stiffness[k] * e[k] * e[k]
+            k_max = fmax(k_max, its.stiffness[k])
+        worst = fmax(worst, sqrt(s2 * k_max) / settings.largest[half])
+    return worst
+
+
 cdef inline void limit(double largest, double* f) noexcept nogil:
     """Shorten f, (3), to a length."""
     cdef double size = norm(f)

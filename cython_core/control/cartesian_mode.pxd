@@ -28,6 +28,7 @@ cdef struct CartesianMode:
     double* Minv
     double* asked_posture    # (n,) NaN: where the joint is when the mode begins
     double* standing_from    # (n,) desired position when the position last changed
+    double pulled            # time for which the arm has been pulled on since without moving [s]
     double pose_at           # steady times when each part of the target was given [s]
     double twist_at
     double wrench_at
@@ -101,6 +102,7 @@ cdef inline void begin_mode(CartesianMode* its, const DynamicsInterface* arm, co
     memcpy(its.law.desired_velocity, its.velocity, 6 * sizeof(double))
     rest_ahead(&its.law, stop_time)
     memcpy(its.standing_from, q, its.law.n * sizeof(double))
+    its.pulled = 0.0
     for i in range(its.law.n):
         its.settings.posture[i] = q[i] if isnan(its.asked_posture[i]) else its.asked_posture[i]
 
@@ -179,6 +181,15 @@ cdef inline void hand_torque(CartesianMode* its, const DynamicsInterface* arm, c
         return
     add_armature(its.Minv, n, armature, its.law.x)
     cartesian_impedance(&its.law, &its.settings, &its.hand, q, qd, dt, torque)
+
+
+cdef inline void find_distance(const CartesianMode* its, double* distance) noexcept nogil:
+    """distance (2) of the hand from its target [m, rad], by way of the desired pose."""
+    cdef double[6] e
+    cdef Py_ssize_t k
+    for k in range(6):
+        e[k] = its.law.error[k] + its.law.way[k]
+    distance[0], distance[1] = norm(e), norm(e + 3)
 
 
 cdef inline void write_pose(const double* pose, double* out) noexcept nogil:

@@ -4,10 +4,11 @@ from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from control.cartesian_mode cimport CartesianTarget, update_kinematics, write_pose
+from control.cartesian_impedance cimport strain
+from control.cartesian_mode cimport CartesianTarget, find_distance, update_kinematics, write_pose
 from control.controller cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, CAUSE_LATE_COMMANDS, FLOATING, GRANTED, NOTE_CAUSE, NOTE_MESSAGE,
                          Controller, Hold, NoteKind, Refusal, activate, check_age, configure, deactivate, fall_back,
-                         follow, hold, is_at_rest, is_blind, is_tracking, note, sees, take_model, take_set_point, take_state,
+                         follow, hold, is_at_rest, is_blind, is_tracking, leads_hand, note, sees, take_model, take_set_point, take_state,
                          take_target, watch_executor)
 from cycle cimport STOP_REQUESTED, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
@@ -92,6 +93,8 @@ cdef struct SnapshotPayload: # what others want to know, all of one moment
     uint64_t path            # number of the path in force; 0: none
     double elapsed           # its time [s]
     double since_end         # of the motion [s]
+    double[2] distance       # of the hand from its target [m, rad]
+    double strain            # of its spring, over the most
     Hold hold
     long long causes
 
@@ -470,6 +473,10 @@ cdef inline void take_snapshot(ControlCycle* its, SnapshotPayload* snapshot) noe
     snapshot.path, snapshot.elapsed = its.path_number, c.validator.time - c.motion.path_start
     snapshot.since_end = c.validator.time - c.motion.end
     snapshot.hold, snapshot.causes = c.hold, c.causes
+    snapshot.distance[0] = snapshot.distance[1] = snapshot.strain = 0.0
+    if leads_hand(c) and is_tracking(c):
+        find_distance(&c.hand, snapshot.distance)
+        snapshot.strain = strain(&c.hand.law, &c.hand.settings)
 
 
 cdef inline void take_deadline(ControlCycle* its, const DeadlinePayload* payload) noexcept nogil:

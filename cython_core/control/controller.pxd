@@ -67,8 +67,9 @@ cdef extern from *:
     #define SPARSE (0.0125)
     #define SET_POINT_SLACK (0.01)
     #define SET_POINT_SPEED (1.5)
-    #define PUSHED (0.1)
-    #define PUSHED_FAR (0.2)
+    #define PULLED (0.1)
+    #define PULLED_FAR (0.2)
+    #define PULLED_TIME (0.5)
     """
     const double NOTE_INTERVAL     # [s] between two rejected states that are told of
     const double STALL             # periods without a call of tick: the process stood still, not the arm
@@ -92,8 +93,9 @@ cdef extern from *:
     const double SPARSE            # [s] between states: below 80 Hz, or some are missing
     const double SET_POINT_SLACK   # [rad, m] that a set-point may be off without being led in
     const double SET_POINT_SPEED   # velocity limits that set-points may differ by
-    const double PUSHED            # share of the effort limit that, beyond friction, moves any joint that is free
-    const double PUSHED_FAR        # [rad, m] that the hand's target moves meanwhile
+    const double PULLED            # share of the effort limit that, beyond friction, moves any joint that is free,
+    const double PULLED_FAR        # [rad, m] that the hand's target moves meanwhile, and
+    const double PULLED_TIME       # [s] longer than a fade
 
 cdef struct Watch:           # for what no single state shows
     double* speeding         # (n,) time spent too fast, leaking [s]
@@ -462,21 +464,25 @@ cdef inline void watch_path(Controller* c, double now) noexcept nogil:
             return
 
 
-cdef inline void watch_standing(Controller* c, double now) noexcept nogil:
+cdef inline void watch_standing(Controller* c, double now, double dt) noexcept nogil:
     """A hand that is pulled on and an arm that does not move by a bit: brakes hold it, or its states are frozen."""
     cdef Py_ssize_t n = c.n, i, k
     cdef double effort, bound
     for i in range(n):
         if c.validator.q[i] != c.validator.last_q[i]:
             memcpy(c.hand.standing_from, c.desired, n * sizeof(double))
+            c.hand.pulled = 0.0
             return
     for i in range(n):
-        effort, bound = 0.0, c.settings.coulomb[i] + PUSHED * c.settings.effort_limit[i]
+        effort, bound = 0.0, c.settings.coulomb[i] + PULLED * c.settings.effort_limit[i]
         for k in range(6):
             effort += c.hand.J[k * n + i] * c.hand.law.wrench[k]
-        if fabs(effort) > bound and fabs(c.desired[i] - c.hand.standing_from[i]) > PUSHED_FAR:
-            abandon(c, now, CAUSE_STANDS, i, fabs(effort), bound)
+        if fabs(effort) > bound and fabs(c.desired[i] - c.hand.standing_from[i]) > PULLED_FAR:
+            c.hand.pulled += dt
+            if c.hand.pulled > PULLED_TIME:
+                abandon(c, now, CAUSE_STANDS, i, fabs(effort), bound)
             return
+    c.hand.pulled = 0.0
 
 
 cdef inline double smaller_tolerance(double a, double b) noexcept nogil:
@@ -588,7 +594,7 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     if c.phase == FLOATING or not leads_hand(c):
         move_on(c, now, time)
     elif c.phase != STOPPING:
-        watch_standing(c, now)
+        watch_standing(c, now, dt)
     if c.phase == STOPPING and time >= c.motion.end and fire(c, STOPPED):
         begin_hold(c, now)
         return damped_command(c, now, dt)

@@ -237,6 +237,8 @@ cdef class SnapshotRequest(ControlRequest):
         phase: Number of the phase.
         path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
         since_end: Since what is asked for came to rest [s], negative before.
+        distance: Of the hand from its target [m, rad]; ``strain``: how far it is off over where its spring pulls with all
+            of its force or moment; 0 in other modes.
         hold: Why the arm was last held, as ``CompiledController.hold``; ``causes``: how often it was, for a cause.
     """
 
@@ -289,6 +291,14 @@ cdef class SnapshotRequest(ControlRequest):
     @property
     def since_end(self):
         return self.its.since_end
+
+    @property
+    def distance(self):
+        return self.its.distance[0], self.its.distance[1]
+
+    @property
+    def strain(self):
+        return self.its.strain
 
     @property
     def hold(self):

@@ -586,7 +586,9 @@ class FeedforwardController(ModelNode):
                 f"on {self._commands.topic_name}": commanders,
             }
         )
-        level, text = self._condition(rivals, bool(lost), self._off_path(moment))
+        level, text = self._condition(
+            rivals, bool(lost), self._off_path(moment), moment is not None and moment.strain > 1.0
+        )
         counters = controller.counters()
         values = {
             "mode": self.parameters["mode"],
@@ -605,13 +607,13 @@ class FeedforwardController(ModelNode):
             "commands saturated": counters["saturated"],
             "governor interventions": counters["interventions"],
             "gains": self._unstable or "nothing found",
-            **self._dexterity(),
+            **self._dexterity(moment),
             "scheduling": self._loop.scheduling,
         }
         return Report(level, text, values)
 
-    def _dexterity(self) -> dict[str, str]:
-        """Return how far the hand is from a singular posture, where there is a tip."""
+    def _dexterity(self, moment: Any) -> dict[str, str]:
+        """Return how far the hand is from its target and from a singular posture."""
         tip = str(self.parameters["tip"])
         if not tip or not np.isfinite(self._controller.received):
             return {}
@@ -619,7 +621,10 @@ class FeedforwardController(ModelNode):
             self._inspected, self._controller.q, tip, offset_of(self.parameters)
         )
         values = values if len(values) == 6 else np.zeros(6)
+        distance = moment.distance if moment is not None else (np.nan, np.nan)
         return {
+            "hand from its target [m]": f"{distance[0]:.3g}",
+            "hand from its target [rad]": f"{distance[1]:.3g}",
             "manipulability": f"{np.prod(values):.3g}",
             "smallest singular value": f"{values[-1]:.3g}",
         }
@@ -672,7 +677,7 @@ class FeedforwardController(ModelNode):
         return self._tracking.update(monotonic(), error, self._settings.path_tolerance)
 
     def _condition(
-        self, rivals: list[str], saturated: bool, off_path: Complaint
+        self, rivals: list[str], saturated: bool, off_path: Complaint, strained: bool
     ) -> tuple[bytes, str]:
         phase, reason = Phase(self._controller.phase), self._hold_reason()
         if phase is Phase.SILENT:
@@ -692,6 +697,11 @@ class FeedforwardController(ModelNode):
             problems.append("commands come too late, see deadline.cycle_time")
         if saturated:
             problems.append("effort limits reached")
+        if strained:
+            problems.append(
+                "the hand is so far from where it is led that its spring pulls with max_force or "
+                "max_torque"
+            )
         if self._preflight and phase is Phase.TRAJECTORY:
             problems.append(f"the arm cannot follow the trajectory: {self._preflight}")
         if monotonic() - self._refused_at < SHOW_REFUSAL:

@@ -61,7 +61,8 @@ def test_faults_do_reach_controller_and_twin():
     assert len(np.unique(traffic.command_index)) < 0.95 * len(traffic.q)
 
 
-def test_arm_that_is_let_go_is_seen_to_fall(monkeypatch):
+@pytest.mark.parametrize("by_hand", [False, True], ids=["joints", "hand"])
+def test_arm_that_is_let_go_is_seen_to_fall(monkeypatch, by_hand):
     send = replica.Replica._send
 
     def limp(self, command):
@@ -69,4 +70,4 @@ def test_arm_that_is_let_go_is_seen_to_fall(monkeypatch):
         send(self, None if command is None else np.array(command) * (0.0 if late else 1.0))
 
     monkeypatch.setattr(replica.Replica, "_send", limp)
-    assert any("sag" in fault for fault in replica.outcome_of(0).figures.faults)
+    assert any("sag" in fault for fault in replica.outcome_of(0, by_hand).figures.faults)

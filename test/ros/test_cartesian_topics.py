@@ -5,6 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 import support  # noqa: F401  (skips where rclpy is missing)
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
@@ -126,6 +127,26 @@ def test_wrench_presses_and_ends(hand):
         hand.ros.run_for(0.02)
     assert hand.position[1] - before[1] > 0.02
     hand.ros.wait_for(lambda: hand.is_at(before, STUCK), "the hand back on its spring")
+
+
+def test_a_hand_that_does_not_come_to_its_target_is_not_green(hand):
+    """A newton does not move the joints against their dry friction."""
+
+    def strained(s):
+        return s.name == CONTROLLER[1:] and "its spring pulls with max_force" in s.message
+
+    assert hand.ros.set_parameters(CONTROLLER, {"max_force": 1.0})[0].successful
+    target = hand.lead([0.0, 0.0, 0.1])
+    status = hand.ros.wait_for_diagnostics(strained, "the strain of the spring")
+    assert status.level == DiagnosticStatus.WARN
+    hand.ros.wait_for_diagnostics(
+        lambda s: float(status_values(s).get("hand from its target [m]", 0.0)) > 0.05, "distance"
+    )
+    assert hand.ros.set_parameters(CONTROLLER, {"max_force": 60.0})[0].successful
+    hand.ros.wait_for(lambda: hand.is_at(target, STUCK), "the hand at its target")
+    hand.ros.wait_for_diagnostics(
+        lambda s: s.name == CONTROLLER[1:] and not strained(s), "no strain"
+    )
 
 
 def test_velocities_alone_lead_the_hand_until_they_end(hand):
