@@ -23,10 +23,7 @@ from scene import STANDING, Delayed, Frozen, Scene, altered, duration, velocitie
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.timeout(600),  # whole seconds of patience add up on a busy machine
-]
+pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 
 Action = Callable[[Scene], Any]
 

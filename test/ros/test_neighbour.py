@@ -16,7 +16,7 @@ pytestmark = [
 
 RATE = 200.0  # [Hz]: the arm is to be held on a busy machine, too
 FLOOD = 1000.0  # [Hz] at most, on each topic
-SECONDS = 2.0
+SECONDS = 1.0  # of flood, after a first one
 DEVIATION = SWAY + 0.05  # [rad] that the arm may be from the middle of its motion
 MEMORY = 100.0  # [MB] that messages of a megabyte may take while they wait
 LINES = 60  # that both nodes may log meanwhile
@@ -60,7 +60,10 @@ def test_nothing_unsafe_happens_beside(kind, pair):
     assert pair.memory() - memory < MEMORY
     logged = pair.lines() - lines
     assert logged < LINES, "\n".join(node.output[-3000:] for node in pair.nodes.values())
-    pair.wait_until_well(without_refusals=kind == "bytes")  # one is enough for the 10 s
+    if kind == "giant_requests":  # they arrived: only then does the rest say anything
+        for node in pair.nodes.values():
+            node.wait_for_output("failed to create array for field 'parameters'")
+    pair.wait_until_well(without_refusals=False)
 
 
 def test_second_commander_is_reported_and_forgotten(pair):
@@ -72,12 +75,5 @@ def test_second_commander_is_reported_and_forgotten(pair):
         assert status.level == b"\1" and status_values(status)["command publishers"] == "2"
     finally:
         end_neighbour(neighbour)
-    pair.wait_until_well()
+    pair.wait_until_well()  # nor is anything refused any more
     assert pair.ros.get_parameter(CONTROLLER, "mode") == "feedforward"
-
-
-def test_requests_as_bytes_arrive(pair):
-    """Only then does what else is tested of them say anything."""
-    attack(pair, "giant_requests")
-    for node in pair.nodes.values():
-        node.wait_for_output("failed to create array for field 'parameters'")

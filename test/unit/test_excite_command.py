@@ -25,8 +25,8 @@ def planned(request, tmp_path_factory):
     file = folder / "motion.yaml"
     pictures = ["--plot", str(folder / "motion.png")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 12)
-        patch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 6)
+        patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
+        patch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 3)
         command = ["excite", "--urdf", request.param, "--output", str(file), "--duration", "20"]
         assert not cli.main([*command, *pictures])
     assert (folder / "motion.png").stat().st_size > 10_000

@@ -1,6 +1,7 @@
 """featherstone-ros identify and payload, on recordings of an arm that is known."""
 
 import json
+from pathlib import Path
 
 import bag_writer
 import known_arm
@@ -41,6 +42,17 @@ def result(truth, tmp_path_factory):
     return {"bag": bag, "held_out": held_out, **files}
 
 
+@pytest.fixture(scope="module")
+def apart(result, tmp_path_factory):
+    """What identify makes of all of the recording, and another to score on."""
+    folder = tmp_path_factory.mktemp("apart")
+    files = {name: str(folder / f"arm.{name}") for name in ("urdf", "yaml", "json")}
+    outputs = ["--output", files["urdf"], "--parameters", files["yaml"], "--json", files["json"]]
+    command = ["identify", result["bag"], "--held-out", result["held_out"], "--urdf", "ur5e"]
+    assert not cli.main([*command, *outputs])
+    return files
+
+
 def evaluated(result, tmp_path, bag):
     out = tmp_path / "scores.json"
     written = ["--urdf", str(result["urdf"]), "--with", str(result["yaml"])]
@@ -57,14 +69,9 @@ def test_the_written_files_reproduce_every_score(result, tmp_path):
         np.testing.assert_allclose(scored["held_out"][key], claimed["held_out"][key], rtol=1e-9)
 
 
-def test_torque_of_random_states_is_that_of_the_true_arm(result, truth, tmp_path):
-    """With a recording of its own to score on, all of the other is fitted."""
-    urdf, file = tmp_path / "arm.urdf", tmp_path / "arm.yaml"
-    outputs = ["--output", str(urdf), "--parameters", str(file)]
-    held_out = ["--held-out", result["held_out"]]
-    assert not cli.main(["identify", result["bag"], "--urdf", "ur5e", *held_out, *outputs])
-    found = fr.Model.from_file(urdf)
-    parameters = yaml.safe_load(file.read_text())["/**"]["ros__parameters"]
+def test_torque_of_random_states_is_that_of_the_true_arm(apart, truth):
+    found = fr.Model.from_file(apart["urdf"])
+    parameters = yaml.safe_load(Path(apart["yaml"]).read_text())["/**"]["ros__parameters"]
     armature = np.array([parameters["armature"][name] for name in NAMES])
     random = np.random.default_rng(11)
     q = random.uniform(-np.pi, np.pi, (1000, truth.n))
@@ -101,16 +108,10 @@ def test_the_written_urdf_is_of_bodies_that_can_be(result):
     assert (np.linalg.eigvalsh(M)[:, 0] > 0).all()
 
 
-def test_a_recording_apart_is_scored_as_evaluate_scores_it(result, tmp_path):
-    files = [str(tmp_path / name) for name in ("o.urdf", "o.yaml", "o.json")]
-    options = [
-        x for pair in zip(("--output", "--parameters", "--json"), files, strict=True) for x in pair
-    ]
-    command = ["identify", result["bag"], "--held-out", result["held_out"], "--urdf", "ur5e"]
-    assert not cli.main([*command, *options])
-    claimed = json.loads((tmp_path / "o.json").read_text())
+def test_a_recording_apart_is_scored_as_evaluate_scores_it(result, apart, tmp_path):
+    claimed = json.loads(Path(apart["json"]).read_text())
     out = tmp_path / "e.json"
-    with_ = ["--urdf", files[0], "--with", files[1], "--json", str(out)]
+    with_ = ["--urdf", apart["urdf"], "--with", apart["yaml"], "--json", str(out)]
     assert not cli.main(["evaluate", result["held_out"], *with_])
     scored = json.loads(out.read_text())
     np.testing.assert_allclose(scored["r2"], claimed["held_out"]["r2"], rtol=1e-9)

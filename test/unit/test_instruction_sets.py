@@ -22,7 +22,10 @@ UNUSABLE = [name for name in _core.built() if _core.lacking(name)]
 SOLVING = ("aba", "hybrid", "minv", "aba_derivatives", *INTEGRATORS)  # systems of equations
 TASKS = {
     "results": [HERE / "instruction_set_results.py", "results.npz"],
-    "tests": ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", HERE / "test_batches.py"],
+    "tests": [
+        *("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"),
+        *("-k", "not number_of_threads", HERE / "test_batches.py"),  # threads know no lanes
+    ],
 }
 
 every_set = pytest.mark.parametrize("name", _core.built())
