@@ -97,7 +97,7 @@ def read_joint_states(
     Raises:
         BagError: The recording cannot be read, or has no joint states (on that topic).
     """
-    found: dict[tuple, list] = defaultdict(list)
+    found: dict[tuple[str, tuple[str, ...]], list[Any]] = defaultdict(list)
     for name, received, message in _messages(path, JOINT_STATE, topic, progress):
         joints = tuple(message.name)
         rows = [_row(message, field, len(joints), name) for field in JOINT_STATE_FIELDS]

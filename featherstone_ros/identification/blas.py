@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from featherstone_ros.identification.filtering import needed_from_scipy
 
 
-def one_thread() -> AbstractContextManager:
+def one_thread() -> AbstractContextManager[object]:
     """Return a context in which linear algebra keeps to one thread, where that can be set.
 
     Raises:

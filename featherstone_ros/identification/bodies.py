@@ -15,7 +15,6 @@ body's frame: each stays possible, those without mass stay without, and the sum 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,19 +98,19 @@ class Bodies(Deformable):
             members = np.flatnonzero(tree.link_body == body)
             J = of_links[members].sum(axis=0)
             if J[3, 3] > 0:
-                kept.append((name, tree.link_names.index(name), members, J))
+                kept.append((name, members, J))
             else:
                 massless.append(name)
-        names, links, members, Js = zip(*kept, strict=True) if kept else ((), (), (), ())
-        J = np.array(Js).reshape(-1, 4, 4)
+        names = tuple(name for name, *_ in kept)
+        J = np.array([one for *_, one in kept]).reshape(-1, 4, 4)
         prior = np.array([thickened(one) for one in J]).reshape(-1, 4, 4)
         repaired = [n for n, a, b in zip(names, J, prior, strict=True) if not np.array_equal(a, b)]
         return cls(
             upper_cholesky(prior),
             model,
-            tuple(names),
-            np.array(links, dtype=np.intp),
-            tuple(members),
+            names,
+            np.array([tree.link_names.index(name) for name in names], dtype=np.intp),
+            tuple(members for _, members, _ in kept),
             J,
             prior,
             tuple(repaired),
@@ -141,7 +140,7 @@ class Bodies(Deformable):
             vector[members[massive]] = changed[massive]
         return vector.ravel()
 
-    def _members_of_prior(self, b: int, members: Sequence[int], T: Floats) -> Floats:
+    def _members_of_prior(self, b: int, members: NDArray[np.intp], T: Floats) -> Floats:
         """Return the links' pseudo-inertias (k, 4, 4) in their frames, adding up to the prior.
 
         What a body was thickened by goes to its heaviest link; links that cannot be, in a body
@@ -156,7 +155,7 @@ class Bodies(Deformable):
             return J
         # Too much for that link: all become copies of the body, each with its own share of mass.
         share = np.maximum(own[:, 3, 3], 0.0) / np.maximum(own[:, 3, 3], 0.0).sum()
-        return share[:, None, None] * in_frame(self.prior[b], np.linalg.inv(T))
+        return share[:, None, None] * in_frame(self.prior[b], np.asarray(np.linalg.inv(T), float))
 
 
 def deformation(theta: Floats) -> Floats:
@@ -183,7 +182,8 @@ def deformation_derivatives(theta: Floats) -> Floats:
 
 def upper_cholesky(J: Floats) -> Floats:
     """Return upper triangular U (..., n, n) with positive diagonal, U U^T = J."""
-    return np.linalg.cholesky(J[..., ::-1, ::-1])[..., ::-1, ::-1]
+    lower = np.linalg.cholesky(J[..., ::-1, ::-1])
+    return np.asarray(lower[..., ::-1, ::-1], float)
 
 
 def thickened(J: Floats) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +117,7 @@ def _stacked(recording: Recording) -> Floats:
     return np.hstack([x for x in _fields(recording) if x is not None])
 
 
-def _unstacked(values: Floats, recording: Recording) -> Iterator[Floats | None]:
+def _unstacked(values: Floats, recording: Recording) -> Iterator[Any]:
     n, at = len(recording.joint_names), 0
     for field in _fields(recording):
         if field is None:

@@ -33,6 +33,11 @@ class Friction:
     offset: Floats
     doubtful: dict[int, str]
 
+    @classmethod
+    def none(cls, n: int) -> Friction:
+        """Return zeros for n joints."""
+        return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), {})
+
     def torque(self, motion: SmoothMotion) -> Floats:
         """Return the (N, n) torque that the motion takes, filtered as the motion is [N m or N]."""
         moving = self.viscous * motion.velocity + self.armature * motion.acceleration
@@ -89,4 +94,5 @@ def fit(
                 f"terms hardly told apart (condition {condition:.0f}): "
                 "record more speeds, both directions"
             )
-    return Friction(*terms.T, doubtful)
+    viscous, coulomb, inertia, offset = terms.T
+    return Friction(viscous, coulomb, inertia, offset, doubtful)

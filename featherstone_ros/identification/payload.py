@@ -174,7 +174,7 @@ def _ball(free: Floats) -> Floats:
     """Return the pseudo-inertia (4, 4) of a ball of the mass and place that least squares find."""
     mass = max(free[0], LEAST)
     place = free[1:4] / mass
-    place = place * min(1.0, NEAR / max(np.linalg.norm(place), 1e-9))
+    place = place * min(1.0, NEAR / max(float(np.linalg.norm(place)), 1e-9))
     radius = (3 * mass / (4 * np.pi * DENSITY)) ** (1 / 3)
     return pseudo_inertia(parameters_of(sphere(radius, mass=mass, translation=place)))
 

@@ -142,7 +142,7 @@ def moving_joints(urdf: str | Path) -> list[str]:
 
 def in_one_order(groups: Sequence[JointStates]) -> list[JointStates]:
     """Put together groups on one topic that name the same joints in another order."""
-    same: dict[tuple, list[JointStates]] = defaultdict(list)
+    same: dict[tuple[str, tuple[str, ...]], list[JointStates]] = defaultdict(list)
     for group in groups:
         same[group.topic, tuple(sorted(group.joint_names))].append(group)
     return [_merged(found) if len(found) > 1 else found[0] for found in same.values()]

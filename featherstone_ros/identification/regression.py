@@ -71,7 +71,7 @@ class Equations:
         p = self.A.shape[2]
         rows = (self.A * weight[:, None]).reshape(-1, p)
         both = np.column_stack([rows, (self.tau * weight).ravel()])
-        R = np.linalg.qr(both, mode="r")
+        R = np.asarray(np.linalg.qr(both, "r"))
         return R[:, :p], R[:, p]
 
 
@@ -171,6 +171,7 @@ def drive_columns(motion: SmoothMotion) -> Floats:
     N, n = motion.position.shape
     terms = np.zeros((N, n, len(DRIVE_TERMS), n))
     joints = np.arange(n)
-    for k, term in enumerate((motion.acceleration, motion.velocity, motion.sliding, 1.0)):
+    for k, term in enumerate((motion.acceleration, motion.velocity, motion.sliding)):
         terms[:, joints, k, joints] = term
+    terms[:, joints, -1, joints] = 1.0
     return terms.reshape(N, n, -1)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.bags import read_joint_states
+from featherstone_ros.identification.bags import JointStates, read_joint_states
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import Bodies
@@ -154,7 +154,7 @@ def _identify(
     model = Model.from_urdf(read_description(urdf), joints=names, gravity=options.gravity)
     judged = tuple(names.index(name) for name in judged_names)
     fitted, held = split(recordings, len(bags))
-    arm = Arm(model, Friction(*np.zeros((4, model.n)), {}))
+    arm = Arm(model, Friction.none(model.n))
     motions = [
         joined(smooth_all(clean(part).stretches, options.cut_off))
         for part in recordings[: len(bags)]
@@ -222,11 +222,11 @@ def recorded(
     return recordings, [name for name in names if name in judged], notes
 
 
-def _names(groups, joint: str) -> bool:
+def _names(groups: Sequence[JointStates], joint: str) -> bool:
     return any(joint in group.joint_names for group in groups)
 
 
-def _with_effort(every, described: Sequence[str]) -> list[str]:
+def _with_effort(every: Sequence[Sequence[JointStates]], described: Sequence[str]) -> list[str]:
     """Return the joints that have some effort in every recording."""
     return [
         name
@@ -313,12 +313,10 @@ def armature_spread(
 
 def scattered(friction: Friction, judged: Sequence[int], n: int) -> Friction:
     """Return the friction of n joints, zero where it was not judged."""
-    terms = []
+    whole = Friction.none(n)
     for name in ("viscous", "coulomb", "armature", "offset"):
-        values = np.zeros(n)
-        values[list(judged)] = getattr(friction, name)
-        terms.append(values)
-    return Friction(*terms, {})
+        getattr(whole, name)[list(judged)] = getattr(friction, name)
+    return whole
 
 
 def before(arm: Arm, fitted: Sequence[Recording], judged: Sequence[int], cut_off: float) -> Arm:

@@ -89,12 +89,13 @@ def _refuse_constant_speed(
 ) -> None:
     velocity = np.concatenate([m.velocity for m in motions])
     steady = []
-    for j in np.flatnonzero(moving):
+    those = np.flatnonzero(moving).tolist()
+    for j in those:
         speed = velocity[np.abs(velocity[:, j]) > AT_REST, j]
         steady.append(speed.std() < STEADY * abs(speed.mean()))
     if all(steady):
         raise IdentificationError(
-            f"all that moves ({', '.join(names[j] for j in np.flatnonzero(moving))}) has one "
+            f"all that moves ({', '.join(names[j] for j in those)}) has one "
             "constant speed: friction, offset and inertia cannot be told apart; "
             f"{ADVICE}"
         )

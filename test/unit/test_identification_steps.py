@@ -158,7 +158,7 @@ def test_what_the_data_do_not_tell_is_named():
 
 
 def perfect_arm(model):
-    return Arm(model, Friction(*np.zeros((4, model.n)), {}))
+    return Arm(model, Friction.none(model.n))
 
 
 def test_online_a_load_is_found_after_enough_motion():

@@ -154,7 +154,7 @@ def load_arm(
     """
     if known is None:
         model = Model.from_file(urdf, joints=joints, gravity=gravity)
-        return Arm(model, Friction(*np.zeros((4, model.n)), {}))
+        return Arm(model, Friction.none(model.n))
     values = arms.read(known)
     arm = arms.load_arm(str(urdf), joints, known)
     model = arm.model if "gravity" in values else arm.model.with_gravity(gravity)
