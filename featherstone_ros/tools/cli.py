@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     try:
         with _ended_by_sigterm():
-            return args.run(args)
+            return _run(args)
     except FeatherstoneError as error:
         print(f"featherstone-ros {args.command}: {error}", file=sys.stderr)
         return 1
@@ -50,6 +50,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output, e.g. head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's own flush
         return 1
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Run the command; what a signal raises within a call of rclpy's comes out as what it is."""
+    try:
+        return args.run(args)
+    except SystemError as error:  # pybind11's: "returned a result with an exception set"
+        if isinstance(error.__cause__, (KeyboardInterrupt, SystemExit)):
+            raise error.__cause__ from None
+        raise
 
 
 @contextlib.contextmanager

@@ -187,3 +187,20 @@ def test_console_command_is_the_module(tmp_path):
         text=True,
     )
     assert result.returncode == 0 and "--model-error" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("raised", "status"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)], ids=["INT", "TERM"]
+)
+def test_signal_that_arrives_within_rclpys_compiled_code_ends_a_command_as_any_other(
+    raised, status, monkeypatch
+):
+    def run(_):
+        raise SystemError("take_response returned a result with an exception set") from raised
+
+    monkeypatch.setattr("featherstone_ros.tools.inspect.command.run", run)
+    try:
+        ended = cli.main(["inspect", "ur5e"])
+    except SystemExit as exit_:
+        ended = exit_.code
+    assert ended == status
