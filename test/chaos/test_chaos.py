@@ -51,7 +51,8 @@ def test_arm_stays_safe_and_recovers(bench, kind):
             continue
         at_rest = (episode.start == episode.target).all()
         fault = episode.fault
-        figures = judge(traffic, bench.arm, at_rest, fault.is_lie, fault.loses_commands)
+        arm_led = bench.arm.led(episode.by_hand)
+        figures = judge(traffic, arm_led, at_rest, fault.is_lie, fault.loses_commands)
         assert figures.faults == []
         return
     pytest.skip(f"the machine is too busy for it: {reason}")
