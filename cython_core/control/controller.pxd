@@ -67,7 +67,7 @@ cdef extern from *:
     #define SPARSE (0.0125)
     #define SET_POINT_SLACK (0.01)
     #define SET_POINT_SPEED (1.5)
-    #define PULLED (0.1)
+    #define PUSHED (0.1)
     #define PULLED_FAR (0.2)
     #define PULLED_TIME (0.5)
     """
@@ -93,7 +93,7 @@ cdef extern from *:
     const double SPARSE            # [s] between states: below 80 Hz, or some are missing
     const double SET_POINT_SLACK   # [rad, m] that a set-point may be off without being led in
     const double SET_POINT_SPEED   # velocity limits that set-points may differ by
-    const double PULLED            # share of the effort limit that, beyond friction, moves any joint that is free,
+    const double PUSHED            # share of the effort limit that, beyond friction, moves any joint that is free,
     const double PULLED_FAR        # [rad, m] that the hand's target moves meanwhile, and
     const double PULLED_TIME       # [s] longer than a fade
 
@@ -474,7 +474,7 @@ cdef inline void watch_standing(Controller* c, double now, double dt) noexcept n
             c.hand.pulled = 0.0
             return
     for i in range(n):
-        effort, bound = 0.0, c.settings.coulomb[i] + PULLED * c.settings.effort_limit[i]
+        effort, bound = 0.0, c.settings.coulomb[i] + PUSHED * c.settings.effort_limit[i]
         for k in range(6):
             effort += c.hand.J[k * n + i] * c.hand.law.wrench[k]
         if fabs(effort) > bound and fabs(c.desired[i] - c.hand.standing_from[i]) > PULLED_FAR:
