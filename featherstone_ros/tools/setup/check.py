@@ -115,7 +115,7 @@ def drive(
     model, timing = proposal.model, proposal.loop.timing
     controller = TorqueController(JointSpace.of(model), model, settings(proposal))
     heavy = model.with_inertial_parameters((1.0 + excess) * model.inertial_parameters)
-    sim = Simulator(heavy, timing.period / 2, INTEGRATOR)
+    sim = Simulator(heavy, timing.period / 2, INTEGRATOR, armature=proposal.armature)
     sim.reset(proposal.start)
     now = 1.0
     controller.activate(now)
@@ -163,7 +163,7 @@ def settings(proposal: Proposal) -> Settings:
         damping=zero,
         coulomb=model.friction,
         viscous=model.damping,
-        armature=zero,
+        armature=proposal.armature,
         effort_limit=model.effort_limit,
         torque_rate=default_torque_rate(model.effort_limit),
     )

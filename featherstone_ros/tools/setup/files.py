@@ -50,9 +50,10 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         *_comment(
             "Inertia of the drives as the joints feel it, rotor times gear ratio squared [kg m^2 "
             "or kg]: no URDF says it; from the data sheet or `featherstone-ros identify`."
+            + (f" Assumed: {assumption(proposal)}" if proposal.armature.any() else "")
         ),
         "    armature:",
-        *per_joint(["0.0"] * model.n),
+        *per_joint([_number(value) for value in proposal.armature]),
         "",
         "/**/feedforward_controller:",
         "  ros__parameters:",
@@ -150,6 +151,15 @@ def sentence(drive: Drive, proposal: Proposal) -> str:
     name, kind = proposal.model.joint_names[joint], proposal.model.joint_types[joint]
     unit = "mm" if kind == "prismatic" else "mrad"
     return f"{arm}: at most {milli(drive.peak[joint])} {unit} off ({name})"
+
+
+def assumption(proposal: Proposal) -> str:
+    """Return what is assumed of the drives, and why."""
+    share = np.max(proposal.armature / (proposal.loop.heaviest - proposal.armature))
+    return (
+        f"{100 * share:.2g} % of the largest inertia that each joint moves; without any, no gains "
+        "would be stable."
+    )
 
 
 def _gains(proposal: Proposal, names: list[str]) -> list[str]:

@@ -43,6 +43,7 @@ class Proposal:
         urdf: The file.
         text: URDF text.
         model: The arm, all joints that move.
+        armature: Drives' inertia, assumed where nothing could be stable without [kg m^2 or kg].
         inspection: What is odd about the description.
         loop: The closed loop that gains were chosen for.
         gains: Of mode feedforward.
@@ -56,6 +57,7 @@ class Proposal:
     urdf: Path
     text: str
     model: Model
+    armature: Floats
     inspection: Inspection
     loop: SampledLoop
     gains: Chosen
@@ -89,15 +91,12 @@ def propose(urdf: Path, bandwidth: float = BANDWIDTH, timing: Timing | None = No
     if not model.n:
         raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
     _require_effort(model)
-    loop = SampledLoop(model, timing=timing)
-    try:
-        gains = choose_gains(loop, bandwidth, DAMPING_RATIO)
-    except ValueError as error:
-        raise SetupError(str(error)) from None
+    armature, loop, gains = _held(model, bandwidth, timing)
     return Proposal(
         urdf,
         text,
         model,
+        armature,
         examine(text, urdf.parent),
         loop,
         gains,
@@ -106,6 +105,24 @@ def propose(urdf: Path, bandwidth: float = BANDWIDTH, timing: Timing | None = No
         start_posture(model),
         tool_link(model),
     )
+
+
+def _held(
+    model: Model, bandwidth: float, timing: Timing | None
+) -> tuple[Floats, SampledLoop, Chosen]:
+    """Return the least inertia of the drives with which there are gains, the loop, and the gains.
+
+    Gains that are stable with little inertia are so with more: too little is a safe assumption.
+    """
+    heaviest = SampledLoop(model, timing=timing).heaviest
+    reason = ""
+    for share in (0.0, *ROTORS):
+        loop = SampledLoop(model, share * heaviest, timing)
+        try:
+            return share * heaviest, loop, choose_gains(loop, bandwidth, DAMPING_RATIO)
+        except ValueError as error:
+            reason = reason or str(error)
+    raise SetupError(reason)
 
 
 def _require_effort(model: Model) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 from featherstone_ros.model.finding import Severity
 from featherstone_ros.tools.demo.report import milli
 from featherstone_ros.tools.setup.check import Drive
-from featherstone_ros.tools.setup.files import CONTROLLER, sentence
+from featherstone_ros.tools.setup.files import CONTROLLER, assumption, sentence
 from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.style import new_table
 
@@ -25,22 +25,21 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
         _table(proposal, drives),
         Text(f"Gains are stable everywhere, with a factor of 2 in hand, at {timing}.", style="dim"),
     ]
+    if proposal.armature.any():
+        text = f"Assumed inertia of the drives: {assumption(proposal)} Put in your arm's: see the file."
+        parts.append(Text(text, style="bold yellow"))
     if proposal.gains.reduced:
         parts.append(Text(_reduced(proposal), style="dim"))
     for drive in drives:
         line = sentence(drive, proposal)
         parts.append(Text(f"Twin, {line}", style="bold red" if drive.trouble else ""))
-    errors, warnings = (
-        proposal.inspection.count(level) for level in (Severity.ERROR, Severity.WARNING)
-    )
-    if errors or warnings:
-        parts.append(
-            Text(
-                f"The URDF has {errors} errors and {warnings} warnings: "
-                f"featherstone-ros inspect {quote(str(proposal.urdf))}",
-                style="bold yellow",
-            )
-        )
+    counts = {
+        level: proposal.inspection.count(level) for level in (Severity.ERROR, Severity.WARNING)
+    }
+    found = " and ".join(f"{n} {level}{'s' * (n > 1)}" for level, n in counts.items() if n)
+    if found:
+        where = f"featherstone-ros inspect {quote(str(proposal.urdf))}"
+        parts.append(Text(f"The URDF has {found}: {where}", style="bold yellow"))
     return Group(*parts)
 
 
@@ -49,7 +48,7 @@ def _reduced(proposal: Proposal) -> str:
     if proposal.rotors is None:
         return slow
     share = np.max(proposal.rotors / proposal.loop.heaviest)
-    return f"{slow} Drives' inertia of {share:.0%} of the largest would do: see the file."
+    return f"{slow} With drives' inertia of {share:.0%} of the largest it would: see the file."
 
 
 def _table(proposal: Proposal, drives: list[Drive]) -> Table:
