@@ -401,7 +401,8 @@ def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) 
     joint = loop.joint_names[int(np.argmin(share))]
     raise ValueError(
         f"joint {joint!r}: no gains of a bandwidth up to {bandwidth:g} rad/s are stable with "
-        f"{loop.timing}; a shorter delay would help, or `armature` if its drive has a rotor"
+        f"{loop.timing}; a shorter delay would help, or the `armature` of its drive "
+        "(`featherstone-ros setup` assumes one)"
     )
 
 

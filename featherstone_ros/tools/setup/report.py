@@ -26,8 +26,8 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
         Text(f"Gains are stable everywhere, with a factor of 2 in hand, at {timing}.", style="dim"),
     ]
     if proposal.armature.any():
-        text = f"Assumed inertia of the drives: {assumption(proposal)} Put in your arm's: see the file."
-        parts.append(Text(text, style="bold yellow"))
+        assumed = f"Assumed inertia of the drives: {assumption(proposal)}"
+        parts.append(Text(f"{assumed} Put in your arm's: see the file.", style="bold yellow"))
     if proposal.gains.reduced:
         parts.append(Text(_reduced(proposal), style="dim"))
     for drive in drives:
