@@ -1,6 +1,6 @@
 """What the doctor says: one finding is an element, a rule that it breaks, and what follows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
@@ -95,6 +95,12 @@ def summary(findings: Iterable[Finding]) -> str:
     return "; ".join(
         f"{rule.fault}: {elements(same)}" for (_, rule), same in by_rule(findings).items()
     )
+
+
+def statement(rule: Rule, findings: Sequence[Finding], limit: int = 20) -> str:
+    """Return what a rule says of elements, in one line."""
+    said = elements(findings, limit)
+    return f"{said} {rule.fault}" if len(findings) == 1 else f"{rule.fault}: {said}"
 
 
 def elements(findings: Iterable[Finding], limit: int = 20) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from featherstone_ros.inspection.doctor import Inspection, examine
-from featherstone_ros.model.finding import Severity, by_rule, elements
+from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report
 
 LEVELS = {None: OK, Severity.NOTE: OK, Severity.WARNING: WARN, Severity.ERROR: ERROR}
@@ -23,7 +23,7 @@ def check_description(description: str, logger: RcutilsLogger) -> Report:
         logger.warning(f"the robot description could not be inspected: {error!r}")
         return Report(WARN, "could not be inspected, see the log")
     for (severity, rule), found in by_rule(inspection.findings).items():
-        line = f"robot description: {elements(found)} {rule.fault}; {rule.consequence}"
+        line = f"robot description: {statement(rule, found)}; {rule.consequence}"
         if severity is Severity.ERROR:  # rclpy wants a call of its own for each severity
             logger.error(line)
         elif severity is Severity.WARNING:

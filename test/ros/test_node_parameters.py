@@ -53,6 +53,19 @@ def all_parameters(ros: Ros, node: str) -> dict:
     return dict(zip(names, map(parameter_value_to_python, values), strict=True))
 
 
+def nested(values: dict) -> dict:
+    """Return values as `ros2 param dump` writes them: a level for each part of a name."""
+    tree: dict = {}
+    for name, value in values.items():
+        *parents, last = name.split(".")
+        branch = tree
+        for parent in parents:
+            branch = branch.setdefault(parent, {})
+        is_array = hasattr(value, "__iter__") and not isinstance(value, str)
+        branch[last] = list(value) if is_array else value
+    return tree
+
+
 @pytest.mark.parametrize("node", NODES)
 def test_what_was_dumped_can_be_loaded(ros, node):
     description = {"robot_description": robot_file("panda").read_text()}
@@ -61,18 +74,18 @@ def test_what_was_dumped_can_be_loaded(ros, node):
     ros.wait_for_state(f"/{node}", "active")
     before = all_parameters(ros, node)
     assert len(before) > 80
-    plain = {
-        name: list(value) if hasattr(value, "__iter__") and not isinstance(value, str) else value
-        for name, value in before.items()
-    }
     dump = ros.folder / "dump.yaml"
-    dump.write_text(yaml.safe_dump({f"/{node}": {"ros__parameters": plain}}))
+    dump.write_text(yaml.safe_dump({f"/{node}": {"ros__parameters": nested(before)}}))
     loaded = parameter_dict_from_yaml_file(str(dump), target_nodes=[f"/{node}"])
     request = SetParameters.Request(parameters=list(loaded.values()))
     assert len(request.parameters) == len(before)
     results = ros.call(SetParameters, f"/{node}/set_parameters", request).results
     assert [result.reason for result in results if not result.successful] == []
     assert len(results) == len(before)
+    assert all_parameters(ros, node) == before
+    process.stop()
+    process = ros.start(f"featherstone_ros.{node}", None, "--params-file", str(dump))
+    ros.wait_for_state(f"/{node}", "active")
     assert all_parameters(ros, node) == before
     process.stop()
 

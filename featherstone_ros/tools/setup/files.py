@@ -10,7 +10,7 @@ import yaml
 
 from featherstone_ros.control.gains import DAMPING_RATIO
 from featherstone_ros.control.trajectory import Point
-from featherstone_ros.model.finding import Severity, by_rule, elements
+from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.tools.demo.report import milli
 from featherstone_ros.tools.preflight.source import Given, as_yaml
 from featherstone_ros.tools.setup.check import INTEGRATOR, Drive
@@ -135,7 +135,7 @@ def _head(proposal: Proposal, drives: list[Drive]) -> list[str]:
     ]
     found = by_rule(f for f in proposal.inspection.findings if f.severity > Severity.NOTE)
     lines += [
-        f"#   {severity}: {elements(same, 6)} {rule.fault}"
+        f"#   {severity}: {statement(rule, same, 6)}"
         for (severity, rule), same in found.items()
     ] or ["#   nothing"]
     lines += ["#", "# Driven on the twin, at the period and delay below:"]
