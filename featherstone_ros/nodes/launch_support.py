@@ -1,8 +1,12 @@
 """What the launch files have in common; needs ROS 2's launch and launch_ros."""
 
+import json
 import sys
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
 
+import numpy as np
 from ament_index_python.packages import get_package_prefix
 from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument
@@ -10,12 +14,19 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
-from featherstone_ros.model import read_description
+from featherstone_ros.model import Model, read_description
+from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
+from featherstone_ros.model.ros2_control import manager_parameters, with_twin
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.model.urdf import parse
 
 PACKAGE = "featherstone_ros"
+# Hardware components that talk to a simulator by topics: the second is the first's old name.
+PLUGINS = (
+    "joint_state_topic_hardware_interface/JointStateTopicSystem",
+    "topic_based_ros2_control/TopicBasedSystem",
+)
 
 
 def common_arguments(robot: str) -> list[DeclareLaunchArgument]:
@@ -55,8 +66,18 @@ def description(context: LaunchContext) -> dict[str, ParameterValue]:
     robot = value(context, "robot")
     if not robot:
         return {}
-    text = read_description(robot_file(robot))
-    return {"robot_description": ParameterValue(text, value_type=str)}
+    return {"robot_description": _text(read_description(robot_file(robot)))}
+
+
+def _text(text: str) -> ParameterValue:
+    return ParameterValue(text, value_type=str)
+
+
+def parameter_files(context: LaunchContext) -> list[Path]:
+    """Return the robot's own parameter file and the one given, as far as there are such."""
+    own = value(context, "parameters")
+    paths = [robot_parameters(value(context, "robot")), own and Path(own).expanduser().absolute()]
+    return [path for path in paths if path]
 
 
 def package_node(
@@ -65,6 +86,7 @@ def package_node(
     parameters: dict[str, object],
     remappings: list[tuple[str, str]],
     files: bool = True,
+    joint_states: str = "",
 ) -> Node:
     """Return the action that starts one of the package's nodes as the launch arguments say.
 
@@ -74,28 +96,34 @@ def package_node(
         parameters: These override the parameter files.
         remappings: In addition to that of ``joint_states``.
         files: Whether the node reads the parameter files.
+        joint_states: Topic, if another than the launch argument's.
     """
-    robot, own = value(context, "robot"), value(context, "parameters")
-    paths = [robot_parameters(robot), Path(own).expanduser().absolute() if own else None]
+    paths = parameter_files(context) if files else []
     return Node(
         **_process(executable),
         namespace=value(context, "namespace"),
         parameters=[
-            *(ParameterFile(str(path)) for path in paths if files and path),
+            *(ParameterFile(str(path)) for path in paths),
             {**description(context), **parameters},
         ],
-        remappings=[("joint_states", value(context, "joint_states")), *remappings],
+        remappings=[
+            ("joint_states", joint_states or value(context, "joint_states")),
+            *remappings,
+        ],
         output="screen",
     )
 
 
-def state_publisher(context: LaunchContext, joint_states: str, prefix: str = "") -> Node:
+def state_publisher(
+    context: LaunchContext, joint_states: str, prefix: str = "", text: str = ""
+) -> Node:
     """Return the action that starts robot_state_publisher.
 
     Args:
-        context: Holds the values of the launch arguments, ``use_sim_time`` among them.
+        context: Holds the values of the launch arguments, ``use_sim_time`` perhaps among them.
         joint_states: Topic that it goes by.
         prefix: Its name for the robot if there are several, and what its frames begin with.
+        text: A URDF instead of the robot's.
     """
     return Node(
         package="robot_state_publisher",
@@ -105,7 +133,8 @@ def state_publisher(context: LaunchContext, joint_states: str, prefix: str = "")
         parameters=[
             {
                 **description(context),
-                "use_sim_time": value(context, "use_sim_time") == "true",
+                **({"robot_description": _text(text)} if text else {}),
+                "use_sim_time": context.launch_configurations.get("use_sim_time") == "true",
                 "frame_prefix": f"{prefix}/" if prefix else "",
             }
         ],
@@ -113,9 +142,46 @@ def state_publisher(context: LaunchContext, joint_states: str, prefix: str = "")
     )
 
 
+def twin_hardware(context: LaunchContext, interface: str, rate: int) -> tuple[str, str]:
+    """Return a URDF whose hardware is the twin, and the path of a file for the controller manager.
+
+    Args:
+        context: Holds the values of the launch arguments.
+        interface: What the controllers command: ``"effort"`` or ``"position"``.
+        rate: Of the controller manager [Hz].
+    """
+    plugins = [plugin for plugin in PLUGINS if is_installed(plugin.partition("/")[0])]
+    if not plugins:
+        require_installed(PLUGINS[-1].partition("/")[0])
+    twin: dict[str, Any] = {}
+    for path in parameter_files(context):
+        twin |= read_parameters(path)["digital_twin"]
+    joints = [joint for joint in twin.get("joints", ()) if joint]
+    text = read_description(robot_file(value(context, "robot")))
+    model = Model.from_urdf(text, joints=joints or None)
+    nearest = np.clip(0.0, model.lower, model.upper)  # where the twin begins by default
+    start = {
+        joint: float(twin.get(f"initial_positions.{joint}", position))
+        for joint, position in zip(model.joint_names, nearest, strict=True)
+    }
+    namespace = value(context, "namespace").strip("/")
+    name = "/".join(["", *filter(None, [namespace]), "digital_twin"])
+    with NamedTemporaryFile("w", prefix="controllers_", suffix=".yaml", delete=False) as file:
+        json.dump(manager_parameters(model.joint_names, interface, rate), file)  # JSON is YAML
+    return with_twin(text, plugins[0], name, interface, start), file.name
+
+
 def base_link(context: LaunchContext) -> str:
     """Return the name of the robot's root link."""
     return parse(read_description(robot_file(value(context, "robot")))).base_link
+
+
+def require_installed(*packages: str) -> None:
+    """Raise an error that names the packages that are not installed, if there are any."""
+    missing = [package for package in packages if not is_installed(package)]
+    if missing:
+        names = " ".join(f"ros-$ROS_DISTRO-{name.replace('_', '-')}" for name in missing)
+        raise RuntimeError(f"not installed: {', '.join(missing)} (apt install {names})")
 
 
 def is_installed(package: str) -> bool:

@@ -15,8 +15,8 @@ from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.friction import SLIDING_SPEED
+from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file, robot_parameters
-from featherstone_ros.tools.robot import read_parameters
 
 NO_PAYLOAD = {
     "payload.link": "",

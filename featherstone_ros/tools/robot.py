@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.model import read_description
 from featherstone_ros.model.friction import friction_torque
+from featherstone_ros.model.parameter_files import NODES, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
-NODES = ("digital_twin", "feedforward_controller")
 # For a robot without a parameter file: gains from effort limits, which say how strong its drives
 # are; rotors as heavy as such drives have, without which light wrists cannot bear those gains.
 _FULL_EFFORT_ERROR = 0.15  # [rad or m] at which P alone asks for the effort limit
@@ -84,25 +84,6 @@ def load(name: str) -> RobotSetup:
     return RobotSetup(model.name, text, model, parameters)
 
 
-def read_parameters(path: Path) -> dict[str, dict[str, object]]:
-    """Read a ROS parameter file for both nodes.
-
-    Args:
-        path: A file with the keys ``/**`` (both nodes), ``/**/digital_twin`` and so on.
-
-    Returns:
-        Node name to its parameters, nested names joined by dots.
-    """
-    content = yaml.safe_load(path.read_text())
-    parameters = {}
-    for node in NODES:
-        sections = [
-            content.get(key, {}).get("ros__parameters", {}) for key in ("/**", f"/**/{node}")
-        ]
-        parameters[node] = {k: v for section in sections for k, v in _flat(section).items()}
-    return parameters
-
-
 def write_invented(robot: RobotSetup, path: Path) -> None:
     """Write the parameters that were made up, as a file for both nodes."""
     head = (
@@ -155,13 +136,3 @@ def chosen_parameters(model: Model) -> dict[str, dict[str, object]]:
             for joint, value in zip(model.joint_names, values, strict=True):
                 parameters[node][pattern.format(joint)] = float(value)
     return parameters
-
-
-def _flat(nested: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    flat: dict[str, object] = {}
-    for key, value in nested.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[prefix + key] = value
-    return flat

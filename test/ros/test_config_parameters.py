@@ -6,8 +6,9 @@ import re
 import pytest
 from support import Ros
 
+from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.share import share_directory
-from featherstone_ros.tools.robot import load, read_parameters
+from featherstone_ros.tools.robot import load
 
 from rcl_interfaces.srv import ListParameters  # isort: skip  (support skips where ROS is missing)
 

@@ -3,9 +3,10 @@
 import numpy as np
 from support import status_values
 
+from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.robot import load, read_parameters
+from featherstone_ros.tools.robot import load
 
 from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip

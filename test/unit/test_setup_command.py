@@ -1,5 +1,6 @@
 """`featherstone-ros setup` on arms that it has never seen: what it writes is usable, and true."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,10 @@ from example_robots import ROBOTS
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.gains import Chosen, SampledLoop, Timing, check_gains
+from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.preflight import source
-from featherstone_ros.tools.robot import read_parameters
 from featherstone_ros.tools.setup.check import HEAVIER, drive, gentle_motion, settings
 from featherstone_ros.tools.setup.files import _number, parameter_file, paths
 from featherstone_ros.tools.setup.proposal import SetupError, propose, sufficient_rotors, tool_link
@@ -103,6 +104,18 @@ def test_a_drive_that_fails_says_why(panda):
 def test_the_check_drives_with_the_gains_of_the_file(panda):
     np.testing.assert_array_equal(settings(panda).p, panda.gains.p)
     np.testing.assert_array_equal(settings(panda).d, panda.gains.d)
+
+
+def test_joints_that_friction_holds_up_are_named(tmp_path, capsys):
+    path = tmp_path / "arm.urdf"
+    text, output = robot_file("panda").read_text(), ["--output", str(tmp_path / "arm.yaml")]
+    path.write_text(re.sub(r'friction="[\d.]+"', 'friction="0"', text))
+    assert cli.main(["setup", str(path), *output]) == 0
+    assert "Friction is stronger" not in capsys.readouterr().out
+    path.write_text(re.sub(r'friction="[\d.]+"', 'friction="2"', text))
+    assert cli.main(["setup", str(path), *output]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"this far off \[rad, m\]: (panda_joint\d [\d.]+(, )?)+\. Its drive", said)
 
 
 def test_armature_that_is_advised_is_enough(panda):

@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _initial_positions(parameters: Path | None, joints: Sequence[str]) -> NDArray | None:
     """Return where a parameter file lets the twin begin, None if it does not say of all joints."""
-    from featherstone_ros.tools.robot import read_parameters
+    from featherstone_ros.model.parameter_files import read_parameters
 
     home = read_parameters(parameters)["digital_twin"] if parameters else {}
     names = [f"initial_positions.{joint}" for joint in joints]

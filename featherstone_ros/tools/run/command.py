@@ -87,8 +87,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _load(args: argparse.Namespace):
     from featherstone_ros.model import Model, read_description
+    from featherstone_ros.model.parameter_files import read_parameters
     from featherstone_ros.model.robots import robot_file, robot_parameters
-    from featherstone_ros.tools.robot import read_parameters
     from featherstone_ros.tools.run.session import Arm
 
     path = robot_file(args.urdf)

@@ -17,6 +17,8 @@ from featherstone_ros.tools.setup.files import CONTROLLER, assumption, sentence
 from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.style import new_table
 
+STUCK = 0.3  # [rad or m] of error at which feedback should be stronger than Coulomb friction
+
 
 def summary(proposal: Proposal, drives: list[Drive]) -> Group:
     """Return gains and what the check on the twin came to."""
@@ -30,6 +32,9 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
         parts.append(Text(f"{assumed} Put in your arm's: see the file.", style="bold yellow"))
     if proposal.gains.reduced:
         parts.append(Text(_reduced(proposal), style="dim"))
+    stuck = _stuck(proposal)
+    if stuck:
+        parts.append(Text(stuck, style="bold yellow"))
     for drive in drives:
         line = sentence(drive, proposal)
         parts.append(Text(f"Twin, {line}", style="bold red" if drive.trouble else ""))
@@ -49,6 +54,22 @@ def _reduced(proposal: Proposal) -> str:
         return slow
     share = np.max(proposal.rotors / proposal.loop.heaviest)
     return f"{slow} With drives' inertia of {share:.0%} of the largest it would: see the file."
+
+
+def _stuck(proposal: Proposal) -> str:
+    """Return which joints friction may keep far from where they should be; empty if none."""
+    distance = proposal.model.friction / proposal.gains.p
+    far = [
+        f"{joint} {off:.2g}"
+        for joint, off in zip(proposal.model.joint_names, distance, strict=True)
+        if off > STUCK
+    ]
+    if not far:
+        return ""
+    return (
+        "Friction is stronger than feedback until a joint is this far off [rad, m]: "
+        f"{', '.join(far)}. Its drive's inertia, as armature, allows higher gains: see the file."
+    )
 
 
 def _table(proposal: Proposal, drives: list[Drive]) -> Table:
