@@ -150,9 +150,8 @@ def twin_hardware(context: LaunchContext, interface: str, rate: int) -> tuple[st
         interface: What the controllers command: ``"effort"`` or ``"position"``.
         rate: Of the controller manager [Hz].
     """
-    plugins = [plugin for plugin in PLUGINS if is_installed(plugin.partition("/")[0])]
-    if not plugins:
-        require_installed(PLUGINS[-1].partition("/")[0])
+    plugin = next((p for p in PLUGINS if is_installed(p.partition("/")[0])), PLUGINS[-1])
+    require_installed(plugin.partition("/")[0])
     twin: dict[str, Any] = {}
     for path in parameter_files(context):
         twin |= read_parameters(path)["digital_twin"]
@@ -168,7 +167,7 @@ def twin_hardware(context: LaunchContext, interface: str, rate: int) -> tuple[st
     name = "/".join(["", *filter(None, [namespace]), "digital_twin"])
     with NamedTemporaryFile("w", prefix="controllers_", suffix=".yaml", delete=False) as file:
         json.dump(manager_parameters(model.joint_names, interface, rate), file)  # JSON is YAML
-    return with_twin(text, plugins[0], name, interface, start), file.name
+    return with_twin(text, plugin, name, interface, start), file.name
 
 
 def base_link(context: LaunchContext) -> str:
