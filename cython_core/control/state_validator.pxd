@@ -62,6 +62,13 @@ cdef extern from *:
     const double COMPARED_OVER
     const double WAY_SHARE
 
+# A velocity goes against the positions if these show the opposite direction, and at least this share of the speed.
+cdef extern from *:
+    """
+    #define AGAINST (0.25)
+    """
+    const double AGAINST
+
 # A position that does not change by a single bit in any joint, while velocities say that it has moved by this [rad, m],
 # or while the arm was asked to move far, is the last one repeated; it is until it changes, or the velocities say that
 # the arm stands. One velocity alone says nothing: it may be wrong.
@@ -103,7 +110,7 @@ cdef struct StateValidator:
     double* half_range
     double* compared_q       # of the last state whose positions and velocities were compared, believed or not
     double* compared_qd
-    double* pace             # velocity that the last two positions show
+    double* pace             # velocity that the last two different positions show
     double* shown            # velocity that they show in common with those before, filtered
     double* discrepancy      # position minus integral of the velocity, of late
     double* travelled        # integral of the speed, of late
@@ -119,6 +126,7 @@ cdef struct StateValidator:
     double seen_at
     double compared_at
     double compared_stamp
+    double unchanged         # time for which the compared position had been the same [s]
     bint repeats             # the position, although the arm moves
     double changed           # steady time of the state since which it has been the same
     double jumped            # time from the last good state to the first one that jumped
@@ -223,10 +231,23 @@ cdef inline double common(double a, double b) noexcept nogil:
     return a if fabs(a) < fabs(b) else b
 
 
+cdef inline bint same(Py_ssize_t n, const double* a, const double* b) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if a[i] != b[i]:
+            return False
+    return True
+
+
 cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, const double* qd, double jump_tolerance,
                              double cutoff, double state_timeout) noexcept nogil:
-    """Whether positions and velocities tell of the same motion, over a sliding time; after a gap it begins anew."""
-    cdef double left = exp(-dt / COMPARED_OVER), weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt), step, bound
+    """Whether positions and velocities tell of the same motion, over a sliding time; after a gap it begins anew.
+
+    Positions may come several times: a controller manager may be faster than its hardware.
+    """
+    cdef double left = exp(-dt / COMPARED_OVER), duration = v.unchanged + dt, step, bound
+    cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * duration)
+    cdef bint changed = not same(v.n, q, v.compared_q)
     cdef Py_ssize_t i
     cdef Judged result = accepted()
     for i in range(v.n):
@@ -236,31 +257,25 @@ cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, cons
             v.discrepancy[i] = v.travelled[i] = 0.0
             v.shown[i] = v.pace[i] = 0.0 if isnan(qd[i]) else qd[i]
             continue
-        v.shown[i] += weight * (common(step / dt, v.pace[i]) - v.shown[i])     # one wrong position shows nothing
-        v.pace[i] = step / dt
+        if changed:
+            v.shown[i] += weight * (common(step / duration, v.pace[i]) - v.shown[i])   # one wrong position shows nothing
+            v.pace[i] = step / duration
         v.discrepancy[i] = left * (v.discrepancy[i] + step - 0.5 * (qd[i] + v.compared_qd[i]) * dt)
         v.travelled[i] = left * (v.travelled[i] + 0.5 * fabs(qd[i] + v.compared_qd[i]) * dt)
         bound = jump_tolerance + WAY_SHARE * v.travelled[i]
         if fabs(v.discrepancy[i]) > bound and result.rejection == ACCEPTED:
             result = judged(CONTRADICTORY, i, v.discrepancy[i], bound)
+    v.unchanged = 0.0 if changed or not 0.0 < dt < state_timeout else duration
     memcpy(v.compared_q, q, v.n * sizeof(double))
     memcpy(v.compared_qd, qd, v.n * sizeof(double))
     return result
-
-
-cdef inline bint same_position(const StateValidator* v, const double* q) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(v.n):
-        if q[i] != v.q[i]:
-            return False
-    return v.accepted > 0
 
 
 cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, const double* q, const double* qd,
                                     const double* desired, double far) noexcept nogil:
     """Whether a position is the last one again although the arm moves, or is asked to move by ``far``."""
     cdef Py_ssize_t i
-    if not same_position(v, q):
+    if not (v.accepted > 0 and same(v.n, q, v.q)):
         v.repeats, v.changed = False, now
         memcpy(v.repeated_from, desired, v.n * sizeof(double))
         memset(v.moved, 0, v.n * sizeof(double))
@@ -359,7 +374,7 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
     for i in range(v.n):
         if not isnan(qd[i]):
             v.qd[i] = qd[i]
-            if qd[i] * v.shown[i] < 0.0:
+            if qd[i] * v.shown[i] < 0.0 and fabs(v.shown[i]) > AGAINST * fabs(qd[i]):
                 v.qd[i] = 0.0
                 if fabs(v.discrepancy[i]) > MEASURED_MOTION:
                     v.qd[i] = copysign(min(fabs(qd[i]), fabs(v.shown[i])), v.shown[i])

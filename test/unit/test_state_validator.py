@@ -248,6 +248,42 @@ def test_of_a_velocity_that_keeps_going_against_the_positions_the_size_counts():
     assert_allclose(source.validator.qd, MOVING, rtol=1e-6)
 
 
+@pytest.mark.parametrize("times", [1, 2, 5, 8])
+def test_velocities_are_believed_after_a_reversal_though_positions_come_several_times(times):
+    """A controller manager at 1000 Hz above hardware at 500 Hz, or at 125 Hz."""
+    source, dt = Source(), 0.001
+    for k in range(1500):
+        t = dt * times * (k // times)  # when the hardware measured
+        q, qd = Q + 0.2 * np.sin(3.0 * t), 0.6 * np.cos(3.0 * t) * np.ones(2)
+        assert source.give(q, qd, after=dt)
+        # The filter's lag hides the velocity for a moment while it is small.
+        assert_allclose(source.validator.qd, qd, atol=0.05)
+    assert source.validator.best_estimate()[1] == pytest.approx(qd, abs=0.05)
+
+
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_a_velocity_of_the_wrong_sign_counts_as_none_though_positions_come_several_times(times):
+    source, dt = Source(), 0.001
+    speed = 0.3
+    for k in range(200):
+        q = Q + speed * dt * times * (k // times)
+        source.give(q, speed * np.ones(2), after=dt)
+    for k in range(200, 220):
+        q = Q + speed * dt * times * (k // times)
+        source.give(q, -speed * np.ones(2), after=dt)
+        assert_allclose(source.validator.qd, 0.0)
+
+
+def test_a_coarse_encoder_hides_no_slow_velocity():
+    """Positions in steps of 1 mrad: most differences are nothing, and say nothing."""
+    source, dt = Source(), 0.001
+    for k in range(4000):
+        t = dt * k
+        q, qd = Q + 0.05 * np.sin(2.0 * t), 0.1 * np.cos(2.0 * t) * np.ones(2)
+        source.give(np.round(q, 3), qd, after=dt)
+        assert_allclose(source.validator.qd, qd, atol=0.03)
+
+
 def test_the_surest_state_of_a_hard_acceleration_is_the_last(source):
     qd = np.array([20.0 * 0.005, 0.0])  # 10 times the speed limit per second
     q = Q + 0.5 * 0.005 * qd
