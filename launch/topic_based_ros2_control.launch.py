@@ -33,7 +33,7 @@ def start(context: LaunchContext) -> list[Action]:
     require_installed("controller_manager", "robot_state_publisher")
     controller, rate = value(context, "controller"), int(value(context, "rate"))
     interface = INTERFACES[controller]
-    text, file = twin_hardware(context, interface, rate)
+    text, file = twin_hardware(context, interface, 2 * rate)
     namespace, joint_states = value(context, "namespace"), value(context, "joint_states")
     actions: list[Action] = [
         package_node(
@@ -49,14 +49,16 @@ def start(context: LaunchContext) -> list[Action]:
             executable="ros2_control_node",
             namespace=namespace,
             parameters=[file],
-            remappings=[("joint_states", joint_states)],
             output="screen",
         ),
         Node(
             package="controller_manager",
             executable="spawner",
             namespace=namespace,
-            arguments=[BROADCASTER, CONTROLLERS[interface][0]],
+            arguments=[
+                *(BROADCASTER, CONTROLLERS[interface][0]),
+                *("--controller-ros-args", f"-r joint_states:={joint_states}"),
+            ],
             output="screen",
         ),
     ]

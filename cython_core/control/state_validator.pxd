@@ -271,11 +271,15 @@ cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, cons
     return result
 
 
+cdef inline bint same_position(const StateValidator* v, const double* q) noexcept nogil:
+    return v.accepted > 0 and same(v.n, q, v.q)
+
+
 cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, const double* q, const double* qd,
                                     const double* desired, double far) noexcept nogil:
     """Whether a position is the last one again although the arm moves, or is asked to move by ``far``."""
     cdef Py_ssize_t i
-    if not (v.accepted > 0 and same(v.n, q, v.q)):
+    if not same_position(v, q):
         v.repeats, v.changed = False, now
         memcpy(v.repeated_from, desired, v.n * sizeof(double))
         memset(v.moved, 0, v.n * sizeof(double))

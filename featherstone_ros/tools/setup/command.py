@@ -19,6 +19,7 @@ Examples:
   featherstone-ros setup my_arm.urdf
   featherstone-ros setup my_arm.urdf.xacro --output config/my_arm.yaml
   featherstone-ros setup my_arm.urdf --period 0.001 --delay 0.001   for a faster loop
+  featherstone-ros setup my_arm.urdf --gravity 9.81 0 0             on a wall, x pointing down
 """
 
 import argparse
@@ -50,6 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="from a measurement to the torque that answers it [s] (default: 0.002)",
     )
+    parser.add_argument(
+        "--gravity",
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=("X", "Y", "Z"),
+        help="in the base link's frame [m/s^2] (default: 0 0 -9.81)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     given = {name: getattr(args, name) for name in ("period", "delay") if getattr(args, name)}
     console = Console(highlight=False)
     try:
-        proposal = propose(urdf, args.bandwidth or BANDWIDTH, replace(Timing(), **given))
+        timing = replace(Timing(), **given)
+        proposal = propose(urdf, args.bandwidth or BANDWIDTH, timing, args.gravity)
     except OSError as error:
         raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
     motion = gentle_motion(proposal.model, proposal.start)

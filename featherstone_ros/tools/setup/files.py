@@ -39,6 +39,8 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         *_comment("That move, in the order of ~/commands; whatever else the URDF has is locked."),
         "    joints:",
         *(f"      - {name}" for name in names),
+        *_comment("In the base link's frame [m/s^2]: how the arm is mounted."),
+        f"    gravity: [{', '.join(map(_number, model.gravity))}]",
         *_comment(
             "Friction of the drives [N m, N m s/rad; N, N s/m]: "
             + ("the URDF's <dynamics>. " if told else "the URDF has none. ")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.gains import (
@@ -25,6 +25,7 @@ from featherstone_ros.model import Model, read_description
 
 Floats = NDArray[np.float64]
 
+GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
 EASY = 0.5  # share of the effort limits that gravity may take in the middle of the range
 INNER = 0.6  # share of the range of motion in which an easier posture is looked for
 ROTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of a joint's largest inertia
@@ -73,13 +74,19 @@ class Proposal:
         return np.array([reduced.get(joint, self.asked) for joint in self.model.joint_names])
 
 
-def propose(urdf: Path, bandwidth: float = BANDWIDTH, timing: Timing | None = None) -> Proposal:
+def propose(
+    urdf: Path,
+    bandwidth: float = BANDWIDTH,
+    timing: Timing | None = None,
+    gravity: ArrayLike = GRAVITY,
+) -> Proposal:
     """Look at an arm and choose.
 
     Args:
         urdf: A URDF or xacro file.
         bandwidth: Of the gains [rad/s].
         timing: Of the loop; None: the controller's default.
+        gravity: (3,) in the base link's frame [m/s^2].
 
     Raises:
         ModelError: It cannot be used.
@@ -87,7 +94,7 @@ def propose(urdf: Path, bandwidth: float = BANDWIDTH, timing: Timing | None = No
         SetupError: The arm cannot be held.
     """
     text = read_description(urdf)
-    model = Model.from_urdf(text)
+    model = Model.from_urdf(text, gravity=gravity)
     if not model.n:
         raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
     _require_effort(model)
