@@ -14,10 +14,9 @@ from control.cartesian_mode cimport (CartesianMode, CartesianTarget, begin_mode,
 from control.governor cimport Governor, all_finite, begin_transfer, govern, start_from, transfer_left
 from control.laws cimport add_drives, damped_gravity, law, model_torque, motion_torque
 from control.model_blend cimport ModelBlend, change_model, gravity, pass_time
-from control.motion cimport Motion, Path, any_nonzero, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, sample, sample_path, stop_from
+from control.motion cimport Motion, Path, any_nonzero, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, leads_to_rest, sample, sample_path, stop_from
 from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, JointLimits, Settings
-from control.state_validator cimport (CONTRADICTORY, REPEATED, StateValidator, accept, best_estimate, common, forget, same_position,
-                                      seen_since)
+from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, best_estimate, common, forget, seen_since
 
 cdef enum Phase:             # as in transitions.py, which a test compares
     INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
@@ -60,8 +59,6 @@ cdef extern from *:
     #define MOST_ABANDONED (3)
     #define ABANDONED_TIME (10.0)
     #define HALF_WAY (0.5)
-    #define DESIRED_MOTION (0.2)
-    #define PUSHED_MOTION (0.05)
     #define FAULT_SHARE (0.2)
     #define LIMIT_SLACK (1e-3)
     #define SPARSE (0.0125)
@@ -86,8 +83,6 @@ cdef extern from *:
     const int MOST_ABANDONED       # motions within
     const double ABANDONED_TIME    # [s]
     const double HALF_WAY          # share of the tolerance that the state before has to be off
-    const double DESIRED_MOTION    # [rad, m] asked for without any answer
-    const double PUSHED_MOTION     # [rad, m] that there must have been by the model
     const double FAULT_SHARE       # of the effort limit, by which damping brakes in a fault at the velocity limit
     const double LIMIT_SLACK       # [rad, m] beyond a limit that an encoder may say
     const double SPARSE            # [s] between states: below 80 Hz, or some are missing
@@ -136,11 +131,6 @@ cdef struct Controller:
     double* zero             # (4, n)
     double* state            # (4, n) of a blind stop
     double* expected         # (n,) position that states are compared with
-    double* reckoned         # (4, n) motion of an arm that is asked to move while its position does not change
-    double* given            # (n,) last command before the arm was asked to move
-    double* balance          # (n,) of the command, what friction or an unknown load bore as it was asked to move
-    double reckoned_at
-    bint reckons
     double* turned           # (n,) whole turns that were added to the last good position [rad]
     double* turns            # (n,) likewise, of the state that is being looked at
     bint expects             # the motion is that of a blind stop, by steady time
@@ -528,7 +518,8 @@ cdef inline void move_on(Controller* c, double now, double time) noexcept nogil:
         memcpy(c.desired + c.n, c.validator.qd, c.n * sizeof(double))
         memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
         return
-    if c.phase == REFERENCE and now - c.set_point_at > c.settings.reference_timeout and fire(c, SET_POINTS_STOPPED):
+    if (c.phase == REFERENCE and now - c.set_point_at > c.settings.reference_timeout
+            and not leads_to_rest(&c.motion, c.n, time) and fire(c, SET_POINTS_STOPPED)):
         stop_desired(c)
     sample(&c.motion, time, c.desired)
     if c.phase == REFERENCE:
@@ -645,75 +636,6 @@ cdef inline void dead_reckoning(Controller* c, double duration, const double* ef
             state[i] += h * state[n + i]
 
 
-cdef inline void begin_reckoning(Controller* c, double now) noexcept nogil:
-    """Go out from the last good state; an arm that stood still was in balance, whatever the model says."""
-    cdef bint stood = stands(c)
-    cdef Py_ssize_t i
-    memset(c.reckoned, 0, 4 * c.n * sizeof(double))
-    memcpy(c.reckoned, c.validator.q, c.n * sizeof(double))
-    memcpy(c.reckoned + c.n, c.validator.qd, c.n * sizeof(double))
-    gravity(&c.models, c.reckoned, c.gravity_torque)
-    for i in range(c.n):
-        c.balance[i] = c.given[i] - c.settings.offset[i] if stood else 0.0
-        if stood and not c.settings.hardware_adds_gravity:
-            c.balance[i] -= c.gravity_torque[i]
-    c.reckons, c.reckoned_at = True, now
-
-
-cdef inline void reckon(Controller* c, double now, const double* q) noexcept nogil:
-    """Follow an arm that is asked to move by its commands alone, as long as its position does not change by a single bit.
-
-    Is it the last one repeated, the arm is by then where these have pushed it, and faster than it was asked to be.
-    """
-    cdef double* effort = c.scratch
-    cdef Py_ssize_t i
-    if not is_tracking(c) or leads_hand(c) or not same_position(&c.validator, q):
-        c.reckons = False
-    elif not c.reckons and any_nonzero(c.desired + c.n, c.n):
-        begin_reckoning(c, c.commanded)
-    if c.reckons:
-        if c.settings.hardware_adds_gravity:
-            gravity(&c.models, c.reckoned, c.gravity_torque)
-        for i in range(c.n):
-            effort[i] = c.governor.command[i] - c.balance[i]
-            if c.settings.hardware_adds_gravity:
-                effort[i] += c.gravity_torque[i]
-        dead_reckoning(c, min(now - c.reckoned_at, c.settings.state_timeout), effort, c.reckoned)
-        c.reckoned_at = now
-    else:
-        memcpy(c.given, c.governor.command, c.n * sizeof(double))
-
-
-cdef inline bint is_pushed(const Controller* c) noexcept nogil:
-    """Whether an arm that is asked to move, and whose position does not change, would move if it were free."""
-    cdef double bound
-    cdef Py_ssize_t i
-    for i in range(c.n):
-        bound = c.settings.coulomb[i] + PUSHED * c.settings.effort_limit[i]
-        if c.reckons and fabs(c.governor.command[i] - c.given[i]) > bound:
-            return True
-    return False
-
-
-cdef inline bint take_in(Controller* c, double now, double stamp, double on_its_way, const double* q,
-                         const double* qd) noexcept nogil:
-    """Have a state judged, and taken over if it is good; whether it is.
-
-    A position that does not change by a single bit is the last one repeated if the arm is asked to move far, or if it is
-    pushed and must have moved a little. A hand may be far from where it is led: see ``watch_standing``.
-    """
-    cdef const double* asked = c.desired if is_tracking(c) and not leads_hand(c) else q
-    cdef double far = DESIRED_MOTION
-    cdef Py_ssize_t i
-    reckon(c, now, q)
-    if is_pushed(c):
-        for i in range(c.n):
-            c.expected[i] = c.validator.repeated_from[i] + c.reckoned[i] - c.validator.q[i]
-        asked, far = c.expected, PUSHED_MOTION
-    return accept(&c.validator, now, stamp, on_its_way, q, qd, asked, far, c.settings.jump_tolerance,
-                  c.settings.velocity_cutoff, c.settings.state_timeout)
-
-
 cdef inline void expect(Controller* c, double now) noexcept nogil:
     """Make the motion by which the arm is to come to rest from where it must be by now, in steady time.
 
@@ -729,10 +651,7 @@ cdef inline void expect(Controller* c, double now) noexcept nogil:
     for i in range(c.n):
         effort[i] = c.governor.command[i] + (c.gravity_torque[i] if c.settings.hardware_adds_gravity else 0.0)
     memcpy(c.expected, c.state, c.n * sizeof(double))
-    if c.validator.repeats and c.reckons:
-        memcpy(c.state, c.reckoned, 3 * c.n * sizeof(double))
-    else:
-        dead_reckoning(c, age, effort, c.state)
+    dead_reckoning(c, age, effort, c.state)
     for i in range(c.n):
         c.state[i] = min(max(c.state[i], min(c.limits.lower[i], c.expected[i])), max(c.limits.upper[i], c.expected[i]))
     stop_motion(c, now, c.state)
@@ -790,7 +709,9 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     if c.phase == INACTIVE:
         return False
     count_turns(c, q)
-    if not take_in(c, now, stamp, on_its_way, q, qd):
+    # A hand may be far from where it is led: ``watch_standing`` looks for a position that does not change.
+    if not accept(&c.validator, now, stamp, on_its_way, q, qd, c.desired if is_tracking(c) and not leads_hand(c) else q,
+                  c.settings.jump_tolerance, c.settings.velocity_cutoff, c.settings.state_timeout):
         note_rejection(c, now)
         if c.validator.last.rejection in (REPEATED, CONTRADICTORY) and sees(c):    # feedback has pushed the arm on
             go_blind(c, now, now - seen_since(&c.validator))
@@ -848,8 +769,6 @@ cdef inline bint check_age(Controller* c, double now) noexcept nogil:
         c.has_commanded = c.phase == BLIND
         fire(c, GIVE_UP)
         forget(&c.validator)
-        if 0.0 < c.settings.path_tolerance < DESIRED_MOTION:    # off its path it would be held, too: it may be braked
-            c.validator.repeats = False
     watch_executor(c, now)
     if c.settings.on_timer and sees(c):
         return command(c, now, c.validator.time + age, now - c.commanded)

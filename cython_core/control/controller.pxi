@@ -88,7 +88,7 @@ cdef class CompiledController:
     def __cinit__(self, names, lower, upper, velocity, settings, ModelRequest model not None, double show_period=0.02,
                   Py_ssize_t tip=-1, offset=None, str base="", continuous=None, bint commands_joints=False):
         cdef Py_ssize_t n = len(names)
-        self.block = <double*> calloc(102 * n + 16 + mode_memory(n), sizeof(double))
+        self.block = <double*> calloc(96 * n + 16 + mode_memory(n), sizeof(double))
         self.its.names.guess = <int32_t*> calloc(MOST_NAMES, sizeof(int32_t))
         self.its.names.name = <const char**> calloc(n, sizeof(char*))
         self.its.names.length = <size_t*> calloc(n, sizeof(size_t))
@@ -155,8 +155,7 @@ cdef class CompiledController:
         c.watch.speeding, c.watch.swings = self._room(&at, n), self._room(&at, n)
         c.watch.direction = self._room(&at, n)
         c.desired, c.scratch, c.offset = self._room(&at, 4 * n), self._room(&at, 4 * n), self._room(&at, 4 * n)
-        c.zero, c.state, c.reckoned = self._room(&at, 4 * n), self._room(&at, 4 * n), self._room(&at, 4 * n)
-        c.given, c.balance = self._room(&at, n), self._room(&at, n)
+        c.zero, c.state = self._room(&at, 4 * n), self._room(&at, 4 * n)
         c.torque, c.gravity_torque, c.expected = self._room(&at, n), self._room(&at, n), self._room(&at, n)
         c.turned, c.turns = self._room(&at, n), self._room(&at, n)
         self.its.part, self.its.shown = self._room(&at, 3 * n), self._room(&at, n)

@@ -202,6 +202,11 @@ cdef inline void lead_in(Motion* m, double time, const double* offset, double du
     m.has_effort = m.has_effort or any_nonzero(offset + 3 * m.n, m.n)
 
 
+cdef inline bint leads_to_rest(const Motion* m, Py_ssize_t n, double time) noexcept nogil:
+    """Whether the arm is still being led to a set-point at which it is to stand."""
+    return time < m.correction_end and not any_nonzero(m.base + n, 2 * n)
+
+
 cdef inline double lead_in_duration(Py_ssize_t n, const double* offset, const double* velocity_limit,
                                     double shortest) noexcept nogil:
     """How long a correction takes [s]: it alone stays below BLEND_SPEED of the velocity limits.

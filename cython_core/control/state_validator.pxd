@@ -70,15 +70,17 @@ cdef extern from *:
     const double AGAINST
 
 # A position that does not change by a single bit in any joint, while velocities say that it has moved by this [rad, m],
-# or while the arm was asked to move far, is the last one repeated; it is until it changes, or the velocities say that
+# or while the arm was asked to move by this, is the last one repeated; it is until it changes, or the velocities say that
 # the arm stands. One velocity alone says nothing: it may be wrong.
 cdef extern from *:
     """
     #define MEASURED_MOTION (0.02)
     #define STILL (0.02)
+    #define DESIRED_MOTION (0.2)
     """
     const double MEASURED_MOTION
     const double STILL             # [rad/s, m/s] below which a velocity says that it stands, and nothing is repeated
+    const double DESIRED_MOTION
 
 # How long a long time between states is remembered [s]: by then one of those to come may be as long.
 cdef extern from *:
@@ -276,8 +278,8 @@ cdef inline bint same_position(const StateValidator* v, const double* q) noexcep
 
 
 cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, const double* q, const double* qd,
-                                    const double* desired, double far) noexcept nogil:
-    """Whether a position is the last one again although the arm moves, or is asked to move by ``far``."""
+                                    const double* desired) noexcept nogil:
+    """Whether a position is the last one again although the arm moves, or is asked to."""
     cdef Py_ssize_t i
     if not same_position(v, q):
         v.repeats, v.changed = False, now
@@ -289,9 +291,9 @@ cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, co
             v.moved[i] = v.moved[i] + common(qd[i], v.qd[i]) * dt if fabs(qd[i]) > STILL else 0.0
         if fabs(v.moved[i]) > MEASURED_MOTION:
             return judged(REPEATED, i, v.moved[i], MEASURED_MOTION)
-        if fabs(desired[i] - v.repeated_from[i]) > far:
+        if fabs(desired[i] - v.repeated_from[i]) > DESIRED_MOTION:
             v.repeats = True
-            return judged(REPEATED, i, desired[i] - v.repeated_from[i], far)
+            return judged(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION)
     return judged(REPEATED, -1, 0.0, 0.0) if v.repeats else accepted()
 
 
@@ -327,7 +329,7 @@ cdef inline bint is_old(const StateValidator* v, double dt, double stamp) noexce
 
 
 cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp, double on_its_way, const double* q,
-                         const double* qd, const double* desired, double far, double jump_tolerance, double cutoff,
+                         const double* qd, const double* desired, double jump_tolerance, double cutoff,
                          double state_timeout) noexcept nogil:
     """All that can be wrong with a state, the plainest first."""
     cdef Judged way, result = judge_numbers(v, q, qd)
@@ -346,7 +348,7 @@ cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp,
     dt = since_compared(v, now, stamp)
     v.compared_at, v.compared_stamp = now, stamp
     way = judge_way(v, dt, q, qd, jump_tolerance, cutoff, state_timeout)
-    result = judge_repetition(v, now, dt, q, qd, desired, far)
+    result = judge_repetition(v, now, dt, q, qd, desired)
     return way if result.rejection == ACCEPTED else result
 
 
@@ -440,16 +442,14 @@ cdef inline void take_over(StateValidator* v, double now, double dt, double stam
 
 
 cdef inline bint accept(StateValidator* v, double now, double stamp, double on_its_way, const double* q, const double* qd,
-                        const double* desired, double far, double jump_tolerance, double cutoff,
-                        double state_timeout) noexcept nogil:
+                        const double* desired, double jump_tolerance, double cutoff, double state_timeout) noexcept nogil:
     """Judge one state and take it over if it is good.
 
     now: steady time [s]; stamp: 0 for none; on_its_way: time since it was sent or measured, by two clocks, NaN: unknown;
-    qd: (n,) NaN where it was not measured; desired: (n,) position that is asked for, q if none is; far: how far it may
-    move while the arm's position does not change by a single bit.
+    qd: (n,) NaN where it was not measured; desired: (n,) position that is asked for, q if none is.
     """
     cdef double dt = elapsed(v, now, stamp)
-    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, far, jump_tolerance, cutoff, state_timeout)
+    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, jump_tolerance, cutoff, state_timeout)
     v.last = count_implausible(v, result)
     if v.last.rejection == ACCEPTED:
         take_over(v, now, dt, stamp, q, qd, cutoff, state_timeout)

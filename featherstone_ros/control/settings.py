@@ -78,7 +78,8 @@ class Settings:
         state_timeout: Age of the last joint state at which it is stale [s].
         executor_timeout: How long Python may give no sign of life before a motion is stopped [s];
             0: as long as it likes.
-        reference_timeout: Age of the last streamed set-point at which the arm is stopped [s].
+        reference_timeout: Age of the last streamed set-point at which the arm is stopped [s]; one
+            without velocity that it is being led to is reached first.
         give_up_after: How long the gravity hold is published before silence [s].
         start_tolerance: How far from the arm a trajectory or set-point may begin [rad] or [m].
         path_tolerance: How far the arm may be from where it should be before the motion is

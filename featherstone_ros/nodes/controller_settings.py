@@ -140,7 +140,7 @@ SETTINGS = (
     Setting(
         "reference_timeout",
         Settings.reference_timeout,
-        "age of the last ~/reference that stops the arm [s]",
+        "age of the last ~/reference that stops the arm, once one at rest has been reached [s]",
         1e-3,
         10.0,
     ),

@@ -18,6 +18,7 @@ from neighbour import CONTROLLER, giant_request
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import SetParameters
+from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 from scene import STANDING, Delayed, Frozen, Scene, altered, duration, velocities
 from std_srvs.srv import Trigger
@@ -98,12 +99,22 @@ def reference_that_races(scene: Scene) -> None:
 
 
 def giant_requests(scene: Scene) -> None:
+    send_requests(scene, [giant_request(SetParameters.Request)] * 20)
+
+
+def long_arrays(scene: Scene) -> None:
+    value = ParameterValue(type=9, string_array_value=["x"] * 300_000)
+    request = SetParameters.Request(parameters=[ParameterMessage(name="joints", value=value)])
+    send_requests(scene, [serialize_message(request)] * 2)
+
+
+def send_requests(scene: Scene, requests: list[bytes]) -> None:
     topic = request_topic(f"{CONTROLLER}/set_parameters")
     publisher = BytesPublisher(scene.ros.node, SetParameters.Request, topic)
     publisher.wait_for_reader()
     commands = scene.commands
-    for _ in range(20):
-        publisher.publish(giant_request(SetParameters.Request))
+    for request in requests:
+        publisher.publish(request)
     scene.ros.wait_for(lambda: scene.commands > commands + 100, "commands all the while")
 
 
@@ -151,6 +162,7 @@ HARMLESS = [
     clock_before_time,
     reference_that_races,
     giant_requests,
+    long_arrays,
     oversized_trajectory,
     wrong_units,
     three_hundred_future_trajectories,
@@ -233,19 +245,6 @@ def test_repeated_states_are_named_and_the_arm_is_braked(new_stamps, scene):
     text = status(scene, "repeated" if new_stamps else "not newer")
     assert "no usable joint state" in text
     assert peak < 1.0
-
-
-def test_states_that_froze_at_rest_are_named_and_the_arm_is_braked_once_it_moves(shared):
-    shared.recover()
-    shared.lie = Frozen(new_stamps=True)
-    shared.ros.run_for(0.2)
-    shared.watch()
-    count = shared.commands
-    shared.trajectories.publish(shared.trajectory())
-    shared.ros.wait_for(lambda: shared.commands > count + 200, "commands that brake")
-    peak = shared.peak
-    assert "position repeated" in status(shared, "repeated")
-    assert peak < 2.0  # once 15
 
 
 def test_states_that_fall_behind_are_named_and_the_arm_is_braked(scene):

@@ -304,6 +304,21 @@ def test_set_point_that_jumps_is_led_in_below_the_velocity_limit(bench):
     assert_allclose(bench.controller.desired().position, Q + 0.15, atol=1e-6)
 
 
+@pytest.mark.parametrize("way", [0.02, 0.18])
+def test_a_single_set_point_at_rest_is_reached(bench, way):
+    bench.controller.set_reference(bench.now, Point(0.0, Q + way))
+    bench.run(1.5)
+    assert bench.controller.phase is Phase.HOLDING
+    assert_allclose(bench.controller.desired().position, Q + way, atol=1e-9)
+    assert_allclose(bench.arm.q, Q + way, atol=2e-3)
+
+
+def test_a_single_set_point_in_motion_is_left_after_its_time(bench):
+    bench.controller.set_reference(bench.now, Point(0.0, Q + 0.1, [0.5, 0.0]))
+    bench.run(0.12)  # reference_timeout is 0.1
+    assert bench.controller.phase is Phase.HOLDING
+
+
 def test_extrapolated_set_point_ends_at_the_position_limits():
     bench = Bench(reference_timeout=1.0, start_tolerance=1.0).start()
     bench.controller.set_trajectory(bench.now, NAMES, [Point(1.5, [2.8, 0.5], [0.0, 0.0])])
@@ -536,48 +551,24 @@ def test_gap_that_no_watchdog_has_seen_ends_the_motion_too(bench):
     assert len(bench.commands) == before + 400
 
 
-def stuck(bench: Bench, duration: float, resolution: float) -> None:
-    """Let time pass for an arm whose brakes are on; its encoders flicker by their resolution."""
-    place = bench.arm.q
-    for k in range(round(duration / PERIOD)):
-        bench.now += PERIOD
-        bench.stamp += PERIOD
-        bench.arm.set_state(place + resolution * (k % 2), np.zeros(2))
-        bench.state()
-        bench.update()
-
-
-def test_motion_that_the_arm_does_not_follow_is_abandoned_without_wind_up():
-    bench = Bench(path_tolerance=0.1).start()
-    follow(bench)
-    stuck(bench, 0.5, resolution=1e-6)
-    assert any("'elbow' is 0.1" in note and "path_tolerance" in note for note in bench.notes)
-    assert np.abs(bench.commands[-1][1] - bench.gravity()).max() < 4.0
-
-
 @pytest.mark.parametrize("path_tolerance", [0.0, 0.1])
-def test_positions_that_stay_the_same_to_the_bit_are_not_believed_for_ever(path_tolerance):
+def test_motion_that_the_arm_does_not_follow_is_abandoned_without_wind_up(path_tolerance):
     bench = Bench(path_tolerance=path_tolerance).start()
     follow(bench)
-    stuck(bench, 0.5, resolution=0.0)
-    assert bench.controller.phase is Phase.BLIND
-    assert "position repeated" in bench.controller.rejection
-
-
-def test_arm_whose_states_froze_at_rest_is_braked_when_it_is_asked_to_move(bench):
-    follow(bench)
-    place, fastest = bench.arm.q, 0.0
-    for _ in range(320):
+    place = bench.arm.q
+    for _ in range(500):  # brakes are on, the drives do not obey
         bench.now += PERIOD
         bench.stamp += PERIOD
-        bench.arm.step(bench.commands[-1][1])
-        command = bench.controller.accept_state(bench.now, place, np.zeros(2), None, bench.stamp)
-        bench.commands += [(bench.now, c.copy()) for c in (command,) if c is not None]
+        bench.arm.set_state(place, np.zeros(2))
+        bench.state()
         bench.update()
-        fastest = max(fastest, np.abs(bench.arm.qd).max())
-    assert bench.controller.phase is Phase.BLIND
-    assert np.abs(bench.arm.qd).max() < 0.05 * fastest
-    assert fastest < 7.0  # 14 at the end without a model of where feedback has pushed the arm
+    excess = np.abs(bench.commands[-1][1] - bench.gravity()).max()
+    if path_tolerance:
+        assert any("'elbow' is 0.1" in note and "path_tolerance" in note for note in bench.notes)
+        assert excess < 4.0
+    else:  # positions that stay the same to the bit are not believed for ever
+        assert bench.controller.phase is Phase.BLIND
+        assert "position repeated" in bench.controller.rejection
 
 
 def test_blind_stop_brakes_an_arm_whose_states_stop():
