@@ -70,7 +70,7 @@ class Scene:
             self.twin.advance(self.now)
             q, qd = np.array(self.twin.position), np.array(self.twin.velocity)
             command = self.controller.accept_state(self.now, q, qd)
-            assert command is not None, self.controller.objection
+            assert command is not None, self.controller.rejection
             self.twin.command(command, self.now)
 
     def errors(self):

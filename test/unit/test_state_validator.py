@@ -205,7 +205,7 @@ def moving_source(states: int = 10) -> Source:
     return source
 
 
-def test_the_surest_velocity_is_what_the_last_ones_and_the_positions_agree_on():
+def test_the_estimated_velocity_is_what_the_last_ones_and_the_positions_agree_on():
     """Two states in a row are wrong, each in one joint."""
     source = moving_source()
     assert source.give(Q + 0.005 * MOVING, [3.0, -0.2], after=0.005)
@@ -215,7 +215,7 @@ def test_the_surest_velocity_is_what_the_last_ones_and_the_positions_agree_on():
     assert_allclose(qd, MOVING, atol=0.02)
 
 
-def test_the_surest_position_leaves_out_one_that_no_velocity_leads_to():
+def test_the_estimated_position_leaves_out_one_that_no_velocity_leads_to():
     source = moving_source()
     wrong = Q + 0.005 * MOVING + [0.05, 0.0]
     assert source.give(wrong, MOVING, after=0.005)
@@ -284,7 +284,7 @@ def test_a_coarse_encoder_hides_no_slow_velocity():
         assert_allclose(source.validator.qd, qd, atol=0.03)
 
 
-def test_the_surest_state_of_a_hard_acceleration_is_the_last(source):
+def test_the_estimated_state_of_a_hard_acceleration_is_the_last(source):
     qd = np.array([20.0 * 0.005, 0.0])  # 10 times the speed limit per second
     q = Q + 0.5 * 0.005 * qd
     assert source.give(q, qd, after=0.005)
