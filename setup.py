@@ -199,7 +199,7 @@ PEERS = ["example-robot-data", "mujoco", "pin", "scipy", "trimesh"]
 
 def ros_wheels(rclpy, messages):
     """ROS 2 from the Python package index, for machines without one; never install both kinds."""
-    names = ("diagnostic", "geometry", "sensor", "std", "trajectory", "visualization")
+    names = ("diagnostic", "geometry", "nav", "sensor", "std", "trajectory", "visualization")
     return [
         f"ros-rclpy[fastrtps]=={rclpy}",
         *(f"ros-{name}-msgs=={messages}" for name in names),
