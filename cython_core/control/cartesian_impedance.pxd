@@ -44,8 +44,10 @@ cdef extern from *:
     """
     #define SLOW (0.7)
     #define BRAKING (0.01)
+    #define WALL (3.0)
     """
     const double SLOW            # share of a joint's speed limit,
+    const double WALL            # times max_force: spring and feed-forward have two of them together
     const double BRAKING         # time constant of what brakes it then [s] (rule 8)
 
 cdef struct Wall:            # keeps  normal . position >= offset
@@ -496,7 +498,10 @@ cdef inline void add_spring(const Impedance* its, const ImpedanceSettings* setti
 
 
 cdef inline void add_walls(const ImpedanceSettings* settings, const Hand* hand, double* F) noexcept nogil:
-    """F += what the walls push with: a wall never pulls. Base axes."""
+    """F += what the walls push with: a wall never pulls. Base axes.
+
+    More than WALL times max_force would only throw out a hand that a new wall has found within it.
+    """
     cdef const Wall* wall
     cdef double depth, rate, push
     cdef Py_ssize_t i, k
@@ -507,7 +512,7 @@ cdef inline void add_walls(const ImpedanceSettings* settings, const Hand* hand, 
             depth -= wall.normal[k] * hand.pose[4 * k + 3]
             rate -= wall.normal[k] * hand.velocity[k]
         if depth > 0.0:
-            push = fmax(wall.stiffness * depth + wall.damping * rate, 0.0)
+            push = fmin(fmax(wall.stiffness * depth + wall.damping * rate, 0.0), WALL * settings.largest[0])
             for k in range(3):
                 F[k] += push * wall.normal[k]
 

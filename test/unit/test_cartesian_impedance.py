@@ -401,6 +401,15 @@ def test_a_wall_pushes_back_and_never_pulls():
     assert min(forces) >= -1e-6
 
 
+def test_a_wall_that_is_put_up_about_the_hand_does_not_throw_it_out():
+    """It pushes with three times max_force, however deep and stiff."""
+    arm = Arm()
+    wall = Wall((0.0, 0.0, 1.0), arm.pose[2, 3] + 1.0, stiffness=1e5)
+    arm.law.configure(walls=(wall,), max_force=20.0)
+    arm.law.torque(HOME, np.zeros(7), 0.0)
+    np.testing.assert_allclose(arm.law.report["wrench"][:3], [0.0, 0.0, 60.0], atol=1e-9)
+
+
 def test_a_box_keeps_the_tip_inside():
     centre = Arm().pose[:3, 3]
     arm = Arm(stiffness=[0, 0, 0, 30, 30, 30], damping=[20] * 3 + [0] * 3,
