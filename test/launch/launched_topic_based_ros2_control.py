@@ -3,6 +3,7 @@
 from launched import AfterShutdown, WhileRunning, describe  # noqa: F401
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from support import DEADLINE
 
 
 def generate_test_description():
@@ -10,12 +11,13 @@ def generate_test_description():
 
 
 class TwinUnderRos2Control(WhileRunning):
-    def test_twin_applies_what_the_controller_commands(self):
-        states = self.ros.collect(JointState, "/arm/digital_twin/joint_states")
+    def test_what_the_controller_commands_reaches_the_twin_through_ros2_control(self, proc_info):
+        passed_on = self.ros.collect(JointState, "/arm/digital_twin/joint_commands")
         commands = self.ros.collect(Float64MultiArray, "/arm/effort_controller/commands")
+        proc_info.assertWaitForShutdown(process="spawner", timeout=DEADLINE)
 
-        def command_applied():
+        def arrived():
             commanded = {tuple(command.data) for command in commands}
-            return commanded & {tuple(state.effort) for state in states}
+            return commanded & {tuple(message.effort) for message in passed_on if message.effort[1]}
 
-        self.ros.wait_for(command_applied, "state with a commanded effort")
+        self.ros.wait_for(arrived, "effort that was commanded")
