@@ -19,6 +19,7 @@ FLOOD = 1000.0  # [Hz] at most, on each topic
 SECONDS = 1.0  # of flood, after a first one
 DEVIATION = SWAY + 0.05  # [rad] that the arm may be from the middle of its motion
 MEMORY = 100.0  # [MB] that messages of a megabyte may take while they wait
+SIGNS = {"giant_requests": "failed to create array for field 'parameters'"}  # of arrival, in the log
 LINES = 60  # that both nodes may log meanwhile
 
 
@@ -33,13 +34,15 @@ def pair(tmp_path_factory) -> Iterator[Pair]:
 
 
 def attack(pair: Pair, kind: str, seconds: float = SECONDS) -> Witness:
-    """Let a neighbour flood for a while; return what was witnessed."""
+    """Let a neighbour flood for a while, until it arrives; return what was witnessed."""
     witness = Witness(pair.ros)
     pair.sway()
     pair.ros.wait_for(lambda: witness.commands > 10, "commands")
     neighbour = start_neighbour(pair.ros, kind, min(KINDS[kind][0], FLOOD))
     try:
         pair.ros.run_for(seconds)
+        for node in pair.nodes.values():
+            node.wait_for_output(SIGNS.get(kind, ""))
     finally:
         end_neighbour(neighbour)
     seen = witness.commands
@@ -60,9 +63,6 @@ def test_nothing_unsafe_happens_beside(kind, pair):
     assert pair.memory() - memory < MEMORY
     logged = pair.lines() - lines
     assert logged < LINES, "\n".join(node.output[-3000:] for node in pair.nodes.values())
-    if kind == "giant_requests":  # they arrived: only then does the rest say anything
-        for node in pair.nodes.values():
-            node.wait_for_output("failed to create array for field 'parameters'")
     pair.wait_until_well(without_refusals=False)
 
 
