@@ -80,7 +80,12 @@ class Figures:
 
 
 def judge(
-    traffic: Traffic, arm: Arm, at_rest: bool, is_lie: bool = False, loses_commands: bool = False
+    traffic: Traffic,
+    arm: Arm,
+    at_rest: bool,
+    is_lie: bool = False,
+    loses_commands: bool = False,
+    calm: Traffic | None = None,
 ) -> Figures:
     """Measure an episode and judge it by the bounds.
 
@@ -93,6 +98,7 @@ def judge(
         loses_commands: Some did not come to the drives, which keep the one before meanwhile, and
             nothing tells a controller of it: what that brings in speed, and what comes of the
             speed, is the fault's.
+        calm: The same motion without a fault: how far off the arm is then is not the fault's.
     """
     figures = Figures()
     finite = np.isfinite(traffic.command).all() and np.isfinite(traffic.effort).all()
@@ -103,7 +109,7 @@ def judge(
     outside = np.maximum(traffic.q - model.upper, model.lower - traffic.q)
     compliance = arm.compliance(max(figures.speed, 1.0) if loses_commands else 1.0)
     figures.beyond = max(0.0, float((outside / compliance).max()))
-    good = tracked(traffic, arm)
+    good = tracked(traffic, arm, calm)
     figures.sag = sag(traffic, good, arm.period)
     unexplained = sag(traffic, good, arm.period, arm.jolt) if is_lie else figures.sag
     knock = arm.knock * max(kept / (WRONG_COMMANDS * arm.period), 1.0)
@@ -174,10 +180,18 @@ def driven(traffic: Traffic) -> NDArray[np.bool_]:
     return number - given <= LONG
 
 
-def tracked(traffic: Traffic, arm: Arm) -> NDArray[np.bool_]:
-    """Tell of each desired position whether the arm was there (D,)."""
+def tracked(traffic: Traffic, arm: Arm, calm: Traffic | None = None) -> NDArray[np.bool_]:
+    """Tell of each desired position whether the arm was there, or as near as when ``calm`` (D,)."""
+    off = distance(traffic)
+    if calm is not None:
+        off -= np.interp(traffic.desired_index, calm.desired_index, distance(calm))
+    return off <= arm.tracked
+
+
+def distance(traffic: Traffic) -> Floats:
+    """Return of each desired position how far away the arm was (D,) [rad]."""
     error = traffic.desired - traffic.q[traffic.desired_index]
-    return np.abs(error).max(axis=1, initial=0.0) <= arm.tracked
+    return np.abs(error).max(axis=1, initial=0.0)
 
 
 def longest_hold(traffic: Traffic, period: float) -> float:

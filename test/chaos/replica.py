@@ -24,7 +24,7 @@ import numpy as np
 import report
 from arm import COMMAND_TIMEOUT, GIVE_UP_AFTER, RATE, RECOVERY, Arm, arm
 from checks import CALM, Figures, Traffic, judge
-from episodes import COMMAND_DAMAGE, COMMANDS, KINDS, STATE_DAMAGE, STATES, Episode, draw
+from episodes import COMMAND_DAMAGE, COMMANDS, KINDS, STATE_DAMAGE, STATES, Episode, Fault, draw
 from faulty_link import FaultyLink
 from numpy.typing import NDArray
 from rich.console import Console
@@ -358,6 +358,10 @@ def outcome_of(seed: int, by_hand: bool | None = None) -> report.Outcome:
         traffic = replica.run(episode)
         fault = episode.fault
         figures = judge(traffic, arm, at_rest, fault.is_lie, fault.loses_commands)
+        if figures.faults and episode.by_hand:
+            # Near a joint's stop the hand may be far from where it is led.
+            calm = replica.run(replace(episode, fault=Fault("none", duration=fault.duration)))
+            figures = judge(traffic, arm, at_rest, fault.is_lie, fault.loses_commands, calm)
     except (TrajectoryError, ValueError) as error:
         figures = Figures(recovery=np.inf, faults=[f"{type(error).__name__}: {error}"])
     return report.Outcome(
