@@ -16,7 +16,7 @@ from control.laws cimport add_drives, damped_gravity, law, model_torque, motion_
 from control.model_blend cimport ModelBlend, change_model, gravity, pass_time
 from control.motion cimport Motion, Path, any_nonzero, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, leads_to_rest, sample, sample_path, stop_from
 from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, JointLimits, Settings
-from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, best_estimate, common, forget, seen_since
+from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, best_estimate, common, forget, seen_since, was_misled
 
 cdef enum Phase:             # as in transitions.py, which a test compares
     INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
@@ -265,7 +265,7 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
     """Give the motion up and come to rest from the state that the arm is in; too often, and it is a fault.
 
     Of single states that may be wrong, none counts: the one before has to be on its way there. Nor does a tolerance of
-    the trajectory's own.
+    the trajectory's own, nor a motion that is ahead because the stamps have leapt.
     """
     cdef bint was_trajectory = c.phase == TRAJECTORY
     cdef bint shown_twice = joint >= 0 and fabs(common(c.desired[joint] - c.validator.q[joint],
@@ -274,7 +274,8 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
         return
     because(c, cause, joint, found, bound)
     latch(c)
-    if cause == CAUSE_STANDS or cause == CAUSE_OFF_PATH and shown_twice and bound == c.settings.path_tolerance:
+    if cause == CAUSE_STANDS or (cause == CAUSE_OFF_PATH and shown_twice and bound == c.settings.path_tolerance
+                                 and c.validator.dt <= c.settings.state_timeout):
         c.watch.abandoned += 1.0
         c.watch.in_a_row += was_trajectory
         if c.watch.abandoned > MOST_ABANDONED - 0.5:
@@ -704,7 +705,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     where it was not measured; effort: NULL if it was not.
     """
     cdef double last = c.validator.received, dt
-    cdef bint blind = is_blind(c)
+    cdef bint blind = is_blind(c), follows_first = c.validator.dt == 0.0
     c.updated = now
     if c.phase == INACTIVE:
         return False
@@ -728,6 +729,8 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     elif min(now - last, dt) > c.settings.state_timeout:
         # As if the watchdog had looked in between: by now the motion would be far ahead.
         abandon(c, now, CAUSE_GAP, -1, dt, c.settings.state_timeout)
+    elif c.phase == HOLDING and follows_first and was_misled(&c.validator):
+        begin_tracking(c)
     if c.settings.on_timer:
         return False
     return command(c, now, c.validator.time, dt)

@@ -427,6 +427,19 @@ cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) n
             q[i] = from_q[i] + dt * speed
 
 
+cdef inline bint was_misled(const StateValidator* v) noexcept nogil:
+    """Whether the good state before had a velocity that neither the last one nor the way between them shows."""
+    cdef double limit
+    cdef Py_ssize_t i
+    if v.dt <= 0.0:
+        return False
+    for i in range(v.n):
+        limit = 0.5 * v.plausible_speed[i] * (AT_ONCE + PER_SECOND * v.dt)
+        if fabs(common(v.qd[i] - v.last_qd[i], (v.q[i] - v.last_q[i]) / v.dt - v.last_qd[i])) > limit:
+            return True
+    return False
+
+
 cdef inline void take_over(StateValidator* v, double now, double dt, double stamp, const double* q, const double* qd,
                            double cutoff, double state_timeout) noexcept nogil:
     """Make a state the last good one."""

@@ -33,6 +33,10 @@ ONCE_BEYOND = (
     *(13908, 16408),
     # A blind stop began at a wrong position: 3.4 times.
     21833,
+    # The first state of all had a wrong velocity: 2.2 times.
+    500223,
+    # Stamps that leapt were taken for an arm that does not obey, which is a fault.
+    501158,
     # Drives that stood still themselves, and that lost nine of ten commands.
     *(100620, 101601, 101901, 4301, 112051),
 )

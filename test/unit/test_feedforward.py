@@ -88,6 +88,23 @@ def test_start_of_a_moving_arm_brings_it_to_rest():
     assert np.abs(bench.arm.q - Q).max() < 0.3
 
 
+@pytest.mark.parametrize("silence", [0.0, 1.5])
+def test_first_state_with_a_wrong_velocity_does_not_lead_the_arm_away(silence):
+    bench = Bench()
+    bench.controller.activate(bench.now)
+    if silence:
+        bench.run(0.1).run(silence, states=False)
+    place = bench.arm.q
+    begin = len(bench.positions)
+    command = bench.controller.accept_state(
+        bench.now, place, bench.arm.qd + np.array([1.5, -2.0]), None, bench.stamp
+    )
+    bench.commands.append((bench.now, command.copy()))
+    bench.run(0.3)
+    assert np.abs(np.array(bench.positions[begin:]) - place).max() < 0.01
+    assert bench.largest_rate() <= 1.0
+
+
 @pytest.mark.parametrize("mode", Mode)
 def test_arm_at_rest_stays_where_it_is(mode):
     bench = Bench(mode=mode).start().run(0.5)
@@ -641,6 +658,20 @@ def test_clock_jumps_do_not_disturb_a_trajectory(bench):
     bench.stamp = 3.0
     bench.run(0.2)
     assert_allclose(bench.arm.q, GOAL, atol=5e-3)
+
+
+def test_stamps_that_leap_end_a_motion_but_are_no_fault_of_the_arm(bench):
+    follow(bench)
+    bench.run(0.3)
+    for _ in range(4):
+        bench.stamp += 0.3
+        bench.run(PERIOD)
+    assert bench.controller.hold_reason
+    assert bench.controller.phase is Phase.HOLDING
+    bench.run(0.5)
+    assert bench.controller.phase is Phase.HOLDING
+    assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
+    assert bench.largest_rate() <= 1.0
 
 
 def test_states_without_velocity_are_enough():
