@@ -31,6 +31,7 @@ import featherstone_ros as fr
 MODULE = "featherstone_ros.feedforward_controller"
 NODE = "/feedforward_controller"
 NAMES = ["shoulder", "elbow"]
+NAN = float("nan")
 Q = np.array([0.6, 0.5])
 
 
@@ -312,10 +313,15 @@ def test_joint_states_in_parts_are_answered_when_they_are_complete(arm):
     arm.ros.wait_for(lambda: len(arm.commands) == before + 1, "the answer")
 
 
-def test_velocities_that_are_nan_are_estimated(arm):
+@pytest.mark.parametrize(
+    "unmeasured",
+    [{"velocity": [NAN, 0.0]}, {"velocity": [NAN, NAN], "effort": [NAN, NAN]}],
+    ids=["of one joint", "as joint_state_broadcaster publishes them"],
+)
+def test_velocities_and_efforts_that_are_nan_were_not_measured(arm, unmeasured):
     for _ in range(5):
         before = len(arm.commands)
-        arm.states.publish(arm.message(velocity=[float("nan"), 0.0]))
+        arm.states.publish(arm.message(**unmeasured))
         arm.ros.wait_for(lambda n=before: len(arm.commands) == n + 1, "an answer")
 
 
