@@ -16,7 +16,7 @@ from control.laws cimport add_drives, damped_gravity, law, model_torque, motion_
 from control.model_blend cimport ModelBlend, change_model, gravity, pass_time
 from control.motion cimport Motion, Path, any_nonzero, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, leads_to_rest, sample, sample_path, stop_from
 from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, JointLimits, Settings
-from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, best_estimate, common, forget, seen_since, was_misled
+from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, best_estimate, common, forget, same, seen_since, was_misled
 
 cdef enum Phase:             # as in transitions.py, which a test compares
     INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
@@ -459,11 +459,10 @@ cdef inline void watch_standing(Controller* c, double now, double dt) noexcept n
     """A hand that is pulled on and an arm that does not move by a bit: brakes hold it, or its states are frozen."""
     cdef Py_ssize_t n = c.n, i, k
     cdef double effort, bound
-    for i in range(n):
-        if c.validator.q[i] != c.validator.last_q[i]:
-            memcpy(c.hand.standing_from, c.desired, n * sizeof(double))
-            c.hand.pulled = 0.0
-            return
+    if not same(n, c.validator.q, c.validator.last_q):
+        memcpy(c.hand.standing_from, c.desired, n * sizeof(double))
+        c.hand.pulled = 0.0
+        return
     for i in range(n):
         effort, bound = 0.0, c.settings.coulomb[i] + PUSHED * c.settings.effort_limit[i]
         for k in range(6):

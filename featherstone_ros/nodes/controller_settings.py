@@ -399,11 +399,21 @@ def feedback(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]
         np.array([values[f"gains.{joint}.{kind}"] for joint in model.joint_names], float)
         for kind in "pd"
     )
-    unset = (p == 0.0) & (d == 0.0)
+    unset = without_set_gains(values, model)
     chosen = chosen_gains(values, model) if unset.any() else None
     if chosen is None:
         return p, d
     return np.where(unset, chosen.p, p), np.where(unset, chosen.d, d)
+
+
+def without_set_gains(values: Mapping[str, Value], model: Model) -> NDArray[np.bool_]:
+    """Return which joints (n,) have neither P nor D set, and get those that are chosen."""
+    return np.array(
+        [
+            values[f"gains.{joint}.p"] == 0.0 and values[f"gains.{joint}.d"] == 0.0
+            for joint in model.joint_names
+        ]
+    )
 
 
 def follows_drives(values: Mapping[str, Value]) -> bool:

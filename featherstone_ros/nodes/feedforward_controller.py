@@ -11,6 +11,7 @@ import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import compress
 from time import monotonic
 from typing import Any
 
@@ -65,6 +66,7 @@ from featherstone_ros.nodes.controller_settings import (
     is_without_gains,
     joint_settings,
     without_margin,
+    without_set_gains,
 )
 from featherstone_ros.nodes.diagnostics import (
     ERROR,
@@ -234,7 +236,7 @@ class FeedforwardController(ModelNode):
         if chosen is None:
             return
         names = self.model.joint_names
-        taken = [j for j, p, q in zip(names, chosen.p, self._settings.p, strict=True) if p == q]
+        taken = list(compress(names, without_set_gains(self.parameters, self.model)))
         if not taken:
             return
         whose = "" if len(taken) == len(names) else f" of {', '.join(taken)}"

@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-import numpy as np
 from ament_index_python.packages import get_package_prefix
 from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument
@@ -20,6 +19,7 @@ from featherstone_ros.model.robots import robot_file, robot_names, robot_paramet
 from featherstone_ros.model.ros2_control import manager_parameters, with_twin
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.model.urdf import parse
+from featherstone_ros.simulation.twin import home_positions
 
 PACKAGE = "featherstone_ros"
 # Hardware components that talk to a simulator by topics: the second is the first's old name.
@@ -158,10 +158,9 @@ def twin_hardware(context: LaunchContext, interface: str, rate: int) -> tuple[st
     joints = [joint for joint in twin.get("joints", ()) if joint]
     text = read_description(robot_file(value(context, "robot")))
     model = Model.from_urdf(text, joints=joints or None)
-    nearest = np.clip(0.0, model.lower, model.upper)  # where the twin begins by default
     start = {
         joint: float(twin.get(f"initial_positions.{joint}", position))
-        for joint, position in zip(model.joint_names, nearest, strict=True)
+        for joint, position in zip(model.joint_names, home_positions(model), strict=True)
     }
     namespace = value(context, "namespace").strip("/")
     name = "/".join(["", *filter(None, [namespace]), "digital_twin"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.model import EARTH
 
 
 def positive(text: str) -> float:
@@ -65,13 +66,19 @@ def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: st
         metavar="JOINT=K",
         help="multiply a joint's effort, e.g. by its N m per A",
     )
+    add_gravity_option(parser)
+
+
+def add_gravity_option(parser: argparse.ArgumentParser) -> None:
+    """Declare how the arm is mounted."""
     parser.add_argument(
         "--gravity",
         type=float,
         nargs=3,
-        default=(0.0, 0.0, -9.81),
+        default=EARTH,
         metavar=("X", "Y", "Z"),
-        help="in the base link's frame, for an arm on a wall or a ceiling (default: 0 0 -9.81)",
+        help="in the base link's frame [m/s^2], for an arm on a wall or a ceiling "
+        "(default: 0 0 -9.81)",
     )
 
 

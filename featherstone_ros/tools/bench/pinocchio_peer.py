@@ -20,9 +20,8 @@ STATEMENTS = {
     "aba_derivatives": "pinocchio.computeABADerivatives(model, data, q, qd, tau)",
 }
 
-State = Mapping[
-    str, NDArray
-]  # "q", "qd", "qdd" and "tau", each (nq,) or (nv,), or (B, ...), as ours
+# "q", "qd", "qdd" and "tau", each (nq,) or (nv,), or (B, ...), as ours.
+State = Mapping[str, NDArray]
 
 
 class PinocchioPeer:

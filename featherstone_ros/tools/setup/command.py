@@ -27,7 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.options import positive
+from featherstone_ros.tools.options import add_gravity_option, positive
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,14 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="from a measurement to the torque that answers it [s] (default: 0.002)",
     )
-    parser.add_argument(
-        "--gravity",
-        type=float,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=("X", "Y", "Z"),
-        help="in the base link's frame [m/s^2] (default: 0 0 -9.81)",
-    )
+    add_gravity_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:

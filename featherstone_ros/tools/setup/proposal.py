@@ -22,10 +22,10 @@ from featherstone_ros.control.gains import (
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, read_description
+from featherstone_ros.model.model import EARTH
 
 Floats = NDArray[np.float64]
 
-GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
 EASY = 0.5  # share of the effort limits that gravity may take in the middle of the range
 INNER = 0.6  # share of the range of motion in which an easier posture is looked for
 ROTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of a joint's largest inertia
@@ -78,7 +78,7 @@ def propose(
     urdf: Path,
     bandwidth: float = BANDWIDTH,
     timing: Timing | None = None,
-    gravity: ArrayLike = GRAVITY,
+    gravity: ArrayLike = EARTH,
 ) -> Proposal:
     """Look at an arm and choose.
 
