@@ -14,11 +14,11 @@ itself; where some mimic others see ``featherstone.forward_dynamics``.
 
 import numpy as np
 
-from featherstone_ros.reference.robot import BASE, require_chain
-from featherstone_ros.reference.spatial import crf, crm, inverse
+from featherstone_ros.reference.robot import BASE, Robot, Wrenches, require_chain
+from featherstone_ros.reference.spatial import Flags, Floats, crf, crm, inverse
 
 
-def bodies(robot, q):
+def bodies(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
     """Return s (N + 1, 6) and I (N + 1, 6, 6), joint axes and inertias in the base's frame."""
     X0 = robot.X0(q)
     s = np.zeros((robot.N + 1, 6))
@@ -27,7 +27,7 @@ def bodies(robot, q):
     return s, X0.transpose(0, 2, 1) @ robot.I @ X0
 
 
-def velocity_terms(robot, s, I, qd):
+def velocity_terms(robot: Robot, s: Floats, I: Floats, qd: Floats) -> tuple[Floats, Floats]:
     """Return c and p (N + 1, 6): accelerations and forces that are there without qdd.
 
     c = v x s qd is how fast a moving axis changes the velocity across it; p = v x* I v what it
@@ -41,7 +41,9 @@ def velocity_terms(robot, s, I, qd):
     return c, p
 
 
-def articulated_inertias(robot, s, I, prescribed=None):
+def articulated_inertias(
+    robot: Robot, s: Floats, I: Floats, prescribed: Flags | None = None
+) -> tuple[Floats, Floats]:
     """Return I_A (N + 1, 6, 6) and T (N + 1, 6). RBDA section 7.2.
 
     I_A[i] is what body i feels like to a force on it when the joint before it is cut and those
@@ -56,7 +58,9 @@ def articulated_inertias(robot, s, I, prescribed=None):
     return I_A, T
 
 
-def forward_dynamics(robot, q, qd, tau, f_ext=None):
+def forward_dynamics(
+    robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None = None
+) -> tuple[Floats, Floats, Floats]:
     """Return qdd (N,), a (N + 1, 6) and f (N, 6): forward dynamics of an open tree.
 
     Args:
@@ -75,7 +79,15 @@ def forward_dynamics(robot, q, qd, tau, f_ext=None):
     return qdd, a, f
 
 
-def hybrid_dynamics(robot, q, qd, qdd, tau, prescribed, f_ext=None):
+def hybrid_dynamics(
+    robot: Robot,
+    q: Floats,
+    qd: Floats,
+    qdd: Floats,
+    tau: Floats,
+    prescribed: Flags,
+    f_ext: Wrenches | None = None,
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Return qdd (N,), tau (N,), a (N + 1, 6) and f (N, 6): some joints driven, some moved.
 
     RBDA section 9.2. A moved joint is a drive that keeps to its acceleration, whatever torque that
@@ -115,7 +127,9 @@ def hybrid_dynamics(robot, q, qd, qdd, tau, prescribed, f_ext=None):
     return qdd, tau, a, f
 
 
-def residuals(robot, q, qd, a, f, f_ext=None):
+def residuals(
+    robot: Robot, q: Floats, qd: Floats, a: Floats, f: Floats, f_ext: Wrenches | None = None
+) -> Floats:
     """Return (N, 6), what each body's force balance lacks: f + f_ext - sum_n f_n - (I a + p).
 
     Newton and Euler for each body alone; that there are articulated bodies does not enter.
@@ -137,7 +151,7 @@ def residuals(robot, q, qd, a, f, f_ext=None):
     return (net - np.einsum("ikl,il->ik", I, a) - p)[:BASE]
 
 
-def mobility(robot, q):
+def mobility(robot: Robot, q: Floats) -> Floats:
     """Return (N, 6, 6), how each body accelerates per force on it, the robot's joints all free.
 
     The inverse of the inertia that a hand would feel there, in the base's frame: J M^-1 J^T. From
@@ -154,7 +168,7 @@ def mobility(robot, q):
     return Phi[:BASE]
 
 
-def outward_mobility(robot, q, qd, tau):
+def outward_mobility(robot: Robot, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, Floats]:
     """Return L (N, 6, 6) and b (N, 6): a = b - L f of each body of a chain, all beyond it cut off.
 
     The articulated-body argument from the other end. f is the force that body i gives to the next

@@ -7,10 +7,11 @@ Operators and conventions: ``operators``.
 
 import numpy as np
 
-from featherstone_ros.reference.operators import STILL, velocity_terms
+from featherstone_ros.reference.operators import STILL, Operators, velocity_terms
+from featherstone_ros.reference.spatial import Floats
 
 
-def composite_inertias(o):
+def composite_inertias(o: Operators) -> Floats:
     """Return R (6 N, 6 N), block diagonal: the solution of M = R - E_phi R E_phi*.
 
     This is a Lyapunov equation, solved from the tips: a block of R needs those of its children.
@@ -25,7 +26,7 @@ def composite_inertias(o):
     return R
 
 
-def decomposition(o, R):
+def decomposition(o: Operators, R: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the three terms of phi M phi* = R + phi~ R + R phi~*, each (6 N, 6 N).
 
     The first is block diagonal, the second is nonzero where the column's body is beyond the row's,
@@ -39,7 +40,7 @@ def decomposition(o, R):
     return R, phi_tilde @ R, R @ phi_tilde.T
 
 
-def mass_matrix(o):
+def mass_matrix(o: Operators) -> Floats:
     """Return the joint-space inertia (n, n) = H R H* + H phi~ R H* + (H phi~ R H*)*.
 
     Computed block by block this is RBDA's composite-rigid-body algorithm.
@@ -48,7 +49,7 @@ def mass_matrix(o):
     return o.H @ (own + beyond + transpose) @ o.H.T
 
 
-def trace(o):
+def trace(o: Operators) -> float:
     """Return the trace of the joint-space inertia, the sum of Trace(H_i R_i H_i*) over joints.
 
     Each is the trace of a block as large as joint i has degrees of freedom. phi~ adds nothing.
@@ -56,7 +57,14 @@ def trace(o):
     return np.trace(o.H @ composite_inertias(o) @ o.H.T)
 
 
-def inverse_dynamics(o, qd, qdd, alpha_0=STILL, f_x=0.0, V_0=STILL):
+def inverse_dynamics(
+    o: Operators,
+    qd: Floats,
+    qdd: Floats,
+    alpha_0: Floats = STILL,
+    f_x: Floats | float = 0.0,
+    V_0: Floats = STILL,
+) -> tuple[Floats, Floats]:
     """Return f (6 N,) and tau (n,) by composite bodies: f = R alpha + y.
 
     R alpha moves all that a joint carries as if it were frozen; y = E_phi (y + R w) + b - f_x

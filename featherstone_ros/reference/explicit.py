@@ -9,11 +9,11 @@ Vectors are in the base's axes; indices run over all N joints (``Robot.expand`` 
 import numpy as np
 
 from featherstone_ros.reference.inertia import turned
-from featherstone_ros.reference.robot import BASE
-from featherstone_ros.reference.spatial import skew
+from featherstone_ros.reference.robot import BASE, Robot
+from featherstone_ros.reference.spatial import Floats, skew
 
 
-def link_jacobians(robot, q):
+def link_jacobians(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
     """Return J_v and J_w (N, 3, N): of each link's centre of mass, and of its turning.
 
     Column k is what moving joint k at unit rate does to the link: nothing, unless joint k carries
@@ -38,13 +38,13 @@ def link_jacobians(robot, q):
     return J_v, J_w
 
 
-def link_inertias(robot, q):
+def link_inertias(robot: Robot, q: Floats) -> Floats:
     """Return (N, 3, 3) the rotational inertias about the centres of mass, in the base's axes."""
     R, _ = robot.poses(q)
     return np.array([turned(robot.I_C[i], R[i]) for i in range(robot.N)])
 
 
-def inertia(robot, q):
+def inertia(robot: Robot, q: Floats) -> Floats:
     """Return M (N, N) = sum over links of m J_v^T J_v + J_w^T I_C J_w.
 
     The kinetic energy of the links is qd^T M qd / 2.
@@ -57,7 +57,7 @@ def inertia(robot, q):
     return M
 
 
-def inertia_derivatives(robot, q):
+def inertia_derivatives(robot: Robot, q: Floats) -> Floats:
     """Return m_ijk (N, N, N), the derivative of m_ij by q_k.
 
     Joint k turns what it carries at unit rate about w, column k of J_w. The column of a joint j
@@ -78,7 +78,7 @@ def inertia_derivatives(robot, q):
     return m_ijk
 
 
-def christoffel(m_ijk):
+def christoffel(m_ijk: Floats) -> Floats:
     """Return b_ijk (N, N, N) = (m_ijk + m_ikj - m_jki) / 2: Christoffel symbols, first kind.
 
     The first index is the row of the equation of motion, the last two are the velocities', in
@@ -87,24 +87,24 @@ def christoffel(m_ijk):
     return (m_ijk + m_ijk.transpose(0, 2, 1) - m_ijk.transpose(2, 0, 1)) / 2
 
 
-def centrifugal(b):
+def centrifugal(b: Floats) -> Floats:
     """Return C(q) (N, N), which multiplies [qd^2] = (qd_1^2, ..., qd_N^2): column j is b_ijj."""
     return np.einsum("ijj->ij", b)
 
 
-def coriolis(b):
+def coriolis(b: Floats) -> Floats:
     """Return B(q) (N, N (N - 1) / 2), which multiplies [qd qd]: columns 2 b_ijk for j < k."""
     j, k = np.triu_indices(len(b), 1)
     return 2 * b[:, j, k]
 
 
-def products(qd):
+def products(qd: Floats) -> Floats:
     """Return [qd qd] (N (N - 1) / 2,) = (qd_1 qd_2, qd_1 qd_3, ..., qd_1 qd_N, qd_2 qd_3, ...)."""
     j, k = np.triu_indices(len(qd), 1)
     return qd[j] * qd[k]
 
 
-def coriolis_matrix(b, qd):
+def coriolis_matrix(b: Floats, qd: Floats) -> Floats:
     """Return C(q, qd) (N, N) = sum over k of b_ijk qd_k: V = C(q, qd) qd.
 
     Other matrices have this product too. This one makes dM/dt - 2 C skew-symmetric: its entry is
@@ -113,13 +113,13 @@ def coriolis_matrix(b, qd):
     return b @ qd
 
 
-def velocity_terms(robot, q, qd):
+def velocity_terms(robot: Robot, q: Floats, qd: Floats) -> Floats:
     """Return V (N,) = C(q) [qd^2] + B(q) [qd qd]: centrifugal and Coriolis torques."""
     b = christoffel(inertia_derivatives(robot, q))
     return centrifugal(b) @ qd**2 + coriolis(b) @ products(qd)
 
 
-def gravity(robot, q):
+def gravity(robot: Robot, q: Floats) -> Floats:
     """Return G (N,) = - sum over links of J_v^T m g."""
     J_v, _ = link_jacobians(robot, q)
     G = np.zeros(robot.N)
@@ -128,6 +128,6 @@ def gravity(robot, q):
     return G
 
 
-def inverse_dynamics(robot, q, qd, qdd):
+def inverse_dynamics(robot: Robot, q: Floats, qd: Floats, qdd: Floats) -> Floats:
     """Return tau (N,) = M(q) qdd + V(q, qd) + G(q)."""
     return inertia(robot, q) @ qdd + velocity_terms(robot, q, qd) + gravity(robot, q)

@@ -9,11 +9,11 @@ The base's row in v and a starts the recursion, that in f, Ic, IA and pA is what
 
 import numpy as np
 
-from featherstone_ros.reference.robot import BASE
-from featherstone_ros.reference.spatial import crf, crm, dual
+from featherstone_ros.reference.robot import BASE, Robot, Wrenches
+from featherstone_ros.reference.spatial import Floats, crf, crm, dual
 
 
-def rnea(robot, q, qd, qdd, f_ext=None):
+def rnea(robot: Robot, q: Floats, qd: Floats, qdd: Floats, f_ext: Wrenches | None = None) -> Floats:
     """Return tau (N,), inverse dynamics by the recursive Newton-Euler algorithm. RBDA Table 5.1.
 
     Args:
@@ -46,7 +46,7 @@ def rnea(robot, q, qd, qdd, f_ext=None):
     return tau
 
 
-def crba(robot, q):
+def crba(robot: Robot, q: Floats) -> Floats:
     """Return H (N, N), the joint-space inertia, by composite bodies. RBDA Table 6.2.
 
     Args:
@@ -74,7 +74,7 @@ def crba(robot, q):
     return H
 
 
-def aba(robot, q, qd, tau, f_ext=None):
+def aba(robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None = None) -> Floats:
     """Return qdd (N,), forward dynamics by articulated bodies. RBDA Table 7.1.
 
     Every joint moves for itself here; with mimic joints see ``forward_dynamics``.
@@ -120,7 +120,9 @@ def aba(robot, q, qd, tau, f_ext=None):
     return qdd
 
 
-def forward_dynamics(robot, q, qd, tau, f_ext=None):
+def forward_dynamics(
+    robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None = None
+) -> Floats:
     """Return the accelerations (n,) of the coordinates, also where joints mimic others.
 
     Articulated bodies need joints that move each for itself. With q_J = G q + q_0 the equation of

@@ -12,12 +12,13 @@ Gravity is left out here and added to alpha_0 afterwards: all bodies fall alike.
 import numpy as np
 
 from featherstone_ros.reference import innovations, operators
+from featherstone_ros.reference.innovations import Innovations
 from featherstone_ros.reference.momentum import locked_inertia
-from featherstone_ros.reference.operators import STILL
-from featherstone_ros.reference.spatial import crf
+from featherstone_ros.reference.operators import STILL, Operators
+from featherstone_ros.reference.spatial import Floats, crf
 
 
-def articulated_inertia(o, x):
+def articulated_inertia(o: Operators, x: Innovations) -> Floats:
     """Return P_0 (6, 6) = M_0 + E_0 (P - G D G*) E_0*: what the base feels like, its joints free.
 
     Args:
@@ -27,7 +28,7 @@ def articulated_inertia(o, x):
     return o.M_0 + o.E_0 @ (x.P - x.G @ x.D @ x.G.T) @ o.E_0.T
 
 
-def base_force(o, f, alpha_0=STILL, V_0=STILL):
+def base_force(o: Operators, f: Floats, alpha_0: Floats = STILL, V_0: Floats = STILL) -> Floats:
     """Return the force (6,) M_0 alpha_0 + V_0 x* M_0 V_0 + E_0 f that the base's motion takes.
 
     Args:
@@ -39,7 +40,14 @@ def base_force(o, f, alpha_0=STILL, V_0=STILL):
     return o.M_0 @ alpha_0 + crf(V_0) @ o.M_0 @ V_0 + o.E_0 @ f
 
 
-def forward_dynamics(o, qd, tau, V_0=STILL, f_0=STILL, f_x=0.0):
+def forward_dynamics(
+    o: Operators,
+    qd: Floats,
+    tau: Floats,
+    V_0: Floats = STILL,
+    f_0: Floats = STILL,
+    f_x: Floats | float = 0.0,
+) -> tuple[Floats, Floats]:
     """Return alpha_0 (6,) and qdd (n,): the base's spatial acceleration and the joints'.
 
         z_0 = V_0 x* M_0 V_0 - f_0 + E_0 (z + G e)      what comes through the joints at alpha_0 = 0
@@ -64,7 +72,14 @@ def forward_dynamics(o, qd, tau, V_0=STILL, f_0=STILL, f_x=0.0):
     return alpha_0, innovations.forward_dynamics(o, qd, tau, alpha_0, f_x, V_0)
 
 
-def inverse_dynamics(o, qd, qdd, V_0=STILL, f_0=STILL, f_x=0.0):
+def inverse_dynamics(
+    o: Operators,
+    qd: Floats,
+    qdd: Floats,
+    V_0: Floats = STILL,
+    f_0: Floats = STILL,
+    f_x: Floats | float = 0.0,
+) -> tuple[Floats, Floats]:
     """Return alpha_0 (6,) and tau (n,) where the joints accelerate at qdd (n,): RBDA section 9.5.
 
     The force that would hold the base at alpha_0 = 0 is not there, so R_0 alpha_0 makes up for it.

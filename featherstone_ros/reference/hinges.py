@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featherstone_ros.reference.spatial import rot, skew, turn, xlt
+from featherstone_ros.reference.spatial import Floats, rot, skew, turn, xlt
 
 X, Y, Z = np.eye(3)
 NONE = np.zeros(3)
@@ -30,20 +30,20 @@ NONE = np.zeros(3)
 class Hinge:
     """What all hinges have. dH and rates are those of axes fixed in the body, and of beta = qd."""
 
-    def transform(self, q):
+    def transform(self, q: Floats) -> Floats:
         """Return XJ (6, 6), which takes motions from the joint's frame to the body's."""
         raise NotImplementedError
 
-    def H(self, q):
+    def H(self, q: Floats) -> Floats:
         """Return the axes (r, 6), in the body's frame: V_relative = H* beta."""
         raise NotImplementedError
 
-    def dH(self, q):
+    def dH(self, q: Floats) -> Floats:
         """Return (r, r, 6), how the axes move in the body: Hdot = sum of beta_k dH[k]."""
         r = len(self.H(q))
         return np.zeros((r, r, 6))
 
-    def rates(self, q, beta):
+    def rates(self, q: Floats, beta: Floats) -> Floats:
         """Return the derivative of q by time at quasi-velocities beta (r,)."""
         return np.asarray(beta)
 
@@ -57,16 +57,16 @@ class Universal(Hinge):
         second: Unit vector; as q is 0, both are in the same axes.
     """
 
-    first: tuple
-    second: tuple
+    first: tuple[float, float, float]
+    second: tuple[float, float, float]
 
-    def transform(self, q):  # noqa: D102
+    def transform(self, q: Floats) -> Floats:  # noqa: D102
         return rot(turn(self.second, q[1]) @ turn(self.first, q[0]))
 
-    def H(self, q):  # noqa: D102
+    def H(self, q: Floats) -> Floats:  # noqa: D102
         return np.array([[*turn(self.second, q[1]) @ self.first, *NONE], [*self.second, *NONE]])
 
-    def dH(self, q):  # noqa: D102
+    def dH(self, q: Floats) -> Floats:  # noqa: D102
         dH = np.zeros((2, 2, 6))
         dH[1, 0, :3] = -skew(self.second) @ self.H(q)[0, :3]  # turns backwards, seen in the body
         return dH
@@ -80,12 +80,12 @@ class Cylindrical(Hinge):
         axis: Unit vector.
     """
 
-    axis: tuple
+    axis: tuple[float, float, float]
 
-    def transform(self, q):  # noqa: D102
+    def transform(self, q: Floats) -> Floats:  # noqa: D102
         return rot(turn(self.axis, q[0])) @ xlt(q[1] * np.asarray(self.axis))
 
-    def H(self, q):  # noqa: D102
+    def H(self, q: Floats) -> Floats:  # noqa: D102
         return np.array([[*self.axis, *NONE], [*NONE, *self.axis]])
 
 
@@ -97,13 +97,13 @@ class Planar(Hinge):
     in the body's axes, in which H is constant.
     """
 
-    def transform(self, q):  # noqa: D102
+    def transform(self, q: Floats) -> Floats:  # noqa: D102
         return rot(turn(Z, q[0])) @ xlt(np.array([q[1], q[2], 0.0]))
 
-    def H(self, q):  # noqa: D102
+    def H(self, q: Floats) -> Floats:  # noqa: D102
         return np.array([[*Z, *NONE], [*NONE, *X], [*NONE, *Y]])
 
-    def rates(self, q, beta):  # noqa: D102
+    def rates(self, q: Floats, beta: Floats) -> Floats:  # noqa: D102
         v = turn(Z, q[0]).T @ [beta[1], beta[2], 0.0]
         return np.array([beta[0], v[0], v[1]])
 
@@ -112,13 +112,13 @@ class Planar(Hinge):
 class Spherical(Hinge):
     """Turns about a point. No three angles are the integral of the angular velocity."""
 
-    def transform(self, q):  # noqa: D102
+    def transform(self, q: Floats) -> Floats:  # noqa: D102
         return rot(from_quaternion(q))
 
-    def H(self, q):  # noqa: D102
+    def H(self, q: Floats) -> Floats:  # noqa: D102
         return np.hstack([np.eye(3), np.zeros((3, 3))])
 
-    def rates(self, q, beta):  # noqa: D102
+    def rates(self, q: Floats, beta: Floats) -> Floats:  # noqa: D102
         return quaternion_rate(q, beta)
 
 
@@ -126,24 +126,24 @@ class Spherical(Hinge):
 class Free(Hinge):
     """No hinge at all: a floating body, or base of a robot."""
 
-    def transform(self, q):  # noqa: D102
+    def transform(self, q: Floats) -> Floats:  # noqa: D102
         return rot(from_quaternion(q[3:])) @ xlt(np.asarray(q[:3]))
 
-    def H(self, q):  # noqa: D102
+    def H(self, q: Floats) -> Floats:  # noqa: D102
         return np.eye(6)
 
-    def rates(self, q, beta):  # noqa: D102
+    def rates(self, q: Floats, beta: Floats) -> Floats:  # noqa: D102
         velocity = from_quaternion(q[3:]).T @ beta[3:]
         return np.concatenate([velocity, quaternion_rate(q[3:], beta[:3])])
 
 
-def from_quaternion(q):
+def from_quaternion(q: Floats) -> Floats:
     """Return E (3, 3), coordinates in a frame with the orientation of a unit quaternion x y z w."""
     u, w = np.asarray(q[:3]), q[3]
     return np.eye(3) - 2 * w * skew(u) + 2 * skew(u) @ skew(u)
 
 
-def quaternion_rate(q, omega):
+def quaternion_rate(q: Floats, omega: Floats) -> Floats:
     """Return the derivative (4,) of a quaternion x y z w at omega (3,) [rad/s], in body axes."""
     u, w = np.asarray(q[:3]), q[3]
     return np.array([*(w * np.asarray(omega) + np.cross(u, omega)), -u @ omega]) / 2

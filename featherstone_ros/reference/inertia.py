@@ -5,20 +5,24 @@ as in a URDF: I = sum of m (r.r 1 - r r^T).
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from featherstone_ros.reference.spatial import Floats
 
 
-def of_points(m, r):
+def of_points(m: Floats, r: Floats) -> Floats:
     """Return the tensor about the origin of point masses m (K,) [kg] at r (K, 3) [m]."""
-    return sum(parallel_axis(np.zeros((3, 3)), *point) for point in zip(m, r, strict=True))
+    points = zip(m, r, strict=True)
+    return np.sum([parallel_axis(np.zeros((3, 3)), *point) for point in points], axis=0)
 
 
-def of_box(m, sides):
+def of_box(m: float, sides: ArrayLike) -> Floats:
     """Return the tensor of a uniform box about its centre, along its sides (3,) [m]."""
     x, y, z = np.square(sides)
     return m / 12 * np.diag([y + z, z + x, x + y])
 
 
-def parallel_axis(I_C, m, c):
+def parallel_axis(I_C: Floats, m: float, c: Floats) -> Floats:
     """Return the tensor about the origin of a body of mass m with its centre of mass at c (3,).
 
     Args:
@@ -29,12 +33,12 @@ def parallel_axis(I_C, m, c):
     return I_C + m * (c @ c * np.eye(3) - np.outer(c, c))
 
 
-def turned(I, R):
+def turned(I: Floats, R: Floats) -> Floats:
     """Return the tensor in axes in which R (3, 3) gives the directions of the old ones."""
     return R @ I @ R.T
 
 
-def of_bodies(m, c, I_C):
+def of_bodies(m: Floats, c: Floats, I_C: Floats) -> tuple[float, Floats, Floats]:
     """Return mass, centre of mass and tensor about it of rigidly joined bodies.
 
     Args:
@@ -42,6 +46,7 @@ def of_bodies(m, c, I_C):
         c: (K, 3) centres of mass [m].
         I_C: (K, 3, 3) tensors about these, in parallel axes.
     """
-    M = np.sum(m)
+    M = float(np.sum(m))
     C = m @ c / M
-    return M, C, sum(parallel_axis(*body) for body in zip(I_C, m, c - C, strict=True))
+    bodies = zip(I_C, m, c - C, strict=True)
+    return M, C, np.sum([parallel_axis(*body) for body in bodies], axis=0)

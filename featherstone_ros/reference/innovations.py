@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featherstone_ros.reference.operators import STILL, block_diagonal, velocity_terms
+from featherstone_ros.reference.operators import STILL, Operators, block_diagonal, velocity_terms
+from featherstone_ros.reference.spatial import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +29,15 @@ class Innovations:
         psi: (6 N, 6 N) = (1 - E_psi)^-1, as phi is of E_phi.
     """
 
-    P: np.ndarray
-    D: np.ndarray
-    G: np.ndarray
-    K: np.ndarray
-    E_psi: np.ndarray
-    psi: np.ndarray
+    P: Floats
+    D: Floats
+    G: Floats
+    K: Floats
+    E_psi: Floats
+    psi: Floats
 
 
-def articulate(o):
+def articulate(o: Operators) -> Innovations:
     """Return the ``Innovations`` of ``Operators``.
 
     P solves the Riccati equation M = P - E_phi (P - P H* D^-1 H P) E_phi*, D = H P H*, which is
@@ -53,7 +54,7 @@ def articulate(o):
     return Innovations(P, D, G, o.E_phi @ G, E_psi, np.linalg.inv(one - E_psi))
 
 
-def factors(o, x):
+def factors(o: Operators, x: Innovations) -> tuple[Floats, Floats]:
     """Return L (n, n) = 1 + H phi K and D: the mass matrix is L D L*.
 
     L is triangular with ones on its diagonal, and square, unlike the factors of H phi M phi* H*.
@@ -65,7 +66,7 @@ def factors(o, x):
     return np.eye(len(o.H)) + o.H @ o.phi @ x.K, x.D
 
 
-def inverse_factors(o, x):
+def inverse_factors(o: Operators, x: Innovations) -> tuple[Floats, Floats]:
     """Return L^-1 (n, n) = 1 - H psi K and D^-1: the inverse of the mass matrix is L^-* D^-1 L^-1.
 
     Nothing but the blocks of D has been inverted: numbers, where joints have one degree of freedom.
@@ -74,19 +75,26 @@ def inverse_factors(o, x):
     return np.eye(len(o.H)) - o.H @ x.psi @ x.K, block_diagonal(blocks)
 
 
-def mass_matrix(o):
+def mass_matrix(o: Operators) -> Floats:
     """Return the joint-space inertia (n, n) = (1 + H phi K) D (1 + H phi K)*."""
     L, D = factors(o, articulate(o))
     return L @ D @ L.T
 
 
-def inverse_mass_matrix(o):
+def inverse_mass_matrix(o: Operators) -> Floats:
     """Return its inverse (n, n) = (1 - H psi K)* D^-1 (1 - H psi K)."""
     L_inverse, D_inverse = inverse_factors(o, articulate(o))
     return L_inverse.T @ D_inverse @ L_inverse
 
 
-def forward_dynamics(o, qd, tau, alpha_0=STILL, f_x=0.0, V_0=STILL):
+def forward_dynamics(
+    o: Operators,
+    qd: Floats,
+    tau: Floats,
+    alpha_0: Floats = STILL,
+    f_x: Floats | float = 0.0,
+    V_0: Floats = STILL,
+) -> Floats:
     """Return qdd (n,) = M^-1 (tau - C) without C: both sweeps of the articulated-body algorithm.
 
         z = psi (K tau + P a + b - f_x)      the force across each joint were qdd and alpha_parent 0
@@ -114,7 +122,7 @@ def forward_dynamics(o, qd, tau, alpha_0=STILL, f_x=0.0, V_0=STILL):
     return L_inverse.T @ D_inverse @ e - x.K.T @ x.psi.T @ a
 
 
-def compliance(o):
+def compliance(o: Operators) -> Floats:
     """Return Omega (6 N, 6 N) = psi* H* D^-1 H psi: accelerations of bodies per force on bodies.
 
     phi* H* M^-1 H phi without M^-1. Its diagonal blocks are ``articulated.mobility``, its others

@@ -14,10 +14,11 @@ from featherstone_ros.reference.newton_euler import (
     centre_of_mass_accelerations,
     link_accelerations,
 )
-from featherstone_ros.reference.robot import BASE
+from featherstone_ros.reference.robot import BASE, Robot, Wrenches
+from featherstone_ros.reference.spatial import Floats
 
 
-def partial_velocities(robot, q):
+def partial_velocities(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
     """Return v_r and w_r (N, N, 3): of each link's centre of mass, and of its turning, per rate r.
 
     Args:
@@ -28,7 +29,7 @@ def partial_velocities(robot, q):
     return J_v.transpose(0, 2, 1), J_w.transpose(0, 2, 1)
 
 
-def active_forces(robot, q, f_ext=None):
+def active_forces(robot: Robot, q: Floats, f_ext: Wrenches | None = None) -> Floats:
     """Return F (N,) = sum over links of v_r . (m g + f) + w_r . n, of weights and external forces.
 
     n is the moment about the link's centre of mass. The joints' torques are active forces, too, but
@@ -48,7 +49,7 @@ def active_forces(robot, q, f_ext=None):
     return project(v_r, weight + f) + project(w_r, n)
 
 
-def inertia_forces(robot, q, qd, qdd):
+def inertia_forces(robot: Robot, q: Floats, qd: Floats, qdd: Floats) -> Floats:
     """Return F* (N,) = - sum over links of v_r . m a_C + w_r . (I wd + w x I w).
 
     Args:
@@ -67,11 +68,13 @@ def inertia_forces(robot, q, qd, qdd):
     return -project(v_r, robot.m[:BASE, None] * a_C) - project(w_r, turning)
 
 
-def project(partial, forces):
+def project(partial: Floats, forces: Floats) -> Floats:
     """Return (N,) the sum over links of partial velocities (N, N, 3) times their forces (., 3)."""
     return np.einsum("irk,ik->r", partial, forces[: len(partial)])
 
 
-def inverse_dynamics(robot, q, qd, qdd, f_ext=None):
+def inverse_dynamics(
+    robot: Robot, q: Floats, qd: Floats, qdd: Floats, f_ext: Wrenches | None = None
+) -> Floats:
     """Return tau (N,): tau + F + F* = 0."""
     return -active_forces(robot, q, f_ext) - inertia_forces(robot, q, qd, qdd)

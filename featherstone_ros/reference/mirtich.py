@@ -12,16 +12,16 @@ its own frame.
 
 import numpy as np
 
-from featherstone_ros.reference.robot import require_chain
-from featherstone_ros.reference.spatial import skew
+from featherstone_ros.reference.robot import Robot, Wrenches, require_chain
+from featherstone_ros.reference.spatial import Floats, skew
 
 
-def transposed(x):
+def transposed(x: Floats) -> Floats:
     """Return x' (6,), the spatial transpose: x' f is the power of a force f at a velocity x."""
     return np.concatenate([x[3:], x[:3]])
 
 
-def transform(R, r):
+def transform(R: Floats, r: Floats) -> Floats:
     """Return GXF (6, 6), which takes motions and forces from frame F to frame G.
 
     Args:
@@ -31,12 +31,12 @@ def transform(R, r):
     return np.block([[R, np.zeros((3, 3))], [-skew(r) @ R, R]])
 
 
-def inertia(m, I_C):
+def inertia(m: float, I_C: Floats) -> Floats:
     """Return the isolated inertia (6, 6): [force, moment] per [angular, linear] acceleration."""
     return np.block([[np.zeros((3, 3)), m * np.eye(3)], [I_C, np.zeros((3, 3))]])
 
 
-def chain(robot, q):
+def chain(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
     """Return R (N + 1, 3, 3) from the base's axes to each link's, and r (N, 3).
 
     r[i] leads from the origin of link i - 1 to that of link i, in the axes of link i.
@@ -51,12 +51,16 @@ def chain(robot, q):
     return R.transpose(0, 2, 1), np.array(r).reshape(-1, 3)
 
 
-def forward_dynamics(robot, q, qd, tau, f_ext=None):
+def forward_dynamics(
+    robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None = None
+) -> Floats:
     """Return the joints' accelerations (N,): those of ``link_accelerations``."""
     return link_accelerations(robot, q, qd, tau, f_ext)[0]
 
 
-def link_accelerations(robot, q, qd, tau, f_ext=None):
+def link_accelerations(
+    robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None = None
+) -> tuple[Floats, Floats]:
     """Return qdd (N,) and a (N + 1, 6), of joints and links. Mirtich's serial forward dynamics.
 
     a[i] is the angular acceleration of link i and the second derivative of its centre of mass's

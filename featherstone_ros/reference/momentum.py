@@ -10,11 +10,11 @@ move, the base must. Operators and conventions: ``operators``.
 import numpy as np
 
 from featherstone_ros.reference.composite import composite_inertias
-from featherstone_ros.reference.operators import STILL, velocities
-from featherstone_ros.reference.spatial import dual, of_skew, xlt
+from featherstone_ros.reference.operators import STILL, Operators, velocities
+from featherstone_ros.reference.spatial import Floats, dual, of_skew, xlt
 
 
-def momentum(o, qd, V_0=STILL):
+def momentum(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
     """Return the spatial momentum (6,) h = M_0 V_0 + E_0 phi M V of base and bodies.
 
     Args:
@@ -25,12 +25,12 @@ def momentum(o, qd, V_0=STILL):
     return o.M_0 @ V_0 + o.E_0 @ o.phi @ o.M @ velocities(o, qd, V_0)
 
 
-def locked_inertia(o):
+def locked_inertia(o: Operators) -> Floats:
     """Return R_0 (6, 6) = M_0 + E_0 R E_0*, the inertia of the whole robot, its joints frozen."""
     return o.M_0 + o.E_0 @ composite_inertias(o) @ o.E_0.T
 
 
-def momentum_matrix(o):
+def momentum_matrix(o: Operators) -> Floats:
     """Return A (6, N) = E_0 phi R H*, the momentum per joint velocity where the base is fixed.
 
     So h = R_0 V_0 + A qd. Each joint moves all it carries as one body.
@@ -38,24 +38,24 @@ def momentum_matrix(o):
     return o.E_0 @ o.phi @ composite_inertias(o) @ o.H.T
 
 
-def centre_of_mass_velocity(o, qd, V_0=STILL):
+def centre_of_mass_velocity(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
     """Return the velocity (3,) [m/s] of the robot's centre of mass: linear momentum over mass."""
     mass = locked_inertia(o)[5, 5]
     return momentum(o, qd, V_0)[3:] / mass
 
 
-def centre_of_mass(o):
+def centre_of_mass(o: Operators) -> Floats:
     """Return the position (3,) [m] of the robot's centre of mass: R_0 has its mass times it."""
     R_0 = locked_inertia(o)
     return of_skew(R_0[:3, 3:]) / R_0[5, 5]
 
 
-def centroidal_momentum(o, qd, V_0=STILL):
+def centroidal_momentum(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
     """Return h (6,) about the centre of mass, in the base's axes: angular, then linear part."""
     return dual(xlt(centre_of_mass(o))) @ momentum(o, qd, V_0)
 
 
-def centre_of_mass_spatial_velocity(o, qd, V_0=STILL):
+def centre_of_mass_spatial_velocity(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
     """Return V_C (6,) = R_C^-1 h_C, at the centre of mass: how the robot moves as a whole.
 
     The velocity that it would have with the same momentum, were its joints frozen. The linear half
@@ -65,7 +65,7 @@ def centre_of_mass_spatial_velocity(o, qd, V_0=STILL):
     return xlt(centre_of_mass(o)) @ mean
 
 
-def base_velocity(o, qd, h):
+def base_velocity(o: Operators, qd: Floats, h: Floats) -> Floats:
     """Return V_0 (6,) = R_0^-1 (h - A qd), with which the momentum is h: a momentum reset.
 
     What a simulation has lost of a momentum that must stay, it gets back so.
@@ -78,7 +78,7 @@ def base_velocity(o, qd, h):
     return np.linalg.solve(locked_inertia(o), h - momentum_matrix(o) @ qd)
 
 
-def nulling_base_velocity(o, qd):
+def nulling_base_velocity(o: Operators, qd: Floats) -> Floats:
     """Return V_0 (6,) = -R_0^-1 A qd: how a base in space moves when its joints do, from rest.
 
     Of all velocities of the base, this one makes the momentum zero, and the kinetic energy least.

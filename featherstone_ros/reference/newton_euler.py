@@ -7,18 +7,21 @@ goes along a tree.
 
 import numpy as np
 from numpy import cross
+from numpy.typing import ArrayLike
 
-from featherstone_ros.reference.robot import BASE
-from featherstone_ros.reference.spatial import parts_of
+from featherstone_ros.reference.robot import BASE, Robot, Wrenches
+from featherstone_ros.reference.spatial import Floats, parts_of
 
 
-def steps(robot, q):
+def steps(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
     """Return R (N, 3, 3), from the parent's axes to the body's, and P (N, 3), its origin there."""
     parts = [parts_of(robot.jcalc(i, q[i])[0] @ robot.Xtree[i]) for i in range(robot.N)]
     return np.array([R for R, _ in parts]), np.array([P for _, P in parts])
 
 
-def link_accelerations(robot, q, qd, qdd, vd_0=(0.0, 0.0, 0.0)):
+def link_accelerations(
+    robot: Robot, q: Floats, qd: Floats, qdd: Floats, vd_0: ArrayLike = (0.0, 0.0, 0.0)
+) -> tuple[Floats, Floats, Floats]:
     """Return w, wd and vd (N + 1, 3): how bodies turn, and how their frames' origins accelerate.
 
     Each in the body's axes; vd is the second derivative of a position, unlike the linear half of a
@@ -47,12 +50,14 @@ def link_accelerations(robot, q, qd, qdd, vd_0=(0.0, 0.0, 0.0)):
     return w, wd, vd
 
 
-def centre_of_mass_accelerations(robot, w, wd, vd):
+def centre_of_mass_accelerations(robot: Robot, w: Floats, wd: Floats, vd: Floats) -> Floats:
     """Return vd_C (N + 1, 3) of ``link_accelerations``: those of the links' centres of mass."""
     return cross(wd, robot.c) + cross(w, cross(w, robot.c)) + vd
 
 
-def inverse_dynamics(robot, q, qd, qdd, f_ext=None):
+def inverse_dynamics(
+    robot: Robot, q: Floats, qd: Floats, qdd: Floats, f_ext: Wrenches | None = None
+) -> tuple[Floats, Floats, Floats]:
     """Return tau (N,), and force f and moment n (N + 1, 3) across each joint.
 
     Body i feels f[i] and n[i] from its parent, at the origin of its frame and in its axes; the

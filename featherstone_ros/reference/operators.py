@@ -23,14 +23,17 @@ base's for all (``base_frame``), where phi(i, j) = 1 and the axes and inertias a
 Positions, velocities and torques are those of all joints (``Robot.expand`` and ``reduce``).
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from featherstone_ros.errors import ModelError
-from featherstone_ros.reference.robot import BASE
-from featherstone_ros.reference.spatial import crf, crm, inverse
+from featherstone_ros.reference.hinges import Hinge
+from featherstone_ros.reference.robot import BASE, Robot
+from featherstone_ros.reference.spatial import Floats, Indices, crf, crm, inverse
 
+Positions = Floats | Sequence[Floats]  # of joints, or of hinges
 STILL = np.zeros(6)  # of a fixed base
 STILL.flags.writeable = False
 
@@ -51,17 +54,17 @@ class Operators:
         rows: N slices, the rows of each joint in H.
     """
 
-    E_phi: np.ndarray
-    E_0: np.ndarray
-    phi: np.ndarray
-    H: np.ndarray
-    dH: np.ndarray
-    M: np.ndarray
-    M_0: np.ndarray
-    rows: tuple
+    E_phi: Floats
+    E_0: Floats
+    phi: Floats
+    H: Floats
+    dH: Floats
+    M: Floats
+    M_0: Floats
+    rows: tuple[slice, ...]
 
 
-def body_frames(robot, q, hinges=None):
+def body_frames(robot: Robot, q: Positions, hinges: Sequence[Hinge] | None = None) -> Operators:
     """Return the ``Operators`` of a robot, each body in its own frame.
 
     Args:
@@ -73,7 +76,7 @@ def body_frames(robot, q, hinges=None):
     return assemble(robot.parent, to_parent, axes, rates, robot.I)
 
 
-def base_frame(robot, q, hinges=None):
+def base_frame(robot: Robot, q: Positions, hinges: Sequence[Hinge] | None = None) -> Operators:
     """Return the ``Operators`` of a robot, all bodies in the base's frame.
 
     The arguments are those of ``body_frames``.
@@ -89,25 +92,36 @@ def base_frame(robot, q, hinges=None):
     return assemble(robot.parent, ones, axes, rates, X0.transpose(0, 2, 1) @ robot.I @ X0)
 
 
-def joints_at(robot, q, hinges=None):
+def joints_at(
+    robot: Robot, q: Positions, hinges: Sequence[Hinge] | None = None
+) -> tuple[list[Floats], list[Floats], list[Floats]]:
     """Return lists, for N joints at q: phi(parent, i) (6, 6), axes (r, 6), their rates (r, r, 6).
 
     The arguments are those of ``body_frames``; the frames are the bodies'.
     """
-    to_parent, axes, rates = [], [], []
+    to_parent: list[Floats] = []
+    axes: list[Floats] = []
+    rates: list[Floats] = []
     for i in range(robot.N):
         if hinges is None:
-            XJ, S = robot.jcalc(i, q[i])
-            H, dH = S[None], np.zeros((1, 1, 6))
+            XJ, S = robot.jcalc(i, float(q[i]))
+            axes.append(S[None])
+            rates.append(np.zeros((1, 1, 6)))
         else:
-            XJ, H, dH = hinges[i].transform(q[i]), hinges[i].H(q[i]), hinges[i].dH(q[i])
+            XJ = hinges[i].transform(q[i])
+            axes.append(hinges[i].H(q[i]))
+            rates.append(hinges[i].dH(q[i]))
         to_parent.append((XJ @ robot.Xtree[i]).T)
-        axes.append(H)
-        rates.append(dH)
     return to_parent, axes, rates
 
 
-def assemble(parent, to_parent, axes, rates, inertias):
+def assemble(
+    parent: Indices,
+    to_parent: Sequence[Floats],
+    axes: Sequence[Floats],
+    rates: Sequence[Floats],
+    inertias: Floats,
+) -> Operators:
     """Return ``Operators`` of what ``joints_at`` returns and N + 1 inertias."""
     N = len(parent)
     E = np.zeros((N + 1, 6, N, 6))
@@ -131,7 +145,7 @@ def assemble(parent, to_parent, axes, rates, inertias):
     )
 
 
-def block_diagonal(blocks):
+def block_diagonal(blocks: Sequence[Floats] | Floats) -> Floats:
     """Return the matrix with these blocks, of any shapes (r, c), on its diagonal."""
     ends = np.cumsum([np.shape(block) for block in blocks], axis=0)
     A = np.zeros(ends[-1])
@@ -141,12 +155,12 @@ def block_diagonal(blocks):
     return A
 
 
-def each(cross, V):
+def each(cross: Callable[[Floats], Floats], V: Floats) -> Floats:
     """Return block diagonal (6 N, 6 N) the matrices ``cross(v)`` of each body's vector v in V."""
     return block_diagonal([cross(v) for v in V.reshape(-1, 6)])
 
 
-def velocities(o, qd, V_0=STILL):
+def velocities(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
     """Return V (6 N,) = phi* (H* qd + E_0* V_0), the bodies' spatial velocities.
 
     Args:
@@ -157,7 +171,7 @@ def velocities(o, qd, V_0=STILL):
     return o.phi.T @ (o.H.T @ qd + o.E_0.T @ V_0)
 
 
-def mass_matrix(o):
+def mass_matrix(o: Operators) -> Floats:
     """Return the joint-space inertia (n, n) = H phi M phi* H*.
 
     From the right: joint rates to bodies' velocities, to their momenta, to sums over all that each
@@ -166,13 +180,13 @@ def mass_matrix(o):
     return o.H @ o.phi @ o.M @ o.phi.T @ o.H.T
 
 
-def axes_rate(o, qd, V_0=STILL):
+def axes_rate(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
     """Return Hdot* (6 N, n), how the axes change: V x H* with their bodies, and by dH in them."""
     V = velocities(o, qd, V_0)
     return each(crm, V) @ o.H.T + np.tensordot(qd, o.dH, 1).T
 
 
-def velocity_terms(o, qd, V_0=STILL):
+def velocity_terms(o: Operators, qd: Floats, V_0: Floats = STILL) -> tuple[Floats, Floats]:
     """Return a and b (6 N,): Coriolis accelerations Hdot* qd, gyroscopic forces V x* M V.
 
     Hdot* qd = V x H* qd where axes are fixed in their bodies.
@@ -186,13 +200,13 @@ def velocity_terms(o, qd, V_0=STILL):
     return axes_rate(o, qd, V_0) @ qd, each(crf, V) @ o.M @ V
 
 
-def coriolis(o, qd, V_0=STILL):
+def coriolis(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
     """Return the torques (n,) C = H phi (M phi* a + b): they keep qd (n,) and V_0 (6,) constant."""
     a, b = velocity_terms(o, qd, V_0)
     return o.H @ o.phi @ (o.M @ o.phi.T @ a + b)
 
 
-def coriolis_matrix(o, qd):
+def coriolis_matrix(o: Operators, qd: Floats) -> Floats:
     """Return C (n, n) with C qd = ``coriolis`` and Mdot = C + C*: Mdot - 2 C is skew-symmetric.
 
     It is the one that Christoffel symbols give (``explicit.coriolis_matrix``). The base is at rest.
@@ -209,12 +223,12 @@ def coriolis_matrix(o, qd):
     return o.H @ o.phi @ (o.M @ o.phi.T @ axes_rate(o, qd) + B @ o.phi.T @ o.H.T)
 
 
-def momentum_cross(p):
+def momentum_cross(p: Floats) -> Floats:
     """Return the matrix (6, 6) whose product with a motion w is w x* p, for a momentum p (6,)."""
     return np.array([crf(w) @ p for w in np.eye(6)]).T
 
 
-def weights(robot, q):
+def weights(robot: Robot, q: Floats) -> Floats:
     """Return (6 N,) gravity as a force on each body, m g at its centre of mass, in its frame."""
     R, _ = robot.poses(q)
     blocks = []
@@ -224,7 +238,14 @@ def weights(robot, q):
     return np.concatenate(blocks)
 
 
-def inverse_dynamics(o, qd, qdd, alpha_0=STILL, f_x=0.0, V_0=STILL):
+def inverse_dynamics(
+    o: Operators,
+    qd: Floats,
+    qdd: Floats,
+    alpha_0: Floats = STILL,
+    f_x: Floats | float = 0.0,
+    V_0: Floats = STILL,
+) -> tuple[Floats, Floats]:
     """Return f (6 N,) and tau (n,): forces across the joints and what of them the joints exert.
 
     alpha = phi* (H* qdd + a + E_0* alpha_0),  f = phi (M alpha + b - f_x),  tau = H f.
@@ -246,7 +267,7 @@ def inverse_dynamics(o, qd, qdd, alpha_0=STILL, f_x=0.0, V_0=STILL):
     return f, o.H @ f
 
 
-def mass_matrix_by_columns(o):
+def mass_matrix_by_columns(o: Operators) -> Floats:
     """Return the joint-space inertia (n, n): column k is the torques of unit acceleration k."""
     n = len(o.H)
     still = np.zeros(n)
@@ -254,7 +275,7 @@ def mass_matrix_by_columns(o):
     return np.stack(columns, axis=1)
 
 
-def pick_off(robot, links):
+def pick_off(robot: Robot, links: Sequence[str]) -> Floats:
     """Return B (6 N, 6 K), whose transpose picks the motions of K links out of those of bodies.
 
     B* V are the links' velocities, each at its link's origin and in its axes, angular part first;
@@ -273,7 +294,7 @@ def pick_off(robot, links):
     return B.reshape(6 * robot.N, 6 * len(links))
 
 
-def jacobian(o, B):
+def jacobian(o: Operators, B: Floats) -> Floats:
     """Return J (6 K, n) = B* phi* H*: velocities of the links of ``pick_off`` per joint velocity.
 
     Its transpose H phi B gives the torques that balance forces on the links. With innovations'

@@ -15,14 +15,19 @@ two methods are all there is to mimic joints:
     M = robot.reduce(crba(robot, q_J))
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from featherstone_ros.errors import ModelError
-from featherstone_ros.reference.spatial import mcI, parts_of, rot, skew, turn, xlt
+from featherstone_ros.model.model import Model
+from featherstone_ros.reference.spatial import Floats, Indices, mcI, parts_of, rot, skew, turn, xlt
 
 BASE = -1
+Wrenches = Mapping[str, ArrayLike]  # on links, by their names
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,22 +55,22 @@ class Robot:
 
     N: int
     n: int
-    parent: np.ndarray
-    axis: np.ndarray
-    motion: np.ndarray
-    Xtree: np.ndarray
-    m: np.ndarray
-    c: np.ndarray
-    I_C: np.ndarray
-    I: np.ndarray
-    gravity: np.ndarray
-    G: np.ndarray
-    q_0: np.ndarray
-    links: dict
-    names: tuple
+    parent: Indices
+    axis: Floats
+    motion: Floats
+    Xtree: Floats
+    m: Floats
+    c: Floats
+    I_C: Floats
+    I: Floats
+    gravity: Floats
+    G: Floats
+    q_0: Floats
+    links: dict[str, tuple[int, Floats]]
+    names: tuple[str, ...]
 
     @classmethod
-    def of(cls, model):
+    def of(cls, model: Model) -> "Robot":
         """Return the robot that a ``featherstone_ros.Model`` describes."""
         tree = model.tree
         N, n = len(tree.parent), model.n
@@ -97,7 +102,7 @@ class Robot:
             names=(*tree.body_names[1:], tree.body_names[0]),
         )
 
-    def jcalc(self, i, q):
+    def jcalc(self, i: int, q: float) -> tuple[Floats, Floats]:
         """Return XJ (6, 6) and S (6,) of joint i at position q: RBDA section 4.4.
 
         XJ leads from the joint's frame to the body's; S, in the body's frame, does not depend on
@@ -108,7 +113,7 @@ class Robot:
         S = np.concatenate([angular * self.axis[i], linear * self.axis[i]])
         return XJ, S
 
-    def X0(self, q):
+    def X0(self, q: Floats) -> Floats:
         """Return (N + 1, 6, 6) transforms from the base's frame to each body's, at q (N,)."""
         X0 = np.zeros((self.N + 1, 6, 6))
         X0[BASE] = np.eye(6)
@@ -117,7 +122,13 @@ class Robot:
             X0[i] = XJ @ self.Xtree[i] @ X0[self.parent[i]]
         return X0
 
-    def expand(self, q, *rates):
+    @overload
+    def expand(self, q: Floats) -> Floats: ...
+
+    @overload
+    def expand(self, q: Floats, rate: Floats, /, *rates: Floats) -> tuple[Floats, ...]: ...
+
+    def expand(self, q: Floats, *rates: Floats) -> Floats | tuple[Floats, ...]:
         """Return q_J = G q + q_0 (N,), and G times each of ``rates`` (velocities, accelerations).
 
         Args:
@@ -127,11 +138,11 @@ class Robot:
         q_J = self.G @ q + self.q_0
         return (q_J, *(self.G @ rate for rate in rates)) if rates else q_J
 
-    def reduce(self, full):
+    def reduce(self, full: Floats) -> Floats:
         """Return G^T tau_J (n,) for torques (N,), or G^T M_J G (n, n) for a matrix (N, N)."""
         return self.G.T @ full if full.ndim == 1 else self.G.T @ full @ self.G
 
-    def body_forces(self, f_ext):
+    def body_forces(self, f_ext: Wrenches | None) -> Floats:
         """Return (N + 1, 6) spatial forces on the bodies, each in its own frame.
 
         Args:
@@ -141,15 +152,16 @@ class Robot:
         f = np.zeros((self.N + 1, 6))
         for link, wrench in (f_ext or {}).items():
             body, X = self.links[link]
-            f[body] += X.T @ np.concatenate([wrench[3:], wrench[:3]])
+            force, moment = np.split(np.asarray(wrench), 2)
+            f[body] += X.T @ np.concatenate([moment, force])
         return f
 
-    def base_forces(self, f_ext, q):
+    def base_forces(self, f_ext: Wrenches | None, q: Floats) -> Floats:
         """Return (N + 1, 6) the same forces in base coordinates, at q (N,)."""
         pairs = zip(self.X0(q), self.body_forces(f_ext), strict=True)
         return np.array([X.T @ f for X, f in pairs])
 
-    def poses(self, q):
+    def poses(self, q: Floats) -> tuple[Floats, Floats]:
         """Return R (N + 1, 3, 3) and p (N + 1, 3), axes and origin of each body in the base.
 
         R[i] turns vectors from body i's axes to the base's.
@@ -158,7 +170,7 @@ class Robot:
         return np.array([E.T for E, _ in parts]), np.array([p for _, p in parts])
 
 
-def require_chain(robot):
+def require_chain(robot: Robot) -> None:
     """Raise a ``ModelError`` that names the link where a robot branches, if it does."""
     for i in range(robot.N):
         if robot.parent[i] != i - 1:

@@ -7,20 +7,25 @@ from B to A, and dual(BXA) takes forces from A to B.
 """
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.floating]
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 
-def skew(r):
+def skew(r: ArrayLike) -> Floats:
     """Return the matrix (3, 3) whose product with v is r x v. RBDA section 2.8."""
-    x, y, z = r
+    x, y, z = np.asarray(r)
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def of_skew(R):
+def of_skew(R: Floats) -> Floats:
     """Return r (3,) of the matrix skew(r)."""
     return np.array([R[2, 1], R[0, 2], R[1, 0]])
 
 
-def turn(axis, angle):
+def turn(axis: ArrayLike, angle: float) -> Floats:
     """Return E (3, 3), the coordinates in a frame turned by ``angle`` [rad] about a unit ``axis``.
 
     E v are the coordinates there of the vector v here; E.T is the rotation itself (Rodrigues).
@@ -29,23 +34,23 @@ def turn(axis, angle):
     return np.eye(3) - np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
 
 
-def rot(E):
+def rot(E: Floats) -> Floats:
     """Return the motion transform to axes turned by E (3, 3). RBDA section 2.8."""
     return np.block([[E, np.zeros((3, 3))], [np.zeros((3, 3)), E]])
 
 
-def xlt(r):
+def xlt(r: Floats) -> Floats:
     """Return the motion transform to an origin shifted by r (3,) [m]. RBDA section 2.8."""
     return np.block([[np.eye(3), np.zeros((3, 3))], [-skew(r), np.eye(3)]])
 
 
-def parts_of(X):
+def parts_of(X: Floats) -> tuple[Floats, Floats]:
     """Return E (3, 3) and r (3,) of a motion transform X = rot(E) @ xlt(r)."""
     E = X[:3, :3]
     return E, of_skew(-E.T @ X[3:, :3])
 
 
-def dual(X):
+def dual(X: Floats) -> Floats:
     """Return X*, which takes forces where X takes motions: the inverse of X, transposed."""
     X_star = X.copy()
     X_star[:3, 3:] = X[3:, :3]
@@ -53,22 +58,22 @@ def dual(X):
     return X_star
 
 
-def inverse(X):
+def inverse(X: Floats) -> Floats:
     """Return the transform back: the inverse of X."""
     return dual(X).T
 
 
-def crm(v):
+def crm(v: Floats) -> Floats:
     """Return v x, the cross product of a motion with motions, as a (6, 6) matrix. RBDA eq. 2.31."""
     return np.block([[skew(v[:3]), np.zeros((3, 3))], [skew(v[3:]), skew(v[:3])]])
 
 
-def crf(v):
+def crf(v: Floats) -> Floats:
     """Return v x*, the cross product of a motion with forces, as a (6, 6) matrix. RBDA eq. 2.32."""
     return -crm(v).T
 
 
-def mcI(m, c, I_C):
+def mcI(m: float, c: Floats, I_C: Floats) -> Floats:
     """Return the spatial inertia (6, 6) of a rigid body. RBDA equation 2.63.
 
     Args:

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "featherstone_ros"
 # Each room, and the rooms whose modules it may import.
 BELOW = {
     "realtime": set(),
-    "reference": set(),
+    "reference": {"model"},
     "model": set(),
     "kinematics": {"model"},
     "inspection": {"model"},
