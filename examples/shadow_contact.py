@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,15 +76,16 @@ class Record:
         )
 
 
-def settings_for(robot: RobotSetup, **changes: object) -> ShadowSettings:
+def settings_for(robot: RobotSetup, **changes: Any) -> ShadowSettings:
     """Return a shadow's settings with the robot's friction and armature."""
+    viscous, coulomb, armature = friction_and_armature(robot)
+    return ShadowSettings(viscous=viscous, coulomb=coulomb, armature=armature, **changes)
+
+
+def friction_and_armature(robot: RobotSetup) -> tuple[Floats, Floats, Floats]:
+    """Return viscous friction, Coulomb friction and rotor inertia, each (n,)."""
     known = partial(robot.by_joint, "digital_twin")
-    figures = {
-        "viscous": known("friction.{}.viscous"),
-        "coulomb": known("friction.{}.coulomb"),
-        "armature": known("armature.{}"),
-    }
-    return ShadowSettings(**{**figures, **changes})
+    return known("friction.{}.viscous"), known("friction.{}.coulomb"), known("armature.{}")
 
 
 def motion_of(robot: RobotSetup, speed: float, centre: Floats | None = None) -> MultiSine:
@@ -112,23 +113,24 @@ def drive(
         mass_error: Share by which all links are heavier than believed.
         f_ext: Wrenches on links over time [s].
     """
-    model, settings = robot.model, settings_for(robot)
+    model = robot.model
+    viscous, coulomb, armature = friction_and_armature(robot)
     heavier = with_heavier_links(robot.text, mass_error)
     arm = fr.Simulator(
         fr.Model.from_urdf(heavier, joints=model.joint_names),
         TIME_STEP,
-        damping=settings.viscous,
-        friction=settings.coulomb,
-        armature=settings.armature,
+        damping=viscous,
+        friction=coulomb,
+        armature=armature,
     )
     random = np.random.default_rng(seed)
     p, d = (robot.by_joint("feedforward_controller", f"gains.{{}}.{gain}") for gain in "pd")
-    time, *desired = motion.samples(TIME_STEP)
-    feedforward = fr.Dynamics(model).rnea(*desired) + settings.armature * desired[2]
-    arm.reset(desired[0][0])
+    time, q, qd, qdd = motion.samples(TIME_STEP)
+    feedforward = fr.Dynamics(model).rnea(q, qd, qdd) + armature * qdd
+    arm.reset(q[0])
     every = round(1.0 / (rate * TIME_STEP))
     for k in range(len(time) - 1):
-        torque = feedforward[k] + p * (desired[0][k] - arm.q) + d * (desired[1][k] - arm.qd)
+        torque = feedforward[k] + p * (q[k] - arm.q) + d * (qd[k] - arm.qd)
         arm.step(torque, 1, f_ext(time[k]))
         if k % every == 0:
             noise = np.multiply.outer(NOISE, np.ones(model.n)) * random.standard_normal(

@@ -25,7 +25,7 @@ def model_with_payload(values: Mapping[str, Any], model: Model) -> Model:
     model = model.with_gravity(vector(values, "gravity", 3))
     com = vector(values, "payload.com", 3)
     inertia = inertia_matrix(values)
-    link, mass = str(values["payload.link"]), float(values["payload.mass"])
+    link, mass = str(values["payload.link"]), float(_floats(values, "payload.mass"))
     if link and link not in model.link_names:
         raise ValueError(f"payload.link is {link!r}; the links are {', '.join(model.link_names)}")
     if mass == 0.0:
@@ -41,7 +41,7 @@ def inertia_matrix(values: Mapping[str, Any]) -> Floats:
     Raises:
         ValueError: Neither 6 nor 9 values, not symmetric, or not positive semidefinite.
     """
-    given = np.asarray(values["payload.inertia"], dtype=float)
+    given = _floats(values, "payload.inertia")
     if given.shape == (6,):
         ixx, ixy, ixz, iyy, iyz, izz = given
         inertia = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
@@ -63,7 +63,14 @@ def vector(values: Mapping[str, Any], name: str, length: int) -> Floats:
     Raises:
         ValueError: It has another length.
     """
-    array = np.asarray(values[name], dtype=float)
+    array = _floats(values, name)
     if array.shape != (length,):
         raise ValueError(f"{name} has {array.size} values, expected {length}")
     return array
+
+
+def _floats(values: Mapping[str, Any], name: str) -> Floats:
+    try:
+        return np.asarray(values[name], dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {values[name]!r}, expected numbers") from None

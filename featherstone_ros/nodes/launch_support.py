@@ -4,7 +4,6 @@ import json
 import sys
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
 
 from ament_index_python.packages import get_package_prefix
 from launch import LaunchContext
@@ -14,7 +13,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from featherstone_ros.model import Model, read_description
-from featherstone_ros.model.parameter_files import read_parameters
+from featherstone_ros.model.parameter_files import NodeParameters, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 from featherstone_ros.model.ros2_control import manager_parameters, with_twin
 from featherstone_ros.model.share import share_directory
@@ -152,14 +151,14 @@ def twin_hardware(context: LaunchContext, interface: str, rate: int) -> tuple[st
     """
     plugin = next((p for p in PLUGINS if is_installed(p.partition("/")[0])), PLUGINS[-1])
     require_installed(plugin.partition("/")[0])
-    twin: dict[str, Any] = {}
+    twin = NodeParameters({}, "")
     for path in parameter_files(context):
-        twin |= read_parameters(path)["digital_twin"]
-    joints = [joint for joint in twin.get("joints", ()) if joint]
+        given = read_parameters(path)["digital_twin"]
+        twin = NodeParameters(twin | given, path)
     text = read_description(robot_file(value(context, "robot")))
-    model = Model.from_urdf(text, joints=joints or None)
+    model = Model.from_urdf(text, joints=twin.joints())
     start = {
-        joint: float(twin.get(f"initial_positions.{joint}", position))
+        joint: twin.number(f"initial_positions.{joint}", position)
         for joint, position in zip(model.joint_names, home_positions(model), strict=True)
     }
     namespace = value(context, "namespace").strip("/")

@@ -36,7 +36,7 @@ SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 4)  # FaultKind in simulation/arm.p
 NOT_PAUSED, STOPPED = 1, 2  # TwinAnswer in simulation/cycle.pxi
 
 
-class Twin(_twin.Twin):  # type: ignore[misc]
+class Twin(_twin.Twin):
     """A simulated arm, commanded in joint efforts or by what its drives are to follow.
 
     All arrays are (n,) in the order of ``model.joint_names``. ``now`` is real time by a steady

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
-from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.model.friction import SLIDING_SPEED
-from featherstone_ros.model.parameter_files import read_parameters
+from featherstone_ros.model.parameter_files import (
+    NodeParameters,
+    ParameterFileError,
+    read_parameters,
+)
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
 NO_PAYLOAD = {
@@ -24,10 +27,6 @@ NO_PAYLOAD = {
     "payload.com": [0.0] * 3,
     "payload.inertia": [0.0] * 6,
 }
-
-
-class ParameterFileError(FeatherstoneError, ValueError):
-    """A parameter file that cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,32 +62,31 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
     """
     model = Model.from_file(robot_file(robot), joints=list(joints))
     parameters = parameters or robot_parameters(robot)
-    values = read(parameters) if parameters else {}
+    values = read(parameters) if parameters else NodeParameters({}, "")
     try:
         model = model_with_payload(_model_values(values, model), model)
         drives = Drives(
             _by_joint(values, "armature.{}", np.zeros(model.n), model),
             _by_joint(values, "friction.{}.viscous", model.damping, model),
             _by_joint(values, "friction.{}.coulomb", model.friction, model),
-            float(values.get("friction_velocity", SLIDING_SPEED)),
+            values.number("friction_velocity", SLIDING_SPEED),
         )
-        limits = Limits.of(model, model.effort_limit * float(values.get("effort_scale", 1.0)))
+        limits = Limits.of(model, model.effort_limit * values.number("effort_scale", 1.0))
+    except ParameterFileError:
+        raise
     except (TypeError, ValueError) as error:
         raise ParameterFileError(f"{parameters}: {error}") from None
     may_end_moving = bool(values.get("allow_nonzero_velocity_at_trajectory_end", False))
     return Arm(model, drives, limits, may_end_moving)
 
 
-def read(path: Path) -> Mapping[str, object]:
+def read(path: Path) -> NodeParameters:
     """Return the controller's parameters in a file, dots in their names.
 
     Raises:
         ParameterFileError: It cannot be read, or holds none.
     """
-    try:
-        values = read_parameters(path)["feedforward_controller"]
-    except (OSError, yaml.YAMLError, AttributeError) as error:
-        raise ParameterFileError(f"{path} is no parameter file: {error}") from None
+    values = read_parameters(path)["feedforward_controller"]
     if not values:
         raise ParameterFileError(
             f"{path} has no ros__parameters under /** or /**/feedforward_controller"
@@ -101,13 +99,11 @@ def _model_values(values: Mapping[str, object], model: Model) -> dict[str, objec
     return {name: values.get(name, default[name]) for name in MODEL_NAMES}
 
 
-def _by_joint(
-    values: Mapping[str, object], pattern: str, default: np.ndarray, model: Model
-) -> np.ndarray:
+def _by_joint(values: NodeParameters, pattern: str, default: Floats, model: Model) -> Floats:
     """Return a parameter that each joint has (n,)."""
-    names = [pattern.format(joint) for joint in model.joint_names]
-    array = np.array([float(values.get(n, d)) for n, d in zip(names, default, strict=True)])
-    for name, value in zip(names, array, strict=True):
+    array = values.numbers(pattern, model.joint_names, default)
+    for joint, value in zip(model.joint_names, array, strict=True):
         if not 0.0 <= value < np.inf:
+            name = pattern.format(joint)
             raise ValueError(f"{name} is {value}, expected a finite number >= 0")
     return array

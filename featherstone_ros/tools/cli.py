@@ -88,7 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_command(subparsers: argparse._SubParsersAction, name: str, module: ModuleType) -> None:
+def _add_command(
+    subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, module: ModuleType
+) -> None:
     text = inspect.getdoc(module) or ""
     command = subparsers.add_parser(
         name,

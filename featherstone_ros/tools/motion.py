@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from featherstone_ros import Model
+from featherstone_ros.model.arguments import Floats
 
 POINT_SPACING = 0.05  # [s] quintics between points so far apart follow the motion to 1e-6 rad
 _SHAPE = ((1.0, 1.0, 0.0), (0.35, 2.3, 0.8))  # weight, frequency ratio and phase [rad] of each sine
@@ -29,13 +30,13 @@ class MultiSine:
         ramp: Time over which the swing builds up, and dies away at the end [s].
     """
 
-    centre: NDArray
-    amplitude: NDArray
-    frequency: NDArray
+    centre: Floats
+    amplitude: Floats
+    frequency: Floats
     duration: float
     ramp: float
 
-    def at(self, time: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
+    def at(self, time: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """Position, velocity and acceleration at the given times.
 
         Args:
@@ -52,20 +53,20 @@ class MultiSine:
         acceleration = self.amplitude * (wdd * s + 2 * wd * sd + w * sdd)
         return position, velocity, acceleration
 
-    def samples(self, spacing: float) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    def samples(self, spacing: float) -> tuple[Floats, Floats, Floats, Floats]:
         """Times (N,) about ``spacing`` [s] apart, both ends included, and ``at`` of them."""
         time = np.linspace(0.0, self.duration, round(self.duration / spacing) + 1)
         return time, *self.at(time)
 
-    def _sines(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def _sines(self, t: Floats) -> tuple[Floats, Floats, Floats]:
         terms = [(k, r * self.frequency, r * self.frequency * t + p) for k, r, p in _SHAPE]
         return (
-            sum(k * np.sin(angle) for k, _, angle in terms),
-            sum(k * omega * np.cos(angle) for k, omega, angle in terms),
-            -sum(k * omega**2 * np.sin(angle) for k, omega, angle in terms),
+            np.sum([k * np.sin(angle) for k, _, angle in terms], axis=0),
+            np.sum([k * omega * np.cos(angle) for k, omega, angle in terms], axis=0),
+            -np.sum([k * omega**2 * np.sin(angle) for k, omega, angle in terms], axis=0),
         )
 
-    def _window(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def _window(self, t: Floats) -> tuple[Floats, Floats, Floats]:
         """Rise from 0 to 1 and fall back, by the polynomial whose three derivatives end in 0."""
         x = np.minimum(np.minimum(t, self.duration - t) / self.ramp, 1.0)
         side = np.where(2 * t < self.duration, 1.0, -1.0) / self.ramp
@@ -77,7 +78,7 @@ class MultiSine:
 
 def plan(
     model: Model,
-    inverse_dynamics: Callable[[NDArray, NDArray, NDArray], NDArray],
+    inverse_dynamics: Callable[[Floats, Floats, Floats], Floats],
     centre: ArrayLike,
     duration: float = 10.0,
     speed: float = 0.8,
@@ -127,14 +128,14 @@ def plan(
 def load_share(
     motion: MultiSine,
     model: Model,
-    inverse_dynamics: Callable[[NDArray, NDArray, NDArray], NDArray],
+    inverse_dynamics: Callable[[Floats, Floats, Floats], Floats],
 ) -> float:
     """Largest torque of the motion over its effort limit, over all joints (0 without limits)."""
     _, q, qd, qdd = motion.samples(0.01)
     return float(np.max(np.abs(inverse_dynamics(q, qd, qdd)) / model.effort_limit))
 
 
-def _fit(motion: MultiSine, wanted: NDArray, room: NDArray) -> MultiSine:
+def _fit(motion: MultiSine, wanted: Floats, room: Floats) -> MultiSine:
     """Scale to the wanted peak velocities; where the way is too long, swing faster and less far."""
     for _ in range(20):
         _, _, velocity, _ = motion.samples(0.01)
@@ -147,7 +148,7 @@ def _fit(motion: MultiSine, wanted: NDArray, room: NDArray) -> MultiSine:
     return motion
 
 
-def _reach(motion: MultiSine) -> NDArray:
+def _reach(motion: MultiSine) -> Floats:
     """(n,) farthest way from the centre [rad or m]."""
     _, position, _, _ = motion.samples(0.01)
     return np.abs(position - motion.centre).max(axis=0)

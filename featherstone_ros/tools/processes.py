@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 import featherstone_ros
 from featherstone_ros.errors import FeatherstoneError
@@ -25,6 +26,9 @@ HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other pro
 
 class DemoError(FeatherstoneError):
     """The demo cannot go on; the message says why, with what a node last wrote."""
+
+
+Process = TypeVar("Process", bound="NodeProcess")
 
 
 class NodeProcess:
@@ -106,7 +110,7 @@ class NodeProcess:
                 self._process.kill()
         return self._process.wait()
 
-    def __enter__(self) -> "NodeProcess":
+    def __enter__(self: Process) -> Process:
         """Return the process."""
         return self
 
@@ -126,11 +130,11 @@ def _signals_wait() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # handlers run in the main thread only
         return
-    came: list[int] = []
+    came: list[signal.Signals] = []
     handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
     handled = {signum: handler for signum, handler in handlers.items() if callable(handler)}
     for signum in handled:
-        signal.signal(signum, lambda signum, _: came.append(signum))
+        signal.signal(signum, lambda signum, _: came.append(signal.Signals(signum)))
     try:
         yield
     finally:

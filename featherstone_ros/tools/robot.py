@@ -8,12 +8,12 @@ from xml.etree.ElementTree import tostring
 import numpy as np
 import yaml
 from defusedxml import ElementTree
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.model import read_description
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.model.friction import friction_torque
-from featherstone_ros.model.parameter_files import NODES, read_parameters
+from featherstone_ros.model.parameter_files import NODES, NodeParameters, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
 # For a robot without a parameter file: gains from effort limits, which say how strong its drives
@@ -38,20 +38,21 @@ class RobotSetup:
     name: str
     text: str
     model: Model
-    parameters: Mapping[str, Mapping[str, object]]
+    parameters: Mapping[str, NodeParameters]
     has_invented_rotors: bool = False
 
     @property
-    def start(self) -> NDArray:
+    def start(self) -> Floats:
         """(n,) initial positions of the twin [rad or m]."""
         return self.by_joint("digital_twin", "initial_positions.{}")
 
-    def by_joint(self, node: str, pattern: str) -> NDArray:
+    def by_joint(self, node: str, pattern: str) -> Floats:
         """(n,) values of a parameter that each joint has, 0 where it is not given."""
-        values = self.parameters[node]
-        return np.array([values.get(pattern.format(j), 0.0) for j in self.model.joint_names])
+        return self.parameters[node].numbers(
+            pattern, self.model.joint_names, np.zeros(self.model.n)
+        )
 
-    def inverse_dynamics(self, q: NDArray, qd: NDArray, qdd: NDArray) -> NDArray:
+    def inverse_dynamics(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
         """(N, n) torque that moves the twin's arm, its friction and rotors included."""
         rigid = Dynamics(self.model).rnea(q, qd, qdd)
         viscous, coulomb = (
@@ -80,7 +81,7 @@ def load(name: str) -> RobotSetup:
             model.name, text, model, chosen_parameters(model), has_invented_rotors=True
         )
     parameters = read_parameters(file)
-    model = Model.from_urdf(text, joints=parameters["digital_twin"]["joints"])
+    model = Model.from_urdf(text, joints=parameters["digital_twin"].joints())
     return RobotSetup(model.name, text, model, parameters)
 
 
@@ -107,7 +108,7 @@ def with_heavier_links(text: str, excess: float) -> str:
     return tostring(robot, encoding="unicode")
 
 
-def chosen_parameters(model: Model) -> dict[str, dict[str, object]]:
+def chosen_parameters(model: Model) -> dict[str, NodeParameters]:
     """Choose start, gains and rotor inertia from the model itself; as ``read_parameters``."""
     lower = np.where(np.isfinite(model.lower), model.lower, -_HALF_TURN)
     upper = np.where(np.isfinite(model.upper), model.upper, _HALF_TURN)
@@ -131,7 +132,7 @@ def chosen_parameters(model: Model) -> dict[str, dict[str, object]]:
     }
     parameters = {}
     for node in NODES:
-        parameters[node] = {"joints": list(model.joint_names)}
+        parameters[node] = NodeParameters({"joints": list(model.joint_names)}, model.name)
         for pattern, values in {**both, **figures[node]}.items():
             for joint, value in zip(model.joint_names, values, strict=True):
                 parameters[node][pattern.format(joint)] = float(value)

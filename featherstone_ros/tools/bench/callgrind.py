@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
@@ -121,12 +122,14 @@ def table(counts: Sequence[Count]) -> Table:
     return result
 
 
-def as_dict(counts: Sequence[Count]) -> dict:
+def as_dict(counts: Sequence[Count]) -> dict[str, Any]:
     """Plain figures, for JSON."""
     return {"instructions": [asdict(count) | {"ratio": count.ratio} for count in counts]}
 
 
-def _compare(ours: tuple[dict, Counter[str]], theirs: tuple[dict, Counter[str]]) -> Count:
+def _compare(
+    ours: tuple[dict[str, Any], Counter[str]], theirs: tuple[dict[str, Any], Counter[str]]
+) -> Count:
     (line, cost), (their_line, their_cost) = ours, theirs
     shares = {
         name: sum(n for path, n in cost.items() if part in path) / line["units"]

@@ -37,8 +37,13 @@ def main(order: str) -> None:
                     os.getppid()
                     timed_call.timer.timeit(calls)
                     os.getppid()
-                    line = {"section": section, "case": case.name, "who": who}
-                    line |= {"units": calls * timed_call.units, "instruction_set": in_use()}
+                    line = {
+                        "section": section,
+                        "case": case.name,
+                        "who": who,
+                        "units": calls * timed_call.units,
+                        "instruction_set": in_use(),
+                    }
                     print(json.dumps(line), file=out, flush=True)
 
 

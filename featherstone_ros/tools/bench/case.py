@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.bench.race import TimedCall, disagreement
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
 from featherstone_ros.tools.bench.robots import BenchRobot
@@ -31,7 +31,7 @@ class Case:
 
     name: str
     timed_calls: tuple[TimedCall, ...]
-    judge: Callable[[NDArray], list[Result]]
+    judge: Callable[[Floats], list[Result]]
     errors: Callable[[], list[float]]
 
     def check(self) -> None:
@@ -69,7 +69,7 @@ def comparison(
         remark: What is particular about it.
     """
 
-    def judge(seconds: NDArray) -> list[Result]:
+    def judge(seconds: Floats) -> list[Result]:
         per_unit = seconds / (ours.units, theirs.units)
         ratio, quartiles = median_and_quartiles(per_unit[:, 0] / per_unit[:, 1])
         mine, its = np.median(per_unit, axis=0)

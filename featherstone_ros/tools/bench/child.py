@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from featherstone_ros.tools.bench.case import Case, DisagreementError
 from featherstone_ros.tools.bench.instruction_sets import in_use
@@ -63,7 +63,7 @@ def _setting(is_about_all: bool, chosen: Sequence[str] | None, quick: bool) -> S
     return Setting(raced, others, instruction_set=in_use())
 
 
-def _outcome(case: Case, pace: RacePlan) -> dict:
+def _outcome(case: Case, pace: RacePlan) -> dict[str, Any]:
     try:
         case.check()
     except DisagreementError as error:
@@ -79,7 +79,7 @@ def protocol() -> TextIO:
     return out
 
 
-def _write(out: TextIO, line: dict) -> None:
+def _write(out: TextIO, line: dict[str, Any]) -> None:
     print(json.dumps(line), file=out, flush=True)
 
 

@@ -5,8 +5,9 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 from defusedxml.ElementTree import fromstring
-from numpy.typing import NDArray
 
+from featherstone_ros.model.arguments import Floats
+from featherstone_ros.model.body_tree import BodyTree
 from featherstone_ros.tools.bench.race import TimedCall
 from featherstone_ros.tools.bench.robots import BenchRobot
 
@@ -36,7 +37,7 @@ class MujocoPeer:
         names = robot.model.joint_names
         self.order = np.array([model.joint(name).dofadr[0] for name in names])
 
-    def timed_call(self, q: NDArray, qd: NDArray, tau: NDArray, steps: int) -> TimedCall:
+    def timed_call(self, q: Floats, qd: Floats, tau: Floats, steps: int) -> TimedCall:
         """Return a call of many steps, from a state (n,) under a constant torque (n,)."""
         start = {"q": q, "qd": qd, "tau": tau}
         names = {name: np.empty(self.model.nv) for name in start}
@@ -63,7 +64,7 @@ def _without_shapes(urdf: str) -> str:
     return ElementTree.tostring(robot, encoding="unicode")
 
 
-def _take_inertia(model: mujoco.MjModel, tree) -> None:
+def _take_inertia(model: mujoco.MjModel, tree: BodyTree) -> None:
     """Give the bodies the masses and inertias of ours, along principal axes as MuJoCo wants it."""
     for k, name in enumerate(tree.body_names[1:], start=1):
         body = model.body(name).id

@@ -1,7 +1,10 @@
 """The result as a picture: ratios and their targets, growth, all robots, instruction sets."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +13,10 @@ from featherstone_ros.tools.bench.report import BenchReport, machine
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.bench.words import rounded
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, YELLOW
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _COLOURS = {True: BLUE, False: RED, None: "#9fb4c6"}  # a target met, missed, not set
 _ALGORITHMS = {"rnea": BLUE, "aba": YELLOW, "crba": "#7a9a3a"}
@@ -46,7 +53,7 @@ def draw(report: BenchReport, path: Path) -> None:
         pyplot.close(canvas)
 
 
-def _title(canvas, report: BenchReport) -> None:
+def _title(canvas: Figure, report: BenchReport) -> None:
     canvas.text(
         0.02, 0.965, "How long a call takes, as a share of the peer's in the same run",
         fontsize=17, fontweight="bold", color=INK, va="center",
@@ -65,7 +72,7 @@ def _title(canvas, report: BenchReport) -> None:
     )  # fmt: skip
 
 
-def _ratios(axes, report: BenchReport) -> None:
+def _ratios(axes: Axes, report: BenchReport) -> None:
     """A bar per race, a mark per target, on a logarithmic axis on which the peer is 1."""
     axes.set_title("Ratio to the peer (black: the target, at most)")
     y, labels = 0.0, {}
@@ -93,9 +100,9 @@ def _ratios(axes, report: BenchReport) -> None:
     axes.set_axisbelow(True)
 
 
-def _bar(axes, y: float, result: Result) -> None:
+def _bar(axes: Axes, y: float, result: Result) -> None:
     axes.barh(y, result.ratio, 0.74, color=_colour(result))
-    bound = result.target.bound if result.target else 0.0
+    bound = result.bound if result.target else 0.0
     if bound:
         axes.plot((bound, bound), (y - 0.42, y + 0.42), color="black", lw=1.8)
     axes.annotate(
@@ -108,7 +115,7 @@ def _colour(result: Result) -> str:
     return _COLOURS[result.is_met]
 
 
-def _threads(axes, results: Sequence[Result]) -> None:
+def _threads(axes: Axes, results: Sequence[Result]) -> None:
     """A point per race: how many times the throughput of one thread two have."""
     axes.set_title("Two threads: throughput of one, times (black: at least)")
     if not results:
@@ -117,7 +124,7 @@ def _threads(axes, results: Sequence[Result]) -> None:
     rows = {name: -k for k, name in enumerate(dict.fromkeys(names))}
     for name, r in zip(names, results, strict=True):
         axes.plot(r.ratio, rows[name], "o", ms=5, color=_colour(r))
-    axes.axvline(results[0].target.bound, color="black", lw=1.8)
+    axes.axvline(results[0].bound, color="black", lw=1.8)
     axes.set_yticks(list(rows.values()), list(rows), fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-len(rows) + 0.4, 0.6)
@@ -125,7 +132,7 @@ def _threads(axes, results: Sequence[Result]) -> None:
     axes.grid(axis="x", color=FAINT, lw=0.6)
 
 
-def _robots(axes, results: Sequence[Result]) -> None:
+def _robots(axes: Axes, results: Sequence[Result]) -> None:
     """Ratios of all robots, sorted, a line per algorithm."""
     axes.set_title("Every robot of example-robot-data, from its best to its worst")
     if not results:
@@ -134,14 +141,14 @@ def _robots(axes, results: Sequence[Result]) -> None:
         ratios = sorted(r.ratio for r in results if r.algorithm == algorithm)
         axes.plot(range(1, len(ratios) + 1), ratios, ".-", ms=4, lw=0.8, color=colour)
         axes.plot([], [], lw=2, color=colour, label=algorithm)
-    axes.axhline(results[0].target.bound, color="black", lw=1.2)
+    axes.axhline(results[0].bound, color="black", lw=1.2)
     axes.set_ylim(0, None)
     axes.set_xlabel("robots")
     axes.set_ylabel("ratio to Pinocchio")
     axes.legend(frameon=False, ncols=3, loc="lower right")
 
 
-def _growth(axes, results: Sequence[Result]) -> None:
+def _growth(axes: Axes, results: Sequence[Result]) -> None:
     """Time of an added link over the length of the chain."""
     axes.set_title("Growth: time of an added link in a chain (band: the target)")
     if not results:
@@ -149,7 +156,7 @@ def _growth(axes, results: Sequence[Result]) -> None:
     for algorithm in dict.fromkeys(r.algorithm for r in results):
         rows = [r for r in results if r.algorithm == algorithm]
         links, times = [r.n for r in rows], 1e9 * rows[0].ours * np.array([r.ratio for r in rows])
-        band, colour = times[0] * rows[0].target.bound, _ALGORITHMS[algorithm]
+        band, colour = times[0] * rows[0].bound, _ALGORITHMS[algorithm]
         axes.fill_between(links, times[0] - band, times[0] + band, color=colour, alpha=0.13, lw=0)
         axes.plot(links, times, "o-", ms=4, lw=1.2, color=colour, label=algorithm)
     axes.set_xscale("log")
@@ -161,37 +168,37 @@ def _growth(axes, results: Sequence[Result]) -> None:
     axes.legend(frameon=False, ncols=2, loc="lower right")
 
 
-def _instruction_sets(axes, report: BenchReport) -> None:
+def _instruction_sets(axes: Axes, report: BenchReport) -> None:
     """Ratios and targets on each instruction set, as a table."""
     axes.set_axis_off()
     axes.set_title("By instruction set: ratio to Pinocchio (target)")
     columns = report.instruction_sets
     rows = [r for section in ("single", "batch") for r in report.of(section)]
     if not rows:
-        return _nothing(axes)
+        _nothing(axes)
+        return
     heights = iter(np.linspace(0.97, 0.0, len(rows) + 2))
     _row(axes, next(heights), "", list(columns), [INK] * len(columns))
     _row(axes, next(heights), "", [_kind(*item) for item in columns.items()], [GREY] * len(columns))
     for row in rows:
         found = [report.counterpart(row, name) for name in columns]
-        cells = [f"{rounded(r.ratio)}  ({r.target.bound:.3g})" if r else "–" for r in found]
+        cells = [f"{rounded(r.ratio)}  ({r.bound:.3g})" if r else "–" for r in found]
         kind = "one call" if row.section == "single" else "batch"
         colours = [_colour(r) if r else GREY for r in found]
         _row(axes, next(heights), f"{row.robot} {row.algorithm}, {kind}", cells, colours)
-    return None
 
 
 def _kind(instruction_set: str, state: str) -> str:
     return NAMES.get(instruction_set, "") if state == "raced" else "not here"
 
 
-def _row(axes, y: float, head: str, cells: Sequence[str], colours: Sequence[str]) -> None:
-    style = {"transform": axes.transAxes, "va": "center", "fontsize": 8.5}
+def _row(axes: Axes, y: float, head: str, cells: Sequence[str], colours: Sequence[str]) -> None:
+    style: dict[str, Any] = {"transform": axes.transAxes, "va": "center", "fontsize": 8.5}
     axes.text(0.0, y, head, color=INK, **style)
     for k, (cell, colour) in enumerate(zip(cells, colours, strict=True)):
         x = 0.36 + 0.64 * (k + 0.5) / len(cells)
         axes.text(x, y, cell, ha="center", color=colour, **style)
 
 
-def _nothing(axes) -> None:
+def _nothing(axes: Axes) -> None:
     axes.text(0.5, 0.5, "not raced", transform=axes.transAxes, ha="center", color=GREY)

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.bench.race import Arrays, TimedCall
 from featherstone_ros.tools.bench.robots import BenchRobot
 
@@ -21,7 +22,7 @@ STATEMENTS = {
 }
 
 # "q", "qd", "qdd" and "tau", each (nq,) or (nv,), or (B, ...), as ours.
-State = Mapping[str, NDArray]
+State = Mapping[str, Floats]
 
 
 class PinocchioPeer:
@@ -68,7 +69,7 @@ class PinocchioPeer:
             read=lambda _: np.array([single.outcome()[0] for single in singles]),
         )
 
-    def _names(self, state: State) -> dict[str, object]:
+    def _names(self, state: State) -> dict[str, Any]:
         """Return what ``STATEMENTS`` speak of; continuous joints have (cos, sin) in q."""
         base, joints = np.split(state["q"], self.of_base[:1])
         moved = {name: self.G @ values for name, values in state.items() if name != "q"}
@@ -82,7 +83,7 @@ class PinocchioPeer:
         moved["tau"][self.leaders] = state["tau"]
         return {"pinocchio": pinocchio, "model": self.model, "data": self.data, **moved}
 
-    def _ours(self, algorithm: str, names: dict, result: Arrays) -> Arrays:
+    def _ours(self, algorithm: str, names: dict[str, Any], result: Arrays) -> Arrays:
         """Return a result as ours is: reduced by G, in our order."""
         if algorithm == "aba" and self.has_followers:
             return self._coupled_forward_dynamics(names)
@@ -90,10 +91,10 @@ class PinocchioPeer:
             return tuple(self._reduced(array) for array in result)
         return self._reduced(result)
 
-    def _reduced(self, array: NDArray) -> NDArray:
+    def _reduced(self, array: Floats) -> Floats:
         return self.G.T @ array if array.ndim == 1 else self.G.T @ array @ self.G
 
-    def _coupled_forward_dynamics(self, names: dict) -> NDArray:
+    def _coupled_forward_dynamics(self, names: dict[str, Any]) -> Floats:
         """Solve G^T M G qdd = G^T (tau - C)."""
         bias = pinocchio.nonLinearEffects(self.model, self.data, names["q"], names["qd"])
         rest = self.G.T @ (names["tau"] - bias)

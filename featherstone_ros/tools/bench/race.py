@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Arrays = NDArray | tuple[NDArray, ...]
+from featherstone_ros.model.arguments import Floats
+
+Arrays = Floats | tuple[Floats, ...]
 _KEPT = 100  # results
 
 
@@ -45,7 +46,7 @@ class TimedCall:
         """Runs blocks of calls with the garbage collector switched off."""
         return timeit.Timer(self.statement, self.setup, self.clock, globals=dict(self.names))
 
-    def outcome(self) -> tuple[NDArray, ...]:
+    def outcome(self) -> tuple[Floats, ...]:
         """Call once and return the result as arrays of its own."""
         names = dict(self.names)
         exec(self.setup, names)
@@ -79,7 +80,7 @@ class RacePlan:
     rounds: int
 
 
-def race(timed_calls: Sequence[TimedCall], pace: RacePlan) -> NDArray:
+def race(timed_calls: Sequence[TimedCall], pace: RacePlan) -> Floats:
     """Let the calls take turns, in every second round in the opposite order.
 
     Returns:
@@ -87,7 +88,7 @@ def race(timed_calls: Sequence[TimedCall], pace: RacePlan) -> NDArray:
     """
     calls = [_calls_per_block(timed_call.timer, pace.block) for timed_call in timed_calls]
     turns = list(zip(range(len(timed_calls)), timed_calls, calls, strict=True))
-    rounds: list[NDArray] = []
+    rounds: list[Floats] = []
     end = time.perf_counter() + pace.duration
     while len(rounds) < pace.rounds or time.perf_counter() < end:
         seconds = np.empty(len(timed_calls))
@@ -104,7 +105,7 @@ def disagreement(ours: TimedCall, theirs: TimedCall) -> float:
     return max(_relative_difference(a, b) for a, b in pairs)
 
 
-def _relative_difference(actual: NDArray, expected: NDArray) -> float:
+def _relative_difference(actual: Floats, expected: Floats) -> float:
     if actual.shape != expected.shape:
         return float("inf")
     scale = np.max(np.abs(expected), initial=0.0) or 1.0

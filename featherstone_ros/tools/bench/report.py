@@ -144,7 +144,7 @@ class BenchReport:
 
 def machine() -> dict[str, Any]:
     """Return what the figures depend on, besides us."""
-    versions = {"python": platform.python_version()}
+    versions: dict[str, str | None] = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
             versions[package] = metadata.version(package)
@@ -173,8 +173,8 @@ def _section_table(section: str, results: list[Result]) -> Table:
         results = sorted(results, key=lambda r: -r.ratio)[:_WORST]
     table = new_table(title, "robot", "algorithm")
     own, rival = f"one {results[0].unit}", results[0].rival
-    times = ("call", own) if section == "growth" else (own, rival)
-    for heading in (*times, "ratio", "target", "met"):
+    clocks = ("call", own) if section == "growth" else (own, rival)
+    for heading in (*clocks, "ratio", "target", "met"):
         table.add_column(heading, justify="right", no_wrap=True)
     for r in results:
         times = (r.call, r.ours) if section == "growth" else (r.ours, r.theirs)

@@ -4,7 +4,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from featherstone_ros.model.arguments import Floats
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ class Result:
         """Whether the target is met; None where there is no target."""
         return None if self.target is None else self.target.is_met_by(self.ratio)
 
+    @property
+    def bound(self) -> float:
+        """The target's bound; NaN where there is no target."""
+        return np.nan if self.target is None else self.target.bound
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         return asdict(self) | {"met": self.is_met}
@@ -84,7 +90,7 @@ class Result:
         return cls(**values, quartiles=quartiles, target=target and Target(**target))
 
 
-def median_and_quartiles(ratios: NDArray) -> tuple[float, tuple[float, float]]:
+def median_and_quartiles(ratios: Floats) -> tuple[float, tuple[float, float]]:
     """Return the median and the quartiles of (rounds,) ratios."""
     low, median, high = np.percentile(ratios, [25, 50, 75])
     return float(median), (float(low), float(high))

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
-from numpy.typing import NDArray
 
 import featherstone_ros as fr
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.bench.case import Case, comparison
 from featherstone_ros.tools.bench.chain import chain
 from featherstone_ros.tools.bench.race import TimedCall, disagreement, keeping
@@ -35,7 +36,7 @@ SIMULATORS = 256  # in a batch
 CHAIN = (10, 30, 100, 300, 1000)
 NODES = "nodes"  # the section that is measured in processes of its own
 
-State = Mapping[str, NDArray]
+State = Mapping[str, Floats]
 
 
 @dataclass(frozen=True)
@@ -110,15 +111,16 @@ def simulation(setting: Setting) -> Iterator[Case]:
         qd *= 0.1
         tau = fr.Dynamics(robot.model).gravity(q)
         theirs = MujocoPeer(robot, TIME_STEP).timed_call(q, qd, tau, STEPS)
-        row = {"section": "simulation", "robot": robot, "rival": "MuJoCo"}
-        yield comparison(
-            **row, algorithm="step", unit="step", target=Target(0.15),
-            ours=_simulator(robot, q, qd, tau), theirs=theirs,
-        )  # fmt: skip
+        compare = partial(
+            comparison, section="simulation", robot=robot, rival="MuJoCo", theirs=theirs
+        )
+        yield compare(
+            algorithm="step", unit="step", target=Target(0.15), ours=_simulator(robot, q, qd, tau)
+        )
         states = [np.tile(x, (SIMULATORS, 1)) for x in (q, qd, tau)]
-        yield comparison(
-            **row, algorithm=f"step, batch of {SIMULATORS}", unit="state-step", target=None,
-            ours=_simulator(robot, *states), theirs=theirs,
+        yield compare(
+            algorithm=f"step, batch of {SIMULATORS}", unit="state-step", target=None,
+            ours=_simulator(robot, *states),
         )  # fmt: skip
 
 
@@ -180,7 +182,7 @@ def is_humanoid(robot: BenchRobot) -> bool:
     return robot.model.n >= HUMANOID
 
 
-def _random(*shape: int) -> NDArray:
+def _random(*shape: int) -> Floats:
     """Return (shape[-1], *shape[:-1]) figures between -1 and 1, always the same."""
     return np.random.default_rng(0).uniform(-1, 1, (shape[-1], *shape[:-1]))
 
@@ -222,11 +224,11 @@ def _against_pinocchio(
     )  # fmt: skip
 
 
-def _simulator(robot: BenchRobot, q: NDArray, qd: NDArray, tau: NDArray) -> TimedCall:
+def _simulator(robot: BenchRobot, q: Floats, qd: Floats, tau: Floats) -> TimedCall:
     """Return ours; of a batch, in which all states are alike, the last is compared."""
     simulator = fr.Simulator(robot.model, TIME_STEP, damping=0.0, friction=0.0)
 
-    def state(_: None) -> tuple[NDArray, NDArray]:
+    def state(_: None) -> tuple[Floats, Floats]:
         last = (-1,) if q.ndim == 2 else ()
         return simulator.q[last], simulator.qd[last]
 
@@ -251,7 +253,7 @@ def _two_threads(robot: BenchRobot, algorithm: str, batch: int) -> Case:
     two = TimedCall(*call, "fr.set_num_threads(2)", time.perf_counter_ns)
     one = TimedCall(*call, "fr.set_num_threads(1)")
 
-    def judge(seconds: NDArray) -> list[Result]:
+    def judge(seconds: Floats) -> list[Result]:
         _, quartiles = median_and_quartiles(seconds[:, 1] / seconds[:, 0])
         mine, its = (float(best) for best in seconds.min(axis=0))
         return [
@@ -295,7 +297,7 @@ def _growing_chain(algorithm: str) -> Case:
             for timed_call in timed_calls
         ]
 
-    def judge(seconds: NDArray) -> list[Result]:
+    def judge(seconds: Floats) -> list[Result]:
         per_link = (seconds[:, 1:] - seconds[:, :1]) / (sizes[1:] - 1)
         results = []
         for k, links in enumerate(CHAIN):

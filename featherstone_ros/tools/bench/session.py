@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -97,8 +97,12 @@ class Session:
         """Have a child race on this instruction set, if the core has it and the processor too."""
         if not progress.console.is_terminal:
             progress.console.print(f"racing on {name}: {', '.join(sections)}")
-        order = {"instruction_set": name, "sections": sections}
-        order |= {"robots": self.robots, "quick": self.quick}
+        order = {
+            "instruction_set": name,
+            "sections": sections,
+            "robots": self.robots,
+            "quick": self.quick,
+        }
         status, has_begun, last_words = self._child("child", order, name, progress)
         if status == 0 and has_begun:
             self.report.instruction_sets[name] = "raced"
@@ -118,7 +122,7 @@ class Session:
             raise BenchError(_complaint(status, last_words))
 
     def _child(
-        self, module: str, order: dict, instruction_set: str, progress: Progress
+        self, module: str, order: dict[str, Any], instruction_set: str, progress: Progress
     ) -> tuple[int, bool, list[str]]:
         """Run a child process, with a bar; return its status, whether it began, its last words."""
         task = progress.add_task(instruction_set or NODES, total=None)
@@ -132,7 +136,8 @@ class Session:
                 text=True,
             ) as child:
                 try:
-                    has_begun = self._listen(child.stdout, progress, task)
+                    out = child.stdout
+                    has_begun = out is not None and self._listen(out, progress, task)
                 except BaseException:
                     _end(child)
                     raise
@@ -151,7 +156,7 @@ class Session:
         return True
 
 
-def _end(child: subprocess.Popen) -> None:
+def _end(child: subprocess.Popen[str]) -> None:
     """End a child that may have to stop processes of its own first."""
     child.terminate()
     try:

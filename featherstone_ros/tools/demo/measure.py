@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.motion import MultiSine
 
 LAWS = {"none": "PD alone", "gravity": "PD + gravity", "full": "full feedforward"}
@@ -38,15 +38,15 @@ class DemoRecording:
         desired: (K, n) desired positions it told [rad or m].
     """
 
-    stamp: NDArray
-    position: NDArray
-    effort: NDArray
-    state_sent: NDArray
-    command_sent: NDArray
-    command_received: NDArray
-    command: NDArray
-    desired_stamp: NDArray
-    desired: NDArray
+    stamp: Floats
+    position: Floats
+    effort: Floats
+    state_sent: Floats
+    command_sent: Floats
+    command_received: Floats
+    command: Floats
+    desired_stamp: Floats
+    desired: Floats
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ class Run:
     """
 
     law: str
-    time: NDArray
-    position: NDArray
-    error: NDArray
-    effort: NDArray
+    time: Floats
+    position: Floats
+    error: Floats
+    effort: Floats
     state_rate: float
     command_rate: float
-    latency: NDArray
+    latency: Floats
     silence: float
     departure: float
 
@@ -87,17 +87,17 @@ class Run:
         return ""
 
     @cached_property
-    def rms(self) -> NDArray:
+    def rms(self) -> Floats:
         """(n,) root mean square error [rad or m]."""
         return np.sqrt(np.mean(self.error**2, axis=0))
 
     @cached_property
-    def peak(self) -> NDArray:
+    def peak(self) -> Floats:
         """(n,) largest error [rad or m]."""
         return np.abs(self.error).max(axis=0)
 
     @cached_property
-    def effort_peak(self) -> NDArray:
+    def effort_peak(self) -> Floats:
         """(n,) largest torque [N m or N]."""
         return np.abs(self.effort).max(axis=0)
 
@@ -150,7 +150,7 @@ def _departure(recording: DemoRecording, motion: MultiSine) -> float:
     return float(np.abs(desired - recording.desired[during]).max())
 
 
-def _latency(recording: DemoRecording) -> NDArray:
+def _latency(recording: DemoRecording) -> Floats:
     """(M,) time from the last state sent before a command to that command's arrival [s].
 
     A command does not say which state it answers. It answers the newest that the controller had
@@ -161,13 +161,13 @@ def _latency(recording: DemoRecording) -> NDArray:
     return np.where(newest >= 0, latency, np.nan)
 
 
-def longest_gap(time: NDArray, duration: float) -> float:
+def longest_gap(time: Floats, duration: float) -> float:
     """Longest time without a message between 0 and ``duration`` [s]."""
     inside = time[(time >= 0) & (time <= duration)]
     return float(np.diff(inside, prepend=0.0, append=duration).max())
 
 
-def _check_complete(what: str, time: NDArray, duration: float) -> None:
+def _check_complete(what: str, time: Floats, duration: float) -> None:
     """Refuse a recording with a gap of more than a tenth of the motion."""
     longest = longest_gap(time, duration)
     if longest > 0.1 * duration:

@@ -1,14 +1,22 @@
 """The result as a picture: the arm, errors per joint, and what happened over time."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.demo.measure import LAWS
 from featherstone_ros.tools.demo.report import DemoReport, milli, short_names
 from featherstone_ros.tools.demo.skeleton import seen_from
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, shrink
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpec
 
 _COLOURS = {"none": RED, "gravity": YELLOW, "full": BLUE}
 _TOP = {"left": 0.01, "right": 0.988, "top": 0.845, "bottom": 0.515}
@@ -35,7 +43,7 @@ def draw(report: DemoReport, path: Path) -> None:
     shrink(path, colours=200)
 
 
-def _title(figure, report: DemoReport) -> None:
+def _title(figure: Figure, report: DemoReport) -> None:
     last, speed = report.runs[-1], 100 * report.velocity_share.min()
     claim = f"{report.improvement:.0f} times more accurate with its model"
     title = claim if report.is_fair else "a disturbed run, not to be compared"
@@ -52,7 +60,7 @@ def _title(figure, report: DemoReport) -> None:
     )  # fmt: skip
 
 
-def _arm(axes, report: DemoReport) -> None:
+def _arm(axes: Axes, report: DemoReport) -> None:
     """Lines between the joints at several instants, the earliest faintest, and the tip's path."""
     lines = seen_from(report.segments)
     moments = np.linspace(0, len(lines) - 1, 7).astype(int)
@@ -75,7 +83,7 @@ def _paler(colour: str, strength: float) -> tuple[float, ...]:
     return tuple(1 - strength * (1 - channel) for channel in to_rgb(colour))
 
 
-def _bars(axes, report: DemoReport) -> None:
+def _bars(axes: Axes, report: DemoReport) -> None:
     """RMS error of each joint and law, on a logarithmic axis."""
     n, width = len(report.joint_names), 0.28
     smallest = min(1e3 * run.rms.min() for run in report.runs)
@@ -98,7 +106,7 @@ def _bars(axes, report: DemoReport) -> None:
     axes.legend(ncols=3, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.96), fontsize=10)
 
 
-def _time_rows(figure, grid, report: DemoReport) -> None:
+def _time_rows(figure: Figure, grid: GridSpec, report: DemoReport) -> None:
     """Per joint: desired and actual position; error of each law; torque over its limit."""
     from matplotlib.ticker import MaxNLocator
 
@@ -137,7 +145,7 @@ def _error_scale(report: DemoReport) -> tuple[float, float]:
     return max(1e3 * report.runs[-1].rms.min() / 3, high / 1e6), high
 
 
-def _draw_position(axes, report: DemoReport, j: int, limits: tuple[float, float]) -> None:
+def _draw_position(axes: Axes, report: DemoReport, j: int, limits: tuple[float, float]) -> None:
     time, desired, _, _ = report.motion.samples(0.02)
     start = report.motion.centre[j]
     axes.plot(time, desired[:, j] - start, color=INK, lw=3.5, alpha=0.22)
@@ -150,7 +158,7 @@ def _draw_position(axes, report: DemoReport, j: int, limits: tuple[float, float]
         axes.text(0.02, 0.03, "grey: desired", transform=axes.transAxes, fontsize=7, color=GREY)
 
 
-def _draw_error(axes, report: DemoReport, j: int, limits: tuple[float, float]) -> None:
+def _draw_error(axes: Axes, report: DemoReport, j: int, limits: tuple[float, float]) -> None:
     for run in report.runs:
         time, envelope = _envelope(run.time, 1e3 * np.abs(run.error[:, j]))
         axes.plot(time, envelope, color=_COLOURS[run.law], lw=1.0)
@@ -160,7 +168,7 @@ def _draw_error(axes, report: DemoReport, j: int, limits: tuple[float, float]) -
     axes.grid(axis="y", color=FAINT, linewidth=0.5)
 
 
-def _draw_torque(axes, report: DemoReport, j: int) -> None:
+def _draw_torque(axes: Axes, report: DemoReport, j: int) -> None:
     run = report.runs[-1]
     share = 100 * run.effort[:, j] / report.effort_limit[j]
     axes.axhspan(-100, 100, color=FAINT, alpha=0.4, lw=0)
@@ -169,12 +177,12 @@ def _draw_torque(axes, report: DemoReport, j: int) -> None:
     axes.set_yticks((-100, 0, 100))
 
 
-def _thin(values: NDArray, points: int = 1500) -> NDArray:
+def _thin(values: Floats, points: int = 1500) -> Floats:
     """Every k-th value, so that a picture does not draw ten thousand points."""
     return values[:: max(1, len(values) // points)]
 
 
-def _envelope(time: NDArray, values: NDArray, bins: int = 150) -> tuple[NDArray, NDArray]:
+def _envelope(time: Floats, values: Floats, bins: int = 150) -> tuple[Floats, Floats]:
     """Time and largest value of each of ``bins`` stretches: zero crossings say nothing."""
     edges = np.linspace(0, len(values), min(bins, len(values)) + 1).astype(int)[:-1]
     return time[edges], np.maximum.reduceat(values, edges)

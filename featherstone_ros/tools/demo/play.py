@@ -4,9 +4,10 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from featherstone_ros.model.parameter_files import NODES
 from featherstone_ros.tools.demo.measure import LAWS, MeasurementError, Run, measure
 from featherstone_ros.tools.demo.picture import draw
 from featherstone_ros.tools.demo.report import DemoReport
@@ -21,7 +23,7 @@ from featherstone_ros.tools.demo.session import LEAD, Session
 from featherstone_ros.tools.demo.skeleton import segments
 from featherstone_ros.tools.motion import MultiSine, load_share, plan
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
-from featherstone_ros.tools.robot import NODES, RobotSetup, load, with_heavier_links, write_invented
+from featherstone_ros.tools.robot import RobotSetup, load, with_heavier_links, write_invented
 
 _BRAKES_AFTER = 0.2  # [s] without a command: the arm must not run away if its controller is stuck
 _REMAPPED = {
@@ -72,9 +74,7 @@ def play(options: Options) -> DemoReport:
     began = time.monotonic()
     with _nodes(options, robot, namespace) as nodes, _progress(console) as progress:
         task = progress.add_task("starting the nodes", total=len(LAWS) * (LEAD + motion.duration))
-        with Session(
-            namespace, options.domain, lambda: [node.check() for node in nodes]
-        ) as session:
+        with Session(namespace, options.domain, partial(_check, nodes)) as session:
             session.wait_until_running()
             runs = [_drive(session, robot, motion, law, progress, task) for law in LAWS]
             progress.update(task, description="done")
@@ -180,7 +180,7 @@ def _list(values: np.ndarray) -> str:
 def _nodes(options: Options, robot: RobotSetup, namespace: str) -> Iterator[list[NodeProcess]]:
     """Start both nodes; stop them afterwards and keep their output."""
     text = with_heavier_links(robot.text, options.model_error)
-    own = {
+    own: dict[str, dict[str, object]] = {
         "digital_twin": {
             "rate": options.rate,
             "command_timeout": _BRAKES_AFTER,
@@ -199,6 +199,12 @@ def _nodes(options: Options, robot: RobotSetup, namespace: str) -> Iterator[list
             process = NodeProcess(node, arguments, environment, options.output.resolve())
             processes.append(stack.enter_context(process))
         yield processes
+
+
+def _check(nodes: Sequence[NodeProcess]) -> None:
+    """Raise if a node has ended."""
+    for node in nodes:
+        node.check()
 
 
 def _progress(console: Console) -> Progress:

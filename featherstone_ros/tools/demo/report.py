@@ -4,13 +4,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.demo.measure import LAWS, Run, improvement
 from featherstone_ros.tools.motion import MultiSine
 from featherstone_ros.tools.style import new_table
@@ -44,10 +45,10 @@ class DemoReport:
 
     robot: str
     joint_names: Sequence[str]
-    velocity_limit: NDArray
-    effort_limit: NDArray
+    velocity_limit: Floats
+    effort_limit: Floats
     motion: MultiSine
-    segments: NDArray
+    segments: Floats
     runs: Sequence[Run]
     rate: float
     conditions: Sequence[str] = ()
@@ -70,7 +71,7 @@ class DemoReport:
         return improvement(self.runs[0], self.runs[-1])
 
     @property
-    def velocity_share(self) -> NDArray:
+    def velocity_share(self) -> Floats:
         """(n,) peak desired velocity over velocity limit (0 where there is no limit)."""
         _, _, velocity, _ = self.motion.samples(0.005)
         return np.abs(velocity).max(axis=0) / self.velocity_limit
@@ -109,7 +110,7 @@ class DemoReport:
                 found.append(f"{label}: {rate:.0f} messages per second of {self.rate:.0f}")
         return found
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         """Plain figures in SI units, for JSON."""
         return {
             "robot": self.robot,
@@ -163,7 +164,7 @@ class DemoReport:
                 f"{last.effort_peak[j]:.1f} of {self.effort_limit[j]:<3.0f}",
             )
         table.add_section()
-        sums = [f"{milli(np.linalg.norm(run.rms))}       " for run in self.runs]
+        sums = [f"{milli(float(np.linalg.norm(run.rms)))}       " for run in self.runs]
         table.add_row("all", *sums, f"{self.improvement:.0f}×", "")
         return table
 

@@ -29,6 +29,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.demo.measure import DemoRecording
 from featherstone_ros.tools.motion import POINT_SPACING, MultiSine
 from featherstone_ros.tools.processes import DemoError
@@ -269,9 +270,10 @@ class _States:
         self.effort = _rows([np.take(s.effort, order) for s, order in pairs], len(names))
 
 
-def _seconds(nanoseconds: list[int], start: int) -> np.ndarray:
-    return (np.array(nanoseconds, dtype=np.int64) - start) * 1e-9
+def _seconds(nanoseconds: list[int], start: int) -> Floats:
+    since = np.array(nanoseconds, dtype=np.int64) - start
+    return 1e-9 * since.astype(np.float64)
 
 
-def _rows(values: list, width: int) -> np.ndarray:
+def _rows(values: list[Floats], width: int) -> Floats:
     return np.array(values, dtype=float).reshape(-1, width)

@@ -1,12 +1,13 @@
 """The arm as lines between its joints, for the picture."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.model.arguments import Floats
 
 
-def segments(model: Model, positions: ArrayLike) -> NDArray:
+def segments(model: Model, positions: ArrayLike) -> Floats:
     """Straight lines that stand for the arm.
 
     Args:
@@ -28,7 +29,7 @@ def segments(model: Model, positions: ArrayLike) -> NDArray:
     return np.array([(poses[a], poses[b]) for a, b in lines]).transpose(2, 0, 1, 3)
 
 
-def seen_from(points: NDArray, azimuth: float = -60.0, elevation: float = 18.0) -> NDArray:
+def seen_from(points: Floats, azimuth: float = -60.0, elevation: float = 18.0) -> Floats:
     """Parallel projection of (..., 3) points to (..., 2): right and up as seen from a direction.
 
     Args:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from featherstone_ros.identification.explanation import Evaluation, Explanation
+from featherstone_ros.model.arguments import Floats
 
 if TYPE_CHECKING:
     from featherstone_ros.identification.payload import Payload
@@ -50,7 +51,7 @@ def scores(explanation: Explanation | None) -> dict[str, Any]:
     return {"rms": numbers(explanation.rms), "r2": numbers(explanation.r2)}
 
 
-def numbers(values) -> list[float | None]:
+def numbers(values: Floats) -> list[float | None]:
     """Return plain numbers, None where one is not finite."""
     return [float(value) if np.isfinite(value) else None for value in values]
 

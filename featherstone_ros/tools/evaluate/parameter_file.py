@@ -22,6 +22,8 @@ def write_parameters(evaluation: Evaluation, path: Path) -> None:
         path: The file.
     """
     fitted = evaluation.parameters
+    if fitted is None:
+        raise ValueError("no friction was fitted")
     seen = [
         (j, name)
         for j, name in enumerate(evaluation.joint_names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,10 @@ from featherstone_ros.identification.explanation import (
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.evaluate.report import conditions, r2_text, torque_unit
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, YELLOW, shrink
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +60,7 @@ def draw(evaluation: Evaluation, path: Path) -> None:
     shrink(path, colours=64)
 
 
-def _title(figure, evaluation: Evaluation, height: float) -> None:
+def _title(figure: Figure, evaluation: Evaluation, height: float) -> None:
     left, unit = 0.012, torque_unit(evaluation)
     figure.text(
         left, 1 - 0.28 / height, f"{evaluation.robot}: torque measured and predicted [{unit}]",
@@ -82,7 +87,7 @@ def _shown(evaluation: Evaluation) -> list[Explanation]:
     return [e for e in evaluation.explanations if e.name in COLOURS]
 
 
-def _draw_torque(axes, evaluation: Evaluation, joint: int) -> None:
+def _draw_torque(axes: Axes, evaluation: Evaluation, joint: int) -> None:
     motion = evaluation.motion
     thin = slice(None, None, max(1, len(motion.time) // POINTS))
     breaks = np.diff(motion.time, prepend=motion.time[0]) > 1.5 * evaluation.period
@@ -102,7 +107,7 @@ def _draw_torque(axes, evaluation: Evaluation, joint: int) -> None:
     _finish(axes)
 
 
-def _draw_friction(axes, evaluation: Evaluation, joint: int) -> None:
+def _draw_friction(axes: Axes, evaluation: Evaluation, joint: int) -> None:
     motion, rigid = evaluation.motion, _shown(evaluation)[0]
     thin = slice(None, None, max(1, len(motion.time) // POINTS))
     velocity = motion.velocity[:, joint]
@@ -116,7 +121,7 @@ def _draw_friction(axes, evaluation: Evaluation, joint: int) -> None:
     _finish(axes)
 
 
-def _finish(axes) -> None:
+def _finish(axes: Axes) -> None:
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8, length=2.5)

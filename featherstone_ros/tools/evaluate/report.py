@@ -20,6 +20,7 @@ from featherstone_ros.identification.explanation import (
 from featherstone_ros.tools.style import new_table
 
 if TYPE_CHECKING:
+    from featherstone_ros.identification.friction import Friction
     from featherstone_ros.identification.payload import Payload
 
 STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan", KNOWN: "bold cyan"}
@@ -28,8 +29,8 @@ STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan",
 def tables(evaluation: Evaluation) -> Group:
     """Return what goes to the terminal."""
     parts: list[RenderableType] = [_torque(evaluation)]
-    if evaluation.friction is not None:
-        parts += [Text(), _friction(evaluation)]
+    if evaluation.friction is not None and evaluation.parameters is not None:
+        parts += [Text(), _friction(evaluation, evaluation.friction, evaluation.parameters)]
     return Group(*parts, *_remarks(evaluation))
 
 
@@ -80,9 +81,8 @@ def _short(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _friction(evaluation: Evaluation) -> Table:
+def _friction(evaluation: Evaluation, fitted: Friction, written: Friction) -> Table:
     """List the terms as fitted, and beside them, where they differ, those for the nodes."""
-    fitted, written = evaluation.friction, evaluation.parameters
     terms = ["viscous", "coulomb", *["armature"] * bool(fitted.armature.any())]
     table = new_table("Friction fitted, SI units", "joint")
     for term in (*terms, "offset"):
@@ -91,7 +91,7 @@ def _friction(evaluation: Evaluation) -> Table:
         heading = "" if k else "as parameters:"
         table.add_column(f"{heading}\n{term}", justify="right", style=STYLES[WRITTEN], no_wrap=True)
     for j, name in enumerate(evaluation.joint_names):
-        cells = [_term(getattr(fitted, term)[j]) for term in terms]
+        cells: list[Text | str] = [_term(getattr(fitted, term)[j]) for term in terms]
         cells.append(f"{fitted.offset[j]:.3f}")
         if fitted.negative.any():
             cells += [f"{getattr(written, term)[j]:.3f}" for term in terms]

@@ -158,7 +158,7 @@ def load_arm(
     values = arms.read(known)
     arm = arms.load_arm(str(urdf), joints, known)
     model = arm.model if "gravity" in values else arm.model.with_gravity(gravity)
-    offset = np.array([float(values.get(f"friction.{j}.offset", 0.0)) for j in joints])
+    offset = values.numbers("friction.{}.offset", joints, np.zeros(len(joints)))
     drives = arm.drives
     friction = Friction(drives.viscous, drives.coulomb, drives.armature, offset, {})
     return Arm(model, friction, drives.sliding_speed)

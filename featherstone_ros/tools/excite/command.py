@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.options import positive, require_matplotlib
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ def run(args: argparse.Namespace) -> int:
     require_matplotlib(args.plot)
     urdf = robot_file(args.urdf)
     parameters = args.parameters or robot_parameters(args.urdf)
-    values = read(parameters) if parameters else {}
-    joints = args.joints or values.get("joints") or Model.from_file(urdf).joint_names
-    arm = load_arm(args.urdf, list(joints), parameters)
+    chosen = args.joints or (read(parameters).joints() if parameters else None)
+    joints = list(chosen or Model.from_file(urdf).joint_names)
+    arm = load_arm(args.urdf, joints, parameters)
     text = read_file(urdf)
     clearance = Clearance.of(arm.model, text, urdf.parent)
     console = Console(highlight=False)
@@ -133,14 +133,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _initial_positions(parameters: Path | None, joints: Sequence[str]) -> NDArray | None:
+def _initial_positions(parameters: Path | None, joints: Sequence[str]) -> Floats | None:
     """Return where a parameter file lets the twin begin, None if it does not say of all joints."""
     from featherstone_ros.model.parameter_files import read_parameters
 
-    home = read_parameters(parameters)["digital_twin"] if parameters else {}
-    names = [f"initial_positions.{joint}" for joint in joints]
-    known = all(name in home for name in names)
-    return np.array([float(home[name]) for name in names]) if known else None
+    if parameters is None:
+        return None
+    home = read_parameters(parameters)["digital_twin"]
+    positions = home.numbers("initial_positions.{}", joints, [np.nan] * len(joints))
+    return positions if np.isfinite(positions).all() else None
 
 
 def _tell(

@@ -167,7 +167,8 @@ class Excitation:
             self.clearance = self.clearance.standing(np.asarray(start, dtype=float))
         random = np.random.default_rng(seed)
         total, done = STARTS + STEPS * CHILDREN, 0
-        best, best_cost, first = None, np.inf, np.inf
+        best: Series | None = None
+        best_cost = first = np.inf
         for _ in range(STARTS):
             series = self._fitted(self._random(random, start))
             cost = self._condition(series) if series else np.inf
@@ -185,7 +186,7 @@ class Excitation:
             for _ in range(CHILDREN):
                 series = self._fitted(self._changed(parent, size, random))
                 cost = self._condition(series) if series else np.inf
-                if cost < best_cost:
+                if series and cost < best_cost:
                     best, best_cost = series, cost
                 done += 1
                 if progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from featherstone_ros.identification.session import Identification
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.evaluate.report import r2_text
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, YELLOW, shrink
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ROW, TITLE, FOOT = 1.25, 1.0, 0.5  # [inch] heights: of a joint, above and below all
 POINTS = 2000  # drawn of each curve
@@ -61,7 +66,7 @@ def draw(
     shrink(path, colours=64)
 
 
-def _title(figure, found: Identification, height: float) -> None:
+def _title(figure: Figure, found: Identification, height: float) -> None:
     figure.text(
         0.012, 1 - 0.28 / height, f"{found.model.name}: torque that was not fitted [N m, N]",
         fontsize=15, fontweight="bold", color=INK, va="center",
@@ -80,7 +85,7 @@ def _title(figure, found: Identification, height: float) -> None:
 
 
 def _draw_torque(
-    axes,
+    axes: Axes,
     found: Identification,
     motion: SmoothMotion,
     held_out: Explanation,
@@ -100,7 +105,7 @@ def _draw_torque(
 
 
 def _draw_friction(
-    axes, found: Identification, motion: SmoothMotion, held_out: Explanation, j: int
+    axes: Axes, found: Identification, motion: SmoothMotion, held_out: Explanation, j: int
 ) -> None:
     friction, k = found.friction, found.judged[j]
     velocity = motion.velocity[:, j]
@@ -120,7 +125,7 @@ def _draw_friction(
     _finish(axes)
 
 
-def _draw_parameters(axes, found: Identification) -> None:
+def _draw_parameters(axes: Axes, found: Identification) -> None:
     """Draw how far base parameters of the links are from the URDF, by what it may be wrong."""
     e = found.estimate
     links = np.isfinite(e.urdf) & np.isfinite(e.scale) & (e.scale > 0)
@@ -142,7 +147,7 @@ def _draw_parameters(axes, found: Identification) -> None:
     axes.spines["left"].set_visible(False)
 
 
-def _finish(axes) -> None:
+def _finish(axes: Axes) -> None:
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8, length=2.5)

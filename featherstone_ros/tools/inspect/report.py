@@ -12,7 +12,7 @@ from rich.text import Text
 from featherstone_ros.inspection.doctor import Inspection
 from featherstone_ros.inspection.sizes import Size, gyration
 from featherstone_ros.model.finding import Finding, Rule, Severity, by_rule
-from featherstone_ros.model.urdf import Joint
+from featherstone_ros.model.urdf import Joint, Robot
 from featherstone_ros.tools.style import new_table
 
 WIDE = 110  # columns that the table of links takes, with names of 20 letters
@@ -27,14 +27,15 @@ def tables(inspection: Inspection, width: int = WIDE) -> Group:
         width: Columns of the terminal; where there are few, moments of inertia get a table of
             their own, and names are folded: figures are never cut.
     """
-    if inspection.robot is None:
+    robot = inspection.robot
+    if robot is None:
         return Group()
     if width >= WIDE:
-        return Group(_link_table(inspection), _joint_table(inspection))
+        return Group(_link_table(inspection, robot), _joint_table(robot))
     parts = [
-        _link_table(inspection, moments=False),
-        _link_table(inspection, masses=False),
-        _joint_table(inspection, short=True),
+        _link_table(inspection, robot, moments=False),
+        _link_table(inspection, robot, masses=False),
+        _joint_table(robot, short=True),
     ]
     for table in parts:
         table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
@@ -48,7 +49,9 @@ def findings(inspection: Inspection) -> Group:
     return Group(*parts, _verdict(inspection))
 
 
-def _link_table(inspection: Inspection, masses: bool = True, moments: bool = True) -> Table:
+def _link_table(
+    inspection: Inspection, robot: Robot, masses: bool = True, moments: bool = True
+) -> Table:
     """Return mass and centre of mass, moments of inertia, or both."""
     table = new_table(f"Links of {inspection.name}", "link")
     headings = ["mass\nkg", "centre of mass\nm"] if masses else []
@@ -56,7 +59,7 @@ def _link_table(inspection: Inspection, masses: bool = True, moments: bool = Tru
     for heading in (*headings, "radius of\ngyration, m", "of its\nsize"):
         table.add_column(heading, justify="right", no_wrap=True)
     frames = 0
-    for link in inspection.robot.links:
+    for link in robot.links:
         if link.inertial is None or not (link.inertial.mass or link.inertial.inertia.any()):
             frames += 1
             continue
@@ -71,8 +74,8 @@ def _link_table(inspection: Inspection, masses: bool = True, moments: bool = Tru
     return table
 
 
-def _joint_table(inspection: Inspection, short: bool = False) -> Table:
-    moving = [joint for joint in inspection.robot.joints if joint.moves]
+def _joint_table(robot: Robot, short: bool = False) -> Table:
+    moving = [joint for joint in robot.joints if joint.moves]
     followers = any(joint.mimic for joint in moving)
     table = new_table("Joints that move, in rad or m, N m or N", "joint", "type")
     for heading in ("lower", "upper", "velocity", "effort", "damping", "friction"):
@@ -113,14 +116,15 @@ def _line(finding: Finding) -> Text:
 
 
 def _verdict(inspection: Inspection) -> Text:
-    if not inspection.findings:
+    worst = inspection.worst
+    if worst is None:
         return Text("Nothing found: fit for dynamics.", style="bold green")
     counts = (
         f"{count} {severity}{'s' if count > 1 else ''}"
         for severity in reversed(Severity)
         if (count := inspection.count(severity))
     )
-    return Text(", ".join(counts) + ".", style=_STYLES[inspection.worst])
+    return Text(", ".join(counts) + ".", style=_STYLES[worst])
 
 
 def _share(k: float, size: Size | None) -> Text:

@@ -18,10 +18,18 @@ Examples:
   ROS_DOMAIN_ID=42 featherstone-ros monitor      the nodes of another domain, e.g. of the demo
 """
 
+from __future__ import annotations
+
 import argparse
 import time
+from typing import TYPE_CHECKING
 
 from featherstone_ros.tools.options import positive
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from featherstone_ros.tools.monitor.listen import Listener
 
 REFRESH = 0.25  # [s] between two looks at the keyboard and at what was heard
 ROUND = 1.5  # [s] in which every node reports once
@@ -64,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _once(listener, console, timeout: float) -> int:
+def _once(listener: Listener, console: Console, timeout: float) -> int:
     from featherstone_ros.tools.monitor.view import view
 
     end = time.monotonic() + timeout
@@ -78,7 +86,7 @@ def _once(listener, console, timeout: float) -> int:
     return 1 if listener.roster.has_error else 0
 
 
-def _live(listener, console) -> None:
+def _live(listener: Listener, console: Console) -> None:
     from rich.console import Group
     from rich.live import Live
     from rich.text import Text
@@ -86,7 +94,7 @@ def _live(listener, console) -> None:
     from featherstone_ros.tools.monitor.keys import single_keys
     from featherstone_ros.tools.monitor.view import view
 
-    def seen():
+    def seen() -> RenderableType:
         return view(listener.roster.conditions, time.monotonic())
 
     try:
@@ -101,7 +109,7 @@ def _live(listener, console) -> None:
         console.print(seen())  # what was seen last stays on the terminal
 
 
-def _log(listener, console) -> None:
+def _log(listener: Listener, console: Console) -> None:
     from featherstone_ros.tools.monitor.lines import line
 
     while True:

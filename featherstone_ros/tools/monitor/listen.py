@@ -5,9 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.monitor.roster import Roster
+
+if TYPE_CHECKING:
+    from diagnostic_msgs.msg import DiagnosticArray
+    from rclpy.executors import Executor
 
 
 class Listener:
@@ -17,12 +22,12 @@ class Listener:
         roster: The nodes heard.
     """
 
-    def __init__(self, executor) -> None:
+    def __init__(self, executor: Executor) -> None:
         """Begin with an empty roster; ``hear`` takes turns with the executor."""
         self.roster = Roster()
         self._executor = executor
 
-    def take(self, message) -> None:
+    def take(self, message: DiagnosticArray) -> None:
         """Take one diagnostic_msgs/DiagnosticArray."""
         self.roster.hear(message.status, time.monotonic())
 

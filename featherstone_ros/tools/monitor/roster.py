@@ -75,9 +75,9 @@ class Roster:
     def has_error(self) -> bool:
         """Whether a node is at ERROR."""
         return any(
-            said.level >= Level.ERROR
+            level >= Level.ERROR
             for condition in self._nodes.values()
-            for said in (condition, *condition.notes.values())
+            for level in (condition.level, *(note.level for note in condition.notes.values()))
         )
 
     def hear(self, statuses: Iterable[Any], now: float) -> bool:

@@ -97,13 +97,13 @@ def run(args: argparse.Namespace) -> int:
         console.print(f"[dim]{note[0].upper()}{note[1:]}.")
     console.print(f"\n{snippet(found)}", end="", markup=False, soft_wrap=True)
     outputs = [
-        (args.json, lambda: json.dumps(as_dict(found, names), indent=1, allow_nan=False) + "\n"),
-        (args.output, lambda: snippet(found)),
+        (args.json, json.dumps(as_dict(found, names), indent=1, allow_nan=False) + "\n"),
+        (args.output, snippet(found)),
     ]
     for path, text in outputs:
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text())
+            path.write_text(text)
             console.print(f"[dim]{path}", soft_wrap=True)
     if args.plot:
         args.plot.parent.mkdir(parents=True, exist_ok=True)

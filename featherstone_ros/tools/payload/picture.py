@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,10 @@ from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.payload import Payload
 from featherstone_ros.identification.payload_report import in_short
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, shrink
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
@@ -78,7 +83,7 @@ def torques(found: Payload, arm: Arm, motion: SmoothMotion) -> tuple[Floats, Flo
     return motion.effort - arm.torque(motion), load
 
 
-def _title(figure, found: Payload, height: float) -> None:
+def _title(figure: Figure, found: Payload, height: float) -> None:
     figure.text(
         0.012, 1 - 0.28 / height, in_short(found), fontsize=13, fontweight="bold", color=INK,
         va="center",
@@ -89,7 +94,7 @@ def _title(figure, found: Payload, height: float) -> None:
         figure.text(x, y, text, color=colour, fontsize=10, fontweight="bold", va="center")
 
 
-def _draw_joint(axes, name: str, time: Floats, left: Floats, load: Floats) -> None:
+def _draw_joint(axes: Axes, name: str, time: Floats, left: Floats, load: Floats) -> None:
     thin = slice(None, None, max(1, len(time) // POINTS))
     breaks = np.diff(time, prepend=time[0]) > BREAK
     t = np.where(breaks, np.nan, time)[thin]

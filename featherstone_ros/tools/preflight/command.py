@@ -33,11 +33,17 @@ which adds them to its command on an effort interface. Do not send it to feedfor
 knows the torque already and would add it twice.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
+
+if TYPE_CHECKING:
+    from featherstone_ros.tools.preflight.check import FileCheck
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +118,7 @@ def _write(path: Path, text: str) -> None:
         raise FeatherstoneError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def _draw(checked, path: Path) -> None:
+def _draw(checked: FileCheck, path: Path) -> None:
     try:
         from featherstone_ros.tools.preflight.picture import draw
 

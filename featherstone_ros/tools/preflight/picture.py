@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,10 @@ from featherstone_ros.control.feasibility.verdict import round_up
 from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.preflight.check import FileCheck
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, shrink
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +51,7 @@ def draw(checked: FileCheck, path: Path) -> None:
             axes.set_ylim(min(low, -112.0), max(high, 112.0))
         for axes, label in zip(grid[:, 0], ROWS, strict=True):
             axes.set_ylabel(label)
-        _legend(figure, grid, checked)
+        _legend(figure, grid[2, 0], checked)
         figure.supxlabel("time [s]", fontsize=9, color=INK, y=0.01)
         figure.tight_layout(rect=(0, -0.02, 1, 0.93), w_pad=0.4, h_pad=0.6)
         figure.align_ylabels(grid[:, 0])
@@ -55,13 +61,13 @@ def draw(checked: FileCheck, path: Path) -> None:
         shrink(path, colours=64)
 
 
-def _legend(figure, grid, checked: FileCheck) -> None:
+def _legend(figure: Figure, axes: Axes, checked: FileCheck) -> None:
     title = "it fits" if checked.verdict.fits else "it does not fit"
     figure.text(
         0.015, 0.965, f"{checked.arm.model.name}: {title}",
         fontsize=13, fontweight="bold", color=INK, va="center",
     )  # fmt: skip
-    handles, labels = grid[2, 0].get_legend_handles_labels()
+    handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="center right", bbox_to_anchor=(0.99, 0.965), ncols=4,
                   frameon=False, fontsize=9)  # fmt: skip
     verdict = checked.verdict
@@ -69,7 +75,7 @@ def _legend(figure, grid, checked: FileCheck) -> None:
         figure.text(0.015, 0.925, verdict.advice(), fontsize=8, color=GREY, va="center")
 
 
-def _column(column, checked: FileCheck, j: int) -> None:
+def _column(column: Sequence[Axes], checked: FileCheck, j: int) -> None:
     verdict = checked.verdict
     limits, factor = verdict.limits, verdict.slow_down
     versions = [(verdict.demand, BLUE, "as it is", 1.1)]

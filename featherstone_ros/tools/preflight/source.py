@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.bags import read_trajectories
+from featherstone_ros.model.arguments import Floats
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 WRAPPERS = ("goal", "trajectory", "joint_trajectory")  # of actions and of MoveIt's messages
@@ -70,7 +70,7 @@ def read(source: str, topic: str | None = None) -> list[Given]:
     raise SourceError(f"no file {source!r}; the name of a topic begins with /")
 
 
-def given(names: Sequence[str], times: Sequence[float], *fields: NDArray) -> Given:
+def given(names: Sequence[str], times: Iterable[float], *fields: Floats) -> Given:
     """Return a trajectory from arrays; a point has no field of which all values are NaN."""
     points = [
         Point(float(time), *(() if np.isnan(row).all() else tuple(row.tolist()) for row in rows))

@@ -19,11 +19,23 @@ Examples:
   ros2 topic pub --once /feedforward_controller/joint_trajectory ...     in another terminal
 """
 
+from __future__ import annotations
+
 import argparse
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from featherstone_ros.model import Model
+    from featherstone_ros.tools.processes import NodeProcess
+    from featherstone_ros.tools.run.session import Arm, Listener
 
 REFRESH = 0.2  # [s] between two lines on a terminal
 REPORT = 5.0  # [s] between two lines elsewhere, if nothing changes
@@ -85,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _load(args: argparse.Namespace):
+def _load(args: argparse.Namespace) -> Arm:
     from featherstone_ros.model import Model, read_description
     from featherstone_ros.model.parameter_files import read_parameters
     from featherstone_ros.model.robots import robot_file, robot_parameters
@@ -93,20 +105,17 @@ def _load(args: argparse.Namespace):
 
     path = robot_file(args.urdf)
     parameters = args.parameters or robot_parameters(args.urdf)
-    joints = None
-    if parameters:
-        try:
-            joints = read_parameters(parameters)["feedforward_controller"].get("joints")
-        except (OSError, ValueError, AttributeError) as error:
-            raise FeatherstoneError(f"{parameters} is no parameter file: {error}") from None
+    controller = read_parameters(parameters)["feedforward_controller"] if parameters else None
     text = read_description(path)
-    model = Model.from_urdf(text, joints=joints if joints and any(joints) else None)
+    model = Model.from_urdf(text, joints=controller.joints() if controller else None)
     if not model.n:
         raise FeatherstoneError(f"robot {model.name!r} has no joint that moves")
     return Arm(text, model, parameters, args.mode)
 
 
-def _live(console, model, listener, processes) -> None:
+def _live(
+    console: Console, model: Model, listener: Listener, processes: Sequence[NodeProcess]
+) -> None:
     from rich.live import Live
 
     from featherstone_ros.tools.run.line import line
@@ -120,10 +129,13 @@ def _live(console, model, listener, processes) -> None:
             live.update(line(seen, model, now - began, now), refresh=True)
 
 
-def _log(console, model, listener, processes) -> None:
+def _log(
+    console: Console, model: Model, listener: Listener, processes: Sequence[NodeProcess]
+) -> None:
     from featherstone_ros.tools.run.line import line
 
-    began, told, said = time.monotonic(), 0.0, None
+    began, told = time.monotonic(), 0.0
+    said: list[str] = []
     while True:
         seen = listener.hear(REFRESH)
         _watch(console, processes)
@@ -134,7 +146,7 @@ def _log(console, model, listener, processes) -> None:
             told, said = now, messages
 
 
-def _watch(console, processes) -> None:
+def _watch(console: Console, processes: Sequence[NodeProcess]) -> None:
     """Show what the nodes complain about; raise if one has ended."""
     for process in processes:
         for complaint in process.new_output():

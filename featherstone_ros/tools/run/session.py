@@ -16,6 +16,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -119,7 +120,7 @@ class Listener:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._reader)
 
-    def _quiet(self, kind: type, topic: str):
+    def _quiet(self, kind: type, topic: str) -> Subscription:
         return self._node.create_subscription(kind, topic, lambda _: None, NEWEST, raw=True)
 
     def __enter__(self) -> Listener:
@@ -176,7 +177,7 @@ def trajectory_of(plan: Given) -> JointTrajectory:
     return JointTrajectory(joint_names=plan.names, points=points)
 
 
-def _newest(subscription) -> JointState | None:
+def _newest(subscription: Subscription) -> JointState | None:
     """Return the message that waits, if one does."""
     with subscription.handle:
         taken = subscription.handle.take_message(subscription.msg_type, True)

@@ -144,12 +144,13 @@ def drive(
     except (TrajectoryError, FeatherstoneError) as error:
         trouble = str(error)
     columns = [np.array(column).reshape(-1, model.n) for column in zip(*rows, strict=True)]
-    desired, error, effort = columns or [np.zeros((0, model.n))] * 3
-    result = Drive(excess, timing.period * np.arange(len(desired)), desired, error, effort, trouble)
+    desired, off, effort = columns or [np.zeros((0, model.n))] * 3
+    time = timing.period * np.arange(len(desired), dtype=np.float64)
+    result = Drive(excess, time, desired, off, effort, trouble)
     if not trouble and result.peak.max() > FAR:
         worst = int(np.argmax(result.peak))
         trouble = f"joint {model.joint_names[worst]!r} was {result.peak[worst]:.2g} off"
-        return Drive(excess, result.time, desired, error, effort, trouble)
+        return Drive(excess, time, desired, off, effort, trouble)
     return result
 
 

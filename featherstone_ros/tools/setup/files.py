@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -238,7 +239,7 @@ def _comment(text: str) -> list[str]:
     return textwrap.wrap(text, 96, initial_indent=head, subsequent_indent=head)
 
 
-def _rows(names: list[str]):
+def _rows(names: list[str]) -> Callable[[Iterable[object]], list[str]]:
     width = max(map(len, names)) + 1
     return lambda values: [
         f"      {n + ':':{width}} {v}" for n, v in zip(names, values, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from featherstone_ros.tools.demo.skeleton import seen_from, segments
 from featherstone_ros.tools.setup.check import Drive
 from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, shrink
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEAST = 1e-3  # [mrad] at which the axis of errors begins at the latest
 MANY = 12  # joints whose names fit side by side
@@ -49,7 +53,7 @@ def draw(proposal: Proposal, drives: list[Drive], path: Path) -> None:
     shrink(path, colours=128)
 
 
-def _arm(axes, proposal: Proposal, drive: Drive) -> None:
+def _arm(axes: Axes, proposal: Proposal, drive: Drive) -> None:
     """Draw the arm at several instants, the earliest faintest."""
     moments = np.linspace(0, len(drive.desired) - 1, 6).astype(int)
     reached = (drive.desired - drive.error)[moments] if len(drive.desired) else proposal.start[None]
@@ -65,7 +69,7 @@ def _arm(axes, proposal: Proposal, drive: Drive) -> None:
     axes.set_axis_off()
 
 
-def _errors(axes, proposal: Proposal, drives: list[Drive]) -> None:
+def _errors(axes: Axes, proposal: Proposal, drives: list[Drive]) -> None:
     n, width = proposal.model.n, 0.8 / len(drives)
     peaks = [np.maximum(1e3 * drive.peak, LEAST) for drive in drives]
     floor = 10.0 ** np.floor(np.log10(min(peak.min() for peak in peaks) * 0.7))
@@ -87,7 +91,7 @@ def _errors(axes, proposal: Proposal, drives: list[Drive]) -> None:
     axes.legend(ncols=2, frameon=False, loc="upper right", bbox_to_anchor=(1.0, 1.19), fontsize=9)
 
 
-def _torques(axes, proposal: Proposal, drive: Drive) -> None:
+def _torques(axes: Axes, proposal: Proposal, drive: Drive) -> None:
     limit = proposal.model.effort_limit
     n = proposal.model.n
     least, most = drive.effort.min(axis=0, initial=0.0), drive.effort.max(axis=0, initial=0.0)
@@ -99,10 +103,10 @@ def _torques(axes, proposal: Proposal, drive: Drive) -> None:
     _name_joints(axes, proposal)
 
 
-def _name_joints(axes, proposal: Proposal) -> None:
+def _name_joints(axes: Axes, proposal: Proposal) -> None:
     n = proposal.model.n
     axes.set_xlim(-0.6, n - 0.4)
-    turned = {} if n <= MANY else {"rotation": 90, "fontsize": max(3.5, 8 - n / 20)}
+    turned: dict[str, Any] = {} if n <= MANY else {"rotation": 90, "fontsize": max(3.5, 8 - n / 20)}
     axes.set_xticks(range(n), short_names(proposal.model.joint_names), color=INK, **turned)
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="y", color=FAINT, linewidth=0.6)

@@ -6,7 +6,7 @@ from pathlib import Path
 from shlex import quote
 
 import numpy as np
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -23,7 +23,7 @@ STUCK = 0.3  # [rad or m] of error at which feedback should be stronger than Cou
 def summary(proposal: Proposal, drives: list[Drive]) -> Group:
     """Return gains and what the check on the twin came to."""
     timing = proposal.loop.timing
-    parts = [
+    parts: list[RenderableType] = [
         _table(proposal, drives),
         Text(f"Gains are stable everywhere, with a factor of 2 in hand, at {timing}.", style="dim"),
     ]

@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -38,6 +38,7 @@ PACE = BlockPlan(block=2.0, rounds=8)
 QUICK = BlockPlan(block=0.3, rounds=1)
 SOAK_RATE, CROWD_RATE = 1000.0, 200.0  # [Hz]
 CROWD_DURATION = 10.0  # [s]
+Measurement = Iterator[tuple[list[Result], list[Distribution]]]
 JOINTS, EFFORT = 32, 2000.0  # of a long arm, and what its drives need to hold it [N m]
 
 
@@ -67,7 +68,7 @@ def run(quick: bool, minutes: float) -> Iterator[dict[str, Any]]:
         for condition in conditions(quick)
         for how in (raced[-1:] if condition.companion == FLOOD else raced)
     ]
-    races = [
+    races: list[tuple[Callable[..., Measurement], str, int]] = [
         (partial(reaction.race, condition=condition), how, reaction.steps(pace, condition))
         for condition, how in reactions
     ]
@@ -141,10 +142,10 @@ def _plans(quick: bool, soak: float, scheduling: str) -> Iterator[loops.Plan]:
         yield loops.Plan("one arm", panda, 1, SOAK_RATE, 2.0, scheduling)
         return
     yield loops.Plan("one arm", panda, 1, SOAK_RATE, soak, scheduling)
-    crowd = {"rate": CROWD_RATE, "duration": CROWD_DURATION, "scheduling": DEFAULT}
-    yield loops.Plan("4 arms", panda, 4, **crowd)
-    yield loops.Plan("one long arm", _long_arm(), 1, speed=0.1, **crowd)
-    yield loops.Plan("4 long arms", _long_arm(), 4, speed=0.1, **crowd)
+    crowd = partial(loops.Plan, rate=CROWD_RATE, duration=CROWD_DURATION, scheduling=DEFAULT)
+    yield crowd("4 arms", panda, 4)
+    yield crowd("one long arm", _long_arm(), 1, speed=0.1)
+    yield crowd("4 long arms", _long_arm(), 4, speed=0.1)
 
 
 def _long_arm() -> RobotSetup:

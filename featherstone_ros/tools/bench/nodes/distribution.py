@@ -4,7 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from featherstone_ros.model.arguments import Floats
 
 PER_DECADE = 50
 EDGES = 1e-7 * 10 ** (np.arange(8 * PER_DECADE + 1) / PER_DECADE)  # [s] 100 ns to 10 s
@@ -36,7 +37,7 @@ class Distribution:
     counts: tuple[int, ...]
 
     @classmethod
-    def of(cls, what: str, who: str, scheduling: str, seconds: NDArray) -> "Distribution":
+    def of(cls, what: str, who: str, scheduling: str, seconds: Floats) -> "Distribution":
         """Return the distribution of (N,) times [s], N > 0."""
         p50, p99 = np.percentile(seconds, (50, 99))
         counts, _ = np.histogram(np.clip(seconds, EDGES[0], EDGES[-1]), EDGES)
@@ -47,7 +48,7 @@ class Distribution:
         )  # fmt: skip
 
     @property
-    def edges(self) -> NDArray:
+    def edges(self) -> Floats:
         """(len(counts) + 1,) bounds of the bins [s]."""
         return EDGES[self.first_bin : self.first_bin + len(self.counts) + 1]
 

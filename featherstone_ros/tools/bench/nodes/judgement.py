@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.bench.nodes.conditions import COST, LONGEST, MEDIAN, P99
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
 from featherstone_ros.tools.robot import RobotSetup
@@ -40,7 +40,7 @@ class Block:
         follows: Whether the node followed the trajectory, if it was sent one.
     """
 
-    latency: NDArray
+    latency: Floats
     cost: float
     unanswered: int
     follows: bool = True
@@ -98,7 +98,7 @@ def _remark(
 
 
 def judge_jitter(
-    robot: RobotSetup, scheduling: str, ours: Sequence[NDArray], theirs: Sequence[NDArray]
+    robot: RobotSetup, scheduling: str, ours: Sequence[Floats], theirs: Sequence[Floats]
 ) -> list[Result]:
     """Compare the deviations in each block [s] with those in the block after it."""
     results = []

@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.bench.nodes.distribution import Distribution
 from featherstone_ros.tools.bench.nodes.loop import Loop
 from featherstone_ros.tools.bench.nodes.processes import (
@@ -146,7 +146,9 @@ class _Arm:
         before, now = self._interventions, self._told(diagnostics)
         spent = [p.processor_time - s for p, s in zip(self._processes, self._spent, strict=True)]
 
-        def distribution(what: str, seconds: NDArray) -> Distribution | None:
+        controller, twin = zip(*self._memory, strict=True)
+
+        def distribution(what: str, seconds: Floats) -> Distribution | None:
             who = f"{self._plan.title}, {arm}"
             return (
                 Distribution.of(what, who, self._plan.scheduling, seconds) if len(seconds) else None
@@ -166,8 +168,8 @@ class _Arm:
             unseen=sum(published(s) - len(s.number) for s in (states, commands)),
             not_finite=self.recorder.not_finite,
             interventions=None if now is None else now - (before or 0),
-            growth=tuple(np.subtract(self._memory[-1], self._memory[0]).tolist()),
-            load=tuple(1e-9 * ns / elapsed for ns in spent),
+            growth=(controller[-1] - controller[0], twin[-1] - twin[0]),
+            load=(1e-9 * spent[0] / elapsed, 1e-9 * spent[1] / elapsed),
             reaction=distribution("loop", reactions(states, commands)),
             jitter=distribution("loop jitter", deviations(states.sent, period)),
         )

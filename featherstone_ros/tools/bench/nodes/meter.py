@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
@@ -17,6 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.processes import NodeProcess
 from featherstone_ros.tools.robot import RobotSetup
 
@@ -37,7 +37,7 @@ class Answers:
         last: The last one.
     """
 
-    latency: NDArray
+    latency: Floats
     unanswered: int
     first: bytes
     last: bytes
@@ -119,7 +119,7 @@ class Meter:
                 first, last = first or command, command
             due = max(due + period, received)
             time.sleep(max(due - time.monotonic_ns(), 0) * 1e-9)
-        return Answers(latency[:answers] * 1e-9, unanswered, first, last)
+        return Answers(1e-9 * latency[:answers].astype(np.float64), unanswered, first, last)
 
     def _stamped(self) -> bytes:
         """Return the state of now; what came late for the one before is thrown away."""

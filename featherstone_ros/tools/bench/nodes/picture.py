@@ -1,7 +1,10 @@
 """The nodes' times as a picture: histograms of reaction and jitter, ratios, closed loops."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +16,10 @@ from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.bench.sections import NODES
 from featherstone_ros.tools.bench.words import duration, rounded
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, YELLOW
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _OURS = (BLUE, YELLOW, "#7a9a3a", RED)
 _FLOORS = {"echo": GREY, "sleeping loop": GREY, "floor": INK}
@@ -54,7 +61,7 @@ def draw(report: BenchReport, path: Path) -> None:
         pyplot.close(canvas)
 
 
-def _title(canvas) -> None:
+def _title(canvas: Figure) -> None:
     here = machine()
     canvas.text(
         0.02, 0.977, "How fast and how regular the nodes are, against floors of the same run",
@@ -69,7 +76,7 @@ def _title(canvas) -> None:
 
 
 def _histograms(
-    axes, distributions: Sequence[Distribution], what: str, scheduling: str = ""
+    axes: Axes, distributions: Sequence[Distribution], what: str, scheduling: str = ""
 ) -> None:
     """An outline per node, its share of all times in each bin."""
     found = [d for d in distributions if (d.what, d.scheduling) == (what, scheduling)]
@@ -82,7 +89,7 @@ def _histograms(
     return _time_axis(axes)
 
 
-def _histogram(axes, it: Distribution, colour: str, label: str) -> None:
+def _histogram(axes: Axes, it: Distribution, colour: str, label: str) -> None:
     share = np.array(it.counts) / sum(it.counts)
     axes.stairs(share, it.edges, color=colour, fill=True, alpha=0.25)
     axes.stairs(share, it.edges, color=colour, lw=1.1, label=label)
@@ -90,7 +97,7 @@ def _histogram(axes, it: Distribution, colour: str, label: str) -> None:
     axes.axvline(it.p99, color=colour, lw=1, ls=":")
 
 
-def _time_axis(axes) -> None:
+def _time_axis(axes: Axes) -> None:
     axes.set_xscale("log")
     first, last = np.floor(np.log10(axes.dataLim.x0)), np.ceil(np.log10(axes.dataLim.x1))
     first = max(first, _SHORTEST)
@@ -109,7 +116,7 @@ def _power(exponent: int) -> str:
     return f"{10 ** (exponent % 3)} {('µs', 'ms', 's')[exponent // 3 + 2]}"
 
 
-def _loops(axes, loops: Sequence[Loop]) -> None:
+def _loops(axes: Axes, loops: Sequence[Loop]) -> None:
     """An outline per plan, of its worst arm."""
     axes.set_title("Closed loops: from a state's publication to its command's (worst arm)")
     if not any(loop.reaction for loop in loops):
@@ -122,7 +129,7 @@ def _loops(axes, loops: Sequence[Loop]) -> None:
     return _time_axis(axes)
 
 
-def _ratios(axes, results: Sequence[Result]) -> None:
+def _ratios(axes: Axes, results: Sequence[Result]) -> None:
     """A bar per figure that has a target."""
     axes.set_title("Ratios that have a target (black, at most)")
     judged = [r for r in results if r.target]
@@ -130,9 +137,9 @@ def _ratios(axes, results: Sequence[Result]) -> None:
         return _nothing(axes)
     for k, r in enumerate(judged):
         axes.barh(-k, r.ratio, 0.7, color=BLUE if r.is_met else RED)
-        axes.plot([r.target.bound] * 2, (-k - 0.42, 0.42 - k), color="black", lw=1.8)
+        axes.plot([r.bound] * 2, (-k - 0.42, 0.42 - k), color="black", lw=1.8)
         axes.annotate(
-            rounded(r.ratio), (max(r.ratio, r.target.bound), -k),
+            rounded(r.ratio), (max(r.ratio, r.bound), -k),
             (4, 0), textcoords="offset points", va="center", fontsize=7.5, color=GREY,
         )  # fmt: skip
     labels = [f"{_short(r.remark)}: {r.algorithm}, to {r.rival}" for r in judged]
@@ -156,5 +163,5 @@ def _percentiles(it: Distribution) -> str:
     return f"{duration(it.p50)}, {duration(it.p99)}, longest {duration(it.longest)}"
 
 
-def _nothing(axes) -> None:
+def _nothing(axes: Axes) -> None:
     axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=GREY)

@@ -213,7 +213,7 @@ def _parameters(entry: Entry, robot: RobotSetup, meter: Meter) -> dict[str, obje
 def _requests(target: str, robot: RobotSetup) -> dict[str, object]:
     """Return the requester's parameters."""
     name = f"gains.{robot.model.joint_names[0]}.p"
-    value = float(controller_parameters(robot)[name])
+    value = robot.parameters["feedforward_controller"].number(name, 0.0)
     return {"target": target, "robot": "panda", "parameter": name, "value": value}
 
 

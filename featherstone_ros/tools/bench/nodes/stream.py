@@ -9,13 +9,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.model.arguments import Floats
+
+Integers = NDArray[np.int64]
+
 
 @dataclass
 class Stream:
     """The messages of one publisher: when each was published [ns], and its number."""
 
-    _sent: array = field(default_factory=lambda: array("q"))
-    _number: array = field(default_factory=lambda: array("q"))
+    _sent: "array[int]" = field(default_factory=lambda: array("q"))
+    _number: "array[int]" = field(default_factory=lambda: array("q"))
 
     def add(self, sent: int, number: int) -> None:
         """Note a message."""
@@ -23,12 +27,12 @@ class Stream:
         self._number.append(number)
 
     @property
-    def sent(self) -> NDArray:
+    def sent(self) -> Integers:
         """(N,) when the messages were published [ns]."""
         return np.array(self._sent, np.int64)
 
     @property
-    def number(self) -> NDArray:
+    def number(self) -> Integers:
         """(N,) their numbers, which rise by one with every message published."""
         return np.array(self._number, np.int64)
 
@@ -58,7 +62,7 @@ def unanswered(states: Stream, commands: Stream) -> int:
     return int(backlog[-edge:].min() - backlog[:edge].min())
 
 
-def reactions(states: Stream, commands: Stream) -> NDArray:
+def reactions(states: Stream, commands: Stream) -> Floats:
     """Return the time from a state's publication to that of its command [s], of (N,) states.
 
     If no state went unanswered, states and commands belong together by their numbers. Else nobody
@@ -71,13 +75,17 @@ def reactions(states: Stream, commands: Stream) -> NDArray:
         newest = np.searchsorted(states.sent, commands.sent) - 1
         followed = np.diff(states.number, append=states.number[-1:] + 1) == 1
         known = (newest >= 0) & followed[newest]
-        return 1e-9 * (commands.sent[known] - states.sent[newest[known]])
+        return _seconds(commands.sent[known] - states.sent[newest[known]])
     answer = states.number + 1 - _backlog(states, commands)[: _edge(states)].min()
     _, mine, its = np.intersect1d(answer, commands.number, return_indices=True)
-    return 1e-9 * (commands.sent[its] - states.sent[mine])
+    return _seconds(commands.sent[its] - states.sent[mine])
 
 
-def _backlog(states: Stream, commands: Stream) -> NDArray:
+def _seconds(times: Integers) -> Floats:
+    return 1e-9 * times.astype(np.float64)
+
+
+def _backlog(states: Stream, commands: Stream) -> Integers:
     """Number of each state less that of the newest command before: constant if the loop keeps up.
 
     States before the first command are left out.

@@ -1,13 +1,14 @@
 """The floor for anything periodic: a loop in C that only sleeps until its next absolute time."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros._loop import wake_times
+from featherstone_ros.model.arguments import Floats
+from featherstone_ros.tools.bench.nodes.stream import Integers
 
 __all__ = ["deviations", "wake_times"]
 
 
-def deviations(times: NDArray, period: int) -> NDArray:
+def deviations(times: Integers, period: int) -> Floats:
     """Return |difference - period| [s] of neighbours in (N,) times [ns]: (N - 1,)."""
-    return np.abs(np.diff(times) - period) * 1e-9
+    return 1e-9 * np.abs(np.diff(times) - period).astype(np.float64)

@@ -1,0 +1,121 @@
+"""Parameter files for both nodes: what is in them, and what a wrong one is told."""
+
+import numpy as np
+import pytest
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.parameter_files import ParameterFileError, read_parameters
+from featherstone_ros.tools import arm as arms
+from featherstone_ros.tools import cli
+
+JOINTS = ("a", "b")
+NOT_PARAMETERS = {
+    "": "the file is None",
+    "[1]": "the file is [1]",
+    "arm": "the file is 'arm'",
+    "/**: 3": "/** is 3",
+    "/**: {ros__parameters: [1, 2]}": "ros__parameters of /** is [1, 2]",
+    "/**/digital_twin: {ros__parameters: fast}": "ros__parameters of /**/digital_twin is 'fast'",
+    "/**: {ros__parameters: {a: 1": "expected",
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "arm.yaml"
+
+
+def controller(file, text):
+    file.write_text(f"/**: {{ros__parameters: {{{text}}}}}")
+    return read_parameters(file)["feedforward_controller"]
+
+
+def test_what_is_said_of_a_node_overrides_what_is_said_of_both(file):
+    file.write_text(
+        "/**: {ros__parameters: {joints: [a], rate: 1.0}}\n"
+        "/**/digital_twin: {ros__parameters: {rate: 2.0, drive: {a: {p: 3.0}}}}"
+    )
+    twin = {"joints": ["a"], "rate": 2.0, "drive.a.p": 3.0}
+    both = {"joints": ["a"], "rate": 1.0}
+    assert read_parameters(file) == {"digital_twin": twin, "feedforward_controller": both}
+
+
+@pytest.mark.parametrize(("text", "message"), NOT_PARAMETERS.items())
+def test_a_file_that_is_not_one_is_refused_by_name(file, text, message):
+    file.write_text(text)
+    with pytest.raises(ParameterFileError) as caught:
+        read_parameters(file)
+    assert str(file) in str(caught.value) and message in str(caught.value)
+
+
+def test_bytes_that_are_no_text_are_refused_by_name(file):
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ParameterFileError, match=file.name):
+        read_parameters(file)
+
+
+def test_a_missing_file_is_refused_by_name(file):
+    with pytest.raises(ParameterFileError, match=file.name):
+        read_parameters(file)
+
+
+@pytest.mark.parametrize("text", ["1e3", "1000", "1000.0"])
+def test_numbers_are_read_as_people_write_them(file, text):
+    assert controller(file, f"speed: {text}").number("speed", 0.0) == 1000.0
+
+
+@pytest.mark.parametrize("text", ["fast", "true", "[1.0]", "null"])
+def test_what_is_no_number_is_refused_by_file_and_name(file, text):
+    with pytest.raises(ParameterFileError, match=rf"{file.name}: speed is .*expected a number"):
+        controller(file, f"speed: {text}").number("speed", 0.0)
+
+
+def test_joints_without_a_value_have_the_default(file):
+    values = controller(file, "gains: {b: {p: 3}}")
+    np.testing.assert_equal(values.numbers("gains.{}.p", JOINTS, [1.0, 2.0]), [1.0, 3.0])
+
+
+@pytest.mark.parametrize(("text", "names"), [("[a, b]", ["a", "b"]), ("['']", None), ("[]", None)])
+def test_joints_are_names_or_all(file, text, names):
+    assert controller(file, f"joints: {text}").joints() == names
+
+
+@pytest.mark.parametrize("text", ["a", "3", "[1, 2]", "null"])
+def test_joints_that_are_no_names_are_refused(file, text):
+    with pytest.raises(ParameterFileError, match=rf"{file.name}: joints is .*list of names"):
+        controller(file, f"joints: {text}").joints()
+
+
+COMMANDS = {
+    "run": ("ur5e",),
+    "excite": ("--urdf", "ur5e", "--output", "motion.yaml"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("text", [*NOT_PARAMETERS, "/**: {ros__parameters: {joints: 3}}"])
+def test_commands_report_a_wrong_file_in_a_line(command, text, file, capsys, monkeypatch):
+    monkeypatch.chdir(file.parent)
+    file.write_text(text)
+    arguments = [command, *COMMANDS[command], "--parameters", str(file)]
+    assert cli.main(arguments) == 1
+    assert str(file) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("friction_velocity: slow", "friction_velocity"),
+        ("effort_scale: [1.0]", "effort_scale"),
+        ("armature: {elbow_joint: heavy}", "armature.elbow_joint"),
+        ("friction: {elbow_joint: {viscous: true}}", "friction.elbow_joint.viscous"),
+        ("payload: {link: tool0, mass: heavy}", "payload.mass"),
+        ("payload: {link: tool0, mass: 1.0, com: [1, 2, x]}", "payload.com"),
+        ("payload: {link: tool0, mass: 1.0, inertia: none}", "payload.inertia"),
+        ("gravity: down", "gravity"),
+    ],
+)
+def test_an_arm_with_a_wrong_value_is_refused_by_file_and_name(file, text, name):
+    file.write_text(f"/**: {{ros__parameters: {{{text}}}}}")
+    with pytest.raises(FeatherstoneError, match=rf"{file.name}: {name} is "):
+        arms.load_arm("ur5e", ("elbow_joint",), file)
