@@ -1,9 +1,11 @@
 """Makes every test see the package that was built, and knows where the test files are."""
 
+import faulthandler
 import importlib.util
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,52 @@ def choose_package() -> None:
 
 
 choose_package()
+
+# pytest-timeout's signal waits until Python goes on. What hangs in C (in DDS, say) ends with its
+# process a while later, with all its stacks; pytest-xdist then names the test and goes on without.
+BEYOND = 1.2  # times a test's time-out
+ENDING = 60.0  # [s] for the end of a process that has run its tests
+running: dict[str, None] = {}
+stderr = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep a way to the real stderr, which is captured during tests."""
+    config.stash[stderr] = os.dup(2)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End the process with a test that hangs."""
+    mark = item.get_closest_marker("timeout")
+    timeout = item.config.getoption("timeout", None) or item.config.getini("timeout")
+    timeout = BEYOND * float(mark.args[0] if mark else timeout or 0.0)
+    if timeout:
+        faulthandler.dump_traceback_later(timeout, exit=True, file=item.config.stash[stderr])
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the process also if what tests have left in it does not."""
+    faulthandler.dump_traceback_later(ENDING, exit=True, file=config.stash[stderr])
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Note which tests run, here or in a worker."""
+    running[nodeid] = None
+
+
+def pytest_runtest_logfinish(nodeid: str) -> None:
+    """Note which tests do not any more."""
+    running.pop(nodeid, None)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+    """Name the tests that an interruption has met."""
+    if exitstatus == pytest.ExitCode.INTERRUPTED:
+        for nodeid in running:
+            terminalreporter.write_line(f"interrupted in {nodeid}")
 
 
 @pytest.fixture(scope="session")

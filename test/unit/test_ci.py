@@ -1,0 +1,88 @@
+"""Runs of .ci/tests.py end, and say why, and nothing outlives them, whatever a test does."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+PROGRAM = TESTS.parent / ".ci" / "tests.py"
+LEAVES = """
+import subprocess, sys
+import pytest
+
+@pytest.mark.ros
+def test_leaves_a_process():
+    command = [sys.executable, "-c", "import time; time.sleep(600)  # {name}"]
+    subprocess.Popen(command, start_new_session=True, stdout={stdout})
+
+@pytest.mark.ros
+@pytest.mark.alone
+def test_alone():
+    pass
+"""
+HANGS = """
+def test_hangs_in_c():
+    import ctypes
+
+    library, lock = ctypes.PyDLL(None), ctypes.create_string_buffer(64)
+    library.pthread_mutex_lock(lock)
+    library.pthread_mutex_lock(lock)
+"""
+LASTS = """
+@pytest.mark.ros
+def test_lasts():
+    import time
+
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(params=[True, False], ids=["isolated if permitted", "not isolated"])
+def run(request, tmp_path):
+    """Return what runs the program on a test file, and what it has left behind."""
+
+    def run(text, *arguments, **variables):
+        fifo, file = tmp_path / "fifo", tmp_path / "test_it.py"
+        file.write_text(LEAVES.format(name=tmp_path, stdout=f"open({str(fifo)!r}, 'w')") + text)
+        environment = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}", **variables}
+        for name in [n for n in environment if n.startswith(("PYTEST_", "FEATHERSTONE_TEST_RUN"))]:
+            del environment[name]
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # starts in half the time
+        if not request.param:
+            environment["PATH"] = str(tmp_path)  # there is no unshare
+        os.mkfifo(fifo)
+        command = [sys.executable, str(PROGRAM), "--rootdir", tmp_path, "-c", os.devnull, file]
+        command += ["-p", "xdist", "-p", "pytest_timeout", "-p", "conftest"]
+        with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb") as held:
+            ended = subprocess.run(
+                [*command, "-p", "no:cacheprovider", *arguments],
+                cwd=tmp_path,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=200,
+            )
+            assert held.read() == b"", "the process that a test has left still holds its pipe"
+        return ended
+
+    return run
+
+
+def test_test_that_hangs_in_c_is_named_with_its_stack_and_the_others_run(run):
+    ended = run(HANGS, "--timeout=2")
+    assert ended.returncode == 1, ended.stdout
+    assert "crashed while running 'test_it.py::test_hangs_in_c'" in ended.stdout
+    assert "in test_hangs_in_c" in ended.stdout, "its stack"
+    assert ended.stdout.count("1 passed") == 2, ended.stdout
+
+
+@pytest.mark.parametrize("run", [True], indirect=True, ids=[""])
+def test_run_that_takes_too_long_is_ended_and_says_what_ran(run):
+    ended = run(LASTS, FEATHERSTONE_TEST_LIMIT="30")
+    assert ended.returncode == 1, ended.stdout
+    assert "the tests marked 'ros and not alone' took too long" in ended.stdout
+    assert "interrupted in test_it.py::test_lasts" in ended.stdout
