@@ -21,7 +21,15 @@ from featherstone_ros.control.cartesian_impedance import (
 )
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.model import Model
-from featherstone_ros.nodes.parameters import Setting, Value, of_length
+from featherstone_ros.nodes.parameters import (
+    Setting,
+    Value,
+    default_of,
+    number,
+    numbers,
+    of_length,
+    per_joint,
+)
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +68,7 @@ SETTINGS = (
     ),
     Setting(
         "stiffness",
-        list(DEFAULT.stiffness),
+        default_of(DEFAULT.stiffness),
         "of cartesian_impedance, along and about x y z [N/m, N m/rad]; 0 leaves an axis free",
         0.0,
         1e6,
@@ -89,7 +97,7 @@ SETTINGS = (
     ),
     Setting(
         "shaped_inertia",
-        list(DEFAULT.shaped_inertia),
+        default_of(DEFAULT.shaped_inertia),
         "of the hand if inertia_shaping [kg, kg m^2]",
         LEAST_INERTIA,
         1e4,
@@ -118,9 +126,19 @@ SETTINGS = (
         10.0,
     ),
     Setting(
-        "nullspace.stiffness", DEFAULT.posture_stiffness, "of the posture [N m/rad, N/m]", 0.0, 1e4
+        "nullspace.stiffness",
+        default_of(DEFAULT.posture_stiffness),
+        "of the posture [N m/rad, N/m]",
+        0.0,
+        1e4,
     ),
-    Setting("nullspace.damping_ratio", DEFAULT.posture_damping_ratio, "of the posture", 0.0, 10.0),
+    Setting(
+        "nullspace.damping_ratio",
+        default_of(DEFAULT.posture_damping_ratio),
+        "of the posture",
+        0.0,
+        10.0,
+    ),
     Setting("limit_repulsion", True, "push the joints away from their stops"),
     Setting(
         "walls",
@@ -177,7 +195,7 @@ def offset_of(values: Mapping[str, Value]) -> Floats:
     Raises:
         ValueError: It is no pose.
     """
-    return one_pose("tip_offset", values["tip_offset"])
+    return one_pose("tip_offset", numbers(values, "tip_offset"))
 
 
 def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
@@ -197,21 +215,27 @@ def hand_settings(values: Mapping[str, Value], model: Model) -> CartesianSetting
     Raises:
         ValueError: A box has no inside.
     """
-    posture = [values[f"nullspace.posture.{joint}"] or [np.nan] for joint in model.joint_names]
-    walls = [Wall(tuple(row[:3]), *row[3:]) for row in rows(values["walls"], WALL)]
-    for row in rows(values["boxes"], BOX):
+    posture = [
+        numbers(values, f"nullspace.posture.{joint}") or [np.nan] for joint in model.joint_names
+    ]
+    walls = [
+        Wall((x, y, z), offset, stiffness, damping)
+        for x, y, z, offset, stiffness, damping in rows(numbers(values, "walls"), WALL)
+    ]
+    for row in rows(numbers(values, "boxes"), BOX):
         walls += box(row[:3], row[3:6], *row[6:])
+    same_name: dict[str, Any] = {name: values[name] for name in SAME_NAME}
     return CartesianSettings(
-        stiffness=values["stiffness"],
-        damping_ratio=values["damping_ratio"],
-        damping=values["free_damping"],
+        stiffness=numbers(values, "stiffness"),
+        damping_ratio=numbers(values, "damping_ratio"),
+        damping=numbers(values, "free_damping"),
         axes=str(values["stiffness_frame"]),
         posture=np.concatenate(posture),
-        posture_stiffness=values["nullspace.stiffness"],
-        posture_damping_ratio=values["nullspace.damping_ratio"],
+        posture_stiffness=number(values, "nullspace.stiffness"),
+        posture_damping_ratio=number(values, "nullspace.damping_ratio"),
         limit_margin=None if values["limit_repulsion"] else 0.0,
         walls=tuple(walls),
-        **{name: values[name] for name in SAME_NAME},
+        **same_name,
     )
 
 
@@ -222,14 +246,14 @@ def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
     margin = _least_delay_margin(
         model,
         tip_of(values, model),
-        tuple(float(values[f"armature.{joint}"]) for joint in model.joint_names),
-        tuple(values["stiffness"]),
-        tuple(values["damping_ratio"]),
+        tuple(per_joint(values, "armature.{}", model.joint_names)),
+        tuple(numbers(values, "stiffness")),
+        tuple(numbers(values, "damping_ratio")),
         str(values["stiffness_frame"]),
         bool(values["inertia_shaping"]),
-        tuple(values["shaped_inertia"]),
+        tuple(numbers(values, "shaped_inertia")),
     )
-    delay = float(values["gains.delay"]) + 0.5 * float(values["gains.period"])
+    delay = number(values, "gains.delay") + 0.5 * number(values, "gains.period")
     if delay < margin:
         return ""
     share = (margin / delay) ** 2

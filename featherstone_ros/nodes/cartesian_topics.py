@@ -83,4 +83,4 @@ def singular_values(dynamics: Dynamics, q: Floats, tip: str, offset: Floats) -> 
     J = dynamics.jacobian(q, tip)
     arm = dynamics.link_pose(q, tip)[:3, :3] @ offset[:3, 3]
     J[:3] += np.cross(J[3:], arm, axis=0)
-    return np.linalg.svd(J, compute_uv=False)
+    return np.asarray(np.linalg.svd(J, compute_uv=False), dtype=np.float64)

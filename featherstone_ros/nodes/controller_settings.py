@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ from featherstone_ros.control.settings import (
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import cartesian_settings
 from featherstone_ros.nodes.drive_settings import drive_settings
-from featherstone_ros.nodes.parameters import Setting, Value, of_length
+from featherstone_ros.nodes.parameters import Setting, Value, number, of_length, per_joint
 
 Floats = NDArray[np.float64]
 
@@ -363,7 +364,9 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
         )
 
     def array(pattern: str) -> Floats:
-        return np.array([values[pattern.format(joint)] for joint in model.joint_names], float)
+        return per_joint(values, pattern, model.joint_names)
+
+    same_name: dict[str, Any] = {name: values[name] for name in SAME_NAME}
 
     p, d = feedback(values, model)
     return Settings(
@@ -374,14 +377,14 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
         viscous=array("friction.{}.viscous"),
         armature=array("armature.{}"),
         offset=array("friction.{}.offset"),
-        effort_limit=scaled(array("effort_limit.{}"), float(values["effort_scale"])),
+        effort_limit=scaled(array("effort_limit.{}"), number(values, "effort_scale")),
         torque_rate=array("torque_rate.{}"),
         mode=Mode(values["mode"]),
         feedforward_terms=Terms(values["feedforward_terms"]),
         update_on=UpdateOn(values["update_on"]),
         impedance=cartesian_settings.impedance(values, model),
         allow_moving_end=bool(values["allow_nonzero_velocity_at_trajectory_end"]),
-        **{name: values[name] for name in SAME_NAME},
+        **same_name,
     )
 
 
@@ -395,10 +398,7 @@ def feedback(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]
     """
     if follows_drives(values):
         return np.zeros(model.n), np.zeros(model.n)
-    p, d = (
-        np.array([values[f"gains.{joint}.{kind}"] for joint in model.joint_names], float)
-        for kind in "pd"
-    )
+    p, d = (per_joint(values, f"gains.{{}}.{kind}", model.joint_names) for kind in "pd")
     unset = without_set_gains(values, model)
     chosen = chosen_gains(values, model) if unset.any() else None
     if chosen is None:
@@ -432,7 +432,7 @@ def chosen_gains(values: Mapping[str, Value], model: Model) -> Chosen | None:
     Raises:
         ValueError: None that could be chosen would be stable.
     """
-    bandwidth, ratio = float(values["gains.bandwidth"]), float(values["gains.damping_ratio"])
+    bandwidth, ratio = number(values, "gains.bandwidth"), number(values, "gains.damping_ratio")
     if bandwidth == 0.0 or is_without_gains(values):
         return None
     return _choose(model, *_loop_arguments(values, model), bandwidth, ratio)
@@ -457,8 +457,8 @@ def without_margin(values: Mapping[str, Value], model: Model) -> str:
 def _loop_arguments(
     values: Mapping[str, Value], model: Model
 ) -> tuple[tuple[float, ...], Timing, Mode]:
-    armature = tuple(float(values[f"armature.{joint}"]) for joint in model.joint_names)
-    timing = Timing(float(values["gains.period"]), float(values["gains.delay"]))
+    armature = tuple(per_joint(values, "armature.{}", model.joint_names))
+    timing = Timing(number(values, "gains.period"), number(values, "gains.delay"))
     return armature, timing, Mode(values["mode"])
 
 
@@ -498,14 +498,13 @@ def goal_defaults(values: Mapping[str, Value], model: Model) -> Tolerances:
     """Return the tolerances of goals that have none of their own."""
     joints = model.joint_names
     path, goal = (
-        np.array([float(values[f"constraints.{joint}.{what}"]) for joint in joints])
-        for what in ("trajectory", "goal")
+        per_joint(values, f"constraints.{{}}.{what}", joints) for what in ("trajectory", "goal")
     )
-    stopped = np.full(len(joints), float(values["constraints.stopped_velocity_tolerance"]))
+    stopped = np.full(len(joints), number(values, "constraints.stopped_velocity_tolerance"))
     return Tolerances(
         np.stack([path, np.zeros(len(joints))]),
         np.stack([goal, stopped]),
-        float(values["constraints.goal_time"]),
+        number(values, "constraints.goal_time"),
     )
 
 

@@ -10,10 +10,11 @@ from featherstone_ros.nodes.diagnostics import Report
 from featherstone_ros.nodes.drive_settings import drive_settings
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Commit, Setting, Value, of_length
+from featherstone_ros.nodes.parameters import Commit, Setting, Value, names, numbers, of_length
 from featherstone_ros.simulation.settings import INTEGRATORS, TwinSettings
 
-MODES = {
+Mode = simulate_mode.SimulateMode | shadow_mode.ShadowMode
+MODES: dict[str, type[Mode]] = {
     "simulate": simulate_mode.SimulateMode,
     "shadow": shadow_mode.ShadowMode,
 }
@@ -59,7 +60,7 @@ class DigitalTwin(ModelNode):
 
     def __init__(self) -> None:
         """Declare the parameters."""
-        self._mode: simulate_mode.SimulateMode | shadow_mode.ShadowMode | None = None
+        self._mode: Mode | None = None
         super().__init__("digital_twin", SETTINGS)
         if self.parameters["mode"] == "shadow" and self.parameters["base"] != "fixed":
             raise StartError(
@@ -71,9 +72,9 @@ class DigitalTwin(ModelNode):
         """Return the model, on its base and under its gravity."""
         return Model.from_urdf(
             description,
-            joints=self.parameters["joints"] or None,
-            gravity=self.parameters["gravity"],
-            base=self.parameters["base"],
+            joints=names(self.parameters, "joints") or None,
+            gravity=numbers(self.parameters, "gravity"),
+            base=str(self.parameters["base"]),
         )
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
@@ -87,17 +88,24 @@ class DigitalTwin(ModelNode):
         """Make the mode."""
         self._mode = MODES[str(self.parameters["mode"])](self)
 
+    @property
+    def _chosen(self) -> Mode:
+        """The mode, once configured."""
+        if self._mode is None:
+            raise RuntimeError("the twin is not configured")
+        return self._mode
+
     def activate(self) -> None:
         """Let the mode work."""
-        self._mode.activate()
+        self._chosen.activate()
 
     def deactivate(self) -> None:
         """Let the mode rest."""
-        self._mode.deactivate()
+        self._chosen.deactivate()
 
     def cleanup(self) -> None:
         """Forget the mode."""
-        self._mode.cleanup()
+        self._chosen.cleanup()
 
     def halt(self) -> None:
         """Stop the mode's thread."""
@@ -106,8 +114,8 @@ class DigitalTwin(ModelNode):
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the mode for new settings."""
-        return self._mode.plan(values)
+        return self._chosen.plan(values)
 
     def diagnose(self) -> Report:
         """Return what the mode says."""
-        return self._mode.diagnose()
+        return self._chosen.diagnose()

@@ -205,7 +205,7 @@ def release(error: Exception) -> str:
     """
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     entity = next((f.f_locals["entity"] for f in frames if f.f_code.co_name == "handler"), None)
-    if getattr(entity, "_executor_event", False):
+    if entity is not None and getattr(entity, "_executor_event", False):
         entity._executor_event = False
         with suppress(AssertionError):
             entity.callback_group.ending_execution(entity)

@@ -78,7 +78,7 @@ from featherstone_ros.nodes.diagnostics import (
 )
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
-from featherstone_ros.nodes.parameters import Commit, Setting, Value
+from featherstone_ros.nodes.parameters import Commit, Setting, Value, number, whole
 from featherstone_ros.nodes.realtime_loop import DetachedGroup, Record, make_loop
 from featherstone_ros.text import plain
 
@@ -126,7 +126,7 @@ class FeedforwardController(ModelNode):
             self._space.velocity_limit,
             self._settings,
             _control.ModelRequest(BoundDynamics(loaded)),
-            1.0 / float(self.parameters["state_publish_rate"]),
+            1.0 / number(self.parameters, "state_publish_rate"),
             tip=tip_index(model, str(self.parameters["tip"])),
             offset=offset_of(self.parameters),
             base=model.base_link,
@@ -199,8 +199,8 @@ class FeedforwardController(ModelNode):
         from featherstone_ros.nodes.follow_joint_trajectory import Goals
 
         try:
-            self._goals = Goals(self, float(self.parameters["action_monitor_rate"]))
-            rate = float(self.parameters["state_publish_rate"])
+            self._goals = Goals(self, number(self.parameters, "action_monitor_rate"))
+            rate = number(self.parameters, "state_publish_rate")
             self._state_topic = ControllerState(self, rate)
         except Exception as error:  # an enclave that may not, for one: the arm is to be held anyway
             self.get_logger().error(f"no action or no ~/controller_state: {plain(str(error))}")
@@ -307,7 +307,7 @@ class FeedforwardController(ModelNode):
         if any(values[name] != self.parameters[name] for name in MODEL_NAMES):
             loaded = model_with_payload(values, self.model)
         request = loaded and _control.ModelRequest(
-            BoundDynamics(loaded), float(values["payload.transition_time"])
+            BoundDynamics(loaded), number(values, "payload.transition_time")
         )
         late = any(values[name] != self.parameters[name] for name in DEADLINE_NAMES)
         unstable = without_margin(values, self.model)
@@ -325,10 +325,10 @@ class FeedforwardController(ModelNode):
         return commit
 
     def _set_deadline(self, values: Mapping[str, Value]) -> None:
-        cycle_time = float(values["deadline.cycle_time"])
+        cycle_time = number(values, "deadline.cycle_time")
         holds = values["deadline.action"] == str(DeadlineAction.HOLD)
         self._loop.runner.allowed = cycle_time
-        self._post(_control.DeadlineRequest(cycle_time, int(values["deadline.allowed"]), holds))
+        self._post(_control.DeadlineRequest(cycle_time, whole(values, "deadline.allowed"), holds))
 
     # Requests.
 
@@ -537,9 +537,9 @@ class FeedforwardController(ModelNode):
     def _deliver(self, records: list[Record]) -> None:
         """Tell what the loop has done by itself, and let go of what it no longer uses."""
         changed = False
-        for kind, index, _, values, number in records:
+        for kind, index, _, values, sequence in records:
             if kind == events.RELEASED:
-                self._controller.release(number)
+                self._controller.release(sequence)
             elif kind == events.REJECTED:
                 rejection = Explanation(int(values[0]), index, *values[1:3])
                 text = rejection_text(rejection, self._space.names)

@@ -17,7 +17,7 @@ from rclpy.qos import QoSProfile
 from featherstone_ros import _cdr
 from featherstone_ros.model.model import BASES
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Setting, of_length
+from featherstone_ros.nodes.parameters import Setting, default_of, of_length
 from featherstone_ros.simulation import TwinSettings
 from featherstone_ros.simulation.twin import UNIT, BaseMessage
 
@@ -42,13 +42,13 @@ SETTINGS = (
     ),
     Setting(
         "initial_base.position",
-        list(TwinSettings.initial_base_position),
+        default_of(TwinSettings.initial_base_position),
         "of a floating base's link in world_frame, at the start and after a reset [m]",
         check=of_length(3),
     ),
     Setting(
         "initial_base.orientation",
-        list(TwinSettings.initial_base_orientation),
+        default_of(TwinSettings.initial_base_orientation),
         "likewise: unit quaternion x y z w",
         check=unit_quaternion,
     ),

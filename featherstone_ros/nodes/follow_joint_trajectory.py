@@ -129,6 +129,8 @@ class Goals:
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
         handle.execute()
         try:
+            if self._planned is None:
+                raise TrajectoryError("nothing was planned for the goal")
             request, tolerances = self._planned
             causes = self._node.snapshot().causes
             self._node.follow(request)

@@ -27,7 +27,7 @@ from featherstone_ros.model.description import description_text
 from featherstone_ros.nodes.description_check import check_description
 from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Report
 from featherstone_ros.nodes.execution import StartError, one_line
-from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
+from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value, names
 from featherstone_ros.nodes.replies import make_dependable
 from featherstone_ros.nodes.throttled_log import LOG_INTERVAL, ThrottledLog
 from featherstone_ros.realtime.mailbox import Mailbox
@@ -140,7 +140,7 @@ class ModelNode(LifecycleNode):
 
     def make_model(self, description: str) -> Model:
         """Return the model of a robot description."""
-        return Model.from_urdf(description, joints=self.parameters["joints"] or None)
+        return Model.from_urdf(description, joints=names(self.parameters, "joints") or None)
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
         """Return the parameters that the model's joints need; declared once the model is known."""
@@ -393,7 +393,7 @@ class ModelNode(LifecycleNode):
         self.get_logger().info(f"{what}: done")
         return TransitionCallbackReturn.SUCCESS
 
-    def _survive(self, change_state: Callable) -> Callable:
+    def _survive(self, change_state: Callable[..., Any]) -> Callable[..., Any]:
         """Answer an impossible transition with success = False (rclpy dies of it, rclpy#1209).
 
         What is known to be impossible is not tried: rcl would log every attempt.

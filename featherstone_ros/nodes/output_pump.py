@@ -64,7 +64,7 @@ def can_block(fd: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
 
 
-def start_pumps(targets: dict[int, int]) -> list[subprocess.Popen]:
+def start_pumps(targets: dict[int, int]) -> list[subprocess.Popen[bytes]]:
     """Put a pump before each target, one for those that are the same file; return them.
 
     Args:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
@@ -36,6 +38,7 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from featherstone_ros.model.arguments import Floats
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.text import plain
 
@@ -97,7 +100,7 @@ class Setting:
             raise ValueError(f"{self.name} is {value!r}: {reason}")
         return value
 
-    def _converted(self, value: object) -> Value:
+    def _converted(self, value: Any) -> Value:
         """Return the value in the default's type, integers as floats where floats are expected."""
         if isinstance(self.default, list):
             kind = type(self.default[0]) if self.default else self.kind
@@ -108,7 +111,7 @@ class Setting:
         kind = type(self.default)
         return self._converted_scalar(value, kind, NAMES[kind])
 
-    def _converted_scalar(self, value: object, kind: type, expected: str) -> Any:
+    def _converted_scalar(self, value: Any, kind: type, expected: str) -> Any:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if kind is float and is_number:
             return float(value)
@@ -127,7 +130,9 @@ class Setting:
     def descriptor(self) -> ParameterDescriptor:
         """Return the setting as ROS describes it."""
         is_list = isinstance(self.default, list)
-        scalar = self.default[0] if is_list and self.default else self.default
+        scalar = self.default
+        if isinstance(scalar, list) and scalar:
+            scalar = scalar[0]
         descriptor = ParameterDescriptor(
             name=self.name,
             description=self.description,
@@ -144,6 +149,54 @@ class Setting:
         else:
             descriptor.integer_range = [integer_range(self.minimum, self.maximum)]
         return descriptor
+
+
+def number(values: Mapping[str, Value], name: str) -> float:
+    """Return the value of a parameter that is a number."""
+    value = values[name]
+    if isinstance(value, int | float):
+        return float(value)
+    raise TypeError(f"{name} is {value!r}, expected a number")
+
+
+def whole(values: Mapping[str, Value], name: str) -> int:
+    """Return the value of a parameter that is a whole number."""
+    value = values[name]
+    if isinstance(value, int):
+        return value
+    raise TypeError(f"{name} is {value!r}, expected a whole number")
+
+
+def numbers(values: Mapping[str, Value], name: str) -> list[float]:
+    """Return the value of a parameter that is a list of numbers."""
+    value = values[name]
+    if isinstance(value, list):
+        return [float(element) for element in value]
+    raise TypeError(f"{name} is {value!r}, expected numbers")
+
+
+def names(values: Mapping[str, Value], name: str) -> list[str]:
+    """Return the value of a parameter that is a list of names."""
+    value = values[name]
+    if isinstance(value, list):
+        return [str(element) for element in value]
+    raise TypeError(f"{name} is {value!r}, expected names")
+
+
+def per_joint(values: Mapping[str, Value], pattern: str, joints: Iterable[str]) -> Floats:
+    """Return (n,) numbers, one per joint.
+
+    Args:
+        values: Of all parameters.
+        pattern: The parameters' names, with ``{}`` for the joint's.
+        joints: n names.
+    """
+    return np.array([number(values, pattern.format(joint)) for joint in joints], dtype=float)
+
+
+def default_of(value: ArrayLike) -> float | list[float]:
+    """Return a setting of the algorithms as a parameter's default: a number, or a list of them."""
+    return np.asarray(value, dtype=float).tolist()
 
 
 def of_length(*lengths: int) -> Callable[[Any], str | None]:

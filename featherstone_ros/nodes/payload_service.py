@@ -12,14 +12,13 @@ from collections import deque
 from threading import Event, Thread
 from typing import Any
 
-import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Setting
+from featherstone_ros.nodes.parameters import Setting, number, per_joint
 from featherstone_ros.observer.settings import default_link
 from featherstone_ros.observer.timeline import NANOSECONDS
 
@@ -46,7 +45,7 @@ class PayloadService:
     def __init__(self, node: ModelNode) -> None:
         """Offer the service of a node that has a model."""
         self._node = node
-        self._states: deque = deque(maxlen=WAITING)
+        self._states: deque[Any] = deque(maxlen=WAITING)
         self._search: Thread | None = None
         self._ended = Event()
         self.searching = self._destroyed = False
@@ -171,9 +170,9 @@ def _online(node: ModelNode, link: str) -> Any:
 
     needed_from_scipy("optimize")
     patterns = ("friction.{}.viscous", "friction.{}.coulomb", "armature.{}", "friction.{}.offset")
-    terms = [
-        np.array([node.parameters[pattern.format(joint)] for joint in node.model.joint_names])
-        for pattern in patterns
-    ]
-    sliding_speed = float(node.parameters["sliding_speed"])
-    return OnlinePayload(Arm(node.model, Friction(*terms, {}), sliding_speed), link)
+    viscous, coulomb, armature, offset = (
+        per_joint(node.parameters, pattern, node.model.joint_names) for pattern in patterns
+    )
+    friction = Friction(viscous, coulomb, armature, offset, {})
+    sliding_speed = number(node.parameters, "sliding_speed")
+    return OnlinePayload(Arm(node.model, friction, sliding_speed), link)

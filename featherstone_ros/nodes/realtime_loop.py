@@ -293,3 +293,6 @@ def ignore(_: bytes) -> None:
 def too_large(size: float) -> MessageError:
     """Return why a message of that size [bytes] was dropped."""
     return MessageError(f"{size:.0f} bytes, expected at most {LARGEST_MESSAGE}")
+
+
+Loop = ThreadLoop | ExecutorLoop

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Mapping
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -26,7 +27,7 @@ from featherstone_ros.nodes import payload_service, realtime_loop, realtime_path
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import joint_state
-from featherstone_ros.nodes.parameters import Commit, Setting, Value
+from featherstone_ros.nodes.parameters import Commit, Setting, Value, default_of, number, per_joint
 from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import CONTRACTS
@@ -93,14 +94,14 @@ def joint_settings(model: Model) -> Iterable[Setting]:
         yield from (
             Setting(
                 f"observer_gain.{joint}",
-                ShadowSettings.observer_gain,
+                default_of(ShadowSettings.observer_gain),
                 "of the momentum observer [1/s]: the inverse of its time constant",
                 0.1,
                 1000.0,
             ),
             Setting(
                 f"effort_gain.{joint}",
-                ShadowSettings.effort_gain,
+                default_of(ShadowSettings.effort_gain),
                 "joint torque per unit of effort, under effort_contract motor_current",
                 check=nonzero,
             ),
@@ -112,7 +113,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             ),
             Setting(
                 f"contact.{joint}.hysteresis",
-                ShadowSettings.contact_hysteresis,
+                default_of(ShadowSettings.contact_hysteresis),
                 "share of the threshold by which the torque must fall below it to end a contact",
                 0.0,
                 1.0,
@@ -143,7 +144,7 @@ class ShadowMode:
         self._lock = Lock()  # of the shadow: settings come in the executor's thread
         self._joints = JointStateDecoder(model.joint_names)
         self._torques = Float64MultiArrayDecoder(None)
-        self._loop: realtime_loop.ThreadLoop | realtime_loop.ExecutorLoop | None = None
+        self._loop: realtime_loop.Loop | None = None
         self._names = frozenset(model.joint_names)
         self._refusals = Refusals(node)
         self._states = self._unstamped = 0
@@ -200,6 +201,13 @@ class ShadowMode:
         if self._loop is not None:
             self._loop.stop()
             self._loop = None
+
+    @property
+    def _running(self) -> realtime_loop.Loop:
+        """The loop: there is one while the mode is active."""
+        if self._loop is None:
+            raise RuntimeError("the loop is not running")
+        return self._loop
 
     def cleanup(self) -> None:
         """Stop publishing."""
@@ -350,8 +358,8 @@ class ShadowMode:
             "effort contract": verdict.text,
             "contact at": ", ".join(in_contact) or "none",
             "payload": self._payload.text,
-            "joint states lost": self._loop.runner.counters()["lost"],
-            "scheduling": self._loop.scheduling,
+            "joint states lost": self._running.runner.counters()["lost"],
+            "scheduling": self._running.scheduling,
             **self._refusals.values,
         }
         problems = list(self._refusals.recent)
@@ -376,26 +384,23 @@ def stamp_of(time: int) -> Time:
 
 def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings:
     """Return a shadow's settings from the node's parameters."""
-
-    def per_joint(pattern: str) -> list[Value]:
-        return [values[pattern.format(joint)] for joint in model.joint_names]
-
+    of_joints = partial(per_joint, values, joints=model.joint_names)
     return ShadowSettings(
-        prediction_horizon=values["prediction_horizon"],
-        prediction_effort=values["prediction_effort"],
-        time_step=values["time_step"],
-        integrator=values["integrator"],
-        viscous=per_joint("friction.{}.viscous"),
-        coulomb=per_joint("friction.{}.coulomb"),
-        offset=per_joint("friction.{}.offset"),
-        armature=per_joint("armature.{}"),
-        sliding_speed=values["sliding_speed"],
-        observer_gain=per_joint("observer_gain.{}"),
-        effort_contract=values["effort_contract"],
-        effort_gain=per_joint("effort_gain.{}"),
-        wrench_link=values["wrench_link"],
-        wrench_damping=values["wrench_damping"],
-        contact_threshold=per_joint("contact.{}.threshold"),
-        contact_hysteresis=per_joint("contact.{}.hysteresis"),
-        max_gap=values["max_gap"],
+        prediction_horizon=number(values, "prediction_horizon"),
+        prediction_effort=str(values["prediction_effort"]),
+        time_step=number(values, "time_step"),
+        integrator=str(values["integrator"]),
+        viscous=of_joints("friction.{}.viscous"),
+        coulomb=of_joints("friction.{}.coulomb"),
+        offset=of_joints("friction.{}.offset"),
+        armature=of_joints("armature.{}"),
+        sliding_speed=number(values, "sliding_speed"),
+        observer_gain=of_joints("observer_gain.{}"),
+        effort_contract=str(values["effort_contract"]),
+        effort_gain=of_joints("effort_gain.{}"),
+        wrench_link=str(values["wrench_link"]),
+        wrench_damping=number(values, "wrench_damping"),
+        contact_threshold=of_joints("contact.{}.threshold"),
+        contact_hysteresis=of_joints("contact.{}.hysteresis"),
+        max_gap=number(values, "max_gap"),
     )

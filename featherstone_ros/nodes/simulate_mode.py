@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -27,7 +28,15 @@ from featherstone_ros.model import Model
 from featherstone_ros.nodes import floating_base, realtime_loop, realtime_path
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, DuplicatePublishers, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Commit, Setting, Value
+from featherstone_ros.nodes.parameters import (
+    Commit,
+    Setting,
+    Value,
+    number,
+    numbers,
+    per_joint,
+    whole,
+)
 from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.simulation import Noise, Twin, TwinSettings
 from featherstone_ros.simulation.drives import drive_gains
@@ -166,7 +175,7 @@ class SimulateMode:
         if publish_clock:
             self._publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
         self._publishers += [publisher for publisher, _ in base_topics]
-        self._loop: realtime_loop.ThreadLoop | realtime_loop.ExecutorLoop | None = None
+        self._loop: realtime_loop.Loop | None = None
         self._rivals = DuplicatePublishers(node)
         self._warn_of_odd_limits()
 
@@ -230,6 +239,13 @@ class SimulateMode:
             self._loop.stop()
             self._loop = None
 
+    @property
+    def _running(self) -> realtime_loop.Loop:
+        """The loop: there is one while the mode is active."""
+        if self._loop is None:
+            raise RuntimeError("the loop is not running")
+        return self._loop
+
     def cleanup(self) -> None:
         """Forget the twin."""
         for publisher in self._publishers:
@@ -256,7 +272,7 @@ class SimulateMode:
                 self._ask("use_settings", prepared)
             except TimeoutError:  # it has no time now: as soon as it has
                 with suppress(TimeoutError):
-                    self._loop.runner.post(REQUESTS["use_settings"], prepared.address, prepared)
+                    self._running.runner.post(REQUESTS["use_settings"], prepared.address, prepared)
 
         return take
 
@@ -267,7 +283,7 @@ class SimulateMode:
             TimeoutError: It has no time; nothing happens.
         """
         address = 0 if payload is None else payload.address
-        return self._loop.runner.request(REQUESTS[request], address, payload, PATIENCE)
+        return self._running.runner.request(REQUESTS[request], address, payload, PATIENCE)
 
     # What the loop tells.
 
@@ -294,7 +310,7 @@ class SimulateMode:
         return self._answer(response, "resume", done="running")
 
     def _on_step(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        steps = StepRequest(int(self._node.parameters["steps_per_call"]))
+        steps = StepRequest(whole(self._node.parameters, "steps_per_call"))
         self._answer(response, "step", steps)
         if response.success:
             response.message = f"simulation time {steps.time / NANOSECONDS:.6f} s"
@@ -327,11 +343,11 @@ class SimulateMode:
             "base": "held" if twin.base_is_held else "free",
             "wrenches on": ", ".join(twin.wrenches) or "none",
             "command publishers": publishers,
-            **self._loop.timing.report("commands lost"),
+            **self._running.timing.report("commands lost"),
             "commands saturated": twin.saturated,
-            "scheduling": self._loop.scheduling,
+            "scheduling": self._running.scheduling,
             **self._refusals.values,
-            "refused messages": twin.refused + self._loop.runner.counters()["too_large"],
+            "refused messages": twin.refused + self._running.runner.counters()["too_large"],
         }
         if fault:
             return Report(ERROR, fault, values)
@@ -347,36 +363,33 @@ class SimulateMode:
 
 def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
     """Return a twin's settings from the node's parameters."""
-
-    def per_joint(pattern: str) -> list[Value]:
-        return [values[pattern.format(joint)] for joint in model.joint_names]
-
+    of_joints = partial(per_joint, values, joints=model.joint_names)
     return TwinSettings(
-        rate=values["rate"],
-        time_step=values["time_step"],
-        integrator=values["integrator"],
-        real_time_factor=values["real_time_factor"],
-        lockstep=values["lockstep"],
-        initial_positions=per_joint("initial_positions.{}"),
-        initial_base_position=values["initial_base.position"],
-        initial_base_orientation=values["initial_base.orientation"],
-        viscous=per_joint("friction.{}.viscous"),
-        coulomb=per_joint("friction.{}.coulomb"),
-        offset=per_joint("friction.{}.offset"),
-        armature=per_joint("armature.{}"),
-        drive_p=per_joint("drive.{}.p"),
-        drive_d=per_joint("drive.{}.d"),
-        stop_stiffness=values["stops.stiffness"],
-        stop_damping=values["stops.damping"],
-        saturate_effort=values["saturate_effort"],
-        hold_until_command=values["hold_until_command"],
-        command_timeout=values["command_timeout"],
-        wrench_timeout=values["wrench_timeout"],
+        rate=number(values, "rate"),
+        time_step=number(values, "time_step"),
+        integrator=str(values["integrator"]),
+        real_time_factor=number(values, "real_time_factor"),
+        lockstep=bool(values["lockstep"]),
+        initial_positions=of_joints("initial_positions.{}"),
+        initial_base_position=numbers(values, "initial_base.position"),
+        initial_base_orientation=numbers(values, "initial_base.orientation"),
+        viscous=of_joints("friction.{}.viscous"),
+        coulomb=of_joints("friction.{}.coulomb"),
+        offset=of_joints("friction.{}.offset"),
+        armature=of_joints("armature.{}"),
+        drive_p=of_joints("drive.{}.p"),
+        drive_d=of_joints("drive.{}.d"),
+        stop_stiffness=number(values, "stops.stiffness"),
+        stop_damping=number(values, "stops.damping"),
+        saturate_effort=bool(values["saturate_effort"]),
+        hold_until_command=bool(values["hold_until_command"]),
+        command_timeout=number(values, "command_timeout"),
+        wrench_timeout=number(values, "wrench_timeout"),
         noise=Noise(
-            position=values["noise.position"],
-            velocity=values["noise.velocity"],
-            effort=values["noise.effort"],
-            seed=values["seed"],
+            position=number(values, "noise.position"),
+            velocity=number(values, "noise.velocity"),
+            effort=number(values, "noise.effort"),
+            seed=whole(values, "seed"),
         ),
         simulation_stamps=bool(values["publish_clock"]),
     )

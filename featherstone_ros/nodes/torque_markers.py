@@ -18,7 +18,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from featherstone_ros.model.urdf import Joint, parse
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Setting
+from featherstone_ros.nodes.parameters import Setting, number
 
 Floats = NDArray[np.float64]
 
@@ -49,12 +49,12 @@ class TorqueMarkers(ModelNode):
         """Make markers and topics."""
         names = set(self.model.joint_names)
         prefix = str(self.parameters["frame_prefix"])
-        self._joints = [joint for joint in parse(self._model_text).joints if joint.name in names]
+        self._drawn = [joint for joint in parse(self._model_text).joints if joint.name in names]
         self._effort: dict[str, float] = {}
         self._peak = dict.fromkeys(names, 1.0)  # stands for the limit where there is none
         self._torques = {
             joint.name: arrow("torque", k, prefix + joint.child)
-            for k, joint in enumerate(self._joints)
+            for k, joint in enumerate(self._drawn)
         }
         self._wrenches: dict[str, list[Marker]] = {}
         self._markers = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
@@ -71,7 +71,7 @@ class TorqueMarkers(ModelNode):
 
     def activate(self) -> None:
         """Publish at a fixed rate."""
-        period = 1.0 / float(self.parameters["rate"])
+        period = 1.0 / number(self.parameters, "rate")
         self._timer = self.create_timer(period, self._publish, clock=self.steady_clock)
 
     def deactivate(self) -> None:
@@ -97,25 +97,25 @@ class TorqueMarkers(ModelNode):
         wrench = message.wrench
         parts = (wrench.force, FORCE, "force_scale"), (wrench.torque, MOMENT, "moment_scale")
         for marker, (value, colour, scale) in zip(self._wrenches[topic], parts, strict=True):
-            vector = np.array([value.x, value.y, value.z]) * float(self.parameters[scale])
+            vector = np.array([value.x, value.y, value.z]) * number(self.parameters, scale)
             marker.header.frame_id = str(self.parameters["frame_prefix"]) + message.header.frame_id
             point(marker, vector, colour)
 
     def _publish(self) -> None:
-        for joint in self._joints:
+        for joint in self._drawn:
             if joint.name in self._effort:
                 self._draw_torque(joint, self._effort[joint.name])
         wrenches = [marker for markers in self._wrenches.values() for marker in markers]
-        drawn = [marker for marker in (*self._torques.values(), *wrenches) if marker.points]
-        if drawn:
-            self._markers.publish(MarkerArray(markers=drawn))
+        visible = [marker for marker in (*self._torques.values(), *wrenches) if marker.points]
+        if visible:
+            self._markers.publish(MarkerArray(markers=visible))
 
     def _draw_torque(self, joint: Joint, effort: float) -> None:
         limit = joint.effort
         if not 0.0 < limit < np.inf:
             limit = self._peak[joint.name] = max(self._peak[joint.name], abs(effort))
         share = effort / limit
-        vector = share * float(self.parameters["effort_length"]) * joint.axis
+        vector = share * number(self.parameters, "effort_length") * joint.axis
         point(self._torques[joint.name], vector, heat(abs(share)))
 
 
