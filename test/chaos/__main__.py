@@ -43,8 +43,8 @@ def main() -> int:
     outcomes.sort(key=lambda outcome: outcome.seed)
     starved = [outcome for outcome in outcomes if outcome.figures.starved]
     if starved:
-        seeds = ", ".join(str(outcome.seed) for outcome in starved)
-        console.print(f"the machine was too busy for {len(starved)} episodes: seeds {seeds}")
+        numbers = ", ".join(str(outcome.seed) for outcome in starved)
+        console.print(f"too busy a machine for {len(starved)} of these to say it: seeds {numbers}")
         outcomes = [outcome for outcome in outcomes if not outcome.figures.starved]
     if not outcomes:
         return 1

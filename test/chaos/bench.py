@@ -42,12 +42,12 @@ WAITS = 4  # parts of the time to recover, at whose ends we look whether the arm
 PATIENCE = 20.0  # [s] for what must happen
 
 
-class StarvationError(Exception):
-    """The nodes had to wait for a processor as long as for what they are tested with."""
-
-
 class Bench:
-    """A twin, a controller, and all traffic between them."""
+    """A twin, a controller, and all traffic between them.
+
+    Attributes:
+        starved: The longest time that a thread of ours had to wait for a processor [s].
+    """
 
     def __init__(self, arm: Arm, domain: int, folder: Path) -> None:
         """Start the nodes."""
@@ -88,8 +88,8 @@ class Bench:
 
     def close(self) -> None:
         """Kill the nodes and leave."""
+        set_priority(os.getpid(), 0)  # first: leaving DDS may take a processor, and not end
         self.ros.close()
-        set_priority(os.getpid(), 0)
 
     def _make_links(self, seed: int) -> None:
         random = np.random.default_rng(seed)
@@ -199,16 +199,14 @@ class Bench:
 
         Raises:
             TimeoutError: What must happen did not; the text says what.
-            StarvationError: The machine was too busy for the episode to say anything.
         """
         self._choose_mode(Mode.CARTESIAN_IMPEDANCE if episode.by_hand else Mode.FEEDFORWARD)
         self._prepare(episode.start)
         self._make_links(episode.seed)
         self._record = Record()
-        self.starved = 0.0
         self._states_more(2 * STATES_PER_CLOCK)
         self._await_obedience()
-        if not np.array_equal(episode.start, episode.target):
+        if not episode.at_rest:
             self._send_pose(episode) if episode.by_hand else self._send_trajectory(episode)
         self._spin(episode.onset)
         begin = len(self._record.states) - 1
@@ -220,8 +218,6 @@ class Bench:
             traffic = self._record.traffic(begin, end)
             if recovery(traffic, tracked(traffic, arm), self.arm.period) < RECOVERY:
                 break
-        if self.starved > STARVED:
-            raise StarvationError(f"a thread of ours has waited {self.starved:.3f} s")
         return traffic
 
     def _prepare(self, start: np.ndarray) -> None:
@@ -305,8 +301,10 @@ class Bench:
         elif verb == "stop":
             process = self._processes[CONTROLLER if name == "controller" else TWIN]
             process.send(signal.SIGSTOP)
-            self._spin(fault.duration)
-            process.send(signal.SIGCONT)
+            try:
+                self._spin(fault.duration)
+            finally:
+                process.send(signal.SIGCONT)
         else:
             self._spin(fault.duration)
         for link in fault.links:

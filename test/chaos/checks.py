@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from arm import BRAKING, COMMAND_TIMEOUT, RECOVERY, SPEED, STANDING, WRONG_COMMANDS, Arm
+from episodes import Episode, Fault
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -65,7 +67,7 @@ class Figures:
         sag_share: What a last state that lied does not explain of it, over what is allowed.
         recovery: Time until the arm tracked again [s]; inf if it did not.
         faults: In words.
-        starved: Why the figures say nothing, empty if they do.
+        starved: Why the faults say nothing, empty if they do.
     """
 
     step: float = 0.0
@@ -77,6 +79,29 @@ class Figures:
     recovery: float = 0.0
     faults: list[str] = field(default_factory=list)
     starved: str = ""
+
+
+def judge_episode(
+    traffic: Traffic, arm: Arm, episode: Episode, run: Callable[[Episode], Traffic]
+) -> Figures:
+    """Judge an episode, by the bounds for what the arm did and what befell it.
+
+    Near a joint's stop, a hand may be far from where it is led without any fault: one that seems to
+    fail is compared with itself.
+
+    Args:
+        traffic: What was seen of it.
+        arm: The arm.
+        episode: What was to happen.
+        run: Runs an episode: this one again, without its fault.
+    """
+    fault = episode.fault
+    about = arm.led(episode.by_hand), episode.at_rest, fault.is_lie, fault.loses_commands
+    figures = judge(traffic, *about)
+    if figures.faults and episode.by_hand:
+        calm = run(replace(episode, fault=Fault("none", duration=fault.duration)))
+        figures = judge(traffic, *about, calm)
+    return figures
 
 
 def judge(

@@ -95,6 +95,11 @@ class Episode:
     onset: float
     by_hand: bool
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether the arm stands still until the fault comes."""
+        return bool(np.array_equal(self.start, self.target))
+
 
 def freeze_time(random: np.random.Generator) -> float:
     """Return a duration between 50 ms and 2 s, each scale as likely as another [s]."""

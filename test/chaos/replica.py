@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 import report
 from arm import COMMAND_TIMEOUT, GIVE_UP_AFTER, RATE, RECOVERY, Arm, arm
-from checks import CALM, Figures, Traffic, judge
-from episodes import COMMAND_DAMAGE, COMMANDS, KINDS, STATE_DAMAGE, STATES, Episode, Fault, draw
+from checks import CALM, Figures, Traffic, judge_episode
+from episodes import COMMAND_DAMAGE, COMMANDS, KINDS, STATE_DAMAGE, STATES, Episode, draw
 from faulty_link import FaultyLink
 from numpy.typing import NDArray
 from rich.console import Console
@@ -185,7 +185,7 @@ class Replica:
         self._start_twin(episode.start)
         self._start_controller()
         self._pass(BEFORE)
-        if np.array_equal(episode.start, episode.target):
+        if episode.at_rest:
             pass
         elif episode.by_hand:
             pose = self._dynamics.link_pose(episode.target, self.arm.tip)
@@ -352,21 +352,12 @@ def outcome_of(seed: int, by_hand: bool | None = None) -> report.Outcome:
     """Run the episode of a seed and judge it."""
     replica = _replica[0]
     episode = draw(seed, replica.arm.model, replica.arm.home, by_hand)
-    arm = replica.arm.led(episode.by_hand)
-    at_rest = bool(np.array_equal(episode.start, episode.target))
     try:
         traffic = replica.run(episode)
-        fault = episode.fault
-        figures = judge(traffic, arm, at_rest, fault.is_lie, fault.loses_commands)
-        if figures.faults and episode.by_hand:
-            # Near a joint's stop the hand may be far from where it is led.
-            calm = replica.run(replace(episode, fault=Fault("none", duration=fault.duration)))
-            figures = judge(traffic, arm, at_rest, fault.is_lie, fault.loses_commands, calm)
+        figures = judge_episode(traffic, replica.arm, episode, replica.run)
     except (TrajectoryError, ValueError) as error:
         figures = Figures(recovery=np.inf, faults=[f"{type(error).__name__}: {error}"])
-    return report.Outcome(
-        seed, episode.fault.kind, str(episode.fault), at_rest, episode.by_hand, figures
-    )
+    return report.Outcome.of(episode, figures)
 
 
 def run(robot: str, seeds: range, workers: int) -> Iterator[report.Outcome]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 from arm import RECOVERY, SPEED
 from checks import Figures
+from episodes import Episode
 from rich.table import Table
 
 from featherstone_ros.tools.style import BLUE, GREY, PICTURE_STYLE, RED, new_table, shrink
@@ -37,6 +38,17 @@ class Outcome:
     at_rest: bool
     by_hand: bool
     figures: Figures
+
+    @classmethod
+    def of(cls, episode: Episode, figures: Figures) -> Outcome:
+        """Return what came out of an episode."""
+        fault = ", ".join(
+            f"{name} {value:.3g}" if isinstance(value, float) else str(value)
+            for name, value in asdict(episode.fault).items()
+            if value and name != "links"
+        )
+        where = episode.at_rest, episode.by_hand
+        return cls(episode.seed, episode.fault.kind, fault, *where, figures)
 
 
 def table(outcomes: Sequence[Outcome]) -> Table:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Iterator
 
 import pytest
 from support import free_domain  # skips this module where ROS is missing
 
 # isort: split
+import campaign
 from arm import arm
-from bench import Bench, StarvationError
-from checks import judge
+from bench import Bench
+from campaign import outcome_of
 from episodes import KINDS, draw
 
 pytestmark = [pytest.mark.ros, pytest.mark.alone]
 
-ATTEMPTS = 3
 SEEDS = {
     "drop commands": 1,
     "reorder states": 6,
@@ -43,16 +44,16 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 def test_arm_stays_safe_and_recovers(bench, kind):
     episode = draw(SEEDS[kind], bench.arm.model, bench.arm.home)
     assert episode.fault.kind == kind == list(KINDS)[SEEDS[kind] % len(KINDS)]
-    for _ in range(ATTEMPTS):
-        try:
-            traffic = bench.run(episode)
-        except StarvationError as error:
-            reason = str(error)
-            continue
-        at_rest = (episode.start == episode.target).all()
-        fault = episode.fault
-        arm_led = bench.arm.led(episode.by_hand)
-        figures = judge(traffic, arm_led, at_rest, fault.is_lie, fault.loses_commands)
-        assert figures.faults == []
-        return
-    pytest.skip(f"the machine is too busy for it: {reason}")
+    outcome, _ = outcome_of(bench, episode)
+    if outcome.figures.starved:
+        pytest.skip(f"the machine is too busy for it: {outcome.figures.starved}")
+    assert outcome.figures.faults == []
+
+
+def test_episode_that_does_not_end_gets_a_verdict_and_leaves_no_process(monkeypatch):
+    monkeypatch.setattr(campaign, "LONGEST", 2.0)  # in which no nodes have come yet
+    outcomes = list(campaign.run("panda", [0, 1], 1, None))
+    assert [outcome.seed for outcome in outcomes] == [0, 1]
+    for outcome in outcomes:
+        assert "no verdict" in outcome.figures.faults[0]
+    assert multiprocessing.active_children() == []

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -78,7 +79,12 @@ class NodeProcess:
         folder: Path,
         stdout: int = subprocess.PIPE,
     ) -> None:
-        """Start the process in ``folder``, which is not the source folder."""
+        """Start the process in ``folder``, which is not the source folder.
+
+        It ends with the thread that starts it, however that ends.
+        """
+        if shutil.which("setpriv"):
+            command = ["setpriv", "--pdeathsig", "KILL", *command]
         self._changed = threading.Condition()
         self._lines: list[str] = []
         self._process = subprocess.Popen(
