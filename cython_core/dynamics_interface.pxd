@@ -19,3 +19,4 @@ cdef struct DynamicsInterface:
     Py_ssize_t (*link_velocity)(void* self, Py_ssize_t link, const double* q, const double* qd,
                                 double* velocity) noexcept nogil
     Py_ssize_t (*jacobian)(void* self, Py_ssize_t link, const double* q, double* J) noexcept nogil
+    Py_ssize_t (*coriolis)(void* self, const double* q, const double* qd, double* C) noexcept nogil    # (n, n), Christoffel's

@@ -62,6 +62,13 @@ cdef Py_ssize_t bound_jacobian(void* self, Py_ssize_t link, const double* q, dou
     return 0
 
 
+cdef Py_ssize_t bound_coriolis(void* self, const double* q, const double* qd, double* C) noexcept nogil:
+    cdef Bound* its = <Bound*> self
+    base_coordinates[double](its.system, its.work, q)
+    coriolis[double](its.system, its.work, qd, C)
+    return 0
+
+
 cdef class BoundDynamics:
     """A model's recursions as C functions, with a workspace: see dynamics_interface.pxd.
 
@@ -82,14 +89,14 @@ cdef class BoundDynamics:
     def __cinit__(self, model):
         self.model = model
         self.compiled = compiled_of(model)
-        refuse_floating(self.compiled, "controllers and inverse kinematics")
+        refuse_floating(self.compiled, "controllers, shadows and inverse kinematics")
         allocate(&self.work, &self.compiled.system, 1)
         self.bound.system, self.bound.work = &self.compiled.system, &self.work
         self.interface.self, self.interface.n = &self.bound, self.compiled.system.n
         self.interface.rnea, self.interface.gravity = bound_rnea, bound_gravity
         self.interface.aba, self.interface.crba, self.interface.minv = bound_aba, bound_crba, bound_minv
         self.interface.link_pose, self.interface.link_velocity = bound_link_pose, bound_link_velocity
-        self.interface.jacobian = bound_jacobian
+        self.interface.jacobian, self.interface.coriolis = bound_jacobian, bound_coriolis
         self.capsule = PyCapsule_New(&self.interface, "featherstone_ros.DynamicsInterface", NULL)
 
     def __dealloc__(self):

@@ -287,20 +287,24 @@ def odometry(str frame_id not None, str child_frame_id not None):
     return bytes(draft.data), stamp, pose, twist
 
 
+def stamped(str frame_id not None, size_t count):
+    """A std_msgs/Header and so many doubles, which a geometry_msgs/PoseStamped, TwistStamped or WrenchStamped is."""
+    cdef Draft draft = Draft()
+    draft.add_header(frame_id)
+    draft.add(bytes(count * sizeof(double)), sizeof(double))
+    return bytes(draft.data)
+
+
 def pose_stamped(str frame_id not None):
     """A geometry_msgs/PoseStamped."""
-    cdef Draft draft = Draft()
-    stamp = draft.add_header(frame_id)
-    pose = draft.add(bytes(7 * sizeof(double)), sizeof(double))
-    return bytes(draft.data), stamp, pose, 0
+    message = stamped(frame_id, 7)
+    return message, HEADER, len(message) - 7 * sizeof(double), 0
 
 
 def twist_stamped(str frame_id not None):
     """A geometry_msgs/TwistStamped."""
-    cdef Draft draft = Draft()
-    stamp = draft.add_header(frame_id)
-    twist = draft.add(bytes(6 * sizeof(double)), sizeof(double))
-    return bytes(draft.data), stamp, 0, twist
+    message = stamped(frame_id, 6)
+    return message, HEADER, 0, len(message) - 6 * sizeof(double)
 
 
 def tf_message(str frame_id not None, str child_frame_id not None):

@@ -6,7 +6,7 @@
 
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 cdef extern from *:
     uint32_t bswap32 "__builtin_bswap32"(uint32_t x) noexcept nogil
@@ -228,6 +228,38 @@ cdef inline void gather(const JointStateMessage* message, const Doubles* values,
     cdef int32_t joint
     for joint in range(n):
         out[joint] = double_at(values, message.place[joint]) if message.place[joint] >= 0 and values.length else NAN
+
+
+cdef struct JointParts:      # a state that comes in one message or in several
+    int32_t n
+    double* values           # (3, n) position, velocity and effort, as the messages bring them
+    bint* there              # (n,) since the last complete state
+    double* scratch          # (n,)
+
+
+cdef inline void gather_named(JointParts* parts, const JointStateMessage* message, const Doubles* values,
+                              double* out) noexcept nogil:
+    """The values of the joints that the message names; the others keep theirs."""
+    cdef int32_t joint
+    gather(message, values, parts.n, parts.scratch)
+    for joint in range(parts.n):
+        if message.place[joint] >= 0:
+            out[joint] = parts.scratch[joint]
+
+
+cdef inline bint collect_joints(JointParts* parts, const JointStateMessage* message) noexcept nogil:
+    """Take over what a message says; whether every joint has come now since the last complete state."""
+    cdef bint complete = True
+    cdef int32_t joint
+    gather_named(parts, message, &message.position, parts.values)
+    gather_named(parts, message, &message.velocity, parts.values + parts.n)
+    gather_named(parts, message, &message.effort, parts.values + 2 * parts.n)
+    for joint in range(parts.n):
+        parts.there[joint] |= message.place[joint] >= 0
+        complete &= parts.there[joint]
+    if complete:
+        memset(parts.there, 0, parts.n * sizeof(bint))
+    return complete
 
 
 cdef inline Doubles read_multi_array(Reader* r) noexcept nogil:

@@ -24,30 +24,14 @@ cdef enum TwinAnswer:
     STOPPED                  # by a fault
     UNKNOWN
 
-cdef enum TwinRecord:
-    REFUSED                  # a message: see ``refuse``
-    FAULT                    # index: joint, negative: the floating base; value: FaultKind, position, velocity
-
-cdef enum Reason:            # why a message is refused, beside messages.pxd's MessageFault
-    NOT_FINITE = 100         # value: the figure
-    BEYOND_ABSURD            # the same
-    CUT_OFF_NUMBER           # the same
-    UNKNOWN_JOINT            # value: the name's first bytes
-    NO_JOINT
-    UNKNOWN_LINK             # as UNKNOWN_JOINT
-    TOO_MANY_LOADS
+cdef enum TwinRecord:        # beside REFUSED
+    FAULT = 1                # index: joint, negative: the floating base; value: FaultKind, position, velocity
 
 cdef enum:                   # [ns]
     LOCKSTEP_REPEAT = 80_000_000       # after which a state that nobody answered is published again
     FIRST_REPEAT = 500_000_000         # the same for the state at time 0
     PAUSED_REPEAT = 500_000_000        # for who comes to listen meanwhile: with the stamp it had
     DISCOVERY = 500_000_000            # until publishers and subscriptions have found their others
-
-cdef enum: MOST_TOLD = 20    # records of refused messages in a second
-
-# A message that is cut off by one to three bytes arrives as long as before: RTPS fills submessages up to multiples of four
-# bytes (DDSI-RTPS 9.4.1), with zeros. Its last number is between 0 and this then, which no figure is.
-cdef double CUT_OFF_BELOW = 2.0**-1007
 
 cdef struct Steps:
     int64_t count            # integration steps
@@ -68,13 +52,11 @@ cdef struct TwinCycle:
     JointNames joints                  # the arm's, then those that are passed over
     JointStateMessage names
     JointNames links
-    size_t size                        # of the message at hand [bytes]
     double* wanted                     # (3, n) of a message, until it is found to be good
     Template states, clock
     BaseMessage[MOST_BASE_MESSAGES] base
     int base_count
-    int64_t refused                    # messages
-    int64_t telling_since, told        # records of them within a second
+    Refusals refusals
     bint fault_told
 
 
@@ -187,51 +169,6 @@ cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
     tell_fault(twin, now, output)
 
 
-# Refusals.
-
-cdef void refuse(TwinCycle* twin, int input, int reason, int field, int32_t which, const double* value, int64_t now,
-                 Output* output) noexcept nogil:
-    """Count a message that changes nothing, and tell of it unless there is a flood of such."""
-    cdef Record record
-    twin.refused += 1
-    if now - twin.telling_since >= SECOND:
-        twin.telling_since, twin.told = now, 0
-    if twin.told >= MOST_TOLD:
-        return
-    twin.told += 1
-    record.kind, record.time, record.object = REFUSED, now, 0
-    record.index = input | reason << 4 | field << 12 | (which + 1) << 18      # refusals.py takes it apart
-    memcpy(record.value, value, sizeof(record.value))
-    output.record(output.loop, &record)
-
-
-cdef void refuse_reader(TwinCycle* twin, int input, const Reader* r, int64_t now, Output* output) noexcept nogil:
-    cdef double[4] value
-    value[0], value[1], value[2], value[3] = twin.size, r.claimed, r.expected, 0.0
-    refuse(twin, input, r.fault, r.field, r.which, value, now, output)
-
-
-cdef void refuse_figure(TwinCycle* twin, int input, int reason, int field, int32_t which, double figure, int64_t now,
-                        Output* output) noexcept nogil:
-    cdef double[4] value
-    value[0], value[1], value[2], value[3] = figure, 0.0, 0.0, 0.0
-    refuse(twin, input, reason, field, which, value, now, output)
-
-
-cdef void refuse_name(TwinCycle* twin, int input, int reason, int field, const Text* text, int64_t now,
-                      Output* output) noexcept nogil:
-    cdef double[4] value
-    memset(value, 0, sizeof(value))
-    if text.data != NULL:
-        memcpy(value, text.data, min(text.length, sizeof(value)))
-    refuse(twin, input, reason, field, -1, value, now, output)
-
-
-cdef bint is_cut_off(const Doubles* values) noexcept nogil:
-    cdef double last = double_at(values, values.length - 1) if values.length else 0.0
-    return 0.0 < last < CUT_OFF_BELOW
-
-
 # Messages.
 
 cdef void command_taken(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
@@ -243,37 +180,15 @@ cdef void command_taken(TwinCycle* twin, int64_t now, Output* output) noexcept n
         tell_fault(twin, now, output)
 
 
-cdef bint take_doubles(TwinCycle* twin, int input, const Doubles* values, int32_t count, int field, double* out,
-                       int64_t now, Output* output) noexcept nogil:
-    """Read finite figures; whether they are."""
-    cdef int32_t i
-    if is_cut_off(values):
-        refuse_figure(twin, input, CUT_OFF_NUMBER, field, -1, double_at(values, values.length - 1), now, output)
-        return False
-    for i in range(count):
-        out[i] = double_at(values, i)
-        if not isfinite(out[i]):
-            refuse_figure(twin, input, NOT_FINITE, field, i, out[i], now, output)
-            return False
-    return True
-
-
 cdef void take_commands(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
     """std_msgs/Float64MultiArray: an effort for every joint."""
-    cdef Doubles values = read_multi_array(r)
-    if r.fault == MESSAGE_WHOLE and values.length != <size_t> twin.arm.n:
-        r.claimed, r.expected = values.length, twin.arm.n
-        refuse_message(r, OTHER_LENGTH, FIELD_DATA)
-    if r.fault != MESSAGE_WHOLE:
-        refuse_reader(twin, COMMANDS, r, now, output)
-    elif take_doubles(twin, COMMANDS, &values, <int32_t> twin.arm.n, FIELD_DATA, twin.wanted, now, output):
+    if read_efforts(&twin.refusals, r, <int32_t> twin.arm.n, DBL_MAX, twin.wanted):
         memcpy(twin.arm.command, twin.wanted, twin.arm.n * sizeof(double))
         release_joints(&twin.arm)
         command_taken(twin, now, output)
 
 
-cdef bint read_some_joints(TwinCycle* twin, int input, Reader* r, bint with_position, int64_t now,
-                           Output* output) noexcept nogil:
+cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexcept nogil:
     """A JointState that may name only some of the arm's joints, but nobody else's; whether it is good."""
     cdef Reader again = r[0]
     cdef Text text
@@ -283,16 +198,16 @@ cdef bint read_some_joints(TwinCycle* twin, int input, Reader* r, bint with_posi
     read_joint_names(r, &twin.joints, names)
     if r.fault == MESSAGE_WHOLE and <size_t> names.found < names.count:
         text = unknown_name(&again, &twin.joints)
-        refuse_name(twin, input, UNKNOWN_JOINT, FIELD_NAME, &text, now, output)
+        refuse_name(&twin.refusals, UNKNOWN_JOINT, FIELD_NAME, &text)
         return False
     read_joint_values(r, names, with_position)
     if r.fault != MESSAGE_WHOLE:
-        refuse_reader(twin, input, r, now, output)
+        refuse_reader(&twin.refusals, r)
         return False
     for joint in range(<int32_t> twin.arm.n):
         ours += names.place[joint] >= 0
     if ours == 0:
-        refuse_figure(twin, input, NO_JOINT, FIELD_NAME, -1, 0.0, now, output)
+        refuse_figure(&twin.refusals, NO_JOINT, FIELD_NAME, -1, 0.0, 0.0)
     return ours > 0
 
 
@@ -311,33 +226,26 @@ cdef Text unknown_name(Reader* r, JointNames* joints) noexcept nogil:
     return text
 
 
-cdef bint gather_field(TwinCycle* twin, int input, const Doubles* values, Field field, double limit, double* out,
-                       int64_t now, Output* output) noexcept nogil:
+cdef bint gather_field(TwinCycle* twin, const Doubles* values, Field field, double limit, double* out) noexcept nogil:
     """The named joints' figures, each at most ``limit``; whether they are."""
-    cdef int32_t n = <int32_t> twin.arm.n, i
-    cdef int reason
-    if field == FIELD_EFFORT and is_cut_off(values):
-        refuse_figure(twin, input, CUT_OFF_NUMBER, field, -1, double_at(values, values.length - 1), now, output)
-        return False
-    gather(&twin.names, values, n, out)
-    for i in range(n):
-        if values.length and twin.names.place[i] >= 0 and not fabs(out[i]) <= limit:
-            reason = BEYOND_ABSURD if isfinite(out[i]) else NOT_FINITE
-            refuse_figure(twin, input, reason, field, i, out[i], now, output)
+    cdef int32_t i
+    gather(&twin.names, values, <int32_t> twin.arm.n, out)
+    for i in range(<int32_t> twin.arm.n):
+        if values.length and twin.names.place[i] >= 0 and not within(&twin.refusals, field, i, out[i], limit):
             return False
     return True
 
 
-cdef bint gather_motion(TwinCycle* twin, int input, int64_t now, Output* output) noexcept nogil:
+cdef bint gather_motion(TwinCycle* twin) noexcept nogil:
     """Position and velocity of the named joints into ``wanted``, as far as there are such."""
-    cdef double* wanted = twin.wanted
-    return (gather_field(twin, input, &twin.names.position, FIELD_POSITION, DBL_MAX, wanted, now, output)
-            and gather_field(twin, input, &twin.names.velocity, FIELD_VELOCITY, ABSURD_SPEED, wanted + twin.arm.n, now,
-                             output))
+    return (gather_field(twin, &twin.names.position, FIELD_POSITION, DBL_MAX, twin.wanted)
+            and gather_field(twin, &twin.names.velocity, FIELD_VELOCITY, ABSURD_SPEED, twin.wanted + twin.arm.n))
 
 
-cdef bint gather_effort(TwinCycle* twin, int input, int64_t now, Output* output) noexcept nogil:
-    return gather_field(twin, input, &twin.names.effort, FIELD_EFFORT, DBL_MAX, twin.wanted + 2 * twin.arm.n, now, output)
+cdef bint gather_effort(TwinCycle* twin) noexcept nogil:
+    cdef const Doubles* values = &twin.names.effort
+    return (is_whole(&twin.refusals, FIELD_EFFORT, values)
+            and gather_field(twin, values, FIELD_EFFORT, DBL_MAX, twin.wanted + 2 * twin.arm.n))
 
 
 cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
@@ -346,14 +254,14 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now, Output* o
     cdef JointStateMessage* names = &twin.names
     cdef Py_ssize_t n = arm.n, i
     cdef const double* wanted = twin.wanted
-    if not read_some_joints(twin, JOINT_COMMANDS, r, False, now, output):
+    if not read_some_joints(twin, r, False):
         return
     if not (names.position.length or names.velocity.length or names.effort.length):
         r.claimed, r.expected = 0, names.count
         refuse_message(r, OTHER_LENGTH, FIELD_EFFORT)
-        refuse_reader(twin, JOINT_COMMANDS, r, now, output)
+        refuse_reader(&twin.refusals, r)
         return
-    if not (gather_motion(twin, JOINT_COMMANDS, now, output) and gather_effort(twin, JOINT_COMMANDS, now, output)):
+    if not (gather_motion(twin) and gather_effort(twin)):
         return
     for i in range(n):
         if names.place[i] >= 0:
@@ -376,11 +284,11 @@ cdef bint is_nothing(const Arm* arm) noexcept nogil:
     return arm.braked and arm.command_time == NEVER and not arm.settings.lockstep
 
 
-cdef void take_set_state(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
+cdef void take_set_state(TwinCycle* twin, Reader* r, int64_t now) noexcept nogil:
     """sensor_msgs/JointState: move joints without touching time, command and brakes."""
     cdef Arm* arm = &twin.arm
     cdef Py_ssize_t n = arm.n, i
-    if not (read_some_joints(twin, SET_STATE, r, True, now, output) and gather_motion(twin, SET_STATE, now, output)):
+    if not (read_some_joints(twin, r, True) and gather_motion(twin)):
         return
     for i in range(n):
         if twin.names.place[i] >= 0:
@@ -397,40 +305,46 @@ cdef void show_soon(TwinCycle* twin, int64_t now) noexcept nogil:
         twin.idle_since = now - twin.idle_interval
 
 
-cdef void take_wrench(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
+cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
     """geometry_msgs/WrenchStamped on the link that its frame names."""
+    cdef Refusals* refusals = &twin.refusals
     cdef Text frame
     cdef Doubles values
-    cdef int32_t link
+    cdef int32_t link, i
     read_uint32(r, FIELD_STAMP)
     read_uint32(r, FIELD_STAMP)
     frame = read_text(r, FIELD_FRAME)
     values.data, values.length, values.big_endian = take_bytes(r, 6 * sizeof(double), 8, FIELD_TORQUE), 6, r.big_endian
     if r.fault != MESSAGE_WHOLE:
-        refuse_reader(twin, EXTERNAL_WRENCH, r, now, output)
+        refuse_reader(refusals, r)
         return
     link = find_joint(&twin.links, 0, &frame)
     if link < 0:
-        refuse_name(twin, EXTERNAL_WRENCH, UNKNOWN_LINK, FIELD_FRAME, &frame, now, output)
-    elif take_doubles(twin, EXTERNAL_WRENCH, &values, 6, FIELD_FORCE, twin.wanted, now, output):
-        if not apply_load(&twin.arm, link, twin.wanted):
-            refuse_figure(twin, EXTERNAL_WRENCH, TOO_MANY_LOADS, FIELD_FRAME, -1, MOST_LOADS, now, output)
+        refuse_name(refusals, UNKNOWN_LINK, FIELD_FRAME, &frame)
+        return
+    if not is_whole(refusals, FIELD_FORCE, &values):
+        return
+    for i in range(6):
+        twin.wanted[i] = double_at(&values, i)
+        if not within(refusals, FIELD_FORCE, i, twin.wanted[i], DBL_MAX):
+            return
+    if not apply_load(&twin.arm, link, twin.wanted):
+        refuse_figure(refusals, TOO_MANY_LOADS, FIELD_FRAME, -1, MOST_LOADS, 0.0)
 
 
 cdef void twin_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
                        Output* output) noexcept nogil:
     cdef TwinCycle* twin = <TwinCycle*> self
     cdef Reader r
-    twin.size = incoming.size
-    open_message(&r, incoming.data, incoming.size)
+    begin_message(&twin.refusals, input, incoming, now, output, &r)
     if input == COMMANDS:
         take_commands(twin, &r, now, output)
     elif input == JOINT_COMMANDS:
         take_joint_commands(twin, &r, now, output)
     elif input == EXTERNAL_WRENCH:
-        take_wrench(twin, &r, now, output)
+        take_wrench(twin, &r)
     elif input == SET_STATE:
-        take_set_state(twin, &r, now, output)
+        take_set_state(twin, &r, now)
 
 
 # Requests.

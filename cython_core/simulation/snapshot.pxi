@@ -19,7 +19,8 @@ cdef class Snapshot:
     """
 
     cdef Settings settings
-    cdef object owned
+    cdef Memory memory
+    cdef tuple owned
 
     def __cinit__(self, *, simulator, double period, int64_t steps_per_period, double real_time_factor,
                   int64_t command_timeout, int64_t wrench_timeout, bint lockstep, bint hold_until_command, bint owns_time,
@@ -27,7 +28,8 @@ cdef class Snapshot:
         cdef Settings* s = &self.settings
         model = simulator.model
         n = model.n
-        self.owned = [simulator, simulator._interface]
+        cdef Memory memory = Memory()
+        self.memory, self.owned = memory, (simulator, simulator._interface)
         s.simulator = <const SimulatorInterface*> PyCapsule_GetPointer(self.owned[1], SIMULATOR_INTERFACE)
         s.period, s.time_step, s.steps_per_period = period, simulator.time_step, steps_per_period
         s.real_time_factor = real_time_factor
@@ -37,17 +39,9 @@ cdef class Snapshot:
         s.noise_seed, s.noisy = seed, any(deviation)
         s.deviation = deviation
         s.stops = bool(simulator.stop_stiffness.any())
-        s.lower, s.upper, s.home = self.array(model.lower, n), self.array(model.upper, n), self.array(home, model.nq)
-        s.limit, s.offset, s.armature = self.array(limit, n), self.array(offset, n), self.array(simulator.armature, n)
-        s.drive_p, s.drive_d = self.array(drive_p, n), self.array(drive_d, n)
-
-    cdef const double* array(self, values, count) except NULL:
-        """A copy (count,) that lives as long as this object."""
-        cdef cnp.ndarray array = np.array(values, float)
-        if np.shape(array) != (count,):
-            raise ValueError(f"expected {count} values, got shape {np.shape(values)}")
-        self.owned.append(array)
-        return <const double*> cnp.PyArray_DATA(array)
+        s.lower, s.upper, s.home = memory.copy(model.lower, n), memory.copy(model.upper, n), memory.copy(home, model.nq)
+        s.limit, s.offset, s.armature = memory.copy(limit, n), memory.copy(offset, n), memory.copy(simulator.armature, n)
+        s.drive_p, s.drive_d = memory.copy(drive_p, n), memory.copy(drive_d, n)
 
     @property
     def address(self) -> int:

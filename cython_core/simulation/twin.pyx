@@ -14,11 +14,13 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
-from ros.messages cimport (FIELD_DATA, FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_STAMP,
-                       FIELD_TORQUE, FIELD_VELOCITY, MESSAGE_WHOLE, MOST_NAMES, OTHER_LENGTH, Doubles, Field,
-                       JointNames, JointStateMessage, Reader, Template, Text, double_at, find_joint, gather, open_message,
-                       read_item_count, read_joint_names, read_joint_values, read_multi_array, read_text, read_uint32,
-                       refuse_message, take_bytes, write_last, write_stamp)
+from ros.messages cimport (FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_STAMP, FIELD_TORQUE,
+                           FIELD_VELOCITY, MESSAGE_WHOLE, MOST_NAMES, OTHER_LENGTH, Doubles, Field, JointNames,
+                           JointStateMessage, Reader, Template, Text, double_at, find_joint, gather, read_item_count,
+                           read_joint_names, read_joint_values, read_text, read_uint32, refuse_message, take_bytes,
+                           write_last, write_stamp)
+from ros.refusals cimport (NO_JOINT, REFUSED, TOO_MANY_LOADS, UNKNOWN_JOINT, UNKNOWN_LINK, Refusals, begin_message,
+                           is_whole, read_efforts, refuse_figure, refuse_name, refuse_reader, within)
 from simulation.arm cimport (ABSURD_SPEED, MOST_LOADS, NEVER, NO_FAULT, SECOND, Arm, Settings, adopt_settings,
                              advance_arm, apply_load, base_is_free, release_joints, reset_arm, restart_timeout, simulation_time,
                              state_was_set, take_command)
@@ -31,9 +33,9 @@ from featherstone_ros._cdr import JointStateEncoder
 
 cnp.import_array()
 
+include "cycle_owner.pxi"
 include "cycle.pxi"
 include "snapshot.pxi"
-include "collector.pxi"
 
 REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE, "resume": RESUME, "step": STEP}
 MOST_WAITING = 100                     # requests to a loop, and more
@@ -66,7 +68,7 @@ cdef class StepRequest:
         return self.steps.time
 
 
-cdef class Twin:
+cdef class Twin(CycleOwner):
     """A simulated arm and its run; featherstone_ros.simulation.Twin adds what Python does better.
 
     Whoever has a loop run it (``capsule``) only reads from then on, and asks for all else by requests to the loop.
@@ -82,12 +84,7 @@ cdef class Twin:
     """
 
     cdef TwinCycle* twin
-    cdef Cycle cycle
-    cdef list memory                   # what the pointers in ``twin`` point to
     cdef list snapshots                # of which the twin may go by one
-    cdef bytearray states, clock
-    cdef list base_messages
-    cdef readonly object capsule
     cdef readonly int n
 
     def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None, bint clock=False,
@@ -96,88 +93,52 @@ cdef class Twin:
         if self.twin == NULL:
             raise MemoryError
         self.n = len(joint_names)
-        self.memory = []
         self.allocate_arm(snapshot.settings.simulator)
-        self.list_names(&self.twin.joints, [*joint_names, *other_names])
-        self.list_names(&self.twin.links, link_names)
-        self.twin.names.place = <int32_t*> self.block(self.twin.joints.n, np.int32)
-        self.twin.wanted = <double*> self.block(max(3 * self.n, 6), float)
-        self.states = bytearray(JointStateEncoder(joint_names).encode(0, 0))
-        self.twin.states.data, self.twin.states.size = self.states, len(self.states)
+        self.memory.list_names(&self.twin.joints, [*joint_names, *other_names])
+        self.memory.list_names(&self.twin.links, link_names)
+        self.twin.names.place = <int32_t*> self.memory.block(self.twin.joints.n, np.int32)
+        self.twin.wanted = self.memory.doubles(max(3 * self.n, 6))
+        self.memory.template(&self.twin.states, JointStateEncoder(joint_names).encode(0, 0))
         if clock:
-            self.clock = bytearray(b"\0\1\0\0" + bytes(8))
-            self.twin.clock.data, self.twin.clock.size = self.clock, len(self.clock)
+            self.memory.template(&self.twin.clock, b"\0\1\0\0" + bytes(8))
         self.take_base_messages(base_messages)
         self.snapshots = [snapshot]
         adopt_settings(&self.twin.arm, &snapshot.settings)
         reset_arm(&self.twin.arm)
-        self.fill_cycle()
+        self.cycle.self, self.cycle.message, self.cycle.request = self.twin, twin_message, twin_request
+        self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = twin_due, twin_tick, twin_is_safe_to_end
 
     def __dealloc__(self):
         free(self.twin)
 
-    cdef void* block(self, Py_ssize_t count, kind) except NULL:
-        """Zeroed memory that lives as long as this object."""
-        cdef cnp.ndarray array = np.zeros(max(count, 1), kind)
-        self.memory.append(array)
-        return cnp.PyArray_DATA(array)
-
     cdef int take_base_messages(self, messages) except -1:
         cdef BaseMessage* base
-        cdef bytearray data
         if len(messages) > (MOST_BASE_MESSAGES if self.twin.arm.base else 0):
             raise ValueError(f"base_messages: got {len(messages)}, too many")
-        self.base_messages = []
         for content, stamp, pose, twist in messages:
-            data = bytearray(content)
-            self.base_messages.append(data)
             base = &self.twin.base[self.twin.base_count]
-            base.message.data, base.message.size = data, len(data)
+            self.memory.template(&base.message, content)
             base.stamp, base.pose, base.twist = stamp, pose, twist
             self.twin.base_count += 1
         return 0
 
-    cdef double* doubles(self, Py_ssize_t count) except NULL:
-        return <double*> self.block(count, float)
-
     cdef int allocate_arm(self, const SimulatorInterface* simulator) except -1:
+        cdef Memory memory = self.memory
         cdef Arm* arm = &self.twin.arm
         cdef Py_ssize_t n = self.n, nq = simulator.nq, nv = simulator.nv
         if nv not in (n, n + 6):
             raise ValueError(f"joint_names: {n} for a simulator of {nv} degrees of freedom")
         arm.n, arm.nq, arm.nv, arm.base = n, nq, nv, nv - n
-        arm.q_all, arm.qd_all, arm.qdd_all = self.doubles(nq), self.doubles(nv), self.doubles(nv)
+        arm.q_all, arm.qd_all, arm.qdd_all = memory.doubles(nq), memory.doubles(nv), memory.doubles(nv)
         arm.q, arm.qd, arm.qdd = arm.q_all + (nq - n), arm.qd_all + (nv - n), arm.qdd_all + (nv - n)
-        arm.good_q, arm.good_qd = self.doubles(nq), self.doubles(nv)
-        arm.command, arm.desired_q, arm.desired_qd = self.doubles(n), self.doubles(n), self.doubles(n)
-        arm.applied, arm.braking, arm.measured = self.doubles(n), self.doubles(n), self.doubles(3 * n)
-        arm.scratch, arm.motion = self.doubles(5 * nq), self.doubles(9 * n)
-        arm.follows_position = <bint*> self.block(n, np.intc)
-        arm.follows_velocity = <bint*> self.block(n, np.intc)
-        arm.loads = <Load*> self.block(MOST_LOADS * sizeof(Load), np.uint8)
-        arm.load_end = <int64_t*> self.block(MOST_LOADS, np.int64)
-        return 0
-
-    cdef int list_names(self, JointNames* names, list_of_names) except -1:
-        cdef Py_ssize_t k
-        cdef bytes text
-        texts = [name.encode() for name in list_of_names]
-        self.memory.append(texts)
-        names.n = <int32_t> len(texts)
-        names.name = <const char**> self.block(names.n, np.uintp)
-        names.length = <size_t*> self.block(names.n, np.uintp)
-        names.guess = <int32_t*> self.block(MOST_NAMES, np.int32)
-        for k in range(MOST_NAMES):
-            names.guess[k] = -1
-        for k in range(names.n):
-            text = texts[k]
-            names.name[k], names.length[k] = PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)
-        return 0
-
-    cdef int fill_cycle(self) except -1:
-        self.cycle.self, self.cycle.message, self.cycle.request = self.twin, twin_message, twin_request
-        self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = twin_due, twin_tick, twin_is_safe_to_end
-        self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
+        arm.good_q, arm.good_qd = memory.doubles(nq), memory.doubles(nv)
+        arm.command, arm.desired_q, arm.desired_qd = memory.doubles(n), memory.doubles(n), memory.doubles(n)
+        arm.applied, arm.braking, arm.measured = memory.doubles(n), memory.doubles(n), memory.doubles(3 * n)
+        arm.scratch, arm.motion = memory.doubles(5 * nq), memory.doubles(9 * n)
+        arm.follows_position = <bint*> memory.block(n, np.intc)
+        arm.follows_velocity = <bint*> memory.block(n, np.intc)
+        arm.loads = <Load*> memory.block(MOST_LOADS * sizeof(Load), np.uint8)
+        arm.load_end = <int64_t*> memory.block(MOST_LOADS, np.int64)
         return 0
 
     # What it is like.
@@ -255,7 +216,7 @@ cdef class Twin:
     @property
     def refused(self) -> int:
         """Number of messages refused."""
-        return self.twin.refused
+        return self.twin.refusals.count
 
     @property
     def _fault(self):
@@ -312,50 +273,11 @@ cdef class Twin:
 
     # As a loop does it.
 
-    @property
-    def due(self) -> int:
-        """When ``tick`` is wanted next; 2**63 - 1: never, 0: at any time."""
-        return twin_due(self.twin)
-
-    def message(self, int input, bytes data not None, int64_t now, int64_t ros_time=0):
-        """Take a serialised message.
-
-        Args:
-            input: One of ``INPUTS``.
-            data: CDR, with its header.
-            now: Steady time [ns].
-            ros_time: Time for stamps [ns].
-
-        Returns:
-            What was published: a list of (one of ``OUTPUTS``, bytes), and of records (kind, index, time, four values).
-        """
-        cdef Collector collector = Collector(ros_time)
-        cdef IncomingMessage incoming
-        incoming.data, incoming.size = data, len(data)
-        incoming.received, incoming.sequence = 0, -1
-        twin_message(self.twin, input, &incoming, now, &collector.output)
-        return collector.published, collector.records
-
     def request(self, int kind, int64_t now, payload=None, int64_t ros_time=0):
-        """Do what is asked for by one of ``REQUESTS``.
-
-        Returns:
-            The answer, 0 if it is done, and what ``message`` returns.
-        """
-        cdef Collector collector = Collector(ros_time)
-        cdef Request request
-        cdef size_t address = 0 if payload is None else payload.address
-        request.kind, request.answer, request.payload = kind, 0, <void*> address
-        twin_request(self.twin, &request, now, &collector.output)
+        answered = CycleOwner.request(self, kind, now, payload, ros_time)
         if isinstance(payload, Snapshot):
             self.snapshots = [payload]
-        return request.answer, collector.published, collector.records
-
-    def tick(self, int64_t now, int64_t ros_time=0):
-        """Do what is due; returns what ``message`` returns."""
-        cdef Collector collector = Collector(ros_time)
-        twin_tick(self.twin, now, &collector.output)
-        return collector.published, collector.records
+        return answered
 
     def keep(self, Snapshot snapshot not None):
         """Keep settings alive that a loop is given, and those before, which it may go by until then."""

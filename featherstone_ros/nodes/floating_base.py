@@ -14,7 +14,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
-from featherstone_ros import _cdr
+from featherstone_ros._cdr import odometry, pose_stamped, tf_message, twist_stamped
 from featherstone_ros.model.model import BASES
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting, default_of, of_length
@@ -83,14 +83,14 @@ def base_topics(node: ModelNode) -> list[tuple[Publisher, BaseMessage]]:
     if importlib.util.find_spec("nav_msgs"):
         from nav_msgs.msg import Odometry
 
-        odometry = node.create_publisher(Odometry, "~/odom", QUEUE)
-        topics.append((odometry, _cdr.odometry(world, base)))
+        publisher = node.create_publisher(Odometry, "~/odom", QUEUE)
+        topics.append((publisher, odometry(world, base)))
     else:
         node.get_logger().info("nav_msgs is not installed: ~/base_pose and ~/base_twist, no ~/odom")
         pose = node.create_publisher(PoseStamped, "~/base_pose", QUEUE)
         twist = node.create_publisher(TwistStamped, "~/base_twist", QUEUE)
-        topics.append((pose, _cdr.pose_stamped(world)))
-        topics.append((twist, _cdr.twist_stamped(base)))
+        topics.append((pose, pose_stamped(world)))
+        topics.append((twist, twist_stamped(base)))
     if node.parameters["publish_tf"]:
         topics += _transform(node, world, base)
     return topics
@@ -103,7 +103,7 @@ def _transform(node: ModelNode, world: str, base: str) -> list[tuple[Publisher, 
     from tf2_msgs.msg import TFMessage
 
     publisher = node.create_publisher(TFMessage, "/tf", TRANSFORMS)
-    return [(publisher, _cdr.tf_message(world, base))]
+    return [(publisher, tf_message(world, base))]
 
 
 def _warn_of_what_is_idle(node: ModelNode) -> None:

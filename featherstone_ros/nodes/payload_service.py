@@ -1,30 +1,30 @@
 """Service ``~/identify_payload`` of the shadow: what hangs on a link, found while the arm works.
 
-The loop only puts states aside, by the thousand; a thread of the service's own takes them, solves
-and ends. It lives as long as a search does. What it finds is published as the controller's
+The loop only puts states aside, in room that it is given; a thread of the service's own takes them,
+solves and ends. It lives as long as a search does. What it finds is published as the controller's
 parameters: nothing changes until somebody loads them there.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections import deque
-from threading import Event, Thread
+from collections.abc import Callable
+from threading import Event, Thread, current_thread
 from typing import Any
 
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from featherstone_ros._shadow import States
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting, number, per_joint
 from featherstone_ros.observer.settings import default_link
-from featherstone_ros.observer.timeline import NANOSECONDS
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LOOK = 0.1  # [s] between looks at the states that came
-WAITING = 100_000  # states at most: what the thread cannot take in is lost, not piled up
+WAITING = 32_768  # states at most: what the thread cannot take in is lost, not piled up
 
 SETTINGS = (
     Setting(
@@ -36,19 +36,19 @@ SETTINGS = (
 
 
 class PayloadService:
-    """Collects states when asked to, and answers on ``~/payload`` and on the diagnostics.
+    """Collects states when asked to, and answers on ``~/payload`` and on the diagnostics."""
 
-    Attributes:
-        searching: Whether states are wanted.
-    """
+    def __init__(self, node: ModelNode, collect: Callable[[States | None], None]) -> None:
+        """Offer the service.
 
-    def __init__(self, node: ModelNode) -> None:
-        """Offer the service of a node that has a model."""
-        self._node = node
-        self._states: deque[Any] = deque(maxlen=WAITING)
+        Args:
+            node: Has a model.
+            collect: Has the loop put states aside from now on, or none.
+        """
+        self._node, self._collect = node, collect
         self._search: Thread | None = None
         self._ended = Event()
-        self.searching = self._destroyed = False
+        self._destroyed = False
         self._said = "not asked for"
         self._publisher = node.create_publisher(String, "~/payload", LATCHED)
         self._service = node.create_service(Trigger, "~/identify_payload", self._on_request)
@@ -66,22 +66,12 @@ class PayloadService:
             self._ended.set()
             self._search.join()
             self._search = None
+            self._collect(None)
 
     @property
     def text(self) -> str:
         """How far the search is, or what it has found."""
         return self._said
-
-    def feed(self, time: int, q: Any, qd: Any, torque: Any) -> None:
-        """Put a state aside while there is a search; for the loop's thread.
-
-        Args:
-            time: Of the state [ns].
-            q: (n,) [rad or m], copied.
-            qd: (n,) [rad/s or m/s], copied.
-            torque: (n,) of the joints [N m or N], copied.
-        """
-        self._states.append((time / NANOSECONDS, q.copy(), qd.copy(), torque.copy()))
 
     def _on_request(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         node = self._node
@@ -95,11 +85,12 @@ class PayloadService:
         except FeatherstoneError as error:
             response.message = str(error)
             return response
-        self._states.clear()
+        states = States(node.model.n, WAITING)
         self._ended.clear()
         self._said = f"collecting, 0%: turn {link} about several axes"
-        self.searching = True
-        self._search = Thread(target=self._find, args=(online,), name="payload", daemon=True)
+        self._collect(states)
+        search = (online, states)
+        self._search = Thread(target=self._find, args=search, name="payload", daemon=True)
         self._search.start()
         response.success = True
         response.message = (
@@ -110,9 +101,9 @@ class PayloadService:
 
     # In the thread of a search.
 
-    def _find(self, online: Any) -> None:
+    def _find(self, online: Any, states: States) -> None:
         try:
-            while not self._take_in(online):
+            while not self._take_in(online, states):
                 if self._ended.wait(LOOK):
                     self._said = "ended before there was an answer"
                     return
@@ -124,16 +115,14 @@ class PayloadService:
             text = traceback.format_exc()
             self._node.defer(lambda: self._node.get_logger().error(f"payload:\n{text}"))
             self._conclude("not found: unexpected exception, see the log")
-        finally:
-            self.searching = False
 
-    def _take_in(self, online: Any) -> bool:
+    def _take_in(self, online: Any, states: States) -> bool:
         """Give the search what has come; return whether that is enough."""
-        for _ in range(len(self._states)):
-            time, *state = self._states.popleft()
+        while (state := states.take()) is not None:
+            time = state[0]
             if time < online.latest:
                 online.clear()  # the arm's clock was set back: it is another motion
-            online.add(time, *state)
+            online.add(time, *state[1:].reshape(3, -1))
         self._said = f"collecting, {online.progress:.0%}: turn {online.link} about several axes"
         return online.enough
 
@@ -145,10 +134,13 @@ class PayloadService:
     def _conclude(self, said: str, text: str = "") -> None:
         """Have the executor's thread publish what came of it."""
         self._said = said
+        search = current_thread()
 
         def publish() -> None:
             if self._destroyed:
                 return
+            if self._search is search:
+                self._collect(None)
             self._node.get_logger().info(f"payload: {said}")
             if text:
                 self._publisher.publish(String(data=text))

@@ -1,44 +1,50 @@
 """Mode ``shadow`` of the digital twin: topics of ``featherstone_ros.observer``.
 
-The loop's thread takes messages without the interpreter, but what it does with them is Python:
-states that come meanwhile wait, and none is lost, as long as the interpreter is busy for less than
-``BEST_EFFORT``'s depth of them.
+The shadow runs in a compiled loop, which takes its messages and publishes what they say; here is
+what Python does: parameters as requests to the loop, the checks of the effort contract, and the log
+and the diagnostics.
 """
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
-from threading import Lock
 from typing import Any
 
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
-from featherstone_ros._cdr import Float64MultiArrayDecoder, JointStateDecoder
-from featherstone_ros._loop import TOO_LARGE_RECORD, PythonCycle
-from featherstone_ros.errors import FeatherstoneError, MalformedMessageError, MessageError
+from featherstone_ros._loop import TOO_LARGE_RECORD
+from featherstone_ros._shadow import RECORDS, REQUESTS, States
+from featherstone_ros.errors import MessageError
+from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import payload_service, realtime_loop, realtime_path
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.messages import joint_state
 from featherstone_ros.nodes.parameters import Commit, Setting, Value, default_of, number, per_joint
 from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import CONTRACTS
+from featherstone_ros.observer.lost_thread import lost_thread
 from featherstone_ros.observer.settings import EFFORT_SOURCES, default_threshold
-from featherstone_ros.observer.shadow import Prediction, Residual
-from featherstone_ros.observer.timeline import NANOSECONDS
 from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 QUEUE = QoSProfile(depth=10)  # reliable
 BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
-TOPICS = ("joint_states", "~/commands")
+INPUTS = {"joint_states": JointState, "~/commands": Float64MultiArray}
+OUTPUTS = {
+    "~/predicted_joint_states": JointState,
+    "~/residual": JointState,
+    "~/external_wrench_estimate": WrenchStamped,
+    "~/contact": Bool,
+}
+TOPICS = tuple(INPUTS)
+PATIENCE = 1.0  # [s] that a request waits for the loop
+NANOSECONDS = 1_000_000_000
 RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a lost thread
 
 SETTINGS = (
@@ -129,7 +135,7 @@ def nonzero(value: float) -> str | None:
 class ShadowMode:
     """Listens to an arm's joint states and tells what the model does not explain.
 
-    Nothing is published on a topic that nobody listens to: it would cost a fifth of the time.
+    Nothing is published on a topic that nobody listens to.
     """
 
     def __init__(self, node: ModelNode) -> None:
@@ -141,28 +147,15 @@ class ShadowMode:
         self._node = node
         model = node.model
         self._shadow = Shadow(model, shadow_settings(node.parameters, model))
-        self._lock = Lock()  # of the shadow: settings come in the executor's thread
-        self._joints = JointStateDecoder(model.joint_names)
-        self._torques = Float64MultiArrayDecoder(None)
         self._loop: realtime_loop.Loop | None = None
-        self._names = frozenset(model.joint_names)
+        self._given: dict[str, list[Any]] = {name: [] for name in REQUESTS}
         self._refusals = Refusals(node)
-        self._states = self._unstamped = 0
-        self._received = self._activated = self._now()
+        self._activated = self._now()
         self._lost_thread, self._lost_time = "", -RESTART_MEMORY
-        self._predicted, *self._predicted_values = joint_state(model.joint_names)
-        self._residual, *self._residual_values = joint_state(model.joint_names)
-        self._wrench = WrenchStamped()
-        self._payload = payload_service.PayloadService(node)
-        self._publishers = {
-            topic: node.create_publisher(kind, f"~/{topic}", QUEUE)
-            for kind, topic in (
-                (JointState, "predicted_joint_states"),
-                (JointState, "residual"),
-                (WrenchStamped, "external_wrench_estimate"),
-                (Bool, "contact"),
-            )
-        }
+        self._payload = payload_service.PayloadService(node, self._collect)
+        self._publishers = [
+            node.create_publisher(kind, topic, QUEUE) for topic, kind in OUTPUTS.items()
+        ]
 
     # Lifecycle.
 
@@ -170,19 +163,19 @@ class ShadowMode:
         """Listen."""
         node, group = self._node, realtime_loop.DetachedGroup()
         self._activated = self._now()
-        self._shadow.restart()
+        self._shadow.use(self._shadow.change)  # the last loop may have ended before it did
         self._subscriptions_made = [
             node.create_subscription(
                 kind, topic, realtime_loop.ignore, BEST_EFFORT, callback_group=group, raw=True
             )
-            for kind, topic in zip((JointState, Float64MultiArray), TOPICS, strict=True)
+            for topic, kind in INPUTS.items()
         ]
         self._loop = realtime_loop.make_loop(
             node,
-            PythonCycle(self._take, self._fail),
+            self._shadow,
             group,
             self._subscriptions_made,
-            [],
+            self._publishers,
             self._deliver,
             scheduling=realtime_path.scheduling(node.parameters),
             in_thread=node.parameters["realtime.path"] != realtime_path.EXECUTOR,
@@ -212,146 +205,83 @@ class ShadowMode:
     def cleanup(self) -> None:
         """Stop publishing."""
         self._payload.destroy()
-        for publisher in self._publishers.values():
+        for publisher in self._publishers:
             self._node.destroy_publisher(publisher)
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the shadow for new settings; its observer starts anew."""
-        apply = self._shadow.prepare(shadow_settings(values, self._node.model))
+        shadow = self._shadow
+        change = shadow.prepare(shadow_settings(values, self._node.model))
 
         def take() -> None:
-            with self._lock:
-                apply()
+            if self._loop is None:
+                shadow.use(change)
+                return
+            self._ask("use_settings", change.snapshot)
+            shadow.adopt(change)
 
         return take
+
+    def _collect(self, states: States | None) -> None:
+        """Have the loop put states aside, or none any more."""
+        if self._loop is not None:
+            self._ask("collect", states)
+
+    def _ask(self, request: str, payload: Any) -> None:
+        """Ask the loop for something, which it does as soon as it has time."""
+        runner, kind = self._running.runner, REQUESTS[request]
+        address = 0 if payload is None else payload.address
+        given = self._given[request]
+        given.append(payload)  # and what was given before: until the loop has answered
+        try:
+            runner.request(kind, address, payload, PATIENCE)
+            del given[:-1]
+        except TimeoutError:
+            with suppress(TimeoutError):
+                runner.post(kind, address, payload)
 
     def _now(self) -> float:
         """Real time by the steady clock [s]."""
         return self._node.steady_clock.now().nanoseconds * 1e-9
 
-    # Messages, in the loop's thread.
-
-    def _take(self, topic: int, message: bytes) -> None:
-        try:
-            with self._lock:
-                (self._on_state, self._on_commands)[topic](message)
-        except (FeatherstoneError, ValueError) as error:
-            self._refusals.refuse(TOPICS[topic], error)
-
-    def _fail(self, error: Exception) -> None:
-        text = "".join(traceback.format_exception(error))
-        self._node.defer(lambda: self._node.give_up(f"unexpected exception in the loop:\n{text}"))
-
-    def _on_state(self, message: bytes) -> None:
-        state = self._joints
-        try:
-            state.decode(message)
-        except MalformedMessageError:
-            raise
-        except MessageError:
-            if self._names.isdisjoint(state.names):
-                return  # of a gripper or another arm
-            raise
-        q, qd, effort = state.position, state.velocity, state.effort
-        if not (state.has_velocity and state.has_effort):
-            missing = "effort" if state.has_velocity else "velocity"
-            raise MessageError(f"{missing} is empty, expected {len(q)} values and more")
-        time = self._time_of(state.sec, state.nanosec)
-        update = self._shadow.update(time, q, qd, effort)
-        if update is None:
-            return
-        self._states += 1
-        self._received = self._now()
-        if self._payload.searching:
-            self._payload.feed(time, q, qd, self._shadow.torque(q, qd, effort))
-        if update.lost_thread:
-            self._report_lost_thread(update.lost_thread)
-        if update.residual is not None:
-            self._publish_residual(update.residual, time)
-        if update.prediction is not None:
-            self._publish_prediction(update.prediction, time)
-        if update.verdict is not None:
-            self._report_verdict(update.verdict)
-
-    def _time_of(self, sec: int, nanosec: int) -> int:
-        """Return when a state was measured [ns]: its stamp, or its arrival if stamps stay 0.
-
-        A single 0 may be the beginning of a simulation or a recording.
-        """
-        time = sec * NANOSECONDS + nanosec
-        self._unstamped = 0 if time else self._unstamped + 1
-        if self._unstamped < 2:
-            return time
-        if self._unstamped == 2:
-            self._shadow.restart()
-        return self._node.get_clock().now().nanoseconds
-
-    def _on_commands(self, message: bytes) -> None:
-        self._torques.decode(message)
-        self._shadow.command(self._torques.values)
-
-    def _publish_prediction(self, prediction: Prediction, time: int) -> None:
-        horizon = round(self._shadow.settings.prediction_horizon * NANOSECONDS)
-        self._predicted.header.stamp = stamp_of(time + horizon)
-        position, velocity, effort = self._predicted_values
-        position[:], velocity[:] = prediction.position, prediction.velocity
-        effort[:] = prediction.torque
-        self._publish("predicted_joint_states", self._predicted)
-
-    def _publish_residual(self, residual: Residual, time: int) -> None:
-        stamp = stamp_of(time)
-        position, velocity, effort = self._residual_values
-        position[:], velocity[:], effort[:] = residual.position, residual.velocity, residual.torque
-        self._residual.header.stamp = stamp
-        self._publish("residual", self._residual)
-        header, wrench = self._wrench.header, self._wrench.wrench
-        header.stamp, header.frame_id = stamp, self._shadow.wrench_link
-        figures = residual.wrench.tolist()
-        wrench.force.x, wrench.force.y, wrench.force.z = figures[:3]
-        wrench.torque.x, wrench.torque.y, wrench.torque.z = figures[3:]
-        self._publish("external_wrench_estimate", self._wrench)
-        self._publish("contact", Bool(data=residual.contact))
-
-    def _publish(self, topic: str, message: Any) -> None:
-        publisher = self._publishers[topic]
-        if publisher.get_subscription_count():
-            publisher.publish(message)
-
-    # What is said of it, in the executor's thread.
+    # What the loop tells.
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
-        for kind, index, _, value, _ in records:
-            if kind == TOO_LARGE_RECORD:
+        names = self._node.model.joint_names
+        for kind, index, time, value, _ in records:
+            if kind == RECORDS["refused"]:
+                topic, reason = refusal(index, value, TOPICS, names)
+                self._refusals.refuse(topic, MessageError(reason))
+            elif kind == RECORDS["lost"]:
+                self._lost_thread = lost_thread(int(value[0]), index, value[1], names)
+                self._lost_time = time / NANOSECONDS
+                self._node.log.warning(f"{self._lost_thread}: the observer starts anew")
+            elif kind == RECORDS["rested"]:
+                self._report_verdict(self._shadow.judge_rest(index, *value))
+            elif kind == RECORDS["slid"]:
+                self._report_verdict(self._shadow.judge_sliding(*value[:2]))
+            elif kind == TOO_LARGE_RECORD:
                 self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
 
-    def _report_lost_thread(self, reason: str) -> None:
-        self._lost_thread, self._lost_time = reason, self._now()
-        self._node.defer(lambda: self._node.log.warning(f"{reason}: the observer starts anew"))
-
-    def _report_verdict(self, verdict: ContractVerdict) -> None:
-        def tell() -> None:
-            log = self._node.get_logger()
-            if verdict.finding is ContractState.BROKEN:
-                log.error(verdict.text)
-            elif verdict.finding is ContractState.UNEXPLAINED:
-                log.warning(verdict.text)
-            else:
-                log.info(verdict.text)
-            self._node.publish_diagnostics()
-
-        self._node.defer(tell)
+    def _report_verdict(self, verdict: ContractVerdict | None) -> None:
+        if verdict is None:
+            return
+        log = self._node.get_logger()
+        if verdict.finding is ContractState.BROKEN:
+            log.error(verdict.text)
+        elif verdict.finding is ContractState.UNEXPLAINED:
+            log.warning(verdict.text)
+        else:
+            log.info(verdict.text)
+        self._node.publish_diagnostics()
 
     def diagnose(self) -> Report:
         """Return the effort contract's checks, contact, gaps and refused messages."""
         shadow, now = self._shadow, self._now()
-        verdict = shadow.verdict
-        in_contact = [
-            name
-            for name, feels in zip(shadow.model.joint_names, shadow.contact.joints, strict=True)
-            if feels
-        ]
+        verdict, names = shadow.verdict, shadow.model.joint_names
+        in_contact = [name for name, feels in zip(names, shadow.contact, strict=True) if feels]
         values = {
-            "joint states": self._states,
+            "joint states": shadow.states,
             **{f"{reason} joint states": count for reason, count in shadow.passed_over.items()},
             "restarts": shadow.restarts,
             "last reason": self._lost_thread or "none",
@@ -361,11 +291,14 @@ class ShadowMode:
             "joint states lost": self._running.runner.counters()["lost"],
             "scheduling": self._running.scheduling,
             **self._refusals.values,
+            "refused messages": shadow.refused + self._running.runner.counters()["too_large"],
         }
         problems = list(self._refusals.recent)
-        silence = now - max(self._received, self._activated)
+        silence = now - max(shadow.received, self._activated)
         if silence > max(1.0, shadow.settings.max_gap):
-            problems.append(f"no new joint state for {silence:.1f} s")
+            missing = ", ".join(names[index] for index in shadow.missing)
+            reason = f": joints missing: {missing}" if missing else ""
+            problems.append(f"no new joint state for {silence:.1f} s{reason}")
         elif now - self._lost_time < RESTART_MEMORY:
             problems.append(f"{self._lost_thread}: the observer has started anew")
         if verdict.finding is ContractState.BROKEN:
@@ -375,11 +308,6 @@ class ShadowMode:
         if problems:
             return Report(WARN, "; ".join(problems), values)
         return Report(values=values)
-
-
-def stamp_of(time: int) -> Time:
-    """Return a time [ns] as message."""
-    return Time(sec=time // NANOSECONDS, nanosec=time % NANOSECONDS)
 
 
 def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings:

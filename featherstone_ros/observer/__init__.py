@@ -1,15 +1,11 @@
 """The twin beside a real arm, without ROS: what its joint states say about model and contact.
 
+What is done with every state is compiled (cython_core/observer/), to be run by a loop or from here.
+
 - ``settings``: what can be chosen.
-- ``timeline``: which joint states follow on which, and where the thread is lost.
-- ``effort_contract``: what the arm's effort field contains, and joint torque from it.
-- ``friction``: friction of the joints at measured speeds.
-- ``prediction``: where the arm will be a little later.
-- ``momentum_observer``: external joint torque by the generalised momentum.
-- ``external_wrench``: the wrench on a link that would explain it.
-- ``contact``: thresholds with hysteresis.
+- ``effort_contract``: what the arm's effort field contains.
 - ``rest_check``, ``friction_check``: does the effort field keep its contract?
-- ``shadow``: all of them on one stream of joint states.
+- ``shadow``: a stream of joint states, and what each of them has brought.
 """
 
 from featherstone_ros.observer.settings import ShadowSettings

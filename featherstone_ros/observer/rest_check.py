@@ -15,8 +15,6 @@ from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 Floats = NDArray[np.float64]
 
-REST = 0.5  # [s] of standstill that are averaged
-REST_SPEED = 0.01  # [rad/s or m/s] mean speed below which a joint stands still
 TOLERANCE = 0.25  # of the gravity load that the effort may miss: errors of the model, noise
 SIGNIFICANT = 5.0  # standard errors of the mean effort by which a load must stand out
 SLIGHT = 0.1  # of the gravity load: so much does not speak against a contract
@@ -26,11 +24,12 @@ NOTICEABLE = 0.1  # of the greatest load: joints with less say nothing about the
 
 
 class RestCheck:
-    """Averages effort over standstill and compares it with what each contract would have there.
+    """Compares the mean effort of a standstill with what each contract would have there.
 
-    Friction is unknown at rest, up to Coulomb's: that much the effort may miss, save without
-    friction; full effort and effort without friction are told apart in motion (``friction_check``).
-    Once the configured contract has been found kept, effort that fits none is taken for contact.
+    The means are gathered by ``rest`` in cython_core/observer/checks.pxd. Friction is unknown at
+    rest, up to Coulomb's: that much the effort may miss, save without friction; full effort and
+    effort without friction are told apart in motion (``friction_check``). Once the configured
+    contract has been found kept, effort that fits none is taken for contact.
 
     Attributes:
         verdict: The last one that says something.
@@ -52,45 +51,19 @@ class RestCheck:
         self.verdict = ContractVerdict(
             ContractState.UNDECIDED, f"effort_contract {contract} not checked yet: waits for a rest"
         )
-        self.restart()
 
-    def restart(self) -> None:
-        """Begin another time of standstill."""
-        self._elapsed = 0.0
-        self._count = 0
-        self._sums = np.zeros((3, len(self._names)))  # of effort, effort^2 and velocity
-        self._least = np.full(len(self._names), np.inf)
-        self._most = -self._least
-
-    def update(self, dt: float, q: Floats, qd: Floats, effort: Floats, gravity: Floats) -> bool:
-        """Take a state; return whether there is another verdict.
+    def update(self, effort: Floats, error: Floats, gravity: Floats) -> bool:
+        """Judge a standstill; return whether there is another verdict.
 
         Args:
-            dt: Time since the state before [s].
-            q: (n,) position [rad or m].
-            qd: (n,) velocity [rad/s or m/s].
-            effort: (n,) as reported.
-            gravity: (n,) of the model at ``q`` [N m or N].
+            effort: (n,) in the mean, as reported.
+            error: (n,) standard error of that.
+            gravity: (n,) of the model there [N m or N].
         """
-        self._elapsed += dt
-        self._count += 1
-        self._sums += effort, effort**2, qd
-        np.minimum(self._least, q, out=self._least)
-        np.maximum(self._most, q, out=self._most)
-        if (self._most - self._least > REST_SPEED * REST).any():
-            self.restart()
-        if self._elapsed < REST:
-            return False
-        before = self.verdict
-        effort, square, velocity = self._sums / self._count
-        if (np.abs(velocity) < REST_SPEED).all():
-            error = np.sqrt(np.maximum(square - effort**2, 0.0) / self._count)
-            self.verdict = self._judge(effort, error, gravity)
-        self.restart()
+        before, self.verdict = self.verdict, self._judge(effort, error, gravity)
         return self.verdict != before
 
     def _judge(self, effort: Floats, error: Floats, gravity: Floats) -> ContractVerdict:
-        """Compare the mean effort (n,), with its standard error, with gravity."""
         load = np.linalg.norm(gravity)
         stiction = self._coulomb
 

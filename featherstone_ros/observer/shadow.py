@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from featherstone_ros import (
-    DivergenceError,
-    Dynamics,
-    Model,
-    Simulator,
-    SingularInertiaError,
-    UnknownNameError,
-)
-from featherstone_ros.observer.contact import ContactDetector
-from featherstone_ros.observer.effort_contract import EffortContract
-from featherstone_ros.observer.external_wrench import WrenchEstimator
-from featherstone_ros.observer.friction import JointFriction
+from featherstone_ros import Model, Simulator, UnknownNameError
+from featherstone_ros._core import BoundDynamics
+from featherstone_ros._shadow import MOST_ABSURD, CompiledShadow, Snapshot
+from featherstone_ros.observer.effort_contract import CONTRACTS
 from featherstone_ros.observer.friction_check import FrictionCheck
-from featherstone_ros.observer.momentum_observer import MomentumObserver
-from featherstone_ros.observer.prediction import Predictor
+from featherstone_ros.observer.lost_thread import lost_thread
 from featherstone_ros.observer.rest_check import RestCheck
 from featherstone_ros.observer.settings import (
     COMMANDED,
@@ -32,12 +22,13 @@ from featherstone_ros.observer.settings import (
     default_link,
     default_threshold,
 )
-from featherstone_ros.observer.timeline import NANOSECONDS, Timeline
 from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 Floats = NDArray[np.float64]
 
-ABSURD = 1e6  # in any unit: no arm measures such a figure
+NANOSECONDS = 1_000_000_000
+FIELDS = ("position", "velocity", "effort")
+_numbers = count()
 
 
 @dataclass(frozen=True)
@@ -91,14 +82,51 @@ class Update:
     verdict: ContractVerdict | None
 
 
-class Shadow:
+@dataclass(frozen=True)
+class Change:
+    """Settings that fit the model, and all that goes with them.
+
+    Attributes:
+        settings: As given.
+        number: Of these settings, by which records say what they are about.
+        snapshot: The settings for compiled code.
+        wrench_link: The link on which an external wrench is assumed.
+        rest_check: Judges standstills.
+        friction_check: Judges motion.
+    """
+
+    settings: ShadowSettings
+    number: int
+    snapshot: Snapshot
+    wrench_link: str
+    rest_check: RestCheck
+    friction_check: FrictionCheck
+
+
+class Shadow(CompiledShadow):
     """Follows an arm by its joint states; all arrays (n,) in the order of ``model.joint_names``.
+
+    All that is done with a state is compiled and needs no interpreter: a loop
+    (``featherstone_ros._loop``) may run it by its ``capsule``. From then on its properties may be
+    read, what changes it goes by requests to the loop (``_shadow.REQUESTS``). Without a loop call
+    ``update``.
 
     Attributes:
         model: The arm.
         settings: As last applied.
-        restarts: How often it began anew because a state did not follow on the one before.
+        change: All that goes with them.
+        wrench_link: The link on which an external wrench is assumed.
+        rest_check: Judges standstills.
+        friction_check: Judges motion.
     """
+
+    def __new__(cls, model: Model, settings: ShadowSettings) -> Shadow:
+        """Make the compiled part."""
+        change = prepare(model, settings)
+        shadow = super().__new__(cls, BoundDynamics(model), model.joint_names, change.snapshot)
+        shadow.model = model
+        shadow.adopt(change)
+        return shadow
 
     def __init__(self, model: Model, settings: ShadowSettings) -> None:
         """Wait for a first joint state.
@@ -106,80 +134,27 @@ class Shadow:
         Raises:
             ValueError: A setting that does not fit the model.
         """
-        self.model = model
-        self.restarts = 0
-        self._dynamics = Dynamics(model)
-        self._timeline = Timeline(settings.max_gap)
-        self._commanded = np.zeros(model.n)
-        self._command_time: int | None = None
-        self.prepare(settings)()
 
-    def prepare(self, settings: ShadowSettings) -> Callable[[], None]:
-        """Check settings; return what puts them into effect. The observer then starts anew.
+    def prepare(self, settings: ShadowSettings) -> Change:
+        """Check settings; return what ``use`` puts into effect.
 
         Raises:
             ValueError: A setting that does not fit the model.
         """
-        model, dynamics = self.model, self._dynamics
+        return prepare(self.model, settings)
 
-        def given(value: ArrayLike | None, default: ArrayLike = 0.0) -> Floats:
-            array = np.asarray(default if value is None else value, dtype=float)
-            return np.array(np.broadcast_to(array, (model.n,)))
+    def use(self, change: Change) -> None:
+        """Go by other settings; the observer starts anew."""
+        self._use(change.snapshot)
+        self.adopt(change)
 
-        link = settings.wrench_link or default_link(model)
-        if link not in model.link_names:
-            raise ValueError(f"wrench_link: {UnknownNameError('link', link, model.link_names)}")
-        if settings.prediction_effort not in EFFORT_SOURCES:
-            raise ValueError(f"prediction_effort: expected one of {', '.join(EFFORT_SOURCES)}")
-        armature = given(settings.armature)
-        coulomb = given(settings.coulomb, model.friction)
-        friction = JointFriction(
-            given(settings.viscous, model.damping),
-            coulomb,
-            settings.sliding_speed,
-            given(settings.offset),
-        )
-        simulator = Simulator(
-            model,
-            time_step=settings.time_step,
-            integrator=settings.integrator,
-            damping=friction.viscous,
-            friction=coulomb,
-            armature=armature,
-        )
-        gain, effort_gain = given(settings.observer_gain), given(settings.effort_gain)
-        name = settings.effort_contract
-        contract = EffortContract(name, effort_gain, dynamics.gravity, friction)
-        threshold = given(settings.contact_threshold, default_threshold(model))
-        contact = ContactDetector(threshold, given(settings.contact_hysteresis))
-        rest_check = RestCheck(name, effort_gain, coulomb, model.joint_names)
-        friction_check = FrictionCheck(name, gain, friction)
-        observer = MomentumObserver(dynamics, gain, friction, armature)
-        wrench = WrenchEstimator(dynamics, link, settings.wrench_damping)
-
-        def apply() -> None:
-            self.settings = settings
-            self.contact, self.rest_check, self.friction_check = contact, rest_check, friction_check
-            self._contract, self._predictor = contract, Predictor(simulator, friction.offset)
-            self._observer, self._wrench = observer, wrench
-            self._timeline.max_gap = settings.max_gap
-            self.restart()
-
-        return apply
-
-    def restart(self) -> None:
-        """Let the next joint state follow on nothing."""
-        self._timeline.restart()
-
-    @property
-    def wrench_link(self) -> str:
-        """The link on which an external wrench is assumed."""
-        return self._wrench.link
-
-    @property
-    def passed_over(self) -> dict[str, int]:
-        """How many joint states were passed over, by reason."""
-        return dict(self._timeline.passed_over)
+    def adopt(self, change: Change) -> None:
+        """Judge by settings that a loop has been given."""
+        self._keep(change.snapshot)
+        self.change = change
+        self.settings, self.wrench_link = change.settings, change.wrench_link
+        self.rest_check, self.friction_check = change.rest_check, change.friction_check
+        self._standstill: list[tuple[float, float, float]] = []
 
     @property
     def verdict(self) -> ContractVerdict:
@@ -197,10 +172,11 @@ class Shadow:
             ValueError: Not n finite figures.
         """
         torque = np.array(torque, dtype=float)
-        if torque.shape != (self.model.n,):
-            raise ValueError(f"command has {torque.size} values, expected {self.model.n}")
-        self._refuse_absurd("command", torque)
-        self._commanded, self._command_time = torque, self._timeline.time
+        if torque.shape != (self.n,):
+            raise ValueError(f"command has {torque.size} values, expected {self.n}")
+        bad = self._command(torque)
+        if bad >= 0:
+            self._refuse_absurd("command", bad, torque[bad])
 
     def update(self, time: int, q: Floats, qd: Floats, effort: Floats) -> Update | None:
         """Take a joint state.
@@ -217,97 +193,128 @@ class Shadow:
         Raises:
             ValueError: A figure that is not finite or absurd; nothing has changed.
         """
-        state = np.array((q, qd, effort), dtype=float)
-        if not np.abs(state).max() <= ABSURD:  # true for NaN
-            for what, values in zip(("position", "velocity", "effort"), state, strict=True):
-                self._refuse_absurd(what, values)
-        if not self._timeline.accept(time, state):
+        state = self._state(q, qd, effort)
+        used = self._update(time, state)
+        if used > 1:
+            field, joint = divmod(used - 2, self.n)
+            self._refuse_absurd(FIELDS[field], joint, state[field, joint])
+        if not used:
             return None
-        try:
-            return self._take(time, *state)
-        except (DivergenceError, SingularInertiaError, OverflowError) as error:
-            self.restart()
-            self.restarts += 1
-            return Update(None, None, f"no answer of the model: {error}", None)
+        prediction, residual = self._prediction, self._residual
+        lost, joint, figure = self._lost
+        return Update(
+            None if prediction is None else Prediction(*prediction),
+            None if residual is None else Residual(*residual[0], *residual[1:]),
+            lost_thread(lost, joint, figure, self.model.joint_names),
+            self._check(),
+        )
 
     def torque(self, q: Floats, qd: Floats, effort: Floats) -> Floats:
         """Return the joint torque (n,) that a reported effort stands for [N m or N]."""
-        return self._contract.torque(effort, q, qd)
+        return self._torque(self._state(q, qd, effort))
 
-    def _take(self, time: int, q: Floats, qd: Floats, effort: Floats) -> Update:
-        """Take a state that is next in time."""
-        torque = self._contract.torque(effort, q, qd)
-        dt = self._timeline.dt
-        residual = None
-        if dt:
-            residual = self._follow(dt, q, qd, torque)
-        else:
-            self._start(q, qd, torque)
-        verdict = self._check(dt, q, qd, effort) if dt else None
-        self._last = q, qd, self._assumed(time, torque)
-        prediction = Prediction(*self._after(self.settings.prediction_horizon), self._last[2])
-        return Update(prediction, residual, self._timeline.lost_thread, verdict)
+    def _state(self, *fields: Floats) -> Floats:
+        state = np.array(fields, dtype=float)
+        if state.shape != (3, self.n):
+            raise ValueError(f"a state has shape {state.shape}, expected (3, {self.n})")
+        return state
 
-    def _refuse_absurd(self, what: str, values: Floats) -> None:
-        good = np.abs(values) <= ABSURD  # false for NaN
-        if not good.all():
-            index = int(np.argmin(good))
-            name = self.model.joint_names[index]
-            raise ValueError(
-                f"{what} of {name} is {values[index]}, expected a finite number of at most "
-                f"{ABSURD:g}"
-            )
-
-    def _start(self, q: Floats, qd: Floats, torque: Floats) -> None:
-        self.restarts += bool(self._timeline.lost_thread)
-        self._observer.start(q, qd, torque)
-        self.contact.reset()
-        self.rest_check.restart()
-        self.friction_check.restart()
-
-    def _follow(self, dt: float, q: Floats, qd: Floats, torque: Floats) -> Residual:
-        expected, expected_rate = self._after(dt)
-        external = finite(self._observer.update(dt, q, qd, torque))
-        return Residual(
-            position=q - expected,
-            velocity=qd - expected_rate,
-            torque=external,
-            wrench=self._wrench.estimate(q, external),
-            contact=self.contact.update(external),
+    def _refuse_absurd(self, what: str, joint: int, value: float) -> None:
+        raise ValueError(
+            f"{what} of {self.model.joint_names[joint]} is {value}, expected a finite number of at "
+            f"most {MOST_ABSURD:g}"
         )
 
-    def _check(self, dt: float, q: Floats, qd: Floats, effort: Floats) -> ContractVerdict | None:
-        rested = self.rest_check.update(dt, q, qd, effort, self._dynamics.gravity(q))
-        slid = self.friction_check.update(dt, qd, self._observer.external_torque)
-        if slid:
-            return self.friction_check.verdict
-        return self.rest_check.verdict if rested else None
+    def judge_rest(
+        self, joint: int, effort: float, error: float, gravity: float, number: float
+    ) -> ContractVerdict | None:
+        """Judge a standstill of which records tell, one for each joint in order.
 
-    def _assumed(self, time: int, torque: Floats) -> Floats:
-        """Return the torque to predict with; a command that is too old counts no more."""
-        if self.settings.prediction_effort != COMMANDED or self._command_time is None:
-            return torque
-        age = abs(time - self._command_time) / NANOSECONDS
-        return self._commanded if age <= self.settings.max_gap else torque
+        Args:
+            joint: Index.
+            effort: In the mean, as reported.
+            error: Standard error of that.
+            gravity: Of the model [N m or N].
+            number: Of the settings that were in force.
 
-    def _after(self, duration: float) -> tuple[Floats, Floats]:
-        """Return the position and velocity expected this long after the last state."""
-        q, qd, _ = self._last
-        if not duration:
-            return q, qd
-        position, velocity = self._predictor.after(duration, *self._last)
-        return finite(position), finite(velocity)
+        Returns:
+            The verdict, if it is another one.
+        """
+        if joint == 0:
+            self._standstill = []
+        self._standstill.append((effort, error, gravity))
+        complete = joint == self.n - 1 and len(self._standstill) == self.n  # none was lost
+        if number != self.change.number or not complete:
+            return None
+        means = np.array(self._standstill).T
+        return self.rest_check.verdict if self.rest_check.update(*means) else None
+
+    def judge_sliding(self, share: float, number: float) -> ContractVerdict | None:
+        """Judge motion of which a record tells: its share, and the number of the settings."""
+        if number != self.change.number or not self.friction_check.update(share):
+            return None
+        return self.friction_check.verdict
+
+    def _check(self) -> ContractVerdict | None:
+        """Have the checks judge what the last state has completed."""
+        rested, slid = self._rested, self._slid
+        another = None
+        if rested is not None and self.rest_check.update(*rested):
+            another = self.rest_check.verdict
+        if slid is not None and self.friction_check.update(slid):
+            another = self.friction_check.verdict
+        return another
 
 
-def finite(values: Floats) -> Floats:
-    """Return values that are finite.
+def prepare(model: Model, settings: ShadowSettings) -> Change:
+    """Check settings of a shadow.
 
     Raises:
-        OverflowError: Some are not.
+        ValueError: A setting that does not fit the model.
     """
-    if not math.isfinite(values.dot(values)):
-        raise OverflowError("figures beyond all bounds")
-    return values
+
+    def given(value: ArrayLike | None, default: ArrayLike = 0.0) -> Floats:
+        array = np.asarray(default if value is None else value, dtype=float)
+        return np.array(np.broadcast_to(array, (model.n,)))
+
+    link = settings.wrench_link or default_link(model)
+    if link not in model.link_names:
+        raise ValueError(f"wrench_link: {UnknownNameError('link', link, model.link_names)}")
+    if settings.prediction_effort not in EFFORT_SOURCES:
+        raise ValueError(f"prediction_effort: expected one of {', '.join(EFFORT_SOURCES)}")
+    contract = settings.effort_contract
+    if contract not in CONTRACTS:
+        raise ValueError(f"effort_contract: expected one of {', '.join(CONTRACTS)}, got {contract}")
+    simulator = Simulator(
+        model,
+        time_step=settings.time_step,
+        integrator=settings.integrator,
+        damping=given(settings.viscous, model.damping),
+        friction=given(settings.coulomb, model.friction),
+        armature=given(settings.armature),
+    )
+    effort_gain = given(settings.effort_gain)
+    threshold = given(settings.contact_threshold, default_threshold(model))
+    number = next(_numbers)
+    snapshot = Snapshot(
+        number=number,
+        simulator=simulator,
+        horizon=settings.prediction_horizon,
+        commanded=settings.prediction_effort == COMMANDED,
+        max_gap=settings.max_gap,
+        contract=CONTRACTS.index(contract),
+        sliding_speed=settings.sliding_speed,
+        link=model.link_names.index(link),
+        frame=link,
+        wrench_damping=settings.wrench_damping,
+        offset=given(settings.offset),
+        gain=given(settings.observer_gain),
+        effort_gain=effort_gain,
+        begin=threshold,
+        end=(1.0 - given(settings.contact_hysteresis)) * threshold,
+    )
+    rest_check = RestCheck(contract, effort_gain, simulator.friction, model.joint_names)
+    return Change(settings, number, snapshot, link, rest_check, FrictionCheck(contract))
 
 
 SEVERITY = (

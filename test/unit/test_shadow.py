@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from numpy_shadow import NumpyShadow
 
 import featherstone_ros as fr
 from featherstone_ros.observer import Shadow, ShadowSettings
@@ -17,9 +18,7 @@ from featherstone_ros.observer.effort_contract import (
     MOTOR_CURRENT,
     WITHOUT_FRICTION,
     WITHOUT_GRAVITY,
-    EffortContract,
 )
-from featherstone_ros.observer.friction import JointFriction
 from featherstone_ros.observer.verdict import ContractState
 from featherstone_ros.tools.robot import load
 
@@ -109,7 +108,8 @@ def test_without_noise_the_model_explains_the_arm():
     shadow = Shadow(MODEL, settings)
     torque = fr.Dynamics(MODEL).gravity(READY) + 1.0
     for k in range(60):
-        update = shadow.update(k * 5_000_000, arm.q, arm.qd, torque)
+        last = arm.q, arm.qd
+        update = shadow.update(k * 5_000_000, *last, torque)
         ahead = update.prediction
         if k:
             assert_allclose(update.residual.position, 0.0, atol=1e-12)
@@ -117,7 +117,7 @@ def test_without_noise_the_model_explains_the_arm():
             assert_allclose(update.residual.torque, 0.0, atol=2e-3 * np.abs(torque).max())
         arm.step(torque, 5)
     simulated = fr.Simulator(MODEL, 1e-3, armature=0.1, damping=0.5, friction=0.0)
-    simulated.reset(*shadow._last[:2])
+    simulated.reset(*last)
     simulated.step(torque, 50)
     assert_allclose(ahead.position, simulated.q, atol=1e-12)
     assert_allclose(ahead.velocity, simulated.qd, atol=1e-12)
@@ -154,9 +154,8 @@ def swing():
 
 def emulate(states, contract, gain=GAIN):
     """Return the states as an arm under a contract would send them."""
-    settings = settings_for(PANDA)
-    friction = JointFriction(settings.viscous, settings.coulomb, settings.sliding_speed)
-    field = EffortContract(contract, gain, fr.Dynamics(MODEL).gravity, friction)
+    settings = settings_for(PANDA, effort_contract=contract, effort_gain=gain)
+    field = NumpyShadow(MODEL, settings, "panda_link7")
     return [s._replace(effort=field.effort(s.effort, s.q, s.qd)) for s in states]
 
 

@@ -1,20 +1,26 @@
-"""The momentum observer shows external torque with the time constant it is told, at any rate."""
+"""The momentum observer shows external torque with the time constant it is told, at any rate.
+
+And all that a shadow computes is what NumPy makes of the same equations.
+"""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from numpy_shadow import NumpyShadow
 from random_trees import TREES
 
 import featherstone_ros as fr
-from featherstone_ros.observer.friction import JointFriction
-from featherstone_ros.observer.momentum_observer import MomentumObserver
+from featherstone_ros.model.friction import friction_torque
+from featherstone_ros.observer import Shadow, ShadowSettings
+from featherstone_ros.observer.effort_contract import CONTRACTS
+from featherstone_ros.simulation.settings import INTEGRATORS
 
 NAMES = ["chain", "mimic", "three prismatic", "fixed between"]
 TIMES = {
-    "1 kHz": np.arange(0.0, 1.0, 1e-3),
-    "30 Hz": np.arange(0.0, 1.0, 1 / 30),
-    "uneven": np.cumsum(np.random.default_rng(3).uniform(1e-6, 0.03, 60)),
-}
+    "1 kHz": np.arange(1000) * 1_000_000,
+    "30 Hz": np.arange(30) * 33_333_333,
+    "uneven": np.cumsum(np.random.default_rng(3).integers(1_000, 30_000_000, 60)),
+}  # [ns]
 
 
 class Swing:
@@ -26,36 +32,39 @@ class Swing:
         n = self.model.n
         random = np.random.default_rng(2)
         self.amplitude, self.omega = amplitude * random.uniform(-1, 1, n), random.uniform(1, 3, n)
-        self.armature = random.uniform(0.0, 0.5, n)
         self.external = random.uniform(-5.0, 5.0, n)
-        self.gain = random.uniform(5.0, 50.0, n)
-        self.friction = JointFriction(random.uniform(0, 2, n), random.uniform(0, 2, n), 0.5)
+        self.settings = ShadowSettings(
+            armature=random.uniform(0.0, 0.5, n),
+            viscous=random.uniform(0, 2, n),
+            coulomb=random.uniform(0, 2, n),
+            sliding_speed=0.5,
+            observer_gain=random.uniform(5.0, 50.0, n),
+            prediction_horizon=0.0,
+        )
 
     def at(self, time):
         """Return position, velocity and torque of the drives."""
-        angle = self.omega * time
+        s, angle = self.settings, self.omega * time
         q, qd = self.amplitude * np.sin(angle), self.amplitude * self.omega * np.cos(angle)
         qdd = -self.amplitude * self.omega**2 * np.sin(angle)
+        friction = friction_torque(qd, s.viscous, s.coulomb, s.sliding_speed)
         rigid = self.dynamics.rnea(q, qd, qdd)
-        return q, qd, rigid + self.armature * qdd + self.friction(qd) - self.external
+        return q, qd, rigid + s.armature * qdd + friction - self.external
 
-    def observer(self):
-        return MomentumObserver(self.dynamics, self.gain, self.friction, self.armature)
-
-    def observed(self, times):
-        """Return (N, n) external torque after the first time."""
-        observer = self.observer()
-        observer.start(*self.at(times[0]))
-        steps = zip(np.diff(times), times[1:], strict=True)
-        return np.array([observer.update(dt, *self.at(time)) for dt, time in steps])
+    def observed(self, times, shadow=None):
+        """Return (N, n) external torque after the first time; times in ns."""
+        shadow = shadow or Shadow(self.model, self.settings)
+        updates = [shadow.update(int(time), *self.at(1e-9 * time)) for time in times]
+        assert updates[0].residual is None
+        return np.array([update.residual.torque for update in updates[1:]])
 
 
 @pytest.mark.parametrize("times", TIMES.values(), ids=TIMES)
 @pytest.mark.parametrize("name", NAMES)
 def test_constant_external_torque_at_rest_appears_by_the_exact_exponential(name, times):
     arm = Swing(name, amplitude=0.0)
-    elapsed = times[1:] - times[0]
-    expected = arm.external * (1.0 - np.exp(-arm.gain * elapsed[:, None]))
+    elapsed = 1e-9 * (times[1:] - times[0])
+    expected = arm.external * (1.0 - np.exp(-arm.settings.observer_gain * elapsed[:, None]))
     assert_allclose(arm.observed(times), expected, rtol=1e-9, atol=1e-9)
 
 
@@ -64,26 +73,70 @@ def test_error_in_motion_is_of_second_order_in_the_period(name):
     arm = Swing(name)
 
     def error(period):
-        times = np.arange(0.0, 1.0, period)
-        expected = arm.external * (1.0 - np.exp(-arm.gain * times[1:, None]))
+        times = np.arange(0, 1_000_000_000, period)
+        gain = arm.settings.observer_gain
+        expected = arm.external * (1.0 - np.exp(-gain * 1e-9 * times[1:, None]))
         return np.abs(arm.observed(times) - expected).max()
 
-    coarse, fine = error(1e-2), error(1e-3)
+    coarse, fine = error(10_000_000), error(1_000_000)
     assert fine < 2e-2 * coarse
     assert fine < 1e-3 * np.abs(arm.external).max()
 
 
-def test_start_forgets_everything():
+def test_restart_forgets_everything():
     arm = Swing("chain")
-    observer = arm.observer()
-    observer.start(*arm.at(0.0))
-    observer.update(0.1, *arm.at(0.1))
-    observer.start(*arm.at(0.0))
-    assert not observer.external_torque.any()
+    shadow = Shadow(arm.model, arm.settings)
+    times = TIMES["30 Hz"]
+    first = arm.observed(times, shadow)
+    shadow.restart()
+    np.testing.assert_array_equal(arm.observed(times, shadow), first)
 
 
-def test_friction_is_that_of_a_sliding_joint_at_speed_and_nothing_at_rest():
-    friction = JointFriction(np.array([2.0]), np.array([3.0]), 0.01)
-    assert friction(np.array([0.0])) == 0.0
-    assert_allclose(friction(np.array([0.5])), 2.0 * 0.5 + 3.0)
-    assert_allclose(friction(np.array([-0.5])), -friction(np.array([0.5])))
+# Against NumPy.
+
+
+def random_settings(random, n, contract):
+    return ShadowSettings(
+        prediction_horizon=0.0104,
+        integrator=str(random.choice(INTEGRATORS)),
+        viscous=random.uniform(0.0, 2.0, n),
+        coulomb=random.uniform(0.0, 2.0, n),
+        offset=random.uniform(-1.0, 1.0, n),
+        armature=random.uniform(0.01, 0.5, n),
+        sliding_speed=random.uniform(0.01, 0.5),
+        observer_gain=random.uniform(1.0, 60.0, n),
+        effort_contract=contract,
+        effort_gain=random.uniform(0.5, 5.0, n) * random.choice([-1.0, 1.0], n),
+        wrench_damping=0.1,
+    )
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+@pytest.mark.parametrize("name", TREES)
+def test_all_that_is_computed_is_what_numpy_computes(name, contract):
+    random = np.random.default_rng([CONTRACTS.index(contract), len(name)])
+    model = fr.Model.from_urdf(TREES[name])
+    settings = random_settings(random, model.n, contract)
+    shadow = Shadow(model, settings)
+    numpy = NumpyShadow(model, settings, shadow.wrench_link)
+    time = 5_000_000_000
+    for _ in range(40):
+        step = int(random.integers(1_000, 20_000_000))
+        time += step
+        state = random.uniform(-1.0, 1.0, (3, model.n)) * [[1.0], [1.0], [5.0]]
+        update = shadow.update(time, *state)
+        (position, velocity), residual = numpy.update(1e-9 * step, *state)
+        torque = numpy.torque(*state)
+        tolerance = {"rtol": 1e-10, "atol": 1e-10}
+        assert_allclose(update.prediction.position, position, **tolerance)
+        assert_allclose(update.prediction.velocity, velocity, **tolerance)
+        assert_allclose(update.prediction.torque, torque, **tolerance)
+        assert_allclose(shadow.torque(*state), torque, **tolerance)
+        assert (update.residual is None) == (residual is None)
+        if residual is not None:
+            said = update.residual
+            figures = said.position, said.velocity, said.torque, said.wrench
+            for figure, expected in zip(figures, residual, strict=True):
+                scale = max(1.0, np.abs(expected).max())
+                assert_allclose(figure, expected, rtol=0.0, atol=2e-12 * scale)
+    assert shadow.restarts == 0

@@ -1,4 +1,4 @@
-"""The small parts of the shadow, each alone: time, contracts, prediction, wrench, contact."""
+"""What a shadow makes of time, effort, prediction, wrench and contact, each by itself."""
 
 import numpy as np
 import pytest
@@ -6,109 +6,105 @@ from numpy.testing import assert_allclose, assert_array_equal
 from random_trees import TREES
 
 import featherstone_ros as fr
-from featherstone_ros.observer.contact import ContactDetector
+from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import (
-    CONTRACTS,
     FULL,
     MOTOR_CURRENT,
     WITHOUT_FRICTION,
     WITHOUT_GRAVITY,
-    EffortContract,
 )
-from featherstone_ros.observer.external_wrench import WrenchEstimator
-from featherstone_ros.observer.prediction import Predictor
-from featherstone_ros.observer.timeline import LATE, REPEATED, Timeline
 
 MS = 1_000_000
-
-
-def measured(value, speed=1.0):
-    return np.array([[value], [speed], [0.0]])
+ONE = fr.Model.from_urdf(TREES["one prismatic joint"])
+BLIND = ShadowSettings(prediction_horizon=0.0, armature=1.0, max_gap=0.5, observer_gain=1000.0)
 
 
 class TestTimeline:
-    def test_time_between_states_is_that_of_their_stamps(self):
-        timeline = Timeline(max_gap=0.5)
-        taken = [timeline.accept(time * MS, measured(time)) for time in (100, 101, 133, 400)]
-        assert all(taken)
-        assert timeline.dt == pytest.approx(0.267)
-        assert not timeline.lost_thread
+    @pytest.fixture
+    def shadow(self):
+        return Shadow(ONE, BLIND)
 
-    def test_first_state_follows_on_nothing_and_no_thread_is_lost(self):
-        timeline = Timeline(0.5)
-        assert timeline.accept(0, measured(0.0))
-        assert timeline.dt == 0.0
-        assert not timeline.lost_thread
+    def see(self, shadow, time, value, speed=1.0):
+        return shadow.update(time * MS, [value], [speed], [0.0])
 
-    def test_repeated_and_late_states_are_passed_over(self):
-        timeline = Timeline(0.5)
-        timeline.accept(100 * MS, measured(1.0))
-        assert not timeline.accept(100 * MS, measured(2.0))
-        assert not timeline.accept(110 * MS, measured(1.0))  # cannot be where it was
-        assert not timeline.accept(90 * MS, measured(3.0))
-        assert timeline.passed_over == {REPEATED: 2, LATE: 1}
-        assert timeline.accept(120 * MS, measured(4.0))
-        assert timeline.dt == pytest.approx(0.02)
+    def test_one_state_after_the_other_is_taken(self, shadow):
+        updates = [self.see(shadow, time, 1e-3 * time) for time in (100, 101, 133, 400)]
+        assert [update.residual is None for update in updates] == [True, False, False, False]
+        assert not any(update.lost_thread for update in updates)
+        assert (shadow.restarts, shadow.passed_over) == (0, {})
 
-    def test_arm_at_rest_may_measure_the_same_again(self):
-        timeline = Timeline(0.5)
-        timeline.accept(100 * MS, measured(1.0, 0.0))
-        assert timeline.accept(110 * MS, measured(1.0, 0.0))
-        assert timeline.dt == pytest.approx(0.01)
+    def test_time_between_states_is_that_of_their_stamps(self, shadow):
+        self.see(shadow, 100, 0.0)
+        before = 0.0
+        for time, value, duration in ((101, 1.0, 1), (133, -2.0, 32), (400, 3.0, 267)):
+            said = self.see(shadow, time, value).residual
+            arm = fr.Simulator(ONE, 1e-3, armature=1.0)
+            arm.reset([before], [1.0])
+            arm.step([0.0], duration)
+            assert_allclose(said.position, value - arm.q, atol=1e-12)
+            assert_allclose(said.velocity, 1.0 - arm.qd, atol=1e-12)
+            before = value
+
+    def test_repeated_and_late_states_are_passed_over(self, shadow):
+        self.see(shadow, 100, 1.0)
+        assert self.see(shadow, 100, 2.0) is None
+        assert self.see(shadow, 110, 1.0) is None  # cannot be where it was
+        assert self.see(shadow, 90, 3.0) is None
+        assert shadow.passed_over == {"repeated": 2, "late": 1}
+        assert self.see(shadow, 120, 4.0).residual is not None
+
+    def test_arm_at_rest_may_measure_the_same_again(self, shadow):
+        self.see(shadow, 100, 1.0, 0.0)
+        assert self.see(shadow, 110, 1.0, 0.0).residual is not None
 
     @pytest.mark.parametrize(
         ("time", "reason"), [(700, "no new joint state for 0.6 s"), (-500, "jumped back by 0.6 s")]
     )
-    def test_gap_and_jump_back_lose_the_thread_and_say_so(self, time, reason):
-        timeline = Timeline(0.5)
-        timeline.accept(100 * MS, measured(1.0))
-        assert timeline.accept(time * MS, measured(2.0))
-        assert timeline.dt == 0.0
-        assert reason in timeline.lost_thread
-        assert timeline.accept((time + 5) * MS, measured(3.0))
-        assert timeline.dt == pytest.approx(0.005)
-        assert not timeline.lost_thread
+    def test_gap_and_jump_back_lose_the_thread_and_say_so(self, shadow, time, reason):
+        self.see(shadow, 100, 1.0)
+        update = self.see(shadow, time, 2.0)
+        assert update.residual is None
+        assert reason in update.lost_thread
+        update = self.see(shadow, time + 5, 3.0)
+        assert update.residual is not None
+        assert not update.lost_thread
+        assert shadow.restarts == 1
 
 
 class TestEffortContract:
-    TORQUE, Q, QD = np.array([10.0, -4.0]), np.array([0.3, 0.1]), np.array([0.5, -0.2])
-    GRAVITY, FRICTION, GAIN = np.array([7.0, 2.0]), np.array([1.0, -0.5]), np.array([2.5, -4.0])
+    MODEL = fr.Model.from_urdf(TREES["mimic"])
+    GAIN, VISCOUS = 2.5, 0.7
 
-    def contract(self, name):
-        return EffortContract(name, self.GAIN, lambda q: self.GRAVITY, lambda qd: self.FRICTION)
-
-    @pytest.mark.parametrize(
-        ("name", "effort"),
-        [
-            (FULL, TORQUE),
-            (WITHOUT_GRAVITY, TORQUE - GRAVITY),
-            (WITHOUT_FRICTION, TORQUE - FRICTION),
-            (MOTOR_CURRENT, TORQUE / GAIN),
-        ],
-    )
-    def test_effort_lacks_what_the_contract_says(self, name, effort):
-        contract = self.contract(name)
-        assert_allclose(contract.effort(self.TORQUE, self.Q, self.QD), effort)
-        assert_allclose(contract.torque(effort, self.Q, self.QD), self.TORQUE)
-
-    def test_unknown_contract_raises_error_with_the_valid_ones(self):
-        with pytest.raises(ValueError, match=", ".join(CONTRACTS)):
-            self.contract("half")
+    @pytest.mark.parametrize("name", [FULL, WITHOUT_GRAVITY, WITHOUT_FRICTION, MOTOR_CURRENT])
+    def test_effort_lacks_what_the_contract_says(self, name):
+        n = self.MODEL.n
+        q, qd, torque = np.random.default_rng(4).uniform(-1, 1, (3, n))
+        effort = {
+            FULL: torque,
+            WITHOUT_GRAVITY: torque - fr.Dynamics(self.MODEL).gravity(q),
+            WITHOUT_FRICTION: torque - self.VISCOUS * qd,
+            MOTOR_CURRENT: torque / self.GAIN,
+        }[name]
+        settings = ShadowSettings(
+            effort_contract=name, effort_gain=self.GAIN, viscous=self.VISCOUS, coulomb=0.0
+        )
+        assert_allclose(Shadow(self.MODEL, settings).torque(q, qd, effort), torque, atol=1e-12)
 
 
-class TestPredictor:
+class TestPrediction:
     MODEL = fr.Model.from_urdf(TREES["mimic"])
 
     def prediction(self, duration, time_step, **options):
-        random = np.random.default_rng(4)
-        q, qd, torque = random.uniform(-1, 1, (3, self.MODEL.n))
-        drives = {"damping": 0.3, "armature": 0.2}
-        simulator = fr.Simulator(self.MODEL, time_step, **drives, **options)
-        return np.array(Predictor(simulator).after(duration, q, qd, 3.0 * torque))
+        q, qd, torque = np.random.default_rng(4).uniform(-1, 1, (3, self.MODEL.n))
+        settings = ShadowSettings(
+            prediction_horizon=duration, time_step=time_step, viscous=0.3, armature=0.2, **options
+        )
+        ahead = Shadow(self.MODEL, settings).update(0, q, qd, 3.0 * torque).prediction
+        assert_array_equal(ahead.torque, 3.0 * torque)
+        return np.array([ahead.position, ahead.velocity])
 
     def test_whole_steps_are_the_simulators(self):
-        random = np.random.default_rng(4)
-        q, qd, torque = random.uniform(-1, 1, (3, self.MODEL.n))
+        q, qd, torque = np.random.default_rng(4).uniform(-1, 1, (3, self.MODEL.n))
         simulator = fr.Simulator(self.MODEL, 1e-3, damping=0.3, armature=0.2)
         simulator.reset(q, qd)
         simulator.step(3.0 * torque, 40)
@@ -126,7 +122,16 @@ class TestPredictor:
         assert errors[0] < 1e-3 * np.abs(exact).max()
 
 
-class TestWrenchEstimator:
+def settled(model, q, felt, **settings):
+    """Return the residual of an arm at rest that feels external torques (n,) for long."""
+    friction = {"viscous": 0.0, "coulomb": 0.0, "armature": 1.0}
+    shadow = Shadow(model, ShadowSettings(observer_gain=1000.0, **friction, **settings))
+    zero, torque = np.zeros(model.n), fr.Dynamics(model).gravity(q) - felt
+    shadow.update(0, q, zero, torque)
+    return shadow.update(200 * MS, q, zero, torque).residual
+
+
+class TestWrench:
     @pytest.mark.parametrize("name", ["chain", "oblique", "massless between"])
     def test_wrench_on_the_link_is_found(self, name):
         model = fr.Model.from_urdf(TREES[name])
@@ -139,7 +144,7 @@ class TestWrenchEstimator:
 
         link = max(model.link_names, key=lambda link: singular_values(link).min())
         felt = dynamics.gravity(q) - dynamics.rnea(q, zero, zero, {link: wrench})
-        estimate = WrenchEstimator(dynamics, link, 1e-6).estimate(q, felt)
+        estimate = settled(model, q, felt, wrench_link=link, wrench_damping=1e-6).wrench
         J = dynamics.jacobian(q, link)
         if model.n >= 6 and np.linalg.matrix_rank(J, 1e-3) == 6:
             assert_allclose(estimate, wrench, rtol=1e-6, atol=1e-6)
@@ -147,27 +152,45 @@ class TestWrenchEstimator:
         assert_allclose(dynamics.gravity(q) - dynamics.rnea(q, zero, zero, f_ext), felt, atol=1e-6)
 
     def test_damping_takes_its_share_and_a_singular_direction_is_zero(self):
-        model = fr.Model.from_urdf(TREES["one prismatic joint"])
-        dynamics = fr.Dynamics(model)
-        q = np.zeros(1)
-        J = dynamics.jacobian(q, model.link_names[-1])[:, 0]
-        estimator = WrenchEstimator(dynamics, model.link_names[-1], 0.5)
-        estimate = estimator.estimate(q, np.array([4.0]))
-        R = dynamics.link_pose(q, model.link_names[-1])[:3, :3]
+        link, q = ONE.link_names[-1], np.zeros(1)
+        dynamics = fr.Dynamics(ONE)
+        J, R = dynamics.jacobian(q, link)[:, 0], dynamics.link_pose(q, link)[:3, :3]
+        estimate = settled(ONE, q, np.array([4.0]), wrench_link=link, wrench_damping=0.5).wrench
         assert_allclose(R @ estimate[:3], 4.0 * J[:3] / (1.0 + 0.25), atol=1e-12)
         assert_array_equal(estimate[3:], 0.0)
 
 
 class TestContact:
-    def test_contact_begins_above_the_threshold_and_ends_below_the_lower_one(self):
-        contact = ContactDetector(np.array([10.0, 2.0]), np.array([0.5, 0.0]))
-        torques = [[9, 0], [-11, 0], [6, 0], [4.9, 0], [6, 0], [0, 2.5], [0, 1.9]]
-        said = [contact.update(np.array(torque)) for torque in torques]
+    MODEL = fr.Model.from_urdf(TREES["three prismatic"])
+
+    def test_contact_of_each_joint_begins_above_its_threshold_and_ends_below_the_lower_one(self):
+        settings = ShadowSettings(
+            observer_gain=1000.0,
+            contact_threshold=[10.0, 2.0, 1e3],
+            contact_hysteresis=[0.5, 0.0, 0.0],
+            prediction_horizon=0.0,
+            max_gap=1.0,
+            viscous=0.0,
+            coulomb=0.0,
+        )
+        shadow = Shadow(self.MODEL, settings)
+        q = zero = np.zeros(3)
+        gravity = fr.Dynamics(self.MODEL).gravity(q)
+        shadow.update(0, q, zero, gravity)
+        said = []
+        felt = [[9, 0], [11, 0], [6, 0], [4.9, 0], [6, 0], [0, -2.5], [0, -1.9]]
+        for k, torque in enumerate(felt, 1):
+            for time in (2 * k, 2 * k + 1):  # once for the mean of both ends
+                update = shadow.update(time * 200 * MS, q, zero, gravity - [*torque, 0.0])
+            assert_allclose(update.residual.torque[:2], torque, atol=1e-9)
+            said.append(update.residual.contact)
+            assert shadow.contact.any() == said[-1]
         assert said == [False, True, True, False, False, True, False]
 
-    def test_joints_are_told_apart(self):
-        contact = ContactDetector(np.array([1.0, 1.0]), np.array([0.5, 0.5]))
-        contact.update(np.array([0.0, -3.0]))
-        assert_array_equal(contact.joints, [False, True])
-        contact.reset()
-        assert not contact.joints.any()
+    def test_joints_are_told_apart_until_the_thread_is_lost(self):
+        shadow = Shadow(ONE, BLIND)
+        shadow.update(0, [0.0], [0.0], [0.0])
+        shadow.update(200 * MS, [0.0], [0.0], [1000.0])
+        assert_array_equal(shadow.contact, [True])
+        shadow.update(10_000 * MS, [0.0], [0.0], [0.0])
+        assert not shadow.contact.any()

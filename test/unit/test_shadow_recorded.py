@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
+from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.observer.friction import JointFriction
 from featherstone_ros.observer.verdict import ContractState
 
 pytest.importorskip("rosbags", reason="rosbags is not installed: it reads the recording")
@@ -56,9 +56,11 @@ def test_residual_is_the_evaluations_torque_error_through_the_observers_filter(
     evaluation, model, settings
 ):
     motion = evaluation.motion
-    friction = JointFriction(settings.viscous, settings.coulomb, settings.sliding_speed)
+    friction = friction_torque(
+        motion.velocity, settings.viscous, settings.coulomb, settings.sliding_speed
+    )
     rigid = fr.Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
-    unexplained = rigid + friction(motion.velocity) - motion.effort
+    unexplained = rigid + friction - motion.effort
     time = np.round(1e9 * motion.time).astype(np.int64)
     said = residuals(Shadow(model, settings), time, motion.position, motion.velocity, motion.effort)
     filtered = np.zeros(model.n)

@@ -1,0 +1,145 @@
+# What owns a cycle (cycle.pxd): its memory, and its run call by call from Python, where no loop runs it.
+
+cdef class Memory:
+    """Memory that lives as long as this object."""
+
+    cdef list owned
+
+    def __cinit__(self):
+        self.owned = []
+
+    cdef void* block(self, Py_ssize_t count, kind) except NULL:
+        """Zeroed."""
+        cdef cnp.ndarray array = np.zeros(max(count, 1), kind)
+        self.owned.append(array)
+        return cnp.PyArray_DATA(array)
+
+    cdef double* doubles(self, Py_ssize_t count) except NULL:
+        return <double*> self.block(count, float)
+
+    cdef const double* copy(self, values, count) except NULL:
+        """A copy of values (count,)."""
+        cdef cnp.ndarray array = np.array(values, float)
+        if np.shape(array) != (count,):
+            raise ValueError(f"expected {count} values, got shape {np.shape(values)}")
+        self.owned.append(array)
+        return <const double*> cnp.PyArray_DATA(array)
+
+    cdef int template(self, Template* message, content) except -1:
+        """A message whose figures are overwritten in place."""
+        cdef bytearray data = bytearray(content)
+        self.owned.append(data)
+        message.data, message.size = data, len(data)
+        return 0
+
+    cdef int list_names(self, JointNames* names, list_of_names) except -1:
+        cdef Py_ssize_t k
+        cdef bytes text
+        texts = [name.encode() for name in list_of_names]
+        self.owned.append(texts)
+        names.n = <int32_t> len(texts)
+        names.name = <const char**> self.block(names.n, np.uintp)
+        names.length = <size_t*> self.block(names.n, np.uintp)
+        names.guess = <int32_t*> self.block(MOST_NAMES, np.int32)
+        for k in range(MOST_NAMES):
+            names.guess[k] = -1
+        for k in range(names.n):
+            text = texts[k]
+            names.name[k], names.length[k] = PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)
+        return 0
+
+
+cdef class Collector:
+    """Gathers in lists what a cycle publishes and records."""
+
+    cdef list published, records
+    cdef int64_t ros_time
+    cdef Output output
+
+    def __cinit__(self, int64_t ros_time):
+        self.published, self.records, self.ros_time = [], [], ros_time
+        self.output.loop = <void*> self
+        self.output.publish, self.output.is_watched, self.output.record = collect, always_watched, collect_record
+        self.output.ros_time, self.output.heartbeat = given_time, no_heartbeat
+
+
+cdef int collect(void* loop, int output, const uint8_t* data, size_t size) noexcept with gil:
+    (<Collector> loop).published.append((output, PyBytes_FromStringAndSize(<const char*> data, size)))
+    return 0
+
+
+cdef bint collect_record(void* loop, const Record* record) noexcept with gil:
+    (<Collector> loop).records.append((record.kind, record.index, record.time, tuple([record.value[k] for k in range(4)]),
+                                       record.object))
+    return True
+
+
+cdef bint always_watched(void* loop, int output) noexcept nogil:
+    return True
+
+
+cdef int64_t given_time(void* loop) noexcept with gil:
+    return (<Collector> loop).ros_time
+
+
+cdef int64_t no_heartbeat(void* loop) noexcept nogil:
+    return 0
+
+
+cdef class CycleOwner:
+    """What a loop runs, or Python call by call.
+
+    Attributes:
+        capsule: For a loop. Whoever has a loop run it only reads from then on, and asks for all else by requests.
+    """
+
+    cdef Cycle cycle
+    cdef Memory memory                 # what the cycle's pointers point to
+    cdef readonly object capsule
+
+    def __cinit__(self, *arguments, **options):
+        self.memory = Memory()
+        self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
+
+    @property
+    def due(self) -> int:
+        """When ``tick`` is wanted next; 2**63 - 1: never, 0: at any time."""
+        return self.cycle.due(self.cycle.self)
+
+    def message(self, int input, bytes data not None, int64_t now, int64_t ros_time=0):
+        """Take a serialised message.
+
+        Args:
+            input: One of ``INPUTS``.
+            data: CDR, with its header.
+            now: Steady time [ns].
+            ros_time: Time for stamps [ns].
+
+        Returns:
+            What was published: a list of (one of ``OUTPUTS``, bytes), and of records (kind, index, time, four values).
+        """
+        cdef Collector collector = Collector(ros_time)
+        cdef IncomingMessage incoming
+        incoming.data, incoming.size = data, len(data)
+        incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
+        self.cycle.message(self.cycle.self, input, &incoming, now, &collector.output)
+        return collector.published, collector.records
+
+    def request(self, int kind, int64_t now, payload=None, int64_t ros_time=0):
+        """Do what is asked for by one of ``REQUESTS``.
+
+        Returns:
+            The answer, 0 if it is done, and what ``message`` returns.
+        """
+        cdef Collector collector = Collector(ros_time)
+        cdef Request request
+        cdef size_t address = 0 if payload is None else payload.address
+        request.kind, request.answer, request.payload = kind, 0, <void*> address
+        self.cycle.request(self.cycle.self, &request, now, &collector.output)
+        return request.answer, collector.published, collector.records
+
+    def tick(self, int64_t now, int64_t ros_time=0):
+        """Do what is due; returns what ``message`` returns."""
+        cdef Collector collector = Collector(ros_time)
+        self.cycle.tick(self.cycle.self, now, &collector.output)
+        return collector.published, collector.records

@@ -1,0 +1,52 @@
+# Where the arm will be a little later if its torques stay what they are: forward dynamics (ABA with friction and
+# armature), integrated over any time.
+
+from libc.math cimport isfinite, rint
+from libc.string cimport memcpy, memset
+
+from observer.settings cimport Settings
+
+cdef extern from *:
+    """
+    #define NOT_FINITE PY_SSIZE_T_MIN
+    """
+    const Py_ssize_t NOT_FINITE
+
+
+cdef inline bint all_finite(Py_ssize_t count, const double* x) noexcept nogil:
+    """Whether numbers, and the sum of their squares, are finite."""
+    cdef double total = 0.0
+    cdef Py_ssize_t i
+    for i in range(count):
+        total += x[i] * x[i]
+    return isfinite(total)
+
+
+cdef inline Py_ssize_t predict(const Settings* settings, Py_ssize_t n, double duration, const double* state,
+                               const double* torque, double* scratch, double* predicted) noexcept nogil:
+    """Position and velocity (2, n) ``duration`` [s] after a state (2, n) under a constant torque. scratch: (2, n).
+
+    The simulator's steps are all of one length: what the nearest number of them leaves over, or goes beyond the
+    duration, is made up for under the last acceleration. Returns what the simulator does, or NOT_FINITE.
+    """
+    cdef double* q = predicted
+    cdef double* qd = predicted + n
+    cdef double* qdd = scratch
+    cdef double* applied = scratch + n
+    cdef double rest
+    cdef Py_ssize_t steps, i, failure
+    memcpy(predicted, state, 2 * n * sizeof(double))
+    if duration == 0.0:
+        return 0
+    steps = max(1, <Py_ssize_t> rint(duration / settings.time_step))
+    rest = duration - steps * settings.time_step
+    memset(qdd, 0, n * sizeof(double))
+    for i in range(n):
+        applied[i] = torque[i] - settings.offset[i]
+    failure = settings.simulator.advance(settings.simulator.simulator, steps, applied, NULL, NULL, 0, q, qd, qdd)
+    if failure:
+        return failure
+    for i in range(n):
+        qd[i] += rest * qdd[i]
+        q[i] += rest * (qd[i] - 0.5 * rest * qdd[i])
+    return 0 if all_finite(n, q) and all_finite(n, qd) else NOT_FINITE

@@ -1,0 +1,290 @@
+"""The shadow as compiled code: it follows an arm's joint states, run by a loop without the interpreter, or by Python.
+
+``shadow.pxd`` is what it does with a state, beside files for its parts; ``cycle.pxi`` is what messages and requests do to
+it. The classes here own the memory.
+"""
+
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from libc.math cimport rint
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
+
+from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
+from dynamics_interface cimport DynamicsInterface
+from observer.settings cimport Contract, Settings
+from observer.shadow cimport (ABSURD, NOT_LOST, Outcome, Shadow, adopt, command, first_absurd, joint_torque, restart,
+                              update)
+from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
+from ros.messages cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN, HEADER_SIZE, MESSAGE_WHOLE,
+                           MOST_NAMES, OTHER_LENGTH, Doubles, Field, JointNames, JointParts, JointStateMessage, Reader,
+                           Template, collect_joints, read_joint_state, write_last, write_stamp)
+from ros.refusals cimport (MISSING_JOINTS, NOT_MEASURED, REFUSED, Refusals, begin_message, is_whole, read_efforts,
+                           refuse_figure, refuse_joints, refuse_reader, within)
+from simulator_interface cimport SIMULATOR_INTERFACE, SimulatorInterface
+
+import numpy as np
+
+from featherstone_ros._cdr import JointStateEncoder, stamped
+
+cnp.import_array()
+
+cdef enum: SECOND = 1_000_000_000      # [ns]
+
+include "cycle_owner.pxi"
+include "cycle.pxi"
+
+INPUTS = {"joint_states": JOINT_STATES, "commands": COMMANDS}
+OUTPUTS = {"predicted_joint_states": PREDICTED, "residual": RESIDUAL, "external_wrench_estimate": WRENCH,
+           "contact": CONTACT}
+REQUESTS = {"use_settings": USE_SETTINGS, "collect": COLLECT}
+RECORDS = {"refused": REFUSED, "lost": LOST, "rested": RESTED, "slid": SLID}
+MOST_ABSURD = ABSURD
+
+
+cdef class Snapshot:
+    """A shadow's settings as compiled code reads them; whoever has a shadow use them keeps this object.
+
+    Args:
+        number: Of these settings, among records.
+        simulator: A ``Simulator`` of nobody else's, with friction, armature, integrator and time step.
+        horizon: How far ahead states are predicted [s].
+        commanded: Under the last command, not under the measured torque.
+        max_gap: [s].
+        contract: Index of the effort contract.
+        sliding_speed: [rad/s or m/s].
+        link: Index of the link on which a wrench is assumed; frame: its name.
+        wrench_damping: Of the pseudo-inverse.
+        offset, gain, effort_gain: (n,) constant friction, the observer's gain, torque per unit of effort.
+        begin, end: (n,) external torque above which contact begins and below which it ends.
+    """
+
+    cdef Settings settings
+    cdef Memory memory
+    cdef tuple owned
+    cdef Py_ssize_t n
+
+    def __cinit__(self, *, int number, simulator, double horizon, bint commanded, double max_gap, int contract,
+                  double sliding_speed, Py_ssize_t link, str frame, double wrench_damping, offset, gain, effort_gain, begin,
+                  end):
+        cdef Settings* s = &self.settings
+        cdef Memory memory = Memory()
+        cdef Py_ssize_t n = simulator.model.n
+        self.n = n
+        self.memory, self.owned = memory, (simulator, simulator._interface)
+        s.simulator = <const SimulatorInterface*> PyCapsule_GetPointer(self.owned[1], SIMULATOR_INTERFACE)
+        s.number, s.time_step, s.horizon, s.commanded = number, simulator.time_step, horizon, commanded
+        s.max_gap, s.contract, s.sliding_speed = max_gap, <Contract> contract, sliding_speed
+        s.link, s.wrench_damping = link, wrench_damping
+        memory.template(&s.wrench, stamped(frame, 6))
+        s.viscous, s.coulomb = memory.copy(simulator.damping, n), memory.copy(simulator.friction, n)
+        s.armature, s.offset = memory.copy(simulator.armature, n), memory.copy(offset, n)
+        s.gain, s.effort_gain = memory.copy(gain, n), memory.copy(effort_gain, n)
+        s.begin, s.end = memory.copy(begin, n), memory.copy(end, n)
+
+    @property
+    def address(self) -> int:
+        """For the request ``use_settings``."""
+        return <size_t> &self.settings
+
+
+cdef class States:
+    """Room for states that a shadow puts aside, and the way to them.
+
+    Args:
+        n: Joints.
+        capacity: States; what finds no room is lost.
+    """
+
+    cdef StateRing ring
+    cdef Memory memory
+
+    def __cinit__(self, Py_ssize_t n, Py_ssize_t capacity):
+        self.memory = Memory()
+        self.ring.capacity, self.ring.width = capacity, 1 + 3 * n
+        self.ring.rows = self.memory.doubles(capacity * self.ring.width)
+
+    @property
+    def address(self) -> int:
+        """For the request ``collect``."""
+        return <size_t> &self.ring
+
+    def take(self):
+        """Return the oldest state (1 + 3 n,): time [s], position, velocity and joint torque; None if there is none."""
+        cdef const double* row = oldest_row(&self.ring)
+        cdef cnp.ndarray state
+        if row == NULL:
+            return None
+        state = np.empty(self.ring.width)
+        memcpy(cnp.PyArray_DATA(state), row, cnp.PyArray_NBYTES(state))
+        take_row(&self.ring)
+        return state
+
+
+cdef class CompiledShadow(CycleOwner):
+    """A shadow; featherstone_ros.observer.Shadow adds what Python does better.
+
+    Args:
+        dynamics: A ``BoundDynamics`` of nobody else's.
+        joint_names: In the order of all arrays (n,).
+        snapshot: The settings to begin with.
+    """
+
+    cdef ShadowCycle its
+    cdef object dynamics
+    cdef Snapshot snapshot             # that Python has put in force
+    cdef readonly int n
+
+    def __cinit__(self, dynamics, joint_names, Snapshot snapshot not None):
+        cdef Cycle* cycle = &self.cycle
+        self.n, self.dynamics, self.snapshot = len(joint_names), dynamics, snapshot
+        self.its.shadow.dynamics = <const DynamicsInterface*> PyCapsule_GetPointer(
+            dynamics.capsule, "featherstone_ros.DynamicsInterface")
+        if not self.n == self.its.shadow.dynamics.n == snapshot.n:
+            raise ValueError(f"joint_names: expected {snapshot.n}, got {self.n}")
+        self.allocate()
+        self.memory.list_names(&self.its.joints, joint_names)
+        state = JointStateEncoder(joint_names).encode(0, 0)
+        self.memory.template(&self.its.predicted, state)
+        self.memory.template(&self.its.residual, state)
+        self.memory.template(&self.its.contact, b"\0\1\0\0\0")
+        adopt(&self.its.shadow, &snapshot.settings)
+        cycle.self, cycle.message, cycle.request = &self.its, on_message, on_request
+        cycle.due, cycle.tick, cycle.is_safe_to_end = never_due, on_tick, is_safe_to_end
+
+    cdef int allocate(self) except -1:
+        cdef Memory memory = self.memory
+        cdef Shadow* s = &self.its.shadow
+        cdef Py_ssize_t n = self.n
+        s.n = n
+        s.observer.external, s.observer.p, s.observer.beta = memory.doubles(n), memory.doubles(n), memory.doubles(n)
+        s.observer.H, s.observer.C = memory.doubles(n * n), memory.doubles(n * n)
+        s.rest.effort, s.rest.square, s.rest.velocity = memory.doubles(n), memory.doubles(n), memory.doubles(n)
+        s.rest.least, s.rest.most = memory.doubles(n), memory.doubles(n)
+        s.sliding.filtered, s.sliding.time = memory.doubles(n), memory.doubles(2 * n)
+        s.sliding.friction, s.sliding.external = memory.doubles(2 * n), memory.doubles(2 * n)
+        s.sliding.share = memory.doubles(n)
+        s.state, s.gravity, s.torque = memory.doubles(3 * n), memory.doubles(n), memory.doubles(n)
+        s.assumed, s.commanded = memory.doubles(n), memory.doubles(n)
+        s.residual, s.predicted = memory.doubles(3 * n), memory.doubles(3 * n)
+        s.expected, s.scratch = memory.doubles(2 * n), memory.doubles(6 * n)
+        s.contact = <bint*> memory.block(n, np.intc)
+        self.its.message.place = <int32_t*> memory.block(n, np.int32)
+        self.its.parts.n = self.n
+        self.its.parts.values, self.its.parts.scratch = memory.doubles(3 * n), memory.doubles(n)
+        self.its.parts.there = <bint*> memory.block(n, np.intc)
+        self.its.command = memory.doubles(n)
+        return 0
+
+    # What it is like.
+
+    cdef object values(self, const double* numbers, shape):
+        cdef cnp.ndarray array = np.empty(shape)
+        memcpy(cnp.PyArray_DATA(array), numbers, cnp.PyArray_NBYTES(array))
+        return array
+
+    @property
+    def restarts(self) -> int:
+        """How often it began anew because a state did not follow on the one before."""
+        return self.its.shadow.restarts
+
+    @property
+    def passed_over(self) -> dict:
+        """How many joint states were passed over, by reason."""
+        counts = {"repeated": self.its.shadow.timeline.repeated, "late": self.its.shadow.timeline.late}
+        return {reason: count for reason, count in counts.items() if count}
+
+    @property
+    def states(self) -> int:
+        """Number of states used, of those that came as messages."""
+        return self.its.states
+
+    @property
+    def received(self) -> float:
+        """When the last of them came, steady time [s]; 0 before the first."""
+        return self.its.received * 1e-9
+
+    @property
+    def refused(self) -> int:
+        """Number of messages refused."""
+        return self.its.refusals.count
+
+    @property
+    def contact(self):
+        """(n,) bool: the joints that feel a contact."""
+        return np.array([self.its.shadow.contact[i] for i in range(self.n)], bool)
+
+    @property
+    def missing(self) -> list:
+        """The joints, by index, that have not come since the last complete state, of one that comes in parts."""
+        there = [self.its.parts.there[i] for i in range(self.n)]
+        return [i for i in range(self.n) if not there[i]] if any(there) else []
+
+    # Call by call.
+
+    def restart(self):
+        """Let the next joint state follow on nothing."""
+        restart(&self.its.shadow)
+
+    def _use(self, Snapshot snapshot not None):
+        adopt(&self.its.shadow, &snapshot.settings)
+        self.snapshot = snapshot
+
+    def _keep(self, Snapshot snapshot not None):
+        """Keep settings that a loop has taken over."""
+        self.snapshot = snapshot
+
+    def _torque(self, double[:, ::1] state not None):
+        """Joint torque (n,) of a state (3, n) of n joints."""
+        cdef const double* numbers = &state[0, 0]
+        cdef cnp.ndarray gravity = np.empty(self.n), torque = np.empty(self.n)
+        cdef const DynamicsInterface* dynamics = self.its.shadow.dynamics
+        dynamics.gravity(dynamics.self, numbers, <double*> cnp.PyArray_DATA(gravity))
+        joint_torque(self.its.shadow.settings, self.n, <double*> cnp.PyArray_DATA(gravity), numbers + self.n,
+                     numbers + 2 * self.n, <double*> cnp.PyArray_DATA(torque))
+        return torque
+
+    def _command(self, double[::1] torque not None):
+        """Remember a command (n,); the index of an absurd figure in it, or -1."""
+        cdef Py_ssize_t bad = first_absurd(&torque[0], self.n)
+        if bad < 0:
+            command(&self.its.shadow, &torque[0])
+        return bad
+
+    def _update(self, int64_t time, double[:, ::1] state not None):
+        """Take a state (3, n); whether it is used, or the index of an absurd figure in it, from 2."""
+        cdef Py_ssize_t bad = first_absurd(&state[0, 0], 3 * self.n)
+        return bad + 2 if bad >= 0 else update(&self.its.shadow, time, &state[0, 0])
+
+    @property
+    def _prediction(self):
+        """Of the last state: (3, n) or None."""
+        return self.values(self.its.shadow.predicted, (3, self.n)) if self.its.shadow.outcome.has_prediction else None
+
+    @property
+    def _residual(self):
+        """Of the last state: residual (3, n), wrench (6,) and contact; or None."""
+        cdef Shadow* shadow = &self.its.shadow
+        if not shadow.outcome.has_residual:
+            return None
+        return self.values(shadow.residual, (3, self.n)), self.values(shadow.wrench, 6), bool(shadow.in_contact)
+
+    @property
+    def _lost(self):
+        """Why the last state follows on nothing: kind, joint, figure."""
+        return self.its.shadow.outcome.lost, self.its.shadow.outcome.joint, self.its.shadow.outcome.figure
+
+    @property
+    def _rested(self):
+        """Mean effort of a rest, its standard error and gravity (n,), if the last state has ended one."""
+        cdef Shadow* shadow = &self.its.shadow
+        if not shadow.outcome.has_rested:
+            return None
+        return self.values(shadow.rest.effort, self.n), self.values(shadow.rest.square, self.n), self.values(
+            shadow.gravity, self.n)
+
+    @property
+    def _slid(self):
+        """Share of the friction that appears as external torque, if the last state has brought one."""
+        return self.its.shadow.outcome.share if self.its.shadow.outcome.has_slid else None

@@ -1,0 +1,137 @@
+# Messages that change nothing: counted, and told as records unless there is a flood of them.
+#
+# featherstone_ros/message_faults.py puts the records into words.
+
+from libc.math cimport fabs, isfinite
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from cycle cimport IncomingMessage, Output, Record
+from ros.messages cimport (FIELD_DATA, MESSAGE_WHOLE, OTHER_LENGTH, Doubles, Reader, Text, double_at, open_message,
+                           read_multi_array, refuse_message)
+
+cdef enum: REFUSED = 0       # kind of the records, of every cycle that refuses
+
+cdef enum Reason:            # why, beside MessageFault
+    NOT_FINITE = 100         # value: the figure
+    BEYOND_BOUND             # value: the figure, the bound
+    CUT_OFF_NUMBER           # as NOT_FINITE
+    UNKNOWN_JOINT            # value: the name's first bytes
+    NO_JOINT
+    UNKNOWN_LINK             # as UNKNOWN_JOINT
+    TOO_MANY_LOADS
+    MISSING_JOINTS           # value: a bit for each of the first 256 joints
+    NOT_MEASURED             # a field is empty; value: how many figures it should have
+
+cdef enum:
+    MOST_TOLD = 20           # records in a second
+    TELLING_TIME = 1_000_000_000       # [ns]
+
+cdef extern from *:
+    """
+    #define CUT_OFF_BELOW 0x1p-1007
+    """
+    const double CUT_OFF_BELOW
+
+cdef struct Refusals:
+    int64_t count            # messages refused
+    int64_t since, told      # records of them within a second
+    int input                # of the message at hand
+    size_t size              # of it [bytes]
+    int64_t now
+    Output* output
+
+
+cdef inline void begin_message(Refusals* its, int input, const IncomingMessage* incoming, int64_t now, Output* output,
+                               Reader* r) noexcept nogil:
+    """Begin to read a message."""
+    its.input, its.size, its.now, its.output = input, incoming.size, now, output
+    open_message(r, incoming.data, incoming.size)
+
+
+cdef inline void refuse(Refusals* its, int reason, int field, int32_t which, const void* value) noexcept nogil:
+    """Refuse the message at hand for a MessageFault or a Reason; value: 32 bytes that belong to it."""
+    cdef Record record
+    its.count += 1
+    if its.now - its.since >= TELLING_TIME:
+        its.since, its.told = its.now, 0
+    if its.told >= MOST_TOLD:
+        return
+    its.told += 1
+    record.kind, record.time, record.object = REFUSED, its.now, 0
+    record.index = its.input | reason << 4 | field << 12 | (which + 1) << 18     # message_faults.py takes it apart
+    memcpy(record.value, value, sizeof(record.value))
+    its.output.record(its.output.loop, &record)
+
+
+cdef inline void refuse_reader(Refusals* its, const Reader* r) noexcept nogil:
+    """Refuse a message for what its reader has found."""
+    cdef double[4] value
+    value[0], value[1], value[2], value[3] = its.size, r.claimed, r.expected, 0.0
+    refuse(its, r.fault, r.field, r.which, value)
+
+
+cdef inline void refuse_figure(Refusals* its, int reason, int field, int32_t which, double figure,
+                               double bound) noexcept nogil:
+    cdef double[4] value
+    value[0], value[1], value[2], value[3] = figure, bound, 0.0, 0.0
+    refuse(its, reason, field, which, value)
+
+
+cdef inline bint within(Refusals* its, int field, int32_t which, double figure, double bound) noexcept nogil:
+    """Whether a figure is a finite one of at most this size; else the message is refused for it."""
+    if fabs(figure) <= bound:
+        return True
+    refuse_figure(its, BEYOND_BOUND if isfinite(figure) else NOT_FINITE, field, which, figure, bound)
+    return False
+
+
+cdef inline bint is_whole(Refusals* its, int field, const Doubles* values) noexcept nogil:
+    """Whether the field that ends a message has not been cut off; else the message is refused for it.
+
+    A message that is cut off by one to three bytes arrives as long as before: RTPS fills submessages up to multiples of
+    four bytes (DDSI-RTPS 9.4.1), with zeros. Its last number is between 0 and 2^-1007 then, which no figure is.
+    """
+    cdef double last = double_at(values, values.length - 1) if values.length else 0.0
+    if not 0.0 < last < CUT_OFF_BELOW:
+        return True
+    refuse_figure(its, CUT_OFF_NUMBER, field, -1, last, 0.0)
+    return False
+
+
+cdef inline bint read_efforts(Refusals* its, Reader* r, int32_t n, double bound, double* out) noexcept nogil:
+    """Read a std_msgs/Float64MultiArray of n figures, each of at most this size; whether it is good, else it is refused."""
+    cdef Doubles values = read_multi_array(r)
+    cdef int32_t i
+    if r.fault == MESSAGE_WHOLE and values.length != <size_t> n:
+        r.claimed, r.expected = values.length, n
+        refuse_message(r, OTHER_LENGTH, FIELD_DATA)
+    if r.fault != MESSAGE_WHOLE:
+        refuse_reader(its, r)
+        return False
+    if not is_whole(its, FIELD_DATA, &values):
+        return False
+    for i in range(n):
+        out[i] = double_at(&values, i)
+        if not within(its, FIELD_DATA, i, out[i], bound):
+            return False
+    return True
+
+
+cdef inline void refuse_name(Refusals* its, int reason, int field, const Text* text) noexcept nogil:
+    cdef char[32] value
+    memset(value, 0, sizeof(value))
+    if text.data != NULL:
+        memcpy(value, text.data, min(text.length, sizeof(value)))
+    refuse(its, reason, field, -1, value)
+
+
+cdef inline void refuse_joints(Refusals* its, int reason, int field, const int32_t* place, int32_t n) noexcept nogil:
+    """Refuse a message for the joints that have no place in it (n,)."""
+    cdef uint64_t[4] value
+    cdef int32_t i
+    memset(value, 0, sizeof(value))
+    for i in range(min(n, 256)):
+        if place[i] < 0:
+            value[i // 64] |= <uint64_t> 1 << (i % 64)
+    refuse(its, reason, field, -1, value)

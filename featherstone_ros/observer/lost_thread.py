@@ -1,0 +1,29 @@
+"""Why a state follows on nothing, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from featherstone_ros.errors import DivergenceError, SingularInertiaError
+
+JUMPED_BACK, GAP, SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 6)  # Lost in observer/shadow.pxd
+
+
+def lost_thread(kind: int, joint: int, figure: float, joint_names: Sequence[str]) -> str:
+    """Return the reason; empty if the state does follow.
+
+    Args:
+        kind: ``Lost``.
+        joint: Index of the joint that it is about.
+        figure: Of the time that it is about [s].
+        joint_names: Of the arm.
+    """
+    if kind == JUMPED_BACK:
+        return f"time jumped back by {figure:.3g} s"
+    if kind == GAP:
+        return f"no new joint state for {figure:.3g} s"
+    if kind == SINGULAR:
+        return f"no answer of the model: {SingularInertiaError(joint_names[joint])}"
+    if kind == DIVERGED:
+        return f"no answer of the model: {DivergenceError(joint_names[joint], figure)}"
+    return "no answer of the model: figures beyond all bounds" if kind == BEYOND_BOUNDS else ""

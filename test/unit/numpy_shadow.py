@@ -1,0 +1,77 @@
+"""What a shadow computes, said again in NumPy, one state after the other, as plainly as can be."""
+
+import numpy as np
+
+import featherstone_ros as fr
+from featherstone_ros.model.friction import friction_torque
+
+
+class NumpyShadow:
+    """Follows states that follow on each other; settings are a ShadowSettings with arrays (n,)."""
+
+    def __init__(self, model, settings, link):
+        self.dynamics, self.settings, self.link = fr.Dynamics(model), settings, link
+        self.simulator = fr.Simulator(
+            model,
+            settings.time_step,
+            settings.integrator,
+            damping=settings.viscous,
+            friction=settings.coulomb,
+            armature=settings.armature,
+        )
+        self.last = None
+
+    def friction(self, qd):
+        s = self.settings
+        return friction_torque(qd, s.viscous, s.coulomb, s.sliding_speed) + s.offset
+
+    def hidden(self, q, qd):
+        """Return what of the joint torque (n,) is not in the effort."""
+        return {
+            "without_gravity": self.dynamics.gravity(q),
+            "without_friction": self.friction(qd),
+        }.get(self.settings.effort_contract, 0.0)
+
+    def gain(self):
+        return self.settings.effort_gain if self.settings.effort_contract == "motor_current" else 1
+
+    def torque(self, q, qd, effort):
+        return self.gain() * effort + self.hidden(q, qd)
+
+    def effort(self, torque, q, qd):
+        """Return what an arm under the contract reports (n,) for a joint torque (n,)."""
+        return (torque - self.hidden(q, qd)) / self.gain()
+
+    def predicted(self, duration, q, qd, torque):
+        """Return position and velocity after a time under a constant torque."""
+        simulator = self.simulator
+        steps = max(1, round(duration / simulator.time_step))
+        simulator.set_state(q, qd)
+        simulator.step(torque - self.settings.offset, steps)
+        rest = duration - steps * simulator.time_step
+        later = simulator.qd + rest * simulator.qdd
+        return simulator.q + rest * (later - 0.5 * rest * simulator.qdd), later
+
+    def wrench(self, q, external):
+        J, R = (f(q, self.link) for f in (self.dynamics.jacobian, self.dynamics.link_pose))
+        damped = J @ J.T + self.settings.wrench_damping**2 * np.eye(6)
+        return (np.linalg.solve(damped, J @ external).reshape(2, 3) @ R[:3, :3]).ravel()
+
+    def update(self, dt, q, qd, effort):
+        """Return prediction (2, n), and position, velocity, torque and wrench of the residual."""
+        dynamics, s = self.dynamics, self.settings
+        torque = self.torque(q, qd, effort)
+        p = dynamics.crba(q) @ qd + s.armature * qd
+        C = dynamics.coriolis(q, qd)
+        beta = torque - self.friction(qd) + C.T @ qd - dynamics.gravity(q)
+        residual = None
+        if self.last is None:
+            external = np.zeros_like(q)
+        else:
+            q_before, qd_before, torque_before, p_before, beta_before, external = self.last
+            expected = self.predicted(dt, q_before, qd_before, torque_before)
+            mean = (p - p_before) / dt - 0.5 * (beta_before + beta)
+            external = external - np.expm1(-s.observer_gain * dt) * (mean - external)
+            residual = q - expected[0], qd - expected[1], external, self.wrench(q, external)
+        self.last = q, qd, torque, p, beta, external
+        return self.predicted(s.prediction_horizon, q, qd, torque), residual
