@@ -171,15 +171,22 @@ cdef inline void joint_motion(const CartesianMode* its, const double* x, const d
         out[i] *= share
 
 
+cdef inline bint find_inverse_inertia(CartesianMode* its, const DynamicsInterface* arm, const double* armature,
+                                      const double* q) noexcept nogil:
+    """Find (M + diag(armature))^-1 in ``Minv``; returns whether the model moves no inertia."""
+    if arm.minv(arm.self, q, its.Minv):
+        return True
+    add_armature(its.Minv, its.law.n, armature, its.law.x)
+    return False
+
+
 cdef inline void hand_torque(CartesianMode* its, const DynamicsInterface* arm, const double* armature, const double* q,
                              const double* qd, double dt, double* torque) noexcept nogil:
     """torque, (n,): the law's, without gravity; NaN where the model moves no inertia."""
-    cdef Py_ssize_t n = its.law.n
     update_kinematics(its, arm, q, qd)
-    if arm.minv(arm.self, q, its.Minv):
+    if find_inverse_inertia(its, arm, armature, q):
         torque[0] = NAN
         return
-    add_armature(its.Minv, n, armature, its.law.x)
     cartesian_impedance(&its.law, &its.settings, &its.hand, q, qd, dt, torque)
 
 

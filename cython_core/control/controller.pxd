@@ -9,13 +9,14 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from dynamics_interface cimport DynamicsInterface
-from control.cartesian_mode cimport (CartesianMode, CartesianTarget, begin_mode, carry_target, copy_impedance, drop_stale, hand_torque, is_idle,
+from control.cartesian_mode cimport (CartesianMode, CartesianTarget, begin_mode, carry_target, copy_impedance, drop_stale, find_inverse_inertia, hand_torque, is_idle,
                                      joint_motion, rest_ahead, set_target)
 from control.governor cimport Governor, all_finite, begin_transfer, govern, start_from, transfer_left
 from control.laws cimport add_drives, damped_gravity, law, model_torque, motion_torque
-from control.model_blend cimport ModelBlend, change_model, gravity, pass_time
+from control.model_blend cimport ModelBlend, change_model, combine, gravity, pass_time
 from control.motion cimport Motion, Path, any_nonzero, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, leads_to_rest, sample, sample_path, stop_from
 from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, JointLimits, Settings
+from control.speed_limit cimport SpeedLimit
 from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, best_estimate, common, forget, same, seen_since, was_misled
 
 cdef enum Phase:             # as in transitions.py, which a test compares
@@ -116,6 +117,7 @@ cdef struct Controller:
     StateValidator validator
     ModelBlend models
     Governor governor
+    SpeedLimit speed
     Motion motion
     CartesianMode hand
     Watch watch
@@ -126,6 +128,7 @@ cdef struct Controller:
     double* desired          # (4, n) of the last command
     double* torque
     double* gravity_torque   # gravity at the arm's position: what drives that add it carry
+    double* bias             # (n,) torque that leaves the joints unaccelerated
     double* scratch          # (4, n)
     double* offset           # (4, n)
     double* zero             # (4, n)
@@ -136,6 +139,7 @@ cdef struct Controller:
     bint expects             # the motion is that of a blind stop, by steady time
     bint has_commanded       # since it was activated
     bint floats              # mode gravity_compensation
+    bint let_go              # the hand was led a moment ago: what is left of its torque fades
     double commanded         # steady time of the last command
     double set_point_at
     double held_since
@@ -531,6 +535,22 @@ cdef inline void move_on(Controller* c, double now, double time) noexcept nogil:
         c.watch.in_a_row = 0
 
 
+cdef inline const SpeedLimit* speed_limit(Controller* c, const double* added) noexcept nogil:
+    """What keeps the joints' speed where the hand is led, or let go; NULL elsewhere, or where the model moves no inertia."""
+    cdef Py_ssize_t i
+    c.let_go &= transfer_left(&c.governor) > 0.0
+    if is_blind(c) or not (leads_hand(c) or (c.let_go and c.phase == FLOATING)):
+        return NULL
+    if not is_tracking(c) and find_inverse_inertia(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q):
+        return NULL
+    c.speed.qd = c.validator.qd                                 # it takes turns with last_qd
+    combine(&c.models, c.validator.q, c.validator.qd, NULL, c.bias)
+    if added != NULL:
+        for i in range(c.n):
+            c.bias[i] -= added[i]
+    return &c.speed
+
+
 cdef inline bint give(Controller* c, double now, double dt, const double* torque) noexcept nogil:
     """Turn an effort that includes gravity into the next command; False if it is not finite."""
     cdef const double* added = NULL
@@ -540,7 +560,7 @@ cdef inline bint give(Controller* c, double now, double dt, const double* torque
         for i in range(c.n):
             c.torque[i] = torque[i] - c.gravity_torque[i]
         added, torque = c.gravity_torque, c.torque
-    if not govern(&c.governor, &c.settings, torque, added, dt):
+    if not govern(&c.governor, &c.settings, torque, added, speed_limit(c, added), dt):
         return False
     c.commanded, c.has_commanded = now, True
     c.commands += 1
@@ -806,7 +826,10 @@ cdef inline void deactivate(Controller* c, double now) noexcept nogil:
         return
     because(c, CAUSE_DEACTIVATED, -1, 0.0, 0.0)
     if c.phase == STOPPING:
-        stop_desired(c)
+        if leads_hand(c):                                       # its target may be far away
+            latch(c)
+        else:
+            stop_desired(c)
         c.held_since = now
     elif c.phase == SETTLING:
         begin_hold(c, now)
@@ -940,6 +963,7 @@ cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept 
     if not (c.phase == FLOATING or c.phase == FAULT or is_tracking(c)):
         return GRANTED
     begin_transfer(&c.governor, c.settings.blend_time)
+    c.let_go |= led_hand and c.floats
     if c.floats:
         fire(c, FLOAT)
         c.fault.cause = NO_CAUSE

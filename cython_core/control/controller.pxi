@@ -149,7 +149,8 @@ cdef class CompiledController:
         self._lay_out_validator(&at)
         c.models.part = self._room(&at, n)
         c.governor.command, c.governor.asked = self._room(&at, n), self._room(&at, n)
-        c.governor.difference = self._room(&at, n)
+        c.governor.difference, c.governor.wanted = self._room(&at, n), self._room(&at, n)
+        c.governor.reach.low, c.governor.reach.high = self._room(&at, n), self._room(&at, n)
         c.motion.base, c.motion.base_effort = self._room(&at, 6 * n), self._room(&at, 2 * n)
         c.motion.correction, c.motion.correction_effort = self._room(&at, 6 * n), self._room(&at, 2 * n)
         c.watch.speeding, c.watch.swings = self._room(&at, n), self._room(&at, n)
@@ -160,6 +161,9 @@ cdef class CompiledController:
         c.turned, c.turns = self._room(&at, n), self._room(&at, n)
         self.its.part, self.its.shown = self._room(&at, 3 * n), self._room(&at, n)
         lay_out_mode(&c.hand, n, self._room(&at, mode_memory(n)))
+        c.bias = self._room(&at, n)
+        c.speed.speed, c.speed.Minv, c.speed.bias = c.limits.velocity, c.hand.Minv, c.bias
+        c.speed.acceleration, c.speed.given_up = self._room(&at, n), self._room(&at, n)
 
     cdef _lay_out_validator(self, double** at):
         cdef StateValidator* v = &self.its.controller.validator

@@ -5,7 +5,8 @@
 #    that what is asked for afterwards never begins with a step;
 # 2. clamp to the effort limits;
 # 3. rate limit, which wins over the clamp: if a limit is lowered below the present command, the command goes there at
-#    the rate limit.
+#    the rate limit;
+# 4. where no motion of the joints is followed, whose speed is limited: speed_limit.pxd, within these.
 # Cutting feedback first, then feedforward, gravity last, leaves per joint the same sum as clamping it: the clamp is all
 # that is needed, and featherstone_ros.control.governor.cut tells what has been lost.
 
@@ -13,6 +14,7 @@ from libc.math cimport isfinite
 from libc.string cimport memcpy
 
 from control.settings cimport Settings
+from control.speed_limit cimport Reach, SpeedLimit, keep_speed, within
 
 cdef extern from *:
     """
@@ -25,6 +27,8 @@ cdef struct Governor:
     double* command          # (n,) the last one
     double* asked            # (n,) what was last asked for
     double* difference       # (n,) that is being faded out
+    double* wanted           # (n,) what is asked for and what is left of that
+    Reach reach
     bint transferring
     bint begins              # the difference is to be taken with the next command
     double elapsed, duration
@@ -84,33 +88,53 @@ cdef inline double advance_transfer(Governor* g, double dt) noexcept nogil:
     return weight
 
 
+cdef inline void fade(Governor* g, double dt) noexcept nogil:
+    """Find what is wanted after a time dt: what is asked for, and what is left of the difference."""
+    cdef bint repeats = g.begins
+    cdef double weight = advance_transfer(g, dt)
+    cdef Py_ssize_t i
+    if repeats:
+        take_difference(g)
+    for i in range(g.n):
+        g.wanted[i] = g.command[i] if repeats else g.asked[i]
+        if weight != 0.0:                                       # 0 times a difference that has overflowed would be NaN
+            g.wanted[i] += weight * g.difference[i]
+
+
+cdef inline bint find_reach(Governor* g, const Settings* settings, const double* added, double duration) noexcept nogil:
+    """Find what the limits leave of the next command; returns whether an effort limit alone refuses what is wanted."""
+    cdef double bias, low, high, step
+    cdef bint saturated = False
+    cdef Py_ssize_t i
+    for i in range(g.n):
+        bias, step = 0.0 if added == NULL else added[i], settings.torque_rate[i] * duration
+        low, high = -settings.effort_limit[i] - bias, settings.effort_limit[i] - bias
+        saturated |= not low <= g.wanted[i] <= high
+        g.reach.low[i] = max(min(low, g.command[i] + step), g.command[i] - step)
+        g.reach.high[i] = max(min(high, g.command[i] + step), g.command[i] - step)
+    return saturated
+
+
 cdef inline bint govern(Governor* g, const Settings* settings, const double* asked, const double* added,
-                        double dt) noexcept nogil:
+                        const SpeedLimit* speed, double dt) noexcept nogil:
     """Work out the next command. Returns False, with nothing changed, if what is asked for is not finite.
 
     added: (n,) effort that the drives add by themselves, the limits hold for the sum; NULL for none.
-    dt: time since the last command [s].
+    speed: NULL where it is limited otherwise. dt: time since the last command [s].
     """
-    cdef double weight, effort, allowed, way, step, bias, duration = min(dt, LONGEST_STEP)
-    cdef bint saturated = False, changed = False, repeats = g.begins
+    cdef bint saturated, changed = False
     cdef Py_ssize_t i
     if not all_finite(asked, g.n):
         return False
     memcpy(g.asked, asked, g.n * sizeof(double))
-    weight = advance_transfer(g, dt)
-    if repeats:
-        take_difference(g)
+    fade(g, dt)
+    saturated = find_reach(g, settings, added, min(dt, LONGEST_STEP))
     for i in range(g.n):
-        effort = g.command[i] if repeats else asked[i]
-        if weight != 0.0:                                       # 0 times a difference that has overflowed would be NaN
-            effort += weight * g.difference[i]
-        bias = 0.0 if added == NULL else added[i]
-        allowed = max(min(effort, settings.effort_limit[i] - bias), -settings.effort_limit[i] - bias)
-        saturated |= allowed != effort
-        way = allowed - g.command[i]
-        step = max(min(way, settings.torque_rate[i] * duration), -settings.torque_rate[i] * duration)
-        changed |= step != way
-        g.command[i] += step
+        g.command[i] = within(g.wanted[i], g.reach.low[i], g.reach.high[i])
+    if speed != NULL:
+        keep_speed(speed, &g.reach, g.n, settings.torque_rate, dt, g.command)
+    for i in range(g.n):
+        changed |= g.command[i] != g.wanted[i]
     g.saturated += saturated
-    g.interventions += saturated or changed
+    g.interventions += changed
     return True

@@ -26,6 +26,7 @@ cdef class TorqueGovernor:
 
     cdef Governor its
     cdef Settings settings
+    cdef SpeedLimit speed
     cdef list owned
     cdef readonly cnp.ndarray command
 
@@ -34,7 +35,9 @@ cdef class TorqueGovernor:
         self.owned = []
         self.its.n = n
         self.its.command, self.its.asked = own(self.owned, n), own(self.owned, n)
-        self.its.difference = own(self.owned, n)
+        self.its.difference, self.its.wanted = own(self.owned, n), own(self.owned, n)
+        self.its.reach.low, self.its.reach.high = own(self.owned, n), own(self.owned, n)
+        self.speed.acceleration, self.speed.given_up = own(self.owned, n), own(self.owned, n)
         self.settings.effort_limit, self.settings.torque_rate = own(self.owned, n), own(self.owned, n)
         self.command = view(self, self.its.command, n)
         self.configure(effort_limit, torque_rate)
@@ -53,18 +56,31 @@ cdef class TorqueGovernor:
         """Fade the difference between the last command and what is asked for next out [s]."""
         begin_transfer(&self.its, duration)
 
-    def govern(self, cnp.ndarray asked not None, double dt, added=None):
+    def govern(self, cnp.ndarray asked not None, double dt, added=None, motion=None):
         """The next command (n,), or None, with nothing changed, if ``asked`` is not finite.
 
         Args:
             asked: (n,) [N m] or [N].
             dt: Time since the last command [s].
             added: (n,) that the drives add by themselves; the limits hold for the sum.
+            motion: What the speed limit needs (speed_limit.pxd): arrays (n,) of the limits and velocities,
+                (n, n) of the inverse inertia, (n,) of the torque that accelerates nothing; None: no speed limit.
         """
         cdef const double* others = NULL
+        cdef const SpeedLimit* speed = NULL
         if added is not None:
             others = numbers(added, self.its.n, "added")
-        return self.command if govern(&self.its, &self.settings, numbers(asked, self.its.n, "asked"), others, dt) else None
+        if motion is not None:
+            speed = self._speed_limit(motion)
+        asked_for = numbers(asked, self.its.n, "asked")
+        return self.command if govern(&self.its, &self.settings, asked_for, others, speed, dt) else None
+
+    cdef const SpeedLimit* _speed_limit(self, motion) except NULL:
+        cdef Py_ssize_t n = self.its.n
+        limit, qd, Minv, bias = motion
+        self.speed.speed, self.speed.qd = numbers(limit, n, "limit"), numbers(qd, n, "qd")
+        self.speed.Minv, self.speed.bias = numbers(Minv, n * n, "Minv"), numbers(bias, n, "bias")
+        return &self.speed
 
     saturated = property(lambda self: self.counts()[0])
     interventions = property(lambda self: self.counts()[1])

@@ -211,6 +211,20 @@ def test_gravity_compensation_and_back():
     assert bench.phase is Phase.FLOATING
 
 
+@pytest.mark.parametrize("other", [Mode.GRAVITY_COMPENSATION, Mode.FEEDFORWARD])
+def test_hand_that_is_pulled_with_all_force_is_let_go_without_speeding(other):
+    """What is left of the torque drives the arm on while it fades."""
+    strong = CartesianSettings(stiffness=(1000.0,) * 3 + (50.0,) * 3, max_force=200.0)
+    bench = Bench(impedance=prepared(strong, MODEL)).run(0.3)
+    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -2.0, 0.0]), [0, -9, 0, 0, 0, 9])
+    bench.run(0.3)
+    bench.configure(mode=other)
+    for _ in range(500):
+        bench.run(STEP)
+        assert (np.abs(bench.arm.qd) <= 0.86 * MODEL.velocity_limit).all()
+    assert bench.largest_step() <= 1 + 1e-9
+
+
 def test_nearly_singular_posture_is_left_and_entered_calmly():
     bench = Bench(STRETCHED).run(0.5)
     bench.controller.set_target(bench.now, moved(bench.pose, [0.0, 0.0, 0.4]))

@@ -200,3 +200,52 @@ def test_feedback_is_cut_before_feedforward_and_gravity_last():
     feedforward, feedback = np.array([3.0, 6.0, 4.0]), np.array([5.0, 5.0, 5.0])
     left = cut(gravity, feedforward, feedback, limit)
     assert_allclose(left, [[6.0, 6.0, 10.0], [3.0, 4.0, 0.0], [1.0, 0.0, 0.0]])
+
+
+# The speed limit, of an arm with this inertia.
+
+INERTIA = np.array([[0.8, 0.2], [0.2, 0.1]])
+SPEED = np.array([2.0, 3.0])
+WEIGHT = np.array([6.0, -2.0])
+
+
+def drive(it: TorqueGovernor, asked: np.ndarray, qd: np.ndarray, duration: float) -> np.ndarray:
+    """Let what is asked for drive the arm; return its velocities."""
+    inverse = np.linalg.inv(INERTIA)
+    velocities = [qd]
+    for _ in range(round(duration / DT)):
+        command = it.govern(asked, DT, motion=(SPEED, velocities[-1], inverse, WEIGHT))
+        velocities.append(velocities[-1] + DT * inverse @ (command - WEIGHT))
+    return np.array(velocities)
+
+
+@pytest.mark.parametrize("asked", [(20.0, 20.0), (20.0, -20.0), (-20.0, 5.0), (0.0, 20.0)])
+def test_torque_is_taken_back_before_it_drives_a_joint_beyond_its_speed(asked):
+    it = governor(rate=1000.0)
+    it.start(WEIGHT)
+    share = np.abs(drive(it, np.array(asked), np.zeros(2), 3.0)) / SPEED
+    assert share.max() <= 0.851
+    assert share[-1].max() > 0.8, "as fast as it may be"
+
+
+def test_joint_that_is_pushed_beyond_its_speed_is_braked():
+    it = governor(rate=1000.0)
+    it.start(WEIGHT)
+    velocity = drive(it, WEIGHT, 1.2 * SPEED, 0.2)
+    assert (np.abs(velocity[-1]) < 0.86 * SPEED).all()
+    assert (velocity[-1] > 0.5 * SPEED).all(), "no more than it takes"
+
+
+def test_slow_joints_have_what_is_asked_for():
+    it = governor(rate=1000.0)
+    it.start(WEIGHT)
+    asked = WEIGHT + np.array([0.5, -0.3])
+    motion = (SPEED, 0.3 * SPEED, np.linalg.inv(INERTIA), WEIGHT)
+    assert_allclose(it.govern(asked, DT, motion=motion), asked, rtol=0, atol=0)
+
+
+def test_joints_without_a_speed_limit_have_what_is_asked_for():
+    it = governor(rate=1e9)
+    it.start(WEIGHT)
+    motion = (np.full(2, np.inf), np.full(2, 50.0), np.linalg.inv(INERTIA), WEIGHT)
+    assert_allclose(it.govern(np.array([20.0, -20.0]), DT, motion=motion), [20.0, -20.0])
