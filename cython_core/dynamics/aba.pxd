@@ -19,7 +19,7 @@
 from libc.float cimport DBL_EPSILON
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport (apart, at_most, force_to_parent, general_to_parent, magnitude, motion_to_child, put, rarely, real,
+from spatial cimport (add, apart, at_most, clear, copy, force_to_parent, magnitude, motion_to_child, put, rarely, real,
                       reciprocal, step, turn_pair, turn_plane, twist_general, twist_symmetric)
 from cholesky cimport ltl_solve
 
@@ -133,9 +133,8 @@ cdef inline step axis_inertia(const Body* b, const real* IA, real* U, real* D, r
                        + b.linear * b.linear * (magnitude(IA[15]) + magnitude(IA[18]) + magnitude(IA[20])))
 
 
-cdef inline step inertia_to_parent(const Body* b, real c, real s, real d, const real* U, const real* K, bint bare,
-                                   real* IA) noexcept nogil:
-    """IA <- pXi* (IA - U K^T) iXp, what the body is to its parent; K = U / D. bare: D = S^T U and no more (note 4)."""
+cdef inline step beyond_joint(real c, real s, const real* U, const real* K, bint free, real* IA) noexcept nogil:
+    """IA <- Ia = IA - U K^T, K = U / D, in axes that theta does not turn. free: Ia S = 0 (note 4)."""
     cdef real* H = IA + 6
     cdef real* M = IA + 15
     cdef real ss = s * s, cs = c * s
@@ -157,9 +156,8 @@ cdef inline step inertia_to_parent(const Body* b, real c, real s, real d, const 
     IA[1] -= U[0] * K[1]
     IA[3] -= U[1] * K[1]
     turn_plane(ss, cs, IA, 0, 1, 1, 3)
-    if b.revolute and bare:                                     # note 4
-        for k in range(3):
-            put(0.0, &H[6 + k])
+    if free:
+        clear(H + 6, 3)
         put(0.0, &IA[2])
         put(0.0, &IA[4])
         put(0.0, &IA[5])
@@ -171,10 +169,16 @@ cdef inline step inertia_to_parent(const Body* b, real c, real s, real d, const 
         IA[4] -= U[1] * K[2]
         IA[5] -= U[2] * K[2]
         turn_pair(c, s, IA, 2, 4)
+
+
+cdef inline step inertia_to_parent(const Body* b, real c, real s, real d, const real* U, const real* K, bint bare,
+                                   real* IA) noexcept nogil:
+    """IA <- pXi* Ia iXp, what the body is to its parent; K = U / D. bare: D = S^T U and no more."""
+    beyond_joint(c, s, U, K, b.revolute and bare, IA)
     if b.offset:
         shift_along_z(d, IA)
-    twist_symmetric(b, M)
-    twist_general(b, H)
+    twist_symmetric(b, IA + 15)
+    twist_general(b, IA + 6)
     twist_symmetric(b, IA)
     if b.shift == SHIFT_GENERAL:
         shift(b.s, IA)
@@ -216,58 +220,68 @@ cdef inline apart base_acceleration(const System* system, Workspace* work, const
             qdd[(3 + k) % 6] = a[k]
 
 
-cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* tau, const real* armature,
-                           const real* held, real* qdd) noexcept nogil:
-    """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q and body_forces with qdd = 0; no mimic joints.
-
-    armature: (n,) or NULL. held: (n,) 1 for a joint that is held (its qdd is 0), else 0; or NULL.
-    tau and qdd may be the same memory.
-    Returns 1 + the index of a freedom whose D is zero (note 5), in any lane (qdd is then not written), or 0.
-    """
-    cdef const Body* b
-    cdef real[21] IA
-    cdef real[6] pA, a
-    cdef real* kept
-    cdef real* K
-    cdef real[6] U
-    cdef real c, s, D, u, rounding
-    cdef bint from_child = False
-    cdef Py_ssize_t i, k
-
+cdef inline void clear_sums(const System* system, real* IA) noexcept nogil:
+    """Rows IA of the bodies that fork (note 7)."""
+    cdef Py_ssize_t i
     for i in range(system.ground + 1, system.N + 1):
         if system.body[i].forks:
-            for k in range(21):
-                put(0.0, <real*> work.inertia + 21 * i + k)
+            clear(IA + 21 * i, 21)
 
-    for i in range(system.N, 0, -1):                            # from the tips inward
+
+cdef inline step articulated_inertia(const Body* b, const real* sums, bint from_child, real* IA) noexcept nogil:
+    """IA of a body: its own, and those of its children. from_child: the one in the next slot has left its in IA (note 7)."""
+    if not from_child:
+        clear(IA, 21)
+    if b.forks:
+        add(sums, 21, IA)
+    add_body(b, IA)
+
+
+cdef inline real free_torque(const Body* b, real tau, const real* pA) noexcept nogil:
+    """u = tau - S^T pA."""
+    if b.revolute:
+        return tau - pA[2]
+    return tau - b.angular * pA[2] - b.linear * pA[5]
+
+
+cdef inline Py_ssize_t invert_D(const Body* b, const real* armature, const real* held, real rounding, real* D) noexcept nogil:
+    """D <- 1 / D. armature, held: as for aba. Returns 1 + the index of the joint if D is zero (note 5), in any lane, or 0."""
+    if armature != NULL:
+        D[0] = D[0] + armature[b.dof]                           # note 2
+    if held != NULL:                                            # note 6
+        D[0] = D[0] + held[b.dof] * (1.0 + rounding)
+    if at_most(magnitude(D[0]), 8 * DBL_EPSILON * rounding):
+        return 1 + b.dof
+    D[0] = reciprocal(D[0])
+    if held != NULL:
+        D[0] = D[0] * (1.0 - held[b.dof])
+    return 0
+
+
+cdef inline Py_ssize_t towards_base(const System* system, Workspace* work, const real* tau, const real* armature,
+                                    const real* held) noexcept nogil:
+    """IA and pA of every body, of which the rows u / D and U / D are left: the second loop of Table 7.1. As aba."""
+    cdef const Body* b
+    cdef real[21] IA
+    cdef real[6] pA, U
+    cdef real* K
+    cdef real c, s, D, u, rounding
+    cdef bint from_child = False
+    cdef Py_ssize_t i, k, failure
+    clear_sums(system, <real*> work.inertia)
+    for i in range(system.N, 0, -1):
         b = &system.body[i]
         c = (<real*> work.cosine)[i]
         s = (<real*> work.sine)[i]
-        if not from_child:                                      # IA and pA handed on by the child in slot i + 1
-            for k in range(21):
-                put(0.0, &IA[k])
-            for k in range(6):
-                put(0.0, &pA[k])
-        for k in range(6):
-            pA[k] += (<real*> work.f)[6 * i + k]
-        if b.forks:
-            for k in range(21):
-                IA[k] += (<real*> work.inertia)[21 * i + k]
-        add_body(b, IA)
+        articulated_inertia[real](b, <real*> work.inertia + 21 * i, from_child, IA)
+        if not from_child:
+            clear(pA, 6)
+        add(<real*> work.f + 6 * i, 6, pA)
         axis_inertia(b, IA, U, &D, &rounding)
-        if b.revolute:
-            u = tau[b.dof] - pA[2]
-        else:
-            u = tau[b.dof] - b.angular * pA[2] - b.linear * pA[5]
-        if armature != NULL:
-            D = D + armature[b.dof]                             # note 2
-        if held != NULL:                                        # note 6
-            D = D + held[b.dof] * (1.0 + rounding)
-        if at_most(magnitude(D), 8 * DBL_EPSILON * rounding):
-            return 1 + b.dof
-        D = reciprocal(D)
-        if held != NULL:
-            D = D * (1.0 - held[b.dof])
+        u = free_torque[real](b, tau[b.dof], pA)
+        failure = invert_D(b, armature, held, rounding, &D)
+        if failure:
+            return failure
         (<real*> work.u)[i] = u * D
         K = <real*> work.force_set + 6 * i
         for k in range(6):
@@ -280,29 +294,27 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
         inertia_to_parent(b, c, s, (<real*> work.d)[i], U, K, armature == NULL and held == NULL, IA)
         force_to_parent(b, c, s, (<real*> work.d)[i], pA)
         if not from_child:
-            kept = <real*> work.inertia + 21 * b.parent
-            for k in range(21):
-                kept[k] += IA[k]
-            kept = <real*> work.f + 6 * b.parent
-            for k in range(6):
-                kept[k] += pA[k]
+            add(IA, 21, <real*> work.inertia + 21 * b.parent)
+            add(pA, 6, <real*> work.f + 6 * b.parent)
+    return 0
 
-    for k in range(6):
-        put(0.0, &a[k])
-    if rarely(system.floating):
-        base_acceleration(system, work, tau, held, qdd)
-        if work.failure:
-            return work.failure
-    for i in range(1, system.N + 1):                            # from the base outward
+
+cdef inline void from_base(const System* system, Workspace* work, real* qdd) noexcept nogil:
+    """a' and qdd of every body: the last loop of Table 7.1."""
+    cdef const Body* b
+    cdef const real* K
+    cdef real[6] a
+    cdef real u
+    cdef Py_ssize_t i
+    clear(a, 6)
+    for i in range(1, system.N + 1):
         b = &system.body[i]
         u = (<real*> work.u)[i]
         if b.grounded:
-            for k in range(6):                                  # a_0 = 0
-                put(0.0, &a[k])
+            clear(a, 6)                                         # a'_0 = 0
         else:
             if not b.follows:
-                for k in range(6):
-                    a[k] = (<real*> work.a)[6 * b.parent + k]
+                copy(<real*> work.a + 6 * b.parent, 6, a)
             motion_to_child(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], a)
             K = <real*> work.force_set + 6 * i
             u = (u - (K[0] * a[0] + K[1] * a[1])) - ((K[2] * a[2] + K[3] * a[3]) + (K[4] * a[4] + K[5] * a[5]))
@@ -313,6 +325,23 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
             a[2] += b.angular * u
             a[5] += b.linear * u
         if b.forks:
-            for k in range(6):
-                (<real*> work.a)[6 * i + k] = a[k]
+            copy(a, 6, <real*> work.a + 6 * i)
+
+
+cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* tau, const real* armature,
+                           const real* held, real* qdd) noexcept nogil:
+    """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q and body_forces with qdd = 0; no mimic joints.
+
+    armature: (n,) or NULL. held: (n,) 1 for a joint that is held (its qdd is 0), else 0; or NULL.
+    tau and qdd may be the same memory.
+    Returns 1 + the index of a freedom whose D is zero (note 5), in any lane (qdd is then not written), or 0.
+    """
+    cdef Py_ssize_t failure = towards_base(system, work, tau, armature, held)
+    if failure:
+        return failure
+    if rarely(system.floating):
+        base_acceleration(system, work, tau, held, qdd)
+        if work.failure:
+            return work.failure
+    from_base(system, work, qdd)
     return 0

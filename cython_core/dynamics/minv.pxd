@@ -14,11 +14,9 @@
 # 4. Bodies with different roots do not move each other.
 # 5. A floating base has IA^-1 in place of 1 / D, which is its own corner of M^-1, and a = -IA^-1 pA.
 
-from libc.float cimport DBL_EPSILON
-
 from system cimport Body, System, Workspace
-from spatial cimport LANES, real, lanes, add_cross, apart, at_most, broadcast, magnitude, put, rarely, reciprocal, unit_lanes
-from aba cimport add_body, axis_inertia, inertia_to_parent, unpack
+from spatial cimport LANES, add, add_cross, apart, broadcast, clear, copy, lanes, rarely, real, step, unit_lanes
+from aba cimport add_body, articulated_inertia, axis_inertia, clear_sums, inertia_to_parent, invert_D, unpack
 from crba cimport crba
 from kinematics cimport rotate_to_base
 from cholesky cimport ltl_inverse
@@ -41,26 +39,16 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K, rea
     cdef real[21] IA
     cdef real[6] U, U_D
     cdef real rounding
-    cdef real* kept
     cdef bint from_child = False
-    cdef Py_ssize_t i, k
-    for i in range(system.ground + 1, system.N + 1):
-        if system.body[i].forks:
-            for k in range(21):
-                put(0.0, <real*> work.inertia + 21 * i + k)
+    cdef Py_ssize_t i, k, failure
+    clear_sums(system, <real*> work.inertia)
     for i in range(system.N, 0, -1):                            # from the tips inward
         b = &system.body[i]
-        if not from_child:
-            for k in range(21):
-                put(0.0, &IA[k])
-        if b.forks:
-            for k in range(21):
-                IA[k] += (<real*> work.inertia)[21 * i + k]
-        add_body(b, IA)
+        articulated_inertia[real](b, <real*> work.inertia + 21 * i, from_child, IA)
         axis_inertia(b, IA, U, &D[i], &rounding)
-        if at_most(magnitude(D[i]), 8 * DBL_EPSILON * rounding):
-            return 1 + b.dof
-        D[i] = reciprocal(D[i])
+        failure = invert_D(b, <const real*> NULL, <const real*> NULL, rounding, &D[i])
+        if failure:
+            return failure
         for k in range(6):
             U_D[k] = U[k] * D[i]
         in_base_coordinates(work, i, U_D, K + 6 * i)
@@ -68,9 +56,7 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K, rea
         if not b.grounded:
             inertia_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], U, U_D, True, IA)
             if not from_child:
-                kept = <real*> work.inertia + 21 * b.parent
-                for k in range(21):
-                    kept[k] += IA[k]
+                add(IA, 21, <real*> work.inertia + 21 * b.parent)
     if rarely(system.floating):
         add_body(&system.body[0], <real*> work.inertia)
     return 0
@@ -131,116 +117,129 @@ cdef inline apart base_corner(const System* system, Workspace* work, real* Minv)
             Minv[i * system.n + k] = X[6 * i + k]
 
 
+cdef struct Columns:     # the bodies whose columns of M^-1 a pass computes, and those that they move (note 4)
+    Py_ssize_t first, last   # columns of the bodies first .. last - 1
+    Py_ssize_t low, high     # their roots are among these; bodies low .. last - 1 may move, or be ancestors
+
+
+cdef inline Columns columns_of(const System* system, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Columns its = Columns(first, last, system.body[first].root, system.body[first].root)
+    cdef Py_ssize_t j
+    for j in range(first, last):
+        its.low = min(its.low, system.body[j].root)
+        its.high = max(its.high, system.body[j].root)
+    return its
+
+
+cdef inline step towards_base(const System* system, Workspace* work, Columns of, const real* force_set) noexcept nogil:
+    """u of every body under the unit torques, zero but for their ancestors; pA of a floating base is left in slot 0."""
+    cdef const Body* b
+    cdef const real* S
+    cdef const real* K
+    cdef lanes* x                                               # at a body: u (2), pA (6, 2)
+    cdef lanes[12] p                                            # pA
+    cdef lanes[2] u
+    cdef bint from_child = False
+    cdef Py_ssize_t i, k, c
+    for i in range(of.low, of.last):
+        if system.body[i].forks:
+            clear[lanes](<lanes*> work.columns + 14 * i + 2, 12)
+    if rarely(system.floating):
+        clear[lanes](<lanes*> work.columns + 2, 12)
+    clear[lanes](p, 12)                                         # so that the compiler sees it set
+    for i in range(of.last - 1, of.low - 1, -1):
+        b = &system.body[i]
+        if b.root < of.low or b.root > of.high:
+            continue
+        x = <lanes*> work.columns + 14 * i
+        S = <real*> work.S + 6 * i
+        K = force_set + 6 * i
+        if not (from_child or b.forks or i >= of.first):        # no ancestor of any of them
+            x[0] = x[1] = broadcast(0.0)
+            continue
+        if not from_child:
+            clear[lanes](p, 12)
+        if b.forks:
+            add[lanes](x + 2, 12, p)
+        for c in range(2):
+            u[c] = -(S[0] * p[c] + S[1] * p[2 + c] + S[2] * p[4 + c]) \
+                - (S[3] * p[6 + c] + S[4] * p[8 + c] + S[5] * p[10 + c])
+            if i >= of.first:
+                if real is double:
+                    u[c] += unit_lanes(i - of.first - c * LANES)
+                else:
+                    u[c] += broadcast(1.0 if i - of.first == c else 0.0)
+            x[c] = u[c]
+        for k in range(6):
+            for c in range(2):
+                p[2 * k + c] += K[k] * u[c]
+        from_child = b.follows
+        if not from_child and not b.grounded:
+            add[lanes](p, 12, <lanes*> work.columns + 14 * b.parent + 2)
+
+
+cdef inline step from_base(const System* system, Workspace* work, Columns of, real* Minv) noexcept nogil:
+    """qdd of every body, which are the columns as far as the diagonal, and by symmetry the rows."""
+    cdef const Body* b
+    cdef const real* S
+    cdef const real* K
+    cdef lanes* x                                               # at a body: u, then qdd (2); a (6, 2)
+    cdef lanes[12] a
+    cdef lanes[2] u
+    cdef real d
+    cdef Py_ssize_t n = system.n, i, j, k, c
+    for i in range(of.low, of.last):
+        b = &system.body[i]
+        if b.root < of.low or b.root > of.high:
+            continue
+        x = <lanes*> work.columns + 14 * i
+        S = <real*> work.S + 6 * i
+        K = <real*> work.force_set + 6 * i
+        d = (<real*> work.D)[i]
+        if b.grounded:
+            clear[lanes](a, 12)
+        elif not b.follows:
+            copy[lanes](<lanes*> work.columns + 14 * b.parent + 2, 12, a)
+        for c in range(2):
+            u[c] = (d * x[c] - K[0] * a[c] - K[1] * a[2 + c] - K[2] * a[4 + c]) \
+                - (K[3] * a[6 + c] + K[4] * a[8 + c] + K[5] * a[10 + c])
+            x[c] = u[c]
+        for k in range(6):
+            for c in range(2):
+                a[2 * k + c] += S[k] * u[c]
+        if b.forks:
+            copy[lanes](a, 12, x + 2)
+        for j in range(max(i, of.first), of.last):
+            k = system.dof[j]
+            if real is double:
+                Minv[b.dof * n + k] = Minv[k * n + b.dof] = (<double*> x)[j - of.first]
+            else:
+                Minv[b.dof * n + k] = Minv[k * n + b.dof] = x[j - of.first]
+
+
 cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) noexcept nogil:
     """M(q)^-1, (n, n), after base_axes. Returns 1 + the index of a singular joint, or 0.
 
     O(n^2) without forming M; where mimic joints couple coordinates M is formed and inverted, O(n^3).
     """
-    cdef const Body* b
-    cdef const real* S
-    cdef const real* K
-    cdef lanes* x                                               # at a body: u, then qdd (2); pA, then a (6, 2)
-    cdef lanes[12] p                                            # pA or a
-    cdef lanes[2] u
-    cdef real d
-    cdef bint from_child
-    cdef Py_ssize_t n = system.n, first, last = 1, low, high, i, j, k, c
+    cdef Columns columns
+    cdef Py_ssize_t n = system.n, width = 2 * LANES if real is double else 2, first = 1, failure     # note 3
     if system.coupled:
         crba(system, work, <real*> work.H)
         return ltl_inverse(n, <real*> work.H, Minv)
-    i = gains(system, work, <real*> work.force_set, <real*> work.D)
-    if i:
-        return i
-    for k in range(n * n):
-        put(0.0, &Minv[k])
+    failure = gains(system, work, <real*> work.force_set, <real*> work.D)
+    if failure:
+        return failure
+    clear(Minv, n * n)
     if rarely(system.floating):
         base_corner(system, work, Minv)
         if work.failure:
             return work.failure
-
-    while last <= system.N:                                     # columns of the bodies first .. last - 1 (note 3)
-        first = last
-        last = min(first + (2 * LANES if real is double else 2), system.N + 1)
-        low = high = system.body[first].root                    # note 4
-        for j in range(first, last):
-            low = min(low, system.body[j].root)
-            high = max(high, system.body[j].root)
-        for i in range(low, last):
-            if system.body[i].forks:
-                x = <lanes*> work.columns + 14 * i
-                for k in range(12):
-                    x[2 + k] = broadcast(0.0)
+    while first <= system.N:
+        columns = columns_of(system, first, min(first + width, system.N + 1))
+        towards_base(system, work, columns, <const real*> work.force_set)
         if rarely(system.floating):
-            for k in range(12):
-                (<lanes*> work.columns)[2 + k] = broadcast(0.0)
-
-        for k in range(12):                                     # so that the compiler sees it set
-            p[k] = broadcast(0.0)
-        from_child = False
-        for i in range(last - 1, low - 1, -1):                  # towards the base
-            b = &system.body[i]
-            if b.root < low or b.root > high:
-                continue
-            x = <lanes*> work.columns + 14 * i
-            S = <real*> work.S + 6 * i
-            K = <real*> work.force_set + 6 * i
-            if not (from_child or b.forks or i >= first):       # no ancestor of any of them
-                x[0] = x[1] = broadcast(0.0)
-                continue
-            if not from_child:
-                for k in range(12):
-                    p[k] = broadcast(0.0)
-            if b.forks:
-                for k in range(12):
-                    p[k] += x[2 + k]
-            for c in range(2):
-                u[c] = -(S[0] * p[c] + S[1] * p[2 + c] + S[2] * p[4 + c]) \
-                    - (S[3] * p[6 + c] + S[4] * p[8 + c] + S[5] * p[10 + c])
-                if i >= first:
-                    if real is double:
-                        u[c] += unit_lanes(i - first - c * LANES)
-                    else:
-                        u[c] += broadcast(1.0 if i - first == c else 0.0)
-                x[c] = u[c]
-            for k in range(6):
-                for c in range(2):
-                    p[2 * k + c] += K[k] * u[c]
-            from_child = b.follows
-            if not from_child and not b.grounded:
-                x = <lanes*> work.columns + 14 * b.parent
-                for k in range(12):
-                    x[2 + k] += p[k]
-
-        if rarely(system.floating):
-            base_columns(system, work, first, last, Minv)
-        for i in range(low, last):                              # away from it
-            b = &system.body[i]
-            if b.root < low or b.root > high:
-                continue
-            x = <lanes*> work.columns + 14 * i
-            S = <real*> work.S + 6 * i
-            K = <real*> work.force_set + 6 * i
-            d = (<real*> work.D)[i]
-            if b.grounded:
-                for k in range(12):
-                    p[k] = broadcast(0.0)
-            elif not b.follows:
-                for k in range(12):
-                    p[k] = (<lanes*> work.columns)[14 * b.parent + 2 + k]
-            for c in range(2):
-                u[c] = (d * x[c] - K[0] * p[c] - K[1] * p[2 + c] - K[2] * p[4 + c]) \
-                    - (K[3] * p[6 + c] + K[4] * p[8 + c] + K[5] * p[10 + c])
-                x[c] = u[c]
-            for k in range(6):
-                for c in range(2):
-                    p[2 * k + c] += S[k] * u[c]
-            if b.forks:
-                for k in range(12):
-                    x[2 + k] = p[k]
-            for j in range(max(i, first), last):
-                k = system.dof[j]
-                if real is double:
-                    Minv[b.dof * n + k] = Minv[k * n + b.dof] = (<double*> x)[j - first]
-                else:
-                    Minv[b.dof * n + k] = Minv[k * n + b.dof] = x[j - first]
+            base_columns(system, work, columns.first, columns.last, Minv)
+        from_base(system, work, columns, Minv)
+        first = columns.last
     return 0

@@ -47,6 +47,27 @@ cdef inline void put(double value, real* x) noexcept nogil:
         x[0] = broadcast(value)
 
 
+cdef inline step clear(real* x, Py_ssize_t count) noexcept nogil:
+    """x = 0, so many numbers."""
+    cdef Py_ssize_t k
+    for k in range(count):
+        put(0.0, &x[k])
+
+
+cdef inline step copy(const real* x, Py_ssize_t count, real* to) noexcept nogil:
+    """to = x."""
+    cdef Py_ssize_t k
+    for k in range(count):
+        to[k] = x[k]
+
+
+cdef inline step add(const real* x, Py_ssize_t count, real* sum) noexcept nogil:
+    """sum += x."""
+    cdef Py_ssize_t k
+    for k in range(count):
+        sum[k] += x[k]
+
+
 cdef inline real magnitude(real x) noexcept nogil:
     if real is double:
         return fabs(x)
@@ -318,11 +339,3 @@ cdef inline step symmetric_to_parent(const Body* b, real c, real s, real* A) noe
     turn_plane(s * s, c * s, A, 0, 1, 1, 3)
     turn_pair(c, s, A, 2, 4)
     twist_symmetric(b, A)
-
-
-cdef inline step general_to_parent(const Body* b, real c, real s, real* A) noexcept nogil:
-    """A <- E^T A E for a 3x3 matrix stored row by row."""
-    turn_plane(s * s, c * s, A, 0, 1, 3, 4)
-    turn_pair(c, s, A, 2, 5)
-    turn_pair(c, s, A, 6, 7)
-    twist_general(b, A)
