@@ -95,7 +95,12 @@ class MeasuredNode:
         return [process for process in (self.process, self.companion) if process]
 
     def _attempt(self, duration: float) -> tuple[Answers, int]:
-        """Return the answers, and the processor time that the node spent on them [ns]."""
+        """Return the answers, and the processor time that the node spent on them [ns].
+
+        It begins when the node answers: one that was stopped in the middle of something may hold up
+        all that send to it by shared memory for a second or two.
+        """
+        self.meter.wait_until_answered(self.process)
         self.meter.run(RUN_UP, RATE)
         if self.start:
             self.start()
