@@ -37,8 +37,8 @@ from featherstone_ros.control.settings import Settings
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.demo.report import milli, short_names
-from featherstone_ros.tools.motion import plan
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.multi_sine import plan
+from featherstone_ros.tools.robot_setup import load
 
 LAWS = ("PD alone", "PD + gravity", "feedforward")
 TIME_STEP = 0.001  # [s] of control and simulation

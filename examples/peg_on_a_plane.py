@@ -25,7 +25,7 @@ from rich.table import Table
 
 import featherstone_ros as fr
 from featherstone_ros.model.arguments import Floats
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 TIME_STEP = 0.001  # [s] of control and simulation
 TIP = "panda_hand_tcp"

@@ -32,8 +32,8 @@ from rich.progress import track
 import featherstone_ros as fr
 from featherstone_ros.model.arguments import Floats
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.tools.motion import MultiSine, plan
-from featherstone_ros.tools.robot import RobotSetup, load, with_heavier_links
+from featherstone_ros.tools.multi_sine import MultiSine, plan
+from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links
 
 TIME_STEP = 0.001  # [s] of control and simulation
 EPISODE = 20.0  # [s] of a motion

@@ -1,6 +1,6 @@
 # The torque controller as one state machine: a joint state, a request or the time in, at most one command out.
 #
-# The phases and what leads from one to another stand in featherstone_ros/control/transitions.py; ``fire`` looks there.
+# The phases and what leads from one to another stand in featherstone_ros/control/phases.py; ``fire`` looks there.
 # Times called ``now`` are of a steady clock [s]; what moves (motions, fades, rate limits) goes by the controller's time,
 # the sum of the times between joint states (state_validator.pxd). Arrays are (n,) in joint order.
 
@@ -19,7 +19,7 @@ from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, JointLi
 from control.speed_limit cimport SpeedLimit
 from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, best_estimate, common, forget, same, seen_since, was_misled
 
-cdef enum Phase:             # as in transitions.py, which a test compares
+cdef enum Phase:             # as in phases.py, which a test compares
     INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
     STOPPING, SETTLING, LEAVING_BLIND, PHASES
 

@@ -23,6 +23,7 @@ from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
 from featherstone_ros.control.events import Explanation, Narrator, cause_text, rejection_text
 from featherstone_ros.control.governor import cut
 from featherstone_ros.control.motion import Motion, MotionState
+from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
 from featherstone_ros.control.planning import PlanningContext
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import (
@@ -32,7 +33,6 @@ from featherstone_ros.control.trajectory import (
     TrajectoryError,
     set_point,
 )
-from featherstone_ros.control.transitions import HOLDS, RUNNING, Phase
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model

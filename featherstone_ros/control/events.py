@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from featherstone_ros.control.transitions import TRACKING, Event, Phase
+from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.message_faults import message_fault
 
 Record = tuple[int, int, int, tuple[float, float, float, float], int]

@@ -135,8 +135,8 @@ def _refused(name: str, error: ModelError) -> Finding:
 
 
 def _joint(joint: Joint) -> dict[str, Any]:
-    figures = ("lower", "upper", "velocity", "effort", "damping", "friction")
-    values = {name: getattr(joint, name) for name in figures} if joint.moves else {}
+    limits = ("lower", "upper", "velocity", "effort", "damping", "friction")
+    values = {name: getattr(joint, name) for name in limits} if joint.moves else {}
     return {
         "name": joint.name,
         "type": joint.type,

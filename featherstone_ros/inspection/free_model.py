@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.model import EARTH, Model, body_tree, coordinates
+from featherstone_ros.model import EARTH, Model, body_tree, joint_selection
 from featherstone_ros.model.urdf import Robot
 
 Floats = NDArray[np.float64]
@@ -18,11 +18,11 @@ def free_model(robot: Robot) -> tuple[Model, list[str]]:
     Raises:
         ModelError: The robot cannot be modelled.
     """
-    chosen = coordinates.choose(robot)
+    chosen = joint_selection.choose(robot)
     tree = body_tree.grow(robot, chosen)
     idle = body_tree.joints_without_inertia(tree)
     if idle:
-        chosen = coordinates.choose(robot, None, dict.fromkeys(idle, 0.0))
+        chosen = joint_selection.choose(robot, None, dict.fromkeys(idle, 0.0))
         tree = body_tree.grow(robot, chosen)
     return Model.from_bodies(robot, chosen, tree, EARTH), idle
 

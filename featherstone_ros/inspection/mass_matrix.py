@@ -62,7 +62,7 @@ def _nearly_singular(model: Model) -> list[Finding]:
         for k in np.flatnonzero(ratios < 1 / BAD):
             joint = model.joint_names[int(np.argmax(np.abs(motions[:, k])))]
             found[joint] = min(found.get(joint, (np.inf, 0.0)), (ratios[k], resistance[k]))
-    return [_finding(joint, *figures) for joint, figures in found.items()]
+    return [_finding(joint, *values) for joint, values in found.items()]
 
 
 def _finding(joint: str, ratio: float, resistance: float) -> Finding:

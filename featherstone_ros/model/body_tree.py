@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros._core import CompiledModel
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model.coordinates import HUGE, Coordinates
+from featherstone_ros.model.joint_selection import HUGE, JointSelection
 from featherstone_ros.model.pseudo_inertia import (
     in_frame,
     inertia_matrix,
@@ -107,11 +107,11 @@ class BodyTree:
             gravity: (3,) in the frame of the base, or of the world if the base floats [m/s^2].
             floating: Whether the base is a free body.
         """
-        figures = {item.name: getattr(self, item.name) for item in fields(self)}
-        del figures["link_parameters"]
+        arrays = {item.name: getattr(self, item.name) for item in fields(self)}
+        del arrays["link_parameters"]
         for name in ("first_moment", "inertia"):
-            figures[name] = figures[name] + figures.pop(f"{name}_rest").astype(EXTENDED)
-        return CompiledModel(n=self.n, gravity=gravity, floating=floating, **figures)
+            arrays[name] = arrays[name] + arrays.pop(f"{name}_rest").astype(EXTENDED)
+        return CompiledModel(n=self.n, gravity=gravity, floating=floating, **arrays)
 
     @np.errstate(over="ignore", invalid="ignore")  # __post_init__ sees it and names the body
     def with_inertial(self, link: int, added: Inertial) -> "BodyTree":
@@ -140,22 +140,22 @@ class BodyTree:
         T = transform(self.link_rotation, self.link_translation)
         J = np.zeros((len(self.body_names), 4, 4))
         np.add.at(J, self.link_body + 1, in_frame(pseudo_inertia(parameters), T))
-        sums = inertial_parameters(J)
-        figures = {
-            "mass": sums[:, 0],
-            "first_moment": sums[:, 1:4],
-            "inertia": inertia_matrix(sums[:, 4:]),
+        of_bodies = inertial_parameters(J)
+        sums = {
+            "mass": of_bodies[:, 0],
+            "first_moment": of_bodies[:, 1:4],
+            "inertia": inertia_matrix(of_bodies[:, 4:]),
         }
-        return replace(self, link_parameters=parameters, **_with_rest(figures))
+        return replace(self, link_parameters=parameters, **_with_rest(sums))
 
 
-def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
+def grow(robot: Robot, selection: JointSelection) -> BodyTree:
     """Turn links and joints into bodies.
 
     Raises:
         ModelError: A degree of freedom moves no mass and no inertia at all.
     """
-    degrees = _degrees_of_freedom(coordinates)
+    degrees = _degrees_of_freedom(selection)
     placements = {robot.base_link: (BASE, np.eye(3), np.zeros(3))}
     bodies: list[Joint] = []
     frames: list[tuple[int, Floats, Floats]] = []
@@ -168,7 +168,7 @@ def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
             bodies.append(joint)
             frames.append((body, rotation, translation))
         else:
-            turn, shift = _displacement(joint, coordinates.locked.get(joint.name, 0.0))
+            turn, shift = _displacement(joint, selection.locked.get(joint.name, 0.0))
             placements[joint.child] = (body, rotation @ turn, translation + rotation @ shift)
 
     parent, body_rotation, body_translation = _frame_arrays(frames)
@@ -178,7 +178,7 @@ def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
     drives = [degrees[joint.name] for joint in bodies]
     names = [joint.name for joint in bodies]
     tree = BodyTree(
-        joint_names=coordinates.joint_names,
+        joint_names=selection.joint_names,
         body_names=(robot.base_link, *(joint.child for joint in bodies)),
         link_names=tuple(link.name for link in robot.links),
         parent=parent,
@@ -192,19 +192,19 @@ def grow(robot: Robot, coordinates: Coordinates) -> BodyTree:
         link_body=link_body,
         link_rotation=link_rotation,
         link_translation=link_translation,
-        joint_body=np.array([names.index(name) for name in coordinates.joint_names], dtype=np.intp),
+        joint_body=np.array([names.index(name) for name in selection.joint_names], dtype=np.intp),
         link_parameters=np.array([parameters_of(link.inertial) for link in robot.links]),
         **_sum_inertias(robot, len(bodies), link_body, link_rotation, link_translation),
     )
     return tree
 
 
-def _degrees_of_freedom(coordinates: Coordinates) -> dict[str, tuple[int, float, float]]:
+def _degrees_of_freedom(selection: JointSelection) -> dict[str, tuple[int, float, float]]:
     """Return index of the degree of freedom, multiplier and offset of each joint that moves."""
-    index = {name: k for k, name in enumerate(coordinates.joint_names)}
+    index = {name: k for k, name in enumerate(selection.joint_names)}
     followers = {
         name: (index[mimic.leader], mimic.multiplier, mimic.offset)
-        for name, mimic in coordinates.mimics.items()
+        for name, mimic in selection.mimics.items()
     }
     return {name: (k, 1.0, 0.0) for name, k in index.items()} | followers
 
@@ -253,10 +253,10 @@ def _sum_inertias(
 
 def _with_rest(sums: dict[str, Any]) -> dict[str, Any]:
     """Return sums of extended precision as BodyTree keeps them: as doubles, and what is left."""
-    figures = {name: total.astype(float) for name, total in sums.items()}
+    arrays = {name: total.astype(float) for name, total in sums.items()}
     for name in ("first_moment", "inertia"):
-        figures[f"{name}_rest"] = (sums[name] - figures[name]).astype(float)
-    return figures
+        arrays[f"{name}_rest"] = (sums[name] - arrays[name]).astype(float)
+    return arrays
 
 
 def _about_body(

@@ -60,8 +60,8 @@ def impossible_inertias(robot: Robot) -> list[Finding]:
         if is_helper(link):
             found = (Severity.NOTE, HELPER, f"{inertial.mass:.3g} kg")
         if found is not None:
-            severity, rule, figures = found
-            finding = Finding(severity, rule, "link", link.name, figures)
+            severity, rule, text = found
+            finding = Finding(severity, rule, "link", link.name, text)
             findings.append(finding if link.name in moving else finding.noted())
     return findings
 
@@ -69,21 +69,21 @@ def impossible_inertias(robot: Robot) -> list[Finding]:
 def _judge(mass: float, moments: Floats, driven: bool) -> tuple[Severity, Rule, str] | None:
     least, middle, greatest = moments
     trace = np.abs(moments).sum()
-    figures = f"principal moments {moments_text(moments)} kg m^2"
+    text = f"principal moments {moments_text(moments)} kg m^2"
     if mass == 0:
-        return (Severity.WARNING, MASSLESS, figures) if trace else None  # a mere frame is fine
+        return (Severity.WARNING, MASSLESS, text) if trace else None  # a mere frame is fine
     if trace <= mass * POINT**2:
         # A point mass may well be lumped with what carries it, e.g. a sensor or a payload.
         severity = Severity.ERROR if driven else Severity.NOTE
-        return severity, ZERO_INERTIA, f"mass {mass:.3g} kg, {figures}"
+        return severity, ZERO_INERTIA, f"mass {mass:.3g} kg, {text}"
     if least < -ROUNDING * trace:
-        return Severity.ERROR, INDEFINITE, figures
+        return Severity.ERROR, INDEFINITE, text
     excess = (greatest - least - middle) / trace
     if excess > ROUNDING:
         severity = Severity.ERROR if excess > COARSE else Severity.WARNING
-        return severity, TRIANGLE, f"{figures}, the greatest exceeds the sum of the others"
+        return severity, TRIANGLE, f"{text}, the greatest exceeds the sum of the others"
     if least <= ROUNDING * trace:
-        return Severity.WARNING, INDEFINITE, f"{figures}, an ideal rod"
+        return Severity.WARNING, INDEFINITE, f"{text}, an ideal rod"
     return None
 
 

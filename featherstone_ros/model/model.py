@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.model import body_tree, coordinates, urdf, urdf_inertials
+from featherstone_ros.model import body_tree, joint_selection, urdf, urdf_inertials
 from featherstone_ros.model.arguments import Floats, finite
 from featherstone_ros.model.body_tree import BodyTree, inertial_of, parameters_of
-from featherstone_ros.model.coordinates import Coordinates
 from featherstone_ros.model.finding import Severity, summary
 from featherstone_ros.model.inertia_rules import impossible_inertias
 from featherstone_ros.model.joint_rules import odd_mimics, weightless_joints
+from featherstone_ros.model.joint_selection import JointSelection
 from featherstone_ros.model.primitives import inertial
 from featherstone_ros.model.urdf import Mimic, Robot
 
@@ -146,7 +146,7 @@ class Model:
     def from_bodies(
         cls,
         robot: Robot,
-        chosen: Coordinates,
+        chosen: JointSelection,
         tree: BodyTree,
         gravity: ArrayLike,
         base: str = "fixed",
@@ -330,8 +330,8 @@ class Model:
         return _restore, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},)
 
 
-def _restore(figures: dict[str, Any]) -> Model:
-    return Model(**figures)
+def _restore(fields: dict[str, Any]) -> Model:
+    return Model(**fields)
 
 
 def read_description(path: str | PathLike[str]) -> str:
@@ -361,14 +361,14 @@ def read_file(path: Path) -> str | bytes:
 
 def _what_moves(
     robot: Robot, joints: Iterable[str] | None, locked: Mapping[str, float] | None
-) -> tuple[Coordinates, BodyTree, list[str]]:
+) -> tuple[JointSelection, BodyTree, list[str]]:
     """Choose the degrees of freedom and make their tree; none may be without inertia to move.
 
     Vendors ship humanoids with a finger or two that weigh nothing; such joints are locked, and
     returned for a warning. In an arm, or where they are asked for by name, they make forward
     dynamics singular.
     """
-    chosen = coordinates.choose(robot, joints, locked)
+    chosen = joint_selection.choose(robot, joints, locked)
     tree = body_tree.grow(robot, chosen)
     idle = body_tree.joints_without_inertia(tree)
     if not idle:
@@ -378,7 +378,7 @@ def _what_moves(
             f"joint {idle[0]!r} moves no mass and no inertia, expected some in the links beyond it "
             "(or the joint locked)"
         )
-    chosen = coordinates.choose(robot, None, {**(locked or {}), **dict.fromkeys(idle, 0.0)})
+    chosen = joint_selection.choose(robot, None, {**(locked or {}), **dict.fromkeys(idle, 0.0)})
     return chosen, body_tree.grow(robot, chosen), idle
 
 
@@ -390,7 +390,7 @@ def _warn(robot: Robot, idle: list[str]) -> None:
         logger.warning("robot %r is read as it is written, but: %s", robot.name, summary(odd))
 
 
-def _joint_properties(robot: Robot, chosen: Coordinates) -> dict[str, Any]:
+def _joint_properties(robot: Robot, chosen: JointSelection) -> dict[str, Any]:
     """Return types, limits and friction of the degrees of freedom.
 
     A leader feels its followers' friction through their multipliers m: the power d qd^2 gives

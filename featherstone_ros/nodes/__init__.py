@@ -12,8 +12,8 @@ What they share:
 - ``execution``: runs a node as a process that nothing ends before its arm is at rest.
 - ``signals``, ``output_pump``: what each signal means; output that never blocks.
 - ``lifecycle``: ``ModelNode``, a lifecycle node that has a robot description and a model.
-- ``realtime_loop``, ``realtime_path``: a compiled cycle in a thread without the interpreter, or in
-  the executor, and the parameters that choose.
+- ``realtime_loop``, ``realtime_settings``: a compiled cycle in a thread without the interpreter,
+  or in the executor, and the parameters that choose.
 - ``parameters``, ``drive_settings``: declaration, validation and atomic change of parameters.
 - ``diagnostics``, ``description_check``: one status on ``/diagnostics``, once a second.
 - ``messages``, ``refusals``, ``replies``: messages in joint order, those that are refused, answers.

@@ -21,7 +21,7 @@ from featherstone_ros.control.gains import (
     choose,
     one_line,
 )
-from featherstone_ros.control.goal import Tolerances
+from featherstone_ros.control.goal_tolerances import Tolerances
 from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.plausibility import check_plausible
 from featherstone_ros.control.settings import (

@@ -11,11 +11,11 @@ from builtin_interfaces.msg import Duration
 from control_msgs.msg import JointTrajectoryControllerState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.trajectory import TrajectoryError
-from featherstone_ros.control.transitions import RUNNING, Phase
 
 QUEUE = 10
-LOOK = 0.5  # [s] between two looks whether anybody listens; each costs half a millisecond
+CHECK_PERIOD = 0.5  # [s] between two checks whether anybody listens; each costs half a millisecond
 
 
 class ControllerState:
@@ -34,7 +34,9 @@ class ControllerState:
         )
         self._timer = node.create_timer(1.0 / rate, self._publish, clock=node.steady_clock)
         self._timer.cancel()  # an executor that wakes up for nothing costs the others
-        self._lookout = node.create_timer(LOOK, self._publish_if_heard, clock=node.steady_clock)
+        self._check_timer = node.create_timer(
+            CHECK_PERIOD, self._publish_if_heard, clock=node.steady_clock
+        )
 
     def _publish_if_heard(self) -> None:
         """Begin to publish once somebody listens."""
@@ -43,7 +45,7 @@ class ControllerState:
 
     def destroy(self) -> None:
         """Take the topic away."""
-        self._node.destroy_timer(self._lookout)
+        self._node.destroy_timer(self._check_timer)
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import floating_base, realtime_path, shadow_mode, simulate_mode
+from featherstone_ros.nodes import floating_base, realtime_settings, shadow_mode, simulate_mode
 from featherstone_ros.nodes.diagnostics import Report
 from featherstone_ros.nodes.drive_settings import drive_settings
 from featherstone_ros.nodes.execution import StartError
@@ -47,7 +47,7 @@ SETTINGS = (
     *simulate_mode.SETTINGS,
     *floating_base.SETTINGS,
     *shadow_mode.SETTINGS,
-    *realtime_path.SETTINGS,
+    *realtime_settings.SETTINGS,
 )
 
 

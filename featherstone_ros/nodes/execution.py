@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BROKEN = 5.0  # [s] without a round that went well: then the executor is beyond repair
 LONGEST_END = 10.0  # [s] that the end in order may take besides, before it is forced
-GLANCE = 0.01  # [s] between two looks whether the arm has come to rest
+REST_CHECK_PERIOD = 0.01  # [s] between two checks whether the arm has come to rest
 MANY = 10  # failures in a row: one alone may take long, e.g. until memory is out
 RENEWAL = 3  # failures in a row after which the executor is made anew
 FAILED, STUCK = 3, 4  # exit statuses
@@ -117,7 +117,7 @@ class Rounds:
         """Spin until ``end`` is called or the context ends; return whether nothing works."""
         sound = monotonic()
         while self._node.context.ok() and not self._ending.is_set():
-            if self._turn():
+            if self._spin_once():
                 sound = monotonic()
             elif monotonic() - sound > BROKEN and self._failures > MANY:
                 self._node.get_logger().fatal(
@@ -137,7 +137,7 @@ class Rounds:
             if monotonic() > end:
                 node.get_logger().error(f"no rest within {node.REST_PATIENCE:g} s")
                 return
-            self._turn(GLANCE)
+            self._spin_once(REST_CHECK_PERIOD)
 
     def end(self, _: int) -> None:
         """Make ``spin`` return; for another thread, which sees to it that the process ends.
@@ -156,7 +156,7 @@ class Rounds:
         self._node.destroy_node()
         self._ended.set()
 
-    def _turn(self, timeout: float | None = None) -> bool:
+    def _spin_once(self, timeout: float | None = None) -> bool:
         """Do one round; return whether it went well."""
         from rclpy.executors import ExternalShutdownException
 

@@ -36,13 +36,13 @@ from featherstone_ros.control.events import (
     rejection_text,
 )
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
-from featherstone_ros.control.goal import Tolerances, with_others
+from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
+from featherstone_ros.control.phases import HOLDS, RUNNING, SILENT, TRACKING, Event, Phase
 from featherstone_ros.control.planning import PlanningContext
 from featherstone_ros.control.settings import Mode
-from featherstone_ros.control.state import is_same_clock, start_delay
-from featherstone_ros.control.tracking import Complaint, TrackingWatch
+from featherstone_ros.control.tracking_error import Complaint, TrackingWatch
 from featherstone_ros.control.trajectory import (
     JointSpace,
     Point,
@@ -50,10 +50,10 @@ from featherstone_ros.control.trajectory import (
     TrajectoryError,
     set_point,
 )
-from featherstone_ros.control.transitions import HOLDS, RUNNING, SILENT, TRACKING, Event, Phase
+from featherstone_ros.control.trajectory_start import is_same_clock, start_delay
 from featherstone_ros.errors import FeatherstoneError, MessageError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import cartesian_topics, realtime_path
+from featherstone_ros.nodes import cartesian_topics, realtime_settings
 from featherstone_ros.nodes.cartesian_settings import offset_of
 from featherstone_ros.nodes.controller_settings import (
     DEADLINE_NAMES,
@@ -105,7 +105,7 @@ class FeedforwardController(ModelNode):
         self._loop: Any = None  # while configured
         self._goals: Any = None  # likewise, where control_msgs is installed
         self._state_topic: Any = None
-        super().__init__("feedforward_controller", (*SETTINGS, *realtime_path.SETTINGS))
+        super().__init__("feedforward_controller", (*SETTINGS, *realtime_settings.SETTINGS))
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
         """Return gains, damping, friction, armature and limits of every joint."""
@@ -143,7 +143,7 @@ class FeedforwardController(ModelNode):
         self._refusal, self._refused_at = "", -SHOW_REFUSAL
         self._puzzled_since = monotonic()
         self._example: Any = None  # subscription that looks at one joint state
-        self._rivals = DuplicatePublishers(self)
+        self._duplicates = DuplicatePublishers(self)
         self._make_topics()
         self._warn_of_odd_settings()
         self._tell_chosen_gains()
@@ -182,8 +182,8 @@ class FeedforwardController(ModelNode):
             [self._states],
             self._shown,
             self._deliver,
-            scheduling=realtime_path.scheduling(self.parameters),
-            in_thread=self.parameters["realtime.path"] == realtime_path.OWN_WAIT_SET,
+            scheduling=realtime_settings.scheduling(self.parameters),
+            in_thread=self.parameters["realtime.path"] == realtime_settings.OWN_WAIT_SET,
         )
 
     def _serve_ros2_control(self) -> None:
@@ -582,14 +582,17 @@ class FeedforwardController(ModelNode):
         commanders = self.count_publishers(self._commands.topic_name)
         moment = self._moment()
         lost = lost_of(moment, self._settings, self._space.names) if moment else {}
-        rivals = self._rivals.among(
+        duplicates = self._duplicates.among(
             {
                 "on joint_states": 1 + controller.hears_several(monotonic()),
                 f"on {self._commands.topic_name}": commanders,
             }
         )
         level, text = self._condition(
-            rivals, bool(lost), self._off_path(moment), moment is not None and moment.strain > 1.0
+            duplicates,
+            bool(lost),
+            self._off_path(moment),
+            moment is not None and moment.strain > 1.0,
         )
         counters = controller.counters()
         values = {
@@ -679,7 +682,7 @@ class FeedforwardController(ModelNode):
         return self._tracking.update(monotonic(), error, self._settings.path_tolerance)
 
     def _condition(
-        self, rivals: list[str], saturated: bool, off_path: Complaint, strained: bool
+        self, duplicates: list[str], saturated: bool, off_path: Complaint, strained: bool
     ) -> tuple[bytes, str]:
         phase, reason = Phase(self._controller.phase), self._hold_reason()
         if phase is Phase.SILENT:
@@ -688,7 +691,7 @@ class FeedforwardController(ModelNode):
             return (ERROR, reason) if reason else (WARN, "waiting for joint states")
         if phase not in RUNNING:
             return ERROR, f"{reason}: {self._phase_text()}"
-        problems = [*rivals]
+        problems = [*duplicates]
         if not self._commands.get_subscription_count():
             problems.append(f"nobody listens to {self._commands.topic_name}")
         if off_path.text:

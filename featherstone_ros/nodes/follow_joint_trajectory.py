@@ -1,4 +1,4 @@
-"""The action ~/follow_joint_trajectory, where control_msgs is installed: messages around ``goal``.
+"""The action ~/follow_joint_trajectory, where control_msgs is installed.
 
 The loop follows a goal's trajectory and watches its path tolerances as those of any other; nothing
 in it waits for what is here. If this fails, or its client is gone, the arm still does what the loop
@@ -16,7 +16,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from trajectory_msgs.msg import JointTrajectory
 
-from featherstone_ros.control.goal import (
+from featherstone_ros.control.goal_tolerances import (
     ErrorCode,
     GoalTracker,
     Status,

@@ -41,7 +41,7 @@ DESCRIPTION_QOS = QoSProfile(
 
 __all__ = ["LOG_INTERVAL", "ModelNode"]
 
-GLANCE = 0.02  # [s] between two looks whether the arm has come to rest
+REST_CHECK_PERIOD = 0.02  # [s] between two looks whether the arm has come to rest
 
 SHUTDOWNS = {
     Transition.TRANSITION_UNCONFIGURED_SHUTDOWN,
@@ -228,7 +228,7 @@ class ModelNode(LifecycleNode):
         self.begin_rest()
         end = monotonic() + timeout
         while not self.is_at_rest() and monotonic() < end:
-            sleep(GLANCE)
+            sleep(REST_CHECK_PERIOD)
         return self.is_at_rest()
 
     def stop(self) -> None:
@@ -433,11 +433,11 @@ class ModelNode(LifecycleNode):
         self._resting = Future(executor=self.executor)
         end = monotonic() + self.REST_PATIENCE
 
-        def look() -> None:
+        def check_rest() -> None:
             if self._resting is not None and (self.is_at_rest() or monotonic() > end):
                 self._resting.set_result(self.is_at_rest())
 
-        timer = self.create_timer(GLANCE, look, clock=self.steady_clock)
+        timer = self.create_timer(REST_CHECK_PERIOD, check_rest, clock=self.steady_clock)
         try:
             self.begin_rest()
             if not await self._resting:

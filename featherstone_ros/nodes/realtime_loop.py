@@ -32,7 +32,7 @@ Record = tuple[int, int, int, tuple[float, float, float, float], int]
 LARGEST_MESSAGE = 65536  # [bytes]
 BEAT = 0.2  # [s] between two signs of life of the executor; each costs it half a millisecond
 PAUSE = 0.005  # [s] between two deliveries of records
-TURN = 0.005  # [s] after which the executor looks at the time
+POLL_PERIOD = 0.005  # [s] after which the executor looks at the time
 MARGIN = 1.0  # [s] that a thread may need to end
 MIDDLEWARE = ("rcl", "rmw_fastrtps_cpp", "rmw_fastrtps_shared_cpp")
 
@@ -72,7 +72,7 @@ def make_loop(
     in_thread: bool = True,
     at_once: bool = True,
     largest_message: int = LARGEST_MESSAGE,
-    turn: float = TURN,
+    poll_period: float = POLL_PERIOD,
 ) -> ThreadLoop | ExecutorLoop:
     """Return a node's loop, not started yet.
 
@@ -87,7 +87,7 @@ def make_loop(
         in_thread: False: the executor runs the loop, as it does if the middleware is unexpected.
         at_once: Answer messages when they come; False: just before the next tick.
         largest_message: Larger ones are dropped [bytes].
-        turn: How often the executor looks at the time, if it runs the loop [s].
+        poll_period: How often the executor looks at the time, if it runs the loop [s].
     """
     clock = node.get_clock()
     if in_thread:
@@ -113,7 +113,7 @@ def make_loop(
     runner = ExecutorRunner(
         cycle, len(subscriptions), publishers, clock, largest_message=largest_message
     )
-    return ExecutorLoop(node, runner, deliver, subscriptions, turn)
+    return ExecutorLoop(node, runner, deliver, subscriptions, poll_period)
 
 
 class ThreadLoop:
@@ -222,7 +222,7 @@ class ExecutorLoop:
         runner: ExecutorRunner,
         deliver: Callable[[list[Record]], None],
         subscriptions: Sequence[Subscription],
-        turn: float = TURN,
+        poll_period: float = POLL_PERIOD,
     ) -> None:
         """Prepare the loop; the subscriptions' callbacks become part of it."""
         self.runner = runner
@@ -232,7 +232,7 @@ class ExecutorLoop:
         self._node = node
         self._deliver = deliver
         self._timers: list[Any] = []
-        self._turn_period = turn
+        self._poll_period = poll_period
         for number, subscription in enumerate(subscriptions):
             subscription.callback = self._answering(number)
 
@@ -241,7 +241,7 @@ class ExecutorLoop:
         clock = steady_clock()
         self._timers = [
             self._node.create_timer(BEAT, self.runner.beat, clock=clock),
-            self._node.create_timer(self._turn_period, self._turn, clock=clock),
+            self._node.create_timer(self._poll_period, self._run_cycle, clock=clock),
         ]
 
     def end(self, within: float) -> None:
@@ -252,8 +252,8 @@ class ExecutorLoop:
         """End the cycle when it is safe, without messages meanwhile; to be spared them, ``end``."""
         self.end(within)
         while not self.has_ended:
-            self._turn()
-            time.sleep(TURN)
+            self._run_cycle()
+            time.sleep(POLL_PERIOD)
         for timer in self._timers:
             self._node.destroy_timer(timer)
         return True
@@ -265,7 +265,7 @@ class ExecutorLoop:
 
         return answer
 
-    def _turn(self) -> None:
+    def _run_cycle(self) -> None:
         if not self.has_ended:
             self.has_ended = not self.runner.turn()
         if records := self.runner.records():

@@ -20,7 +20,7 @@ from rclpy.service import Service
 from rclpy.timer import Timer
 
 DISCOVERY = 5.0  # [s] that a client may be unknown yet
-GLANCE = 0.01  # [s] between two looks whether it is known
+CHECK_PERIOD = 0.01  # [s] between two checks whether it is known
 KEPT = 100  # replies that may wait for their clients
 
 
@@ -69,7 +69,7 @@ class Replies:
         self._waiting.append((monotonic() + DISCOVERY, response, header))
         if self._timer is None:
             clock = Clock(clock_type=ClockType.STEADY_TIME)
-            self._timer = self._node.create_timer(GLANCE, self._send_waiting, clock=clock)
+            self._timer = self._node.create_timer(CHECK_PERIOD, self._send_waiting, clock=clock)
 
     def _send_waiting(self) -> None:
         known = self._has_clients()

@@ -22,7 +22,7 @@ from featherstone_ros._shadow import RECORDS, REQUESTS, States
 from featherstone_ros.errors import MessageError
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import payload_service, realtime_loop, realtime_path
+from featherstone_ros.nodes import payload_service, realtime_loop, realtime_settings
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Commit, Setting, Value, default_of, number, per_joint
@@ -177,8 +177,8 @@ class ShadowMode:
             self._subscriptions_made,
             self._publishers,
             self._deliver,
-            scheduling=realtime_path.scheduling(node.parameters),
-            in_thread=node.parameters["realtime.path"] != realtime_path.EXECUTOR,
+            scheduling=realtime_settings.scheduling(node.parameters),
+            in_thread=node.parameters["realtime.path"] != realtime_settings.EXECUTOR,
         )
         self._loop.start()
 

@@ -25,7 +25,7 @@ from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import floating_base, realtime_loop, realtime_path
+from featherstone_ros.nodes import floating_base, realtime_loop, realtime_settings
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, DuplicatePublishers, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import (
@@ -39,7 +39,7 @@ from featherstone_ros.nodes.parameters import (
 )
 from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.simulation import Noise, Twin, TwinSettings
-from featherstone_ros.simulation.drives import drive_gains
+from featherstone_ros.simulation.drive_gains import drive_gains
 from featherstone_ros.simulation.refusals import TOPICS, refusal
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, home_positions, snapshot
 
@@ -53,7 +53,7 @@ KINDS = {
     "set_state": JointState,
 }
 PATIENCE = 1.0  # [s] that a service waits for the loop
-TURN = 0.001  # [s] between two looks at the time where the executor runs the loop
+POLL_PERIOD = 0.001  # [s] between two readings of the time where the executor runs the loop
 
 SETTINGS = (
     Setting("rate", TwinSettings.rate, "states per second of simulation time [Hz]", 1.0, 10_000.0),
@@ -176,7 +176,7 @@ class SimulateMode:
             self._publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
         self._publishers += [publisher for publisher, _ in base_topics]
         self._loop: realtime_loop.Loop | None = None
-        self._rivals = DuplicatePublishers(node)
+        self._duplicates = DuplicatePublishers(node)
         self._warn_of_odd_limits()
 
     def _warn_of_odd_limits(self) -> None:
@@ -218,10 +218,10 @@ class SimulateMode:
             self._inputs,
             self._publishers,
             self._deliver,
-            scheduling=realtime_path.scheduling(node.parameters),
-            in_thread=node.parameters["realtime.path"] != realtime_path.EXECUTOR,
+            scheduling=realtime_settings.scheduling(node.parameters),
+            in_thread=node.parameters["realtime.path"] != realtime_settings.EXECUTOR,
             at_once=self._twin.settings.lockstep,
-            turn=TURN if self._twin.settings.real_time_factor else 0.0,
+            poll_period=POLL_PERIOD if self._twin.settings.real_time_factor else 0.0,
         )
         self._loop.start()
 
@@ -334,7 +334,7 @@ class SimulateMode:
         twin, node = self._twin, self._node
         commanders = self._inputs[INPUTS["commands"]], self._inputs[INPUTS["joint_commands"]]
         publishers = sum(node.count_publishers(s.topic_name) for s in commanders)
-        rivals = self._rivals.among({"command the arm": publishers})
+        duplicates = self._duplicates.among({"command the arm": publishers})
         fault = twin.fault
         values = {
             "simulation time [s]": f"{twin.time / NANOSECONDS:.3f}",
@@ -351,7 +351,7 @@ class SimulateMode:
         }
         if fault:
             return Report(ERROR, fault, values)
-        problems = rivals
+        problems = duplicates
         problems += self._refusals.recent
         if twin.overruns > self._known_overruns:
             self._known_overruns = twin.overruns

@@ -94,7 +94,7 @@ class Robot:
             m=m,
             c=c,
             I_C=I_C,
-            I=np.array([mcI(*figures) for figures in zip(m, c, I_C, strict=True)]),
+            I=np.array([mcI(*body) for body in zip(m, c, I_C, strict=True)]),
             gravity=model.gravity,
             G=G,
             q_0=tree.offset,

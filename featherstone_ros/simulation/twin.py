@@ -19,7 +19,7 @@ from featherstone_ros import (
 from featherstone_ros._twin import REQUESTS, Snapshot
 from featherstone_ros.errors import FeatherstoneError
 
-from .drives import drive_gains
+from .drive_gains import drive_gains
 from .settings import TwinSettings
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.cartesian_impedance import CartesianSettings
 from featherstone_ros.control.governor import LONGEST_STEP, default_torque_rate
-from featherstone_ros.tools.robot import RobotSetup, load
+from featherstone_ros.tools.robot_setup import RobotSetup, load
 
 Floats = NDArray[np.float64]
 

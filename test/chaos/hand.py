@@ -29,10 +29,10 @@ from featherstone_ros import Dynamics, Simulator
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.governor import default_torque_rate
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import JointSpace, TrajectoryError
-from featherstone_ros.control.transitions import Phase
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 STEP = 1e-3

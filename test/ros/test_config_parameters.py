@@ -8,7 +8,7 @@ from support import Ros
 
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.share import share_directory
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 from rcl_interfaces.srv import ListParameters  # isort: skip  (support skips where ROS is missing)
 

@@ -11,7 +11,7 @@ from featherstone_ros.identification.explanation import FITTED, Evaluation, expl
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.tools.evaluate.parameter_file import write_parameters
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 NODES = ["digital_twin", "feedforward_controller"]
 

@@ -6,7 +6,7 @@ from support import status_values
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip

@@ -15,7 +15,7 @@ from std_msgs.msg import Bool, Float64MultiArray, Header
 
 import featherstone_ros as fr
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 MODULE = "featherstone_ros.digital_twin"
 SHADOW = "/shadow"

@@ -14,7 +14,7 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from featherstone_ros.nodes.torque_markers import BUSY, CALM, FULL, heat
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 NODE = "/torque_markers"
 ROBOT = load("panda")

@@ -31,7 +31,7 @@ from featherstone_ros.tools.bench.nodes.stream import (
 from featherstone_ros.tools.bench.nodes.tables import tables_of_nodes
 from featherstone_ros.tools.bench.nodes.wake_loop import deviations, wake_times
 from featherstone_ros.tools.bench.report import BenchReport
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 PERIOD = 1_000_000  # [ns]
 

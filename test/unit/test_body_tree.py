@@ -7,7 +7,7 @@ from urdf_text import chain, joint, link, robot
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model, urdf
 from featherstone_ros.model.body_tree import grow
-from featherstone_ros.model.coordinates import choose
+from featherstone_ros.model.joint_selection import choose
 from featherstone_ros.model.urdf import rotation_from_rpy
 
 

@@ -8,13 +8,13 @@ from featherstone_ros import Dynamics
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.governor import default_torque_rate
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import JointSpace
-from featherstone_ros.control.transitions import Phase
 from featherstone_ros.kinematics import pose_error
 from featherstone_ros.simulation.settings import TwinSettings
 from featherstone_ros.simulation.twin import Twin
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 STEP = 1e-3

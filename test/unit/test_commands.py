@@ -12,7 +12,7 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import COMMANDS, cli
 from featherstone_ros.tools.demo.command import add_arguments
 from featherstone_ros.tools.processes import DemoError, NodeProcess, node_environment
-from featherstone_ros.tools.robot import load, with_heavier_links, write_invented
+from featherstone_ros.tools.robot_setup import load, with_heavier_links, write_invented
 
 
 def output_of(capsys, *arguments):

@@ -11,7 +11,7 @@ from example_robots import ROBOTS
 import featherstone_ros as fr
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.share import share_directory
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 CONFIG = share_directory() / "config"
 SHARED_PANDA = Path(__file__).resolve().parents[3] / "shared/data/panda/panda_fer_hand.urdf"

@@ -4,8 +4,8 @@ import pytest
 import featherstone_ros as fr
 from featherstone_ros.control.motion import Motion as FollowedMotion
 from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory
-from featherstone_ros.tools.motion import POINT_SPACING, load_share, plan
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.multi_sine import POINT_SPACING, load_share, plan
+from featherstone_ros.tools.robot_setup import load
 
 SLIDER = """
 <robot name="slider">

@@ -16,8 +16,8 @@ from featherstone_ros.tools.demo.measure import (
 from featherstone_ros.tools.demo.picture import draw
 from featherstone_ros.tools.demo.report import DemoReport, short_names
 from featherstone_ros.tools.demo.skeleton import seen_from, segments
-from featherstone_ros.tools.motion import plan
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.multi_sine import plan
+from featherstone_ros.tools.robot_setup import load
 
 PERIOD, LATENCY = 1e-3, 0.4e-3
 ERRORS = {"none": 0.05, "gravity": 0.01, "full": 0.001}  # [rad] constant offset of the arm

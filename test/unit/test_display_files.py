@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from featherstone_ros.model.share import share_directory
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 SHARE = share_directory()
 TOPIC_FIELDS = {

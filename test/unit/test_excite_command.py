@@ -9,7 +9,7 @@ import urdf_text
 import featherstone_ros as fr
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.arm import load_arm
+from featherstone_ros.tools.checked_arm import load_arm
 from featherstone_ros.tools.excite.clearance import Clearance
 from featherstone_ros.tools.excite.command import LEAD_IN
 from featherstone_ros.tools.excite.excitation import Excitation

@@ -5,9 +5,9 @@ import pytest
 from control_arm import NAMES, PERIOD, Bench, Q
 
 import featherstone_ros as fr
+from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.settings import Mode, Terms
 from featherstone_ros.control.trajectory import Point, TrajectoryError
-from featherstone_ros.control.transitions import RUNNING, Phase
 
 
 class Disturber:

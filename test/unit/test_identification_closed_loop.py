@@ -7,7 +7,7 @@ import yaml
 
 import featherstone_ros as fr
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.arm import load_arm
+from featherstone_ros.tools.checked_arm import load_arm
 from featherstone_ros.tools.excite.clearance import Clearance
 from featherstone_ros.tools.excite.excitation import Excitation
 

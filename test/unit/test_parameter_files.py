@@ -5,8 +5,7 @@ import pytest
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import ParameterFileError, read_parameters
-from featherstone_ros.tools import arm as arms
-from featherstone_ros.tools import cli
+from featherstone_ros.tools import checked_arm, cli
 
 JOINTS = ("a", "b")
 NOT_PARAMETERS = {
@@ -118,4 +117,4 @@ def test_commands_report_a_wrong_file_in_a_line(command, text, file, capsys, mon
 def test_an_arm_with_a_wrong_value_is_refused_by_file_and_name(file, text, name):
     file.write_text(f"/**: {{ros__parameters: {{{text}}}}}")
     with pytest.raises(FeatherstoneError, match=rf"{file.name}: {name} is "):
-        arms.load_arm("ur5e", ("elbow_joint",), file)
+        checked_arm.load_arm("ur5e", ("elbow_joint",), file)

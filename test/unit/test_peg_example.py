@@ -11,7 +11,7 @@ sys.path.append(str(EXAMPLES))
 import peg_on_a_plane  # noqa: E402
 
 from featherstone_ros import Model  # noqa: E402
-from featherstone_ros.tools.robot import load  # noqa: E402
+from featherstone_ros.tools.robot_setup import load  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from featherstone_ros.control.plausibility import check_plausible, reach
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_names
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 ARMS = {name: load(name) for name in robot_names()}
 PAYLOAD = {

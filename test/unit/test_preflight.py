@@ -16,12 +16,12 @@ from featherstone_ros.control.feasibility.slow_down import largest_root_below, s
 from featherstone_ros.control.feasibility.verdict import Feasibility, check, round_up
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
-from featherstone_ros.tools.arm import Arm, load_arm
-from featherstone_ros.tools.motion import plan
+from featherstone_ros.tools.checked_arm import CheckedArm, load_arm
+from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.preflight.check import check_file, started
 from featherstone_ros.tools.preflight.effort import largest_gap
 from featherstone_ros.tools.preflight.source import Given
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 ROBOTS = ["panda", "ur5e"]
 STILL = np.zeros(2)
@@ -202,10 +202,10 @@ def test_round_up_is_never_less():
 # Verdicts
 
 
-def arm_of_two(effort: float = 20.0) -> Arm:
+def arm_of_two(effort: float = 20.0) -> CheckedArm:
     robot = model()
     limits = Limits.of(robot, np.full(2, effort))
-    return Arm(robot, NO_DRIVES, limits, may_end_moving=False)
+    return CheckedArm(robot, NO_DRIVES, limits, may_end_moving=False)
 
 
 def given(*points: Point) -> Given:

@@ -5,7 +5,7 @@ import numpy as np
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.monitor.roster import Condition, Level
-from featherstone_ros.tools.run.line import CONTROLLER, TWIN, WAITING, Seen, by_joint, line
+from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, WAITING, Seen, by_joint, line
 
 MODEL = Model.from_file(robot_file("ur5e"))
 

@@ -15,10 +15,10 @@ from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.preflight import source
-from featherstone_ros.tools.setup.check import HEAVIER, drive, gentle_motion, settings
 from featherstone_ros.tools.setup.files import _number, parameter_file, paths
 from featherstone_ros.tools.setup.proposal import SetupError, propose, sufficient_rotors, tool_link
 from featherstone_ros.tools.setup.report import summary
+from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, gentle_motion, settings
 
 ARMS = ("kinova", "xarm7", "ur5_robot", "ur10_robot", "z1", "so100", "tiago_no_hand")
 PATHS = [

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy_shadow import NumpyShadow
 
 import featherstone_ros as fr
+from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import (
     CONTRACTS,
@@ -20,7 +21,7 @@ from featherstone_ros.observer.effort_contract import (
     WITHOUT_GRAVITY,
 )
 from featherstone_ros.observer.verdict import ContractState
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.append(str(EXAMPLES))
@@ -38,10 +39,10 @@ def nanoseconds(time):
 
 
 def without_friction(robot):
-    parameters = {
-        node: {name: value for name, value in values.items() if not name.startswith("friction")}
-        for node, values in robot.parameters.items()
-    }
+    parameters = {}
+    for node, values in robot.parameters.items():
+        kept = {name: value for name, value in values.items() if not name.startswith("friction")}
+        parameters[node] = NodeParameters(kept, node)
     return replace(robot, parameters=parameters)
 
 

@@ -14,7 +14,7 @@ from featherstone_ros._shadow import INPUTS, OUTPUTS, RECORDS, REQUESTS, States
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.lost_thread import lost_thread
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 MODEL = load("panda").model
 NAMES = list(MODEL.joint_names)

@@ -7,7 +7,7 @@ from test_twin import ARM, START
 import featherstone_ros as fr
 from featherstone_ros.model.robots import robot_file, robot_names
 from featherstone_ros.simulation import Twin, TwinSettings
-from featherstone_ros.simulation.drives import drive_gains
+from featherstone_ros.simulation.drive_gains import drive_gains
 
 
 @pytest.fixture(scope="module")

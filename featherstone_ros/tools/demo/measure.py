@@ -7,7 +7,7 @@ import numpy as np
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.arguments import Floats
-from featherstone_ros.tools.motion import MultiSine
+from featherstone_ros.tools.multi_sine import MultiSine
 
 LAWS = {"none": "PD alone", "gravity": "PD + gravity", "full": "full feedforward"}
 

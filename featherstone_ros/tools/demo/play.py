@@ -21,9 +21,9 @@ from featherstone_ros.tools.demo.picture import draw
 from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.demo.session import LEAD, Session
 from featherstone_ros.tools.demo.skeleton import segments
-from featherstone_ros.tools.motion import MultiSine, load_share, plan
+from featherstone_ros.tools.multi_sine import MultiSine, load_share, plan
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
-from featherstone_ros.tools.robot import RobotSetup, load, with_heavier_links, write_invented
+from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links, write_invented
 
 _BRAKES_AFTER = 0.2  # [s] without a command: the arm must not run away if its controller is stuck
 _REMAPPED = {

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.demo.measure import LAWS, Run, improvement
-from featherstone_ros.tools.motion import MultiSine
+from featherstone_ros.tools.multi_sine import MultiSine
 from featherstone_ros.tools.style import new_table
 
 TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]

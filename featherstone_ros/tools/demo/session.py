@@ -31,11 +31,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.demo.measure import DemoRecording
-from featherstone_ros.tools.motion import POINT_SPACING, MultiSine
+from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
 from featherstone_ros.tools.processes import DemoError
 
 _QUEUE = 5000  # messages that may wait between two looks at them
-_LOOK_EVERY = 0.02  # [s]
+_POLL_PERIOD = 0.02  # [s]
 _START_DEADLINE = 30.0  # [s] until both nodes must talk
 _ANSWER_DEADLINE = 5.0  # [s] for a service
 _SETTLING = 0.5  # [s] in which the controller takes the arm over
@@ -181,10 +181,10 @@ class Session:
         messages: list[list[Message]] = [[] for _ in self._subscriptions]
         end = start + Duration(seconds=motion.duration + 0.1)
         while (now := self.node.get_clock().now()) < end:
-            self._look(messages)
+            self._collect(messages)
             progress((now - begin).nanoseconds * 1e-9)
             self._idle()
-        self._look(messages)
+        self._collect(messages)
         return _decode(messages, names, start.nanoseconds)
 
     def _call(self, client: Client, request: Any) -> Any:
@@ -207,13 +207,13 @@ class Session:
         while time.monotonic() < until:
             self._idle()
 
-    def _look(self, messages: list[list[Message]]) -> None:
+    def _collect(self, messages: list[list[Message]]) -> None:
         for subscription, taken in zip(self._subscriptions, messages, strict=True):
             taken.extend(_take(subscription))
 
     def _idle(self) -> None:
         self._watch()
-        self._executor.spin_once(timeout_sec=_LOOK_EVERY)
+        self._executor.spin_once(timeout_sec=_POLL_PERIOD)
 
 
 def _take(subscription: Subscription) -> Iterable[Message]:

@@ -34,7 +34,7 @@ from featherstone_ros.identification.suspicions import (
     without_friction,
 )
 from featherstone_ros.model import EARTH
-from featherstone_ros.tools import arm as arms
+from featherstone_ros.tools import checked_arm
 
 if TYPE_CHECKING:
     from featherstone_ros.identification.payload import Payload
@@ -155,8 +155,8 @@ def load_arm(
     if known is None:
         model = Model.from_file(urdf, joints=joints, gravity=gravity)
         return Arm(model, Friction.none(model.n))
-    values = arms.read(known)
-    arm = arms.load_arm(str(urdf), joints, known)
+    values = checked_arm.read(known)
+    arm = checked_arm.load_arm(str(urdf), joints, known)
     model = arm.model if "gravity" in values else arm.model.with_gravity(gravity)
     offset = values.numbers("friction.{}.offset", joints, np.zeros(len(joints)))
     drives = arm.drives

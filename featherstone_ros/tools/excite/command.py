@@ -34,7 +34,7 @@ from featherstone_ros.tools.options import positive, require_matplotlib
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from featherstone_ros.tools.arm import Arm
+    from featherstone_ros.tools.checked_arm import CheckedArm
     from featherstone_ros.tools.excite.excitation import Excitation, Plan
     from featherstone_ros.tools.excite.rehearsal import Rehearsal
 
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.identification.blas import one_thread
     from featherstone_ros.model import Model, read_file
     from featherstone_ros.model.robots import robot_file, robot_parameters
-    from featherstone_ros.tools.arm import load_arm, read
+    from featherstone_ros.tools.checked_arm import load_arm, read
     from featherstone_ros.tools.excite.clearance import Clearance
     from featherstone_ros.tools.excite.excitation import Excitation
     from featherstone_ros.tools.excite.rehearsal import rehearse
@@ -146,7 +146,7 @@ def _initial_positions(parameters: Path | None, joints: Sequence[str]) -> Floats
 
 def _tell(
     console: Console,
-    arm: Arm,
+    arm: CheckedArm,
     duration: float,
     planner: Excitation,
     plan: Plan,

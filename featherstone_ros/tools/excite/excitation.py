@@ -27,7 +27,7 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.regression import regressor
 from featherstone_ros.model.friction import friction_torque, smooth_sign
-from featherstone_ros.tools.arm import Arm
+from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.clearance import Clearance
 
 Floats = NDArray[np.float64]
@@ -105,7 +105,7 @@ class Excitation:
 
     def __init__(
         self,
-        arm: Arm,
+        arm: CheckedArm,
         clearance: Clearance,
         duration: float = 30.0,
         harmonics: int = 5,

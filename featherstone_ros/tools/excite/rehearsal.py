@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Simulator
 from featherstone_ros.model.friction import friction_torque
-from featherstone_ros.tools.arm import Arm
+from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.excitation import Series
 
 Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ class Rehearsal:
     effort: Floats
 
 
-def rehearse(arm: Arm, series: Series) -> Rehearsal:
+def rehearse(arm: CheckedArm, series: Series) -> Rehearsal:
     """Let the simulated arm follow by computed torque, clamped to its effort limits."""
     model, drives = arm.model, arm.drives
     dynamics = Dynamics(model)

@@ -83,12 +83,12 @@ def _joint_table(robot: Robot, short: bool = False) -> Table:
     if followers:
         table.add_column("mimics", no_wrap=not short)
     for joint in moving:
-        figures = (joint.lower, joint.upper, joint.velocity, joint.effort)
+        limits = (joint.lower, joint.upper, joint.velocity, joint.effort)
         friction = (joint.damping, joint.friction)
         table.add_row(
             Text(joint.name),
             joint.type[:4] if short else joint.type,
-            *map(_limit, figures),
+            *map(_limit, limits),
             *map(_rounded, friction),
             *([_leader(joint)] if followers else []),
         )

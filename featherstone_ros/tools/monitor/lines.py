@@ -16,10 +16,10 @@ def line(condition: Condition, now: float) -> str:
     level = "SILENT" if condition.is_silent(now) else condition.level.name
     notes = [f"{part}: {note.message}" for part, note in condition.notes.items()]
     said = "; ".join([condition.message, *notes])
-    figures = [
+    values = [
         f"{column.short} {value}"
         for column in COLUMNS
         if (value := column.of(condition.values)) is not None
     ]
-    details = ", ".join(filter(None, [*figures, scheduling(condition.values)]))
+    details = ", ".join(filter(None, [*values, scheduling(condition.values)]))
     return " | ".join(filter(None, [f"{level:6} {condition.name}", condition.state, said, details]))

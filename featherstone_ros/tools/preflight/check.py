@@ -11,7 +11,7 @@ from featherstone_ros.control.feasibility.verdict import Feasibility, check
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Trajectory
-from featherstone_ros.tools.arm import Arm
+from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.preflight.effort import filled
 from featherstone_ros.tools.preflight.source import Given
 
@@ -28,12 +28,12 @@ class FileCheck:
     """
 
     given: Given
-    arm: Arm
+    arm: CheckedArm
     verdict: Feasibility
     filled: Given
 
 
-def check_file(given: Given, arm: Arm) -> FileCheck:
+def check_file(given: Given, arm: CheckedArm) -> FileCheck:
     """Check a trajectory from its first point on: how the arm gets there is not known.
 
     Args:

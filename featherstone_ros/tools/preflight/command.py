@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> bool:
     from rich.console import Console
 
-    from featherstone_ros.tools.arm import load_arm
+    from featherstone_ros.tools.checked_arm import load_arm
     from featherstone_ros.tools.preflight import source
     from featherstone_ros.tools.preflight.check import check_file
     from featherstone_ros.tools.preflight.report import gap, show

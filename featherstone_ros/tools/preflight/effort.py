@@ -16,13 +16,13 @@ from featherstone_ros import Dynamics
 from featherstone_ros.control.feasibility.demand import Demand, demand
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.trajectory import Trajectory
-from featherstone_ros.tools.arm import Arm
+from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.preflight.source import Given
 
 Floats = NDArray[np.float64]
 
 
-def filled(given: Given, trajectory: Trajectory, motion: Motion, arm: Arm) -> Given:
+def filled(given: Given, trajectory: Trajectory, motion: Motion, arm: CheckedArm) -> Given:
     """Return the trajectory with the torque at every point as its effort.
 
     Where the acceleration jumps at a point, the effort is the mean of both sides; the last point's

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from featherstone_ros.model import Model
     from featherstone_ros.tools.processes import NodeProcess
-    from featherstone_ros.tools.run.session import Arm, Listener
+    from featherstone_ros.tools.run.session import Listener, SimulatedArm
 
 REFRESH = 0.2  # [s] between two lines on a terminal
 REPORT = 5.0  # [s] between two lines elsewhere, if nothing changes
@@ -97,11 +97,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _load(args: argparse.Namespace) -> Arm:
+def _load(args: argparse.Namespace) -> SimulatedArm:
     from featherstone_ros.model import Model, read_description
     from featherstone_ros.model.parameter_files import read_parameters
     from featherstone_ros.model.robots import robot_file, robot_parameters
-    from featherstone_ros.tools.run.session import Arm
+    from featherstone_ros.tools.run.session import SimulatedArm
 
     path = robot_file(args.urdf)
     parameters = args.parameters or robot_parameters(args.urdf)
@@ -110,7 +110,7 @@ def _load(args: argparse.Namespace) -> Arm:
     model = Model.from_urdf(text, joints=controller.joints() if controller else None)
     if not model.n:
         raise FeatherstoneError(f"robot {model.name!r} has no joint that moves")
-    return Arm(text, model, parameters, args.mode)
+    return SimulatedArm(text, model, parameters, args.mode)
 
 
 def _live(
@@ -118,7 +118,7 @@ def _live(
 ) -> None:
     from rich.live import Live
 
-    from featherstone_ros.tools.run.line import line
+    from featherstone_ros.tools.run.status_line import line
 
     began = time.monotonic()
     with Live(console=console, auto_refresh=False, transient=True) as live:
@@ -132,7 +132,7 @@ def _live(
 def _log(
     console: Console, model: Model, listener: Listener, processes: Sequence[NodeProcess]
 ) -> None:
-    from featherstone_ros.tools.run.line import line
+    from featherstone_ros.tools.run.status_line import line
 
     began, told = time.monotonic(), 0.0
     said: list[str] = []

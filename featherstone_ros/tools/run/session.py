@@ -24,7 +24,7 @@ from featherstone_ros.model import Model
 from featherstone_ros.tools.monitor.roster import Roster
 from featherstone_ros.tools.preflight.source import Given
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
-from featherstone_ros.tools.run.line import CONTROLLER, TWIN, Seen, by_joint
+from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, Seen, by_joint
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 MANY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -33,7 +33,7 @@ MEETING = {TWIN: ("-r", f"~/commands:={CONTROLLER}/commands"), CONTROLLER: ()}
 
 
 @dataclass(frozen=True)
-class Arm:
+class SimulatedArm:
     """What is to be simulated.
 
     Attributes:
@@ -50,7 +50,7 @@ class Arm:
 
 
 @contextmanager
-def nodes(arm: Arm, folder: Path) -> Iterator[list[NodeProcess]]:
+def nodes(arm: SimulatedArm, folder: Path) -> Iterator[list[NodeProcess]]:
     """Start the twin and the controller in this terminal's ROS domain; end them afterwards.
 
     The controller is ended first: it brings the arm to rest.

@@ -68,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.progress import LateProgress
     from featherstone_ros.tools.setup import files
-    from featherstone_ros.tools.setup.check import HEAVIER, drive, gentle_motion
     from featherstone_ros.tools.setup.proposal import propose
     from featherstone_ros.tools.setup.report import next_steps, summary
+    from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, gentle_motion
 
     urdf = robot_file(args.urdf)
     given = {name: getattr(args, name) for name in ("period", "delay") if getattr(args, name)}

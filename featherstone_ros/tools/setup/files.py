@@ -14,8 +14,8 @@ from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.tools.demo.report import milli
 from featherstone_ros.tools.preflight.source import Given, as_yaml
-from featherstone_ros.tools.setup.check import INTEGRATOR, Drive
 from featherstone_ros.tools.setup.proposal import Proposal
+from featherstone_ros.tools.setup.trial_drive import INTEGRATOR, Drive
 
 DIGITS = 4
 MOVE, MOVE_TIME = 0.2, 3.0  # [rad or m], [s] of the motion to send

@@ -9,8 +9,8 @@ import numpy as np
 
 from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.demo.skeleton import seen_from, segments
-from featherstone_ros.tools.setup.check import Drive
 from featherstone_ros.tools.setup.proposal import Proposal
+from featherstone_ros.tools.setup.trial_drive import Drive
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, shrink
 
 if TYPE_CHECKING:

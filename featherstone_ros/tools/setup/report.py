@@ -12,9 +12,9 @@ from rich.text import Text
 
 from featherstone_ros.model.finding import Severity
 from featherstone_ros.tools.demo.report import milli
-from featherstone_ros.tools.setup.check import Drive
 from featherstone_ros.tools.setup.files import CONTROLLER, assumption, sentence
 from featherstone_ros.tools.setup.proposal import Proposal
+from featherstone_ros.tools.setup.trial_drive import Drive
 from featherstone_ros.tools.style import new_table
 
 STUCK = 0.3  # [rad or m] of error at which feedback should be stronger than Coulomb friction

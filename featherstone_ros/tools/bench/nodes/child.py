@@ -32,7 +32,7 @@ from featherstone_ros.tools.bench.nodes.processes import FLOOD, Bench
 from featherstone_ros.tools.bench.nodes.scheduling import DEFAULT, FIFO, may_be_fifo
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.processes import own_domain, raise_priority
-from featherstone_ros.tools.robot import RobotSetup, chosen_parameters, load
+from featherstone_ros.tools.robot_setup import RobotSetup, chosen_parameters, load
 
 PACE = BlockPlan(block=2.0, rounds=8)
 QUICK = BlockPlan(block=0.3, rounds=1)

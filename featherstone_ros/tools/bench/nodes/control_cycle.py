@@ -13,17 +13,17 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Point
-from featherstone_ros.control.transitions import Phase
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.bench.nodes.distribution import Distribution
 from featherstone_ros.tools.bench.nodes.judgement import BlockPlan
 from featherstone_ros.tools.bench.nodes.processes import CONTROLLER, Bench
 from featherstone_ros.tools.bench.nodes.reaction import slow_motion
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
-from featherstone_ros.tools.motion import POINT_SPACING
-from featherstone_ros.tools.robot import RobotSetup
+from featherstone_ros.tools.multi_sine import POINT_SPACING
+from featherstone_ros.tools.robot_setup import RobotSetup
 
 BOUNDS = {0.0: 3e-6, 2e-3: 10e-6}  # [s] sleep before each cycle, and what it may take then
 _COUNTS = {0.0: 2000, 2e-3: 200}

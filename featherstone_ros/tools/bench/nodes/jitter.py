@@ -27,7 +27,7 @@ from featherstone_ros.tools.bench.nodes.recorder import Recorder
 from featherstone_ros.tools.bench.nodes.scheduling import listening, taking_part
 from featherstone_ros.tools.bench.nodes.wake_loop import deviations, wake_times
 from featherstone_ros.tools.bench.results import Result
-from featherstone_ros.tools.robot import RobotSetup
+from featherstone_ros.tools.robot_setup import RobotSetup
 
 RATE = 1000  # [Hz]
 PERIOD = 1_000_000_000 // RATE  # [ns]

@@ -11,7 +11,7 @@ import numpy as np
 from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.bench.nodes.conditions import COST, LONGEST, MEDIAN, P99
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
-from featherstone_ros.tools.robot import RobotSetup
+from featherstone_ros.tools.robot_setup import RobotSetup
 
 JITTER = Target(1.3)
 

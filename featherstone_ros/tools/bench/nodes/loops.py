@@ -28,8 +28,8 @@ from featherstone_ros.tools.bench.nodes.recorder import Diagnostics, Recorder
 from featherstone_ros.tools.bench.nodes.scheduling import listening
 from featherstone_ros.tools.bench.nodes.stream import published, reactions, silence, unanswered
 from featherstone_ros.tools.bench.nodes.wake_loop import deviations
-from featherstone_ros.tools.motion import MultiSine, plan
-from featherstone_ros.tools.robot import RobotSetup
+from featherstone_ros.tools.multi_sine import MultiSine, plan
+from featherstone_ros.tools.robot_setup import RobotSetup
 
 INTERVENTIONS = "governor interventions"  # the controller's key on /diagnostics
 MINUTE = 60.0  # [s] in which memory may still grow

@@ -18,7 +18,7 @@ from std_msgs.msg import Float64MultiArray
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.processes import NodeProcess
-from featherstone_ros.tools.robot import RobotSetup
+from featherstone_ros.tools.robot_setup import RobotSetup
 
 _PATIENCE = 100_000_000  # [ns] after which a state counts as unanswered
 _STAMP = struct.Struct("<iI")

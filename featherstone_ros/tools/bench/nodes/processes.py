@@ -17,7 +17,7 @@ from featherstone_ros.tools.bench.nodes.scheduling import (
     schedule,
 )
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
-from featherstone_ros.tools.robot import RobotSetup
+from featherstone_ros.tools.robot_setup import RobotSetup
 
 ECHO = "tools.bench.nodes.echo"
 RAW_ECHO = "tools.bench.nodes.raw_echo"

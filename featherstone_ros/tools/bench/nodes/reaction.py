@@ -32,8 +32,8 @@ from featherstone_ros.tools.bench.nodes.processes import (
 from featherstone_ros.tools.bench.nodes.scheduling import DEFAULT, taking_part
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.demo.session import trajectory_message
-from featherstone_ros.tools.motion import MultiSine, plan
-from featherstone_ros.tools.robot import RobotSetup
+from featherstone_ros.tools.multi_sine import MultiSine, plan
+from featherstone_ros.tools.robot_setup import RobotSetup
 
 RATE = 500.0  # [Hz]
 RUN_UP = 0.3  # [s] twice: for states to be believed, and for the trajectory to begin

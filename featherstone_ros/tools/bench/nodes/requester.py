@@ -17,7 +17,7 @@ from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros.tools.bench.nodes.reaction import slow_motion
-from featherstone_ros.tools.robot import load
+from featherstone_ros.tools.robot_setup import load
 
 TRAJECTORY_RATE, PARAMETER_RATE = 10.0, 40.0  # [Hz]
 POINTS = 1000

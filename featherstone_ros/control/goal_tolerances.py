@@ -24,6 +24,7 @@ from featherstone_ros.control.events import (
     Explanation,
     cause_text,
 )
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Choice
 from featherstone_ros.control.trajectory import (
     JointsError,
@@ -31,7 +32,6 @@ from featherstone_ros.control.trajectory import (
     TrajectoryError,
     TrajectoryOverError,
 )
-from featherstone_ros.control.transitions import Phase
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from featherstone_ros.control import transitions
-from featherstone_ros.control.transitions import (
+from featherstone_ros.control import phases
+from featherstone_ros.control.phases import (
     HOLDS,
     RUNNING,
     SILENT,
@@ -72,15 +72,15 @@ def test_the_compiled_controller_has_the_same_numbers():
 def test_the_page_and_its_picture_show_the_table():
     assert table() in (DOCS / "phases.md").read_text()
     drawn = re.findall(r"<title>(\w+)->(\w+)</title>", unescape((DOCS / "phases.svg").read_text()))
-    assert sorted(drawn) == sorted((a.name, b.name) for a, b in transitions.drawn())
+    assert sorted(drawn) == sorted((a.name, b.name) for a, b in phases.drawn())
     assert picture().count(" -> ") == len(drawn)
 
 
 def test_the_picture_leaves_nothing_out():
     drawn = {
         (source, event, target)
-        for (phase, target), events in transitions.drawn().items()
+        for (phase, target), events in phases.drawn().items()
         for event in events
-        for source in (TRACKING if (phase, target) in transitions.shared() else {phase})
+        for source in (TRACKING if (phase, target) in phases.shared() else {phase})
     }
     assert drawn == set(rows())

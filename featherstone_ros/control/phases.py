@@ -1,6 +1,6 @@
 """The controller's states and what leads from one to another: one table, read by the compiled loop.
 
-``python -m featherstone_ros.control.transitions`` prints it as a picture (Graphviz), with
+``python -m featherstone_ros.control.phases`` prints it as a picture (Graphviz), with
 ``--table`` as Markdown; docs/phases.md shows both.
 """
 

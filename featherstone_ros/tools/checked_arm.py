@@ -30,7 +30,7 @@ NO_PAYLOAD = {
 
 
 @dataclass(frozen=True, eq=False)
-class Arm:
+class CheckedArm:
     """An arm with its drives.
 
     Attributes:
@@ -46,7 +46,7 @@ class Arm:
     may_end_moving: bool
 
 
-def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) -> Arm:
+def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) -> CheckedArm:
     """Load an arm.
 
     Args:
@@ -77,7 +77,7 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
     except (TypeError, ValueError) as error:
         raise ParameterFileError(f"{parameters}: {error}") from None
     may_end_moving = bool(values.get("allow_nonzero_velocity_at_trajectory_end", False))
-    return Arm(model, drives, limits, may_end_moving)
+    return CheckedArm(model, drives, limits, may_end_moving)
 
 
 def read(path: Path) -> NodeParameters:

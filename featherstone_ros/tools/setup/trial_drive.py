@@ -15,7 +15,7 @@ from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.motion import POINT_SPACING, MultiSine
+from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
 from featherstone_ros.tools.setup.proposal import Proposal
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ class UnknownJointError(ModelError, UnknownNameError):
 
 
 @dataclass(frozen=True, slots=True)
-class Coordinates:
+class JointSelection:
     """Every joint that moves in the URDF is in exactly one of the three.
 
     Attributes:
@@ -35,7 +35,7 @@ def choose(
     robot: Robot,
     joints: Iterable[str] | None = None,
     locked: Mapping[str, float] | None = None,
-) -> Coordinates:
+) -> JointSelection:
     """Decide what moves.
 
     Args:
@@ -82,7 +82,7 @@ def choose(
             mimics[name] = mimic
         else:  # a fixed leader stays at 0
             constant[name] = mimic.multiplier * constant.get(mimic.leader, 0.0) + mimic.offset
-    return Coordinates(free, mimics, constant)
+    return JointSelection(free, mimics, constant)
 
 
 def resolve_mimics(robot: Robot) -> dict[str, Mimic]:

@@ -8,7 +8,7 @@ from control_arm import NAMES, PERIOD, Bench, Q, space
 from numpy.testing import assert_allclose
 
 from featherstone_ros import _control
-from featherstone_ros.control.goal import (
+from featherstone_ros.control.goal_tolerances import (
     ErrorCode,
     GoalTracker,
     Status,
@@ -17,9 +17,9 @@ from featherstone_ros.control.goal import (
     goal_tolerances,
     with_others,
 )
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
-from featherstone_ros.control.transitions import Phase
 
 GOAL = Q + np.array([0.4, -0.4])
 OFF = np.array([0.0, 0.03])

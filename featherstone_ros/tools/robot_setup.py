@@ -121,7 +121,7 @@ def chosen_parameters(model: Model) -> dict[str, NodeParameters]:
     p = effort / _FULL_EFFORT_ERROR
     armature = p / _ROTOR_FREQUENCY**2
     d = 1.4 * np.sqrt(p * (inertia + armature))
-    figures = {
+    own = {
         "digital_twin": {"initial_positions.{}": start},
         "feedforward_controller": {"gains.{}.p": p, "gains.{}.d": d},
     }
@@ -133,7 +133,7 @@ def chosen_parameters(model: Model) -> dict[str, NodeParameters]:
     parameters = {}
     for node in NODES:
         parameters[node] = NodeParameters({"joints": list(model.joint_names)}, model.name)
-        for pattern, values in {**both, **figures[node]}.items():
+        for pattern, values in {**both, **own[node]}.items():
             for joint, value in zip(model.joint_names, values, strict=True):
                 parameters[node][pattern.format(joint)] = float(value)
     return parameters

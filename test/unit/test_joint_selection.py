@@ -6,7 +6,7 @@ from urdf_text import chain, joint, link, robot
 
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model import urdf
-from featherstone_ros.model.coordinates import choose, orphans
+from featherstone_ros.model.joint_selection import choose, orphans
 
 
 def mimic(leader, multiplier=None, offset=None):
