@@ -27,9 +27,9 @@ FIELDS = (
 # In the order of MessageFault.
 FAULTS = (
     "",
-    "the bytes are no plain CDR",
+    "{field} is 0x{claimed:04x}, expected 0x0000 or 0x0001: no plain CDR",
     "{message} ends within {field}",
-    "{field} claims a length of {claimed}, more than follows",
+    "{field} claims a length of {claimed}, but {expected} bytes follow",
     "{field} has {claimed} items, expected at most {MOST_NAMES}",
     "{field} does not end with a zero byte",
     "joints named twice: {joint}",

@@ -32,6 +32,7 @@ cnp.import_array()
 
 cdef enum: SECOND = 1_000_000_000      # [ns]
 
+include "memory.pxi"
 include "cycle_owner.pxi"
 include "cycle.pxi"
 

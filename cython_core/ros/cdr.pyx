@@ -1,40 +1,50 @@
-"""The two messages of the control loop, sensor_msgs/JointState and std_msgs/Float64MultiArray, between CDR and arrays; and
-those about a floating base, to be filled in.
+"""Messages between CDR and Python: sensor_msgs/JointState and std_msgs/Float64MultiArray, read as a loop's cycle reads them
+(messages.pxd); and messages as bytes that compiled code fills in.
 
 Bytes are as DDS carries them and rclpy's raw subscriptions and publishers take them: XCDR1, either byte order when read,
-little-endian when written. It knows nothing else of ROS. Objects are for one thread; after construction only what
-``encode`` returns is allocated as long as the names in messages stay the same.
+little-endian when written. It knows nothing else of ROS. Objects are for one thread.
 """
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport NAN
-from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcpy
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-cdef extern from *:
-    uint32_t bswap32 "__builtin_bswap32"(uint32_t x) noexcept
-    uint64_t bswap64 "__builtin_bswap64"(uint64_t x) noexcept
+from ros.messages cimport (FIELD_DATA, HEADER_SIZE, MESSAGE_WHOLE, MOST_NAMES, NAMED_TWICE, OTHER_LENGTH, Doubles,
+                           JointNames, JointStateMessage, Reader, Template, double_at, gather, open_message,
+                           read_joint_names, read_joint_values, read_multi_array, refuse_message, write_last, write_stamp)
 
 import numpy as np
 
-from featherstone_ros.errors import MalformedMessageError
-from featherstone_ros.joint_map import JointMap, check_length
+from featherstone_ros.errors import MalformedMessageError, MessageError
+from featherstone_ros.message_faults import message_fault
 
 cnp.import_array()
 
-include "cdr_stream.pxi"
+include "memory.pxi"
 
 
 cdef inline double* data(cnp.ndarray array) noexcept:
     return <double*> cnp.PyArray_DATA(array)
 
 
+# Reading.
+
+cdef void begin(Reader* r, bytes message) noexcept:
+    open_message(r, <const uint8_t*> PyBytes_AS_STRING(message), PyBytes_GET_SIZE(message))
+
+
+cdef int end(const Reader* r, bytes message, tuple names) except -1:
+    """Raise what the reader has found."""
+    if r.fault == MESSAGE_WHOLE:
+        return 0
+    error = MessageError if r.fault in (NAMED_TWICE, OTHER_LENGTH) else MalformedMessageError
+    joint = names[r.which] if r.which >= 0 else ""
+    raise error(message_fault(r.fault, r.field, r.claimed, r.expected, joint, len(message)))
+
+
 cdef class JointStateDecoder:
     """Reads sensor_msgs/JointState messages, for one arm.
-
-    Publishers send the same names in the same order in every message; where they stand is learnt from the first one.
 
     Attributes:
         position: (n,) in the order of the joint names, overwritten by every message; so are
@@ -50,26 +60,16 @@ cdef class JointStateDecoder:
     cdef readonly bint has_velocity, has_effort
     cdef readonly int32_t sec
     cdef readonly uint32_t nanosec
-    cdef object _joints                                         # JointMap
-    cdef list _names                                            # of the last message
-    # Frame and names of the last message that had all our joints, as they came; _mask is 0 where there is padding, which
-    # publishers leave undefined, and 255 elsewhere.
-    cdef bytes _section, _mask
-    cdef bint _big_endian
-    cdef list _complete_names
-    cdef cnp.ndarray _indices                                   # (n,) where each of our joints stands among them
-    cdef size_t _count                                          # of them
+    cdef tuple names
+    cdef Memory memory
+    cdef JointNames joints
+    cdef JointStateMessage message
 
     def __cinit__(self, joint_names):
-        self._joints = JointMap(joint_names)
-        n = len(self._joints.joint_names)
-        self.position, self.velocity, self.effort = np.full((3, n), NAN)
-        self._names, self._section, self._mask = [], b"", b""
-
-    @property
-    def names(self):
-        """The joints that the last message named, in its order, also if it was refused for them."""
-        return list(self._names)
+        self.names, self.memory = tuple(joint_names), Memory()
+        self.memory.list_names(&self.joints, self.names)
+        self.message.place = <int32_t*> self.memory.block(self.joints.n, np.int32)
+        self.position, self.velocity, self.effort = np.full((3, len(self.names)), NAN)
 
     @property
     def stamp(self):
@@ -77,124 +77,26 @@ cdef class JointStateDecoder:
         return self.sec + 1e-9 * self.nanosec
 
     def decode(self, bytes message not None):
-        """Read a message; finiteness is not checked. If it is refused, all is left as it was but ``names``.
+        """Read a message; finiteness is not checked. If it is refused, all is left as it was.
 
         Raises:
             MessageError: A joint is missing or named twice, or an array's length differs from the names'.
             MalformedMessageError: The bytes are no such message.
         """
-        cdef Stream s
-        cdef uint32_t sec, nanosec
-        cdef Doubles position, velocity, effort
-        open_stream(&s, message)
-        read_uint32(&s, &sec, "header.stamp")
-        read_uint32(&s, &nanosec, "header.stamp")
-        if self._is_known(&s):
-            s.at += PyBytes_GET_SIZE(self._section)
-            self._names = self._complete_names
-        else:
-            self._learn(&s)
-        read_doubles(&s, &position, "position")
-        read_doubles(&s, &velocity, "velocity")
-        read_doubles(&s, &effort, "effort")
-        if position.length != self._count:
-            check_length(position.length, self._count, "position")
-        if velocity.length and velocity.length != self._count:
-            check_length(velocity.length, self._count, "velocity")
-        if effort.length and effort.length != self._count:
-            check_length(effort.length, self._count, "effort")
-        self.sec, self.nanosec = <int32_t> sec, nanosec
-        self.has_velocity, self.has_effort = velocity.length != 0, effort.length != 0
-        self._gather(&position, self.position)
-        self._gather(&velocity, self.velocity)
-        self._gather(&effort, self.effort)
-
-    cdef bint _is_known(self, Stream* s) noexcept:
-        """Whether frame and names are those of the last complete message."""
-        cdef const unsigned char* known = <const unsigned char*> PyBytes_AS_STRING(self._section)
-        cdef const unsigned char* mask = <const unsigned char*> PyBytes_AS_STRING(self._mask)
-        cdef const unsigned char* here = s.data + s.at
-        cdef size_t k, size = PyBytes_GET_SIZE(self._section)
-        cdef unsigned char different = 0
-        if size == 0 or size > s.size - s.at or s.big_endian != self._big_endian:
-            return False
-        for k in range(size):
-            different |= (here[k] ^ known[k]) & mask[k]
-        return different == 0
-
-    cdef int _learn(self, Stream* s) except -1:
-        """Read frame and names, and find our joints."""
-        cdef size_t start = s.at
-        cdef uint32_t k, count
-        cdef list names = []
-        mask = bytearray()
-        read_string(s, "header.frame_id")
-        extend_mask(mask, start, s)
-        read_item_count(s, &count, sizeof(uint32_t), "name")
-        extend_mask(mask, start, s)
-        for k in range(count):
-            names.append(read_string(s, "name"))
-            extend_mask(mask, start, s)
-        self._names = names
-        self._indices = self._joints.complete(names)
-        self._section, self._mask = (<const char*> s.data)[start:s.at], bytes(mask)
-        self._big_endian, self._complete_names, self._count = s.big_endian, names, count
-        return 0
-
-    cdef void _gather(self, const Doubles* values, cnp.ndarray array) noexcept:
-        cdef const cnp.npy_intp* indices = <const cnp.npy_intp*> cnp.PyArray_DATA(self._indices)
-        cdef Py_ssize_t k
-        for k in range(cnp.PyArray_DIM(array, 0)):
-            data(array)[k] = double_at(values, indices[k]) if values.length else NAN
-
-
-cdef int extend_mask(bytearray mask, size_t start, Stream* s) except -1:
-    """Extend to where the stream is by a value that is aligned to 4 bytes; the mask begins at ``start``, aligned as well."""
-    mask += bytes(padding(len(mask), 4))
-    mask += b"\xff" * (s.at - start - len(mask))
-    return 0
-
-
-cdef class JointStateEncoder:
-    """Writes sensor_msgs/JointState messages.
-
-    Attributes:
-        position: (n,), what the next message holds, and
-        velocity: (n,), and
-        effort: (n,); all zero at first.
-    """
-
-    cdef readonly cnp.ndarray position, velocity, effort
-    cdef bytes _message                                         # as it was made, with zeros
-    cdef size_t _places[3]                                      # of the three arrays in it
-
-    def __cinit__(self, joint_names, str frame_id not None=""):
-        cdef Draft draft = Draft()
-        names = tuple(joint_names)
-        self.position, self.velocity, self.effort = np.zeros((3, len(names)))
-        draft.add_header(frame_id)
-        draft.add_uint32(len(names))
-        for name in names:
-            draft.add_string(name, "joint name")
-        for k in range(3):
-            self._places[k] = draft.add_doubles(len(names))
-        self._message = bytes(draft.data)
-
-    def encode(self, int32_t sec, uint32_t nanosec):
-        """Return a message with this stamp [s] + [ns] and what the arrays hold now.
-
-        Raises:
-            OverflowError: The stamp does not fit its fields, int32 and uint32.
-        """
-        cdef bytes message = copied(self._message)
-        cdef char* start = PyBytes_AS_STRING(message)
-        cdef size_t size = sizeof(double) * cnp.PyArray_DIM(self.position, 0)
-        memcpy(start + HEADER, &sec, sizeof(sec))
-        memcpy(start + HEADER + sizeof(sec), &nanosec, sizeof(nanosec))
-        memcpy(start + self._places[0], data(self.position), size)
-        memcpy(start + self._places[1], data(self.velocity), size)
-        memcpy(start + self._places[2], data(self.effort), size)
-        return message
+        cdef JointStateMessage* m = &self.message
+        cdef int32_t n = self.joints.n
+        cdef Reader r
+        begin(&r, message)
+        read_joint_names(&r, &self.joints, m)
+        read_joint_values(&r, m, True)
+        end(&r, message, self.names)
+        if m.found < n:
+            raise MessageError("joints missing: " + ", ".join([self.names[i] for i in range(n) if m.place[i] < 0]))
+        self.sec, self.nanosec = m.sec, m.nanosec
+        self.has_velocity, self.has_effort = m.velocity.length != 0, m.effort.length != 0
+        gather(m, &m.position, n, data(self.position))
+        gather(m, &m.velocity, n, data(self.velocity))
+        gather(m, &m.effort, n, data(self.effort))
 
 
 cdef class Float64MultiArrayDecoder:
@@ -219,24 +121,107 @@ cdef class Float64MultiArrayDecoder:
             MessageError: It has another number of values than expected.
             MalformedMessageError: The bytes are no such message.
         """
-        cdef Stream s
+        cdef size_t count = cnp.PyArray_DIM(self.values, 0), k
         cdef Doubles values
-        cdef uint32_t unused, dimensions
-        cdef size_t k
-        open_stream(&s, message)
-        read_item_count(&s, &dimensions, 3 * sizeof(uint32_t), "layout.dim")
-        for k in range(dimensions):
-            read_string(&s, "layout.dim.label")
-            read_uint32(&s, &unused, "layout.dim.size")
-            read_uint32(&s, &unused, "layout.dim.stride")
-        read_uint32(&s, &unused, "layout.data_offset")
-        read_doubles(&s, &values, "data")
-        if values.length != <size_t> cnp.PyArray_DIM(self.values, 0):
-            if not self._any_length:
-                check_length(values.length, cnp.PyArray_DIM(self.values, 0), "data")
+        cdef Reader r
+        begin(&r, message)
+        values = read_multi_array(&r)
+        if r.fault == MESSAGE_WHOLE and values.length != count and not self._any_length:
+            r.claimed, r.expected = values.length, count
+            refuse_message(&r, OTHER_LENGTH, FIELD_DATA)
+        end(&r, message, ())
+        if values.length != count:
             self.values = np.empty(values.length)
         for k in range(values.length):
             data(self.values)[k] = double_at(&values, k)
+
+
+# Writing: a message is made once, and what changes in it is overwritten in a copy.
+
+cdef class Draft:
+    """A message in the making, little-endian."""
+
+    cdef bytearray data
+
+    def __cinit__(self):
+        self.data = bytearray(b"\0\1\0\0")
+
+    cdef size_t add(self, bytes value, size_t alignment):
+        """Append; return where it begins, header included."""
+        cdef size_t end = len(self.data) - HEADER_SIZE
+        self.data += bytes(-end & (alignment - 1))
+        start = len(self.data)
+        self.data += value
+        return start
+
+    cdef size_t add_uint32(self, uint32_t value):
+        return self.add((<char*> &value)[:4], 4)
+
+    cdef add_string(self, str text, str field):
+        if "\0" in text:
+            raise ValueError(f"{field} is {text!r}, expected no zero byte within")
+        data = text.encode() + b"\0"
+        self.add_uint32(len(data))
+        self.add(data, 1)
+
+    cdef size_t add_header(self, str frame_id):
+        """Append a std_msgs/Header; return where its stamp begins."""
+        cdef size_t stamp = self.add_uint32(0)
+        self.add_uint32(0)
+        self.add_string(frame_id, "frame_id")
+        return stamp
+
+    cdef size_t add_doubles(self, size_t length):
+        """Append zeros; return where they begin."""
+        self.add_uint32(length)
+        return self.add(bytes(sizeof(double) * length), sizeof(double) if length else 1)
+
+
+cdef bytes copied(bytes content, Template* message):
+    """A copy that may be overwritten as long as nobody else knows it."""
+    cdef bytes copy = PyBytes_FromStringAndSize(PyBytes_AS_STRING(content), PyBytes_GET_SIZE(content))
+    message.data, message.size = <uint8_t*> PyBytes_AS_STRING(copy), PyBytes_GET_SIZE(copy)
+    return copy
+
+
+cdef class JointStateEncoder:
+    """Writes sensor_msgs/JointState messages.
+
+    Attributes:
+        position: (n,), what the next message holds, and
+        velocity: (n,), and
+        effort: (n,); all zero at first.
+    """
+
+    cdef readonly cnp.ndarray position, velocity, effort
+    cdef bytes _message                                         # with zeros
+
+    def __cinit__(self, joint_names, str frame_id not None=""):
+        cdef Draft draft = Draft()
+        names = tuple(joint_names)
+        self.position, self.velocity, self.effort = np.zeros((3, len(names)))
+        draft.add_header(frame_id)
+        draft.add_uint32(len(names))
+        for name in names:
+            draft.add_string(name, "joint name")
+        for _ in range(3):
+            draft.add_doubles(len(names))
+        self._message = bytes(draft.data)
+
+    def encode(self, int32_t sec, uint32_t nanosec):
+        """Return a message with this stamp [s] + [ns] and what the arrays hold now.
+
+        Raises:
+            OverflowError: The stamp does not fit its fields, int32 and uint32.
+        """
+        cdef Template message
+        cdef bytes encoded = copied(self._message, &message)
+        cdef int32_t n = <int32_t> cnp.PyArray_DIM(self.position, 0)
+        write_stamp(&message, sec, nanosec)
+        write_last(&message, n, 2, data(self.position))
+        write_last(&message, n, 1, data(self.velocity))
+        write_last(&message, n, 0, data(self.effort))
+        return encoded
 
 
 cdef class Float64MultiArrayEncoder:
@@ -248,7 +233,6 @@ cdef class Float64MultiArrayEncoder:
 
     cdef readonly cnp.ndarray values
     cdef bytes _message
-    cdef size_t _place
 
     def __cinit__(self, count):
         """Write ``count`` values."""
@@ -256,20 +240,15 @@ cdef class Float64MultiArrayEncoder:
         self.values = np.zeros(count)
         draft.add_uint32(0)                                     # layout.dim
         draft.add_uint32(0)                                     # layout.data_offset
-        self._place = draft.add_doubles(count)
+        draft.add_doubles(count)
         self._message = bytes(draft.data)
 
     def encode(self):
         """Return a message with what the array holds now."""
-        cdef bytes message = copied(self._message)
-        cdef char* start = PyBytes_AS_STRING(message)
-        memcpy(start + self._place, data(self.values), sizeof(double) * cnp.PyArray_DIM(self.values, 0))
-        return message
-
-
-cdef inline bytes copied(bytes message):
-    """A copy that may be changed as long as nobody else knows it."""
-    return PyBytes_FromStringAndSize(PyBytes_AS_STRING(message), PyBytes_GET_SIZE(message))
+        cdef Template message
+        cdef bytes encoded = copied(self._message, &message)
+        write_last(&message, <int32_t> cnp.PyArray_DIM(self.values, 0), 0, data(self.values))
+        return encoded
 
 
 # How a floating base moves: a message as bytes with zeros, and where in it stand the stamp (int32, uint32), the pose
@@ -298,13 +277,13 @@ def stamped(str frame_id not None, size_t count):
 def pose_stamped(str frame_id not None):
     """A geometry_msgs/PoseStamped."""
     message = stamped(frame_id, 7)
-    return message, HEADER, len(message) - 7 * sizeof(double), 0
+    return message, HEADER_SIZE, len(message) - 7 * sizeof(double), 0
 
 
 def twist_stamped(str frame_id not None):
     """A geometry_msgs/TwistStamped."""
     message = stamped(frame_id, 6)
-    return message, HEADER, 0, len(message) - 6 * sizeof(double)
+    return message, HEADER_SIZE, 0, len(message) - 6 * sizeof(double)
 
 
 def tf_message(str frame_id not None, str child_frame_id not None):

@@ -18,9 +18,9 @@ cdef enum:
 
 cdef enum MessageFault:      # why a message is refused; the texts are in featherstone_ros/message_faults.py
     MESSAGE_WHOLE = 0
-    NOT_PLAIN_CDR            # encapsulation
+    NOT_PLAIN_CDR            # encapsulation: ``claimed``
     CUT_OFF                  # ends within the field
-    TOO_LONG                 # the field claims more than there is
+    TOO_LONG                 # the field claims more than there is: ``claimed`` items in ``expected`` bytes
     TOO_MANY                 # the field has more than MOST_NAMES items
     NOT_TERMINATED           # text that does not end with a zero byte
     NAMED_TWICE              # a joint: ``which``
@@ -79,6 +79,7 @@ cdef inline void open_message(Reader* r, const uint8_t* data, size_t size) noexc
     if size < HEADER_SIZE:
         refuse_message(r, CUT_OFF, FIELD_ENCAPSULATION)
     elif data[0] != 0 or data[1] > 1:
+        r.claimed = data[0] << 8 | data[1]
         refuse_message(r, NOT_PLAIN_CDR, FIELD_ENCAPSULATION)
     else:
         r.data, r.size, r.big_endian = data + HEADER_SIZE, size - HEADER_SIZE, data[1] == 0
@@ -108,7 +109,7 @@ cdef inline size_t read_length(Reader* r, size_t item_size, Field field) noexcep
     """How many items of at least that size follow."""
     cdef uint32_t length = read_uint32(r, field)
     if r.fault == MESSAGE_WHOLE and length > (r.size - r.at) / item_size:
-        r.claimed = length
+        r.claimed, r.expected = length, r.size - r.at
         refuse_message(r, TOO_LONG, field)
     return length if r.fault == MESSAGE_WHOLE else 0
 

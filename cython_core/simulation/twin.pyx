@@ -33,6 +33,7 @@ from featherstone_ros._cdr import JointStateEncoder
 
 cnp.import_array()
 
+include "memory.pxi"
 include "cycle_owner.pxi"
 include "cycle.pxi"
 include "snapshot.pxi"

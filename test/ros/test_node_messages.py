@@ -1,6 +1,5 @@
 """Conversion of messages and checks of single parameters, which need ROS but no process."""
 
-import numpy as np
 import pytest
 from support import Ros  # noqa: F401  (skips this module where ROS is missing)
 
@@ -9,109 +8,10 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from featherstone_ros.nodes.messages import (
-    JointMap,
-    MessageError,
-    decode,
-    joint_state,
-    require_whole,
-    whole,
-)
+from featherstone_ros.errors import MessageError
+from featherstone_ros.nodes.messages import decode
 from featherstone_ros.nodes.parameters import Setting
 from featherstone_ros.nodes.throttled_log import AT_ONCE, LOG_INTERVAL, ThrottledLog
-
-NAMES = ["a", "b", "c"]
-
-
-def message(**arrays) -> JointState:
-    return JointState(**{"name": ["b", "x", "c", "a"], "position": [2.0, 9.0, 3.0, 1.0], **arrays})
-
-
-def test_state_is_in_joint_order_whatever_the_messages():
-    joints = JointMap(NAMES)
-    for _ in range(2):
-        q, qd, effort = joints.state(message(effort=[20.0, 90.0, 30.0, 10.0]))
-        np.testing.assert_array_equal(q, [1.0, 2.0, 3.0])
-        assert qd is None
-        np.testing.assert_array_equal(effort, [10.0, 20.0, 30.0])
-    q, _, _ = joints.state(JointState(name=["c", "b", "a"], position=[3.0, 2.0, 1.0]))
-    np.testing.assert_array_equal(q, [1.0, 2.0, 3.0])
-
-
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        (message(name=["b", "x", "c", "y"]), "joints missing: a"),
-        (message(name=["b", "a", "c", "a"]), "joints named twice: a"),
-        (message(position=[1.0]), "position has 1 values, expected 4"),
-        (message(velocity=[1.0, 2.0]), "velocity has 2 values, expected 4"),
-        (JointState(), "joints missing: a, b, c"),
-    ],
-)
-def test_state_raises_if_a_joint_or_a_value_is_missing(bad, reason):
-    with pytest.raises(MessageError, match=reason):
-        JointMap(NAMES).state(bad)
-
-
-def test_a_bad_message_does_not_spoil_the_next_one():
-    joints = JointMap(NAMES)
-    with pytest.raises(MessageError):
-        joints.state(JointState(name=["a"], position=[1.0]))
-    np.testing.assert_array_equal(joints.state(message())[0], [1.0, 2.0, 3.0])
-
-
-@pytest.mark.parametrize("cut", [1, 2, 3])
-@pytest.mark.parametrize("number", [0.1, -87.3, 1e-9, 1e300])
-def test_a_number_that_was_cut_off_is_refused(number, cut):
-    """What arrives of a message that is 1 to 3 bytes short: the transport fills up with zeros."""
-    sent = np.array([3.0, number]).tobytes()
-    values = np.frombuffer(sent[:-cut] + bytes(cut)).copy()
-    with pytest.raises(MessageError, match=r"data ends in \S+: a number that was cut off"):
-        require_whole(values, "data")
-    require_whole(whole(values), "data")
-    np.testing.assert_array_equal(values, [3.0, 0.0])
-
-
-@pytest.mark.parametrize("values", [[], [1e-310, 0.0], [1.0, -1e-310], [-0.0], [1e-300]])
-def test_numbers_that_are_whole_are_taken(values):
-    require_whole(np.array(values), "data")
-
-
-def test_names_changed_in_place_are_noticed():
-    joints = JointMap(["a", "b"])
-    names = ["a", "b"]
-    joints.complete(names)
-    names.reverse()
-    np.testing.assert_array_equal(joints.complete(names), [1, 0])
-
-
-def test_partial_finds_some_joints_and_passes_over_the_robots_others():
-    source, target = JointMap(NAMES, ["gripper"]).partial(["gripper", "c", "a"])
-    np.testing.assert_array_equal(source, [1, 2])
-    np.testing.assert_array_equal(target, [2, 0])
-
-
-@pytest.mark.parametrize(
-    ("names", "reason"),
-    [
-        (["a", "z"], "unknown joints: z; valid names: a, b, c"),
-        (["a", "a"], "joints named twice: a"),
-        ([], "no joint named"),
-        (["gripper"], "no joint named"),
-    ],
-)
-def test_partial_raises_if_a_name_is_no_joint(names, reason):
-    with pytest.raises(MessageError, match=reason):
-        JointMap(NAMES, ["gripper"]).partial(names)
-
-
-def test_joint_state_sends_what_its_arrays_hold():
-    state, position, velocity, effort = joint_state(NAMES)
-    position[:] = [1.0, 2.0, 3.0]
-    effort[1] = 5.0
-    assert list(state.position) == [1.0, 2.0, 3.0]
-    assert list(state.velocity) == list(velocity) == [0.0, 0.0, 0.0]
-    assert list(state.effort) == [0.0, 5.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ REFUSED = [
         f"effort of {NAMES[2]} is inf, expected a finite number",
     ),
     (joint_state(NAMES, ZERO, ZERO, [*ZERO[1:], TINY]), "effort ends in 4.94066e-324"),
-    (joint_state(NAMES, ZERO, ZERO, ZERO)[:-9], "effort claims a length of 7, more than follows"),
+    (joint_state(NAMES, ZERO, ZERO, ZERO)[:-9], "effort claims a length of 7, but 51 bytes follow"),
     (b"", "message of 0 bytes ends within the encapsulation header"),
 ]
 

@@ -64,7 +64,7 @@ def test_commands_and_joint_commands_are_taken_in_either_byte_order(twin, big_en
         ("commands", float64_multi_array([1.0, TINY]), "a number that was cut off"),
         ("commands", float64_multi_array([1.0, 2.0])[:-4], "ends within data"),
         ("commands", b"", "message of 0 bytes ends within the encapsulation header"),
-        ("commands", b"\7\7\7\7", "no plain CDR"),
+        ("commands", b"\7\7\7\7", "is 0x0707, expected 0x0000 or 0x0001: no plain CDR"),
         (
             "joint_commands",
             joint_state(["elbow", "knee"], [], [], [1.0, 1.0]),
