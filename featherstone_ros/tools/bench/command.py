@@ -1,15 +1,15 @@
 """Time the dynamics against Pinocchio and MuJoCo, and the nodes against bare ones, side by side.
 
-Calls to us and to a peer alternate in short blocks in one process, and neighbouring blocks are
-compared: on a noisy machine only the ratio means something. First both must compute the same.
-Prints a table per question, each ratio beside its target, for all instruction sets that the
-processor has; draws the result, and writes it as JSON. Peers that are not installed are named.
+Our calls and a peer's alternate in short blocks in one process, and neighbouring blocks are
+compared, because on a noisy machine only the ratio means anything. Both must first compute the
+same result. Prints one table per section with each ratio and its target, for every instruction set
+of the processor; draws a picture and writes JSON. Peers that are not installed are listed.
 
-The nodes part starts real nodes over DDS: how quickly the controller answers a joint state (alone,
-with a busy interpreter, beside hostile neighbours) and how regular the twin is, against nodes that
-only echo and a loop that only sleeps; what a control cycle takes, from bytes to bytes; what closed
-loops lose. A C++ node on rclcpp takes part if the environment variable FEATHERSTONE_RCLCPP_ECHO
-names it: a program that answers joint_states on ~/commands.
+The nodes part starts real nodes over DDS. It measures how quickly the controller answers a joint
+state (alone, with a busy interpreter, beside hostile nodes) and how regularly the twin publishes,
+compared with nodes that only echo and a loop that only sleeps; how long a control cycle takes,
+from message to message; and what closed loops lose. To include a C++ node, set
+FEATHERSTONE_RCLCPP_ECHO to a program that answers joint_states on ~/commands.
 
 Examples:
   featherstone-ros bench

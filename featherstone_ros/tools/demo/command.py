@@ -4,8 +4,9 @@ Starts the digital twin and the feedforward controller as two processes that tal
 one motion three times with the same gains (PD alone, PD + gravity, full feedforward), prints the
 tracking errors, torques, message rates and latency, and draws a picture of it.
 
-The nodes run in a namespace and a ROS domain of their own, visible on this host only, so that other
-ROS traffic is not disturbed; set ROS_DOMAIN_ID or --domain to watch them with your own tools.
+The nodes run in a namespace and a ROS domain of their own, visible on this host only, so that
+other ROS traffic is not disturbed; set ROS_DOMAIN_ID or --domain to watch them with your own
+tools.
 
 Examples:
   featherstone-ros demo

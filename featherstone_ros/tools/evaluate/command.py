@@ -1,17 +1,17 @@
 """Tell how well a URDF explains the torques that an arm measured.
 
-Reads recorded joint states (rosbag2, sqlite3 or MCAP, with or without metadata.yaml), makes samples
-even, filters them without delay, differentiates velocity, and predicts the torque by inverse
-dynamics. Prints per joint what is left over (RMS) and the share of the variance explained (R^2),
-for gravity alone, for the rigid links, and with friction fitted to the rest.
+Reads recorded joint states (rosbag2, sqlite3 or MCAP, with or without metadata.yaml), resamples
+them evenly, filters them without delay, differentiates the velocity, and predicts the torque by
+inverse dynamics. For each joint it prints the remaining torque (RMS) and the share of the variance
+that is explained (R^2): by gravity alone, by the rigid links, and with fitted friction.
 
-The parameter file of the fitted friction, friction.<joint>.* and armature.<joint>, is for both
-nodes. With such a file (--with, also of `identify`) nothing is fitted: the score is that of the
-model which the nodes have. Scores of the last third of the recording are in --json.
+The fitted friction is written as a parameter file for both nodes: friction.<joint>.* and
+armature.<joint>. Given such a file (--with; `identify` writes one, too), nothing is fitted: the
+score is that of the model that the nodes use. --json also scores the last third of the recording.
 
-Effort must be joint torque in N m (N), gravity included. A good recording moves every joint in both
-directions at several speeds, for half a minute or more; the filter's frequency lies above those of
-the motion and below the noise.
+Effort must be joint torque in N m (N), gravity included. A good recording moves every joint in
+both directions at several speeds, for half a minute or more. Choose a cut-off frequency above
+those of the motion and below the noise.
 
 Examples:
   featherstone-ros evaluate recording/ --urdf arm.urdf

@@ -1,16 +1,16 @@
-r"""Plan the motion to record for `identify`: every joint, from rest to rest, within all limits.
+""""Plan the motion to record for `identify`: every joint, from rest to rest, within all limits.
 
-Searches finite Fourier series for the one whose regressor of base parameters and friction has the
-lowest condition number, inside position, speed and torque limits with a margin, clear of itself and
-of the floor as far as the URDF has geometry (what is checked is said). Rehearses it on a simulated
-arm and writes it as a trajectory_msgs/JointTrajectory, as `preflight` and the controller take it:
+Searches finite Fourier series for the motion whose regressor (base parameters and friction) has
+the lowest condition number. The motion keeps a margin to the limits of position, speed and torque,
+and avoids the arm itself and the floor as far as the URDF has geometry; the output says what was
+checked. It is rehearsed on a simulated arm and written as a trajectory_msgs/JointTrajectory:
 
   featherstone-ros preflight FILE.yaml --urdf ARM.urdf
   ros2 topic pub --once /feedforward_controller/joint_trajectory \
       trajectory_msgs/msg/JointTrajectory "$(cat FILE.yaml)"
 
-The arm has five seconds to get to the first point: be near it, and look at what is between. People,
-tables and cables are not known: watch it, with a hand on the stop.
+The arm moves to the first point within five seconds: start it near there, with nothing in between.
+People, tables and cables are not known to the planner: watch the arm, with a hand on the stop.
 
 Examples:
   featherstone-ros excite --urdf panda --output excite.yaml --plot excite.png

@@ -1,18 +1,18 @@
-"""Mend a URDF by what an arm measured: links, friction, drives' inertia and offsets.
+"""Correct a URDF from recordings of the arm: links, friction, inertia and offsets of the drives.
 
-Reads recorded joint states (rosbag2, sqlite3 or MCAP), fits bodies that can exist - mass positive,
-inertia that some density has - and friction to the measured torque, pulled towards the URDF where
-the data say nothing, and writes the user's own URDF with the inertials replaced, everything else
-byte for byte as it was, and a parameter file for both nodes. What links fixed to each other weigh
-together is all that torque can tell: they are stretched and scaled together.
+Reads recorded joint states (rosbag2, sqlite3 or MCAP) and fits the links and the friction to the
+measured torque. The links stay physically possible (positive mass, an inertia that some density
+has), and where the data say nothing they stay near the URDF. Writes your URDF with new inertials
+and not a byte changed elsewhere, and a parameter file for both nodes. Torque only tells what links
+that are fixed to each other weigh together, so these are scaled together.
 
-The score is that of data which were not fitted: of --held-out, or else of the last third of each
-recording. `evaluate BAG --urdf OUTPUT --with PARAMETERS` prints the same figures. Base parameters,
-the combinations that torque depends on, come with standard deviations (--json, --plot), and what
-the data do not tell is named.
+The score is of data that were not fitted: --held-out, or else the last third of each recording.
+`evaluate BAG --urdf OUTPUT --with PARAMETERS` prints the same score. Base parameters, the
+combinations that torque depends on, are given with standard deviations (--json, --plot), and those
+that the data do not determine are named.
 
 A good recording follows what `excite` plans: every joint, both directions, half a minute or more.
-Effort must be joint torque in N m (N), gravity included; --current-gain makes it of a current.
+Effort must be joint torque in N m (N), gravity included; --current-gain converts from currents.
 
 Examples:
   featherstone-ros identify recording/ --urdf arm.urdf

@@ -1,23 +1,23 @@
 """Tell whether a URDF is fit for dynamics: the inertial doctor.
 
 Prints every link (mass, centre of mass, principal moments, radius of gyration beside the size of
-its geometry) and joint (limits, effort, friction), and then what is wrong: the element, the rule
-it breaks, the figures, and what follows for torques and simulation.
+its geometry) and every joint (limits, effort, friction), then what is wrong: the element, the rule
+it breaks, the values found, and the consequence for torques and simulation.
 
-  error    no body or joint is like that, figures are in wrong units, or forward dynamics has no
-           answer: mend it before you trust the model with torque
-  warning  possible, but hardly what was meant
-  note     could not be checked, was assumed, or has no effect, as the link does not move
+  error    physically impossible, in wrong units, or without forward dynamics: correct it before
+           you trust the model with torque
+  warning  possible, but probably not what was meant
+  note     not checked, assumed, or without effect because the link does not move
 
-Of the robot as a whole: one inertia for all links, centres of mass all in the joints, a weight that
-does not go with the reach, gravity beyond effort limits.
+Of the whole robot it checks: the same inertia for all links, all centres of mass in the joints, a
+weight that does not fit the reach, gravity beyond the effort limits.
 
 The radius of gyration of a uniform body is 30 to 60 % of the radius of the ball around its
-geometry; above 100 % no mass distribution fits. Boxes, cylinders, spheres, and meshes in STL, OBJ
-and COLLADA files are measured; package:// is looked for above the URDF's folder and where ROS
-looks. Where a link has no geometry its size is guessed from the joints, generously.
+geometry; above 100 % is impossible. Boxes, cylinders, spheres and meshes (STL, OBJ, COLLADA) are
+measured. package:// is searched for above the URDF's folder and where ROS searches. Where a link
+has no geometry, its size is estimated generously from the joints.
 
-Both nodes say the same in their log and on /diagnostics when they are configured.
+Both nodes report the same in their log and on /diagnostics when they are configured.
 
 Exit status: 0, or 1 if there is an error (or the file cannot be read).
 

@@ -1,14 +1,14 @@
-"""Watch the nodes: state, latency, jitter, overruns, what is lost, what the governor cuts.
+"""Watch the nodes: state, latency, jitter, overruns, lost messages, interventions of the governor.
 
-Shows every feedforward_controller and digital_twin that is heard on /diagnostics, in whatever
-namespace. A controller's latency is from the arrival of a joint state to the publication of its
-command, a twin's from a command to the next state: up to a period. Its histogram is logarithmic in
-both directions; jitter is the deviation of the period. Both are of the last second. Overruns are
-commands later than deadline.cycle_time (without one: later than the next state), and periods of a
-twin that began more than one too late. Counts are since the node was configured; yellow ones are
-worth a look.
+Shows every feedforward_controller and digital_twin on /diagnostics, in any namespace. A
+controller's latency runs from the arrival of a joint state to the publication of its command; a
+twin's from a command to the next state, which may be a whole period. The histogram of latency has
+two logarithmic axes; jitter is the deviation of the period. Both cover the last second. An overrun
+is a command later than deadline.cycle_time (without one: later than the next state), or a period
+of the twin that began more than one period late. Counts begin when the node is configured; yellow
+ones deserve attention.
 
-q or Ctrl-C ends it. Without a terminal it writes a line per node and second instead.
+Press q or Ctrl-C to end. Without a terminal it writes one line per node and second.
 
 Examples:
   featherstone-ros monitor

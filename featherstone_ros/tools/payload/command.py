@@ -1,14 +1,16 @@
 """Find what hangs on a link: mass, centre of mass and inertia, with their uncertainty.
 
-Reads recorded joint states of the arm with its load, takes off the torque that the arm without it
-needs, and fits a body that can exist to the rest. What the arm needs is known by its URDF and, with
---with, the parameter file that `identify` or `evaluate` wrote of a recording without the load; or
-by that recording itself, with --without, of which the arm is identified first. With neither,
-friction is fitted at the same time. Printed as the parameters payload.* of the controller, which takes them at
-run time too (`ros2 param load`).
+Reads recorded joint states of the arm with its load, subtracts the torque that the bare arm needs,
+and fits a physically possible body to the rest. The bare arm is known from its URDF and one of
 
-Mass and centre of mass need the link turned about several axes; inertia needs fast turns, and
-without them stays near that of a ball.
+  --with     the parameter file that `identify` or `evaluate` wrote
+  --without  a recording of the bare arm, from which the arm is identified first
+
+With neither, friction is fitted at the same time. The result is printed as the controller's
+parameters payload.*, which can also be set at run time (`ros2 param load`).
+
+To find mass and centre of mass, turn the link about several axes. To find the inertia, turn it
+fast; otherwise the result stays near the inertia of a ball.
 
 Examples:
   featherstone-ros payload recording/ --urdf arm_identified.urdf --with arm_identified.yaml --link tool0

@@ -1,22 +1,22 @@
 """Tell whether an arm's motors can follow a trajectory, before it moves.
 
-Works out the torque along the trajectory by inverse dynamics, a thousand times a second, on the
-curve that the controller itself would follow (a line, a cubic or a quintic, by the fields that the
-points have), and holds position, speed and torque of every joint against the URDF's limits. If it
-does not fit, the report says by how much it would have to be slowed down, or that no speed helps:
-gravity alone is too much, or the curve leaves the position limits.
+Computes the torque along the trajectory by inverse dynamics, a thousand times a second, on the
+curve that the controller would follow (linear, cubic or quintic, depending on the fields of the
+points), and compares position, speed and torque of every joint with the URDF's limits. If the
+trajectory does not fit, the report says how much slower it would have to be, or that no speed
+helps: gravity alone is too much, or the curve leaves the position limits.
 
-The trajectory comes from a YAML file with trajectory_msgs/JointTrajectory messages as
-`ros2 topic echo --full-length` prints them (goals of FollowJointTrajectory and MoveIt's
-RobotTrajectory are understood, too), from a rosbag2 recording, or from a topic: the next message.
+The trajectory may come from a YAML file with trajectory_msgs/JointTrajectory messages as
+`ros2 topic echo --full-length` prints them (or goals of FollowJointTrajectory, or MoveIt's
+RobotTrajectory), from a rosbag2 recording, or from a topic, where the next message is taken.
 
-Friction, armature and payload come from the controller's parameter file if it is given, as do
-gravity and effort_scale; friction from the URDF's <dynamics> otherwise. Joints that are not in the
+Friction, armature, payload, gravity and effort_scale come from the controller's parameter file if
+one is given; otherwise friction comes from the URDF's <dynamics>. Joints that are not in the
 trajectory are locked at 0.
 
-Points that have positions alone are joined by straight lines, so the velocity jumps at each of
-them: by more than a quarter of the velocity limit does not fit. Velocities make cubics of the
-lines, accelerations quintics.
+Points with positions alone are joined by straight lines, so the velocity jumps at each point; a
+jump of more than a quarter of the velocity limit does not fit. With velocities the pieces are
+cubic, with accelerations quintic.
 
 Exit status: 0 if the trajectory fits, 1 if not, 2 if it cannot be read or checked.
 
@@ -29,8 +29,8 @@ Examples:
   featherstone-ros preflight plan.yaml --urdf arm.urdf --fill-effort with_effort.yaml
 
 --fill-effort writes the trajectory with its effort fields filled, for joint_trajectory_controller,
-which adds them to its command on an effort interface. Do not send it to feedforward_controller: it
-knows the torque already and would add it twice.
+which adds them to its command on an effort interface. Do not send it to feedforward_controller,
+which computes the torque itself and would add it twice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Simulate your own arm: digital twin and controller in one terminal, until Ctrl-C.
 
-Starts both as nodes of their own in this terminal's ROS domain, without launch. They meet by
-themselves: joint_states, /feedforward_controller/commands. A line tells what the controller does,
-the largest tracking error and the largest torque; warnings of the nodes are shown above it. Ctrl-C
-brings the arm to rest and ends both.
+Starts both nodes in this terminal's ROS domain, without launch, connected by joint_states and
+/feedforward_controller/commands. One line shows what the controller is doing, the largest tracking
+error and the largest torque; the nodes' warnings appear above it. Ctrl-C brings the arm to rest
+and ends both nodes.
 
-Without --parameters the nodes have their defaults: gains chosen from the model, the arm at 0 or the
-nearest position within its limits. `featherstone-ros setup` writes a file to begin with.
+Without --parameters the nodes use their defaults: gains chosen from the model, and the arm starts
+at 0 or the nearest position within its limits. `featherstone-ros setup` writes a file to start
+from.
 
 Exit status: 0 after Ctrl-C; 1 if a node ended by itself.
 

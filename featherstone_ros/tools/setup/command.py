@@ -1,9 +1,9 @@
 """Begin with your own arm: parameters for both nodes, a first motion on the twin, what to do next.
 
-Looks at the URDF, chooses gains from the model (stable as a sampled loop, with margin, all over
-the range of motion), a posture to begin in and the tool's link, and drives a first motion on the
-twin: with the arm as described, and with all links 10 % heavier, which shows what the gains are
-worth. Writes
+Checks the URDF and chooses gains from the model (stable as a sampled loop, with a margin, in the
+whole range of motion), a starting posture and the tool's link. Then it drives a first motion on
+the twin, once with the arm as described and once with all links 10 % heavier, to show how much the
+gains correct. Writes
 
   ARM.yaml                       parameters of feedforward_controller and digital_twin, commented
   ARM.png                        the first motion (needs matplotlib)
@@ -11,7 +11,7 @@ worth. Writes
   ARM_ros2_control.yaml          controllers that take the torques of a real arm
   ARM_moveit_controllers.yaml    controllers for a MoveIt configuration
 
-and prints the commands to go on with. Needs no ROS.
+and prints the next commands. Needs no ROS.
 
 Exit status: 0; 1 if the arm cannot be used or held, or does not follow on the twin.
 
