@@ -1,0 +1,220 @@
+"""Legal but hostile messages while a Panda's hand is led over DDS: no joint races, and it obeys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from support import Ros, free_domain  # skips this module where ROS is missing
+
+# isort: split
+from geometry_msgs.msg import Point, PoseStamped, Quaternion, TwistStamped, Vector3, WrenchStamped
+from neighbour import CONTROLLER
+from scene import Scene
+from std_srvs.srv import Trigger
+
+pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
+
+TIP = "panda_hand"
+STUCK = 0.03  # [m] that dry friction may leave on a spring of 400 N/m, in any posture
+ATTACK = 3.0  # [s]
+HUGE = 1e6
+IMPEDANCE = {
+    "mode": "cartesian_impedance",
+    "stiffness": [400.0] * 3 + [30.0] * 3,
+    "max_force": 60.0,
+    "walls": [0.0, 0.0, 1.0, -10.0, 100.0, 1.0],  # far away
+    "inertia_shaping": False,
+}
+
+
+class Led:
+    """The scene, led by its hand."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene, self.ros = scene, scene.ros
+        self.random = np.random.default_rng(0)
+        self.poses = self.ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
+        self.targets, self.twists, self.wrenches = (
+            self.ros.publisher(kind, f"{CONTROLLER}/target_{name}", 5000)
+            for kind, name in (
+                (PoseStamped, "pose"),
+                (TwistStamped, "twist"),
+                (WrenchStamped, "wrench"),
+            )
+        )
+
+    def begin(self) -> None:
+        """Bring the arm home and let the hand move."""
+        self.scene.recover()
+        self.set(**IMPEDANCE)
+        self.poses.clear()
+        self.ros.wait_for(lambda: self.poses, "pose of the hand")
+        self.home = deepcopy(self.poses[-1].pose)
+        self.scene.watch()
+        self.lead([0.0, 0.2, 0.0])
+        self.ros.wait_for(lambda: self.scene.way > 0.1, "motion")
+
+    def set(self, **parameters) -> None:
+        """Set parameters one by one."""
+        for result in self.ros.set_parameters(CONTROLLER, parameters):
+            assert result.successful, result.reason
+
+    def lead(self, by, frame: str = "", orientation: Quaternion | None = None) -> None:
+        """Ask for the pose where it began, moved."""
+        message = PoseStamped(pose=deepcopy(self.home))
+        message.header.frame_id = frame
+        at = np.array([getattr(self.home.position, axis) for axis in "xyz"]) + by
+        message.pose.position = Point(**dict(zip("xyz", map(float, at), strict=True)))
+        message.pose.orientation = orientation or message.pose.orientation
+        self.targets.publish(message)
+
+    def is_at(self, by) -> bool:
+        """Say whether the hand is where it began, moved."""
+        here, home = self.poses[-1].pose.position, self.home.position
+        moved = np.array([getattr(here, axis) - getattr(home, axis) for axis in "xyz"])
+        return bool(np.abs(moved - by).max() < STUCK)
+
+    def every(self, action: Callable[[int], object], period: float = 0.01) -> None:
+        """Do something again and again for the time of an attack."""
+        for k in range(round(ATTACK / period)):
+            action(k)
+            self.ros.run_for(period)
+
+    def vector(self, size: float) -> Vector3:
+        """Return a vector of any direction."""
+        x, y, z = map(float, self.random.uniform(-size, size, 3))
+        return Vector3(x=x, y=y, z=z)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory) -> Iterator[Led]:
+    with free_domain() as domain:
+        ros = Ros(domain, tmp_path_factory.mktemp("led"))
+        scene = Scene(ros, tip=TIP)
+        yield Led(scene)
+        scene.close()
+        ros.close()
+
+
+@pytest.fixture
+def led(shared: Led) -> Led:
+    shared.begin()
+    return shared
+
+
+def poses_out_of_reach(led: Led) -> None:
+    led.every(lambda k: led.lead(led.random.uniform(-1, 1, 3) * 10.0 ** (k % 7)))
+
+
+def poses_that_flip(led: Led) -> None:
+    """From side to side, each turned by half a turn about another axis."""
+    axes = [Quaternion(**{axis: 1.0, "w": 0.0}) for axis in "xyz"]
+    led.every(lambda k: led.lead([0.0, 0.3 * (-1) ** k, 0.0], "", axes[k % 3]), 0.05)
+
+
+def huge_velocities(led: Led) -> None:
+    def turn_to_and_fro(k):
+        message = TwistStamped()
+        message.twist.linear, message.twist.angular = led.vector(HUGE), led.vector(HUGE)
+        led.twists.publish(message)
+
+    led.every(turn_to_and_fro, 0.05)
+
+
+def huge_wrenches(led: Led) -> None:
+    def press(k):
+        message = WrenchStamped()
+        message.wrench.force, message.wrench.torque = led.vector(HUGE), led.vector(HUGE)
+        led.wrenches.publish(message)
+
+    led.every(press, 0.05)
+
+
+def poses_that_are_none(led: Led) -> None:
+    """Refused one by one, between some that are not."""
+    nobody, nan = Quaternion(w=0.0), Quaternion(x=float("nan"))
+
+    def mislead(k):
+        led.lead([0.0, 0.2, 0.1], "kitchen")
+        led.lead([0.0, 0.2, 0.1], "", nobody)
+        led.lead([0.0, 0.2, 0.1], "", nan)
+        led.lead([0.0, float("inf"), 0.1])
+        led.lead([0.0, 0.2 * (-1) ** (k // 50), 0.0], "panda_link0")
+
+    led.every(mislead)
+
+
+def bursts(led: Led) -> None:
+    for k in range(5):
+        for _ in range(1000):
+            led.lead([0.0, 0.3 * (-1) ** k, 0.0])
+        led.ros.run_for(0.5)
+
+
+def changes_of_mode(led: Led) -> None:
+    """In motion, each while the fade to the last one goes on."""
+    for mode in ("feedforward", "gravity_compensation", "computed_torque") * 4:
+        led.set(mode=mode)
+        led.ros.run_for(0.05)
+        led.set(mode="cartesian_impedance")
+        led.lead(led.random.uniform(-0.4, 0.4, 3))
+        led.ros.run_for(0.2)
+
+
+def changes_of_tip(led: Led) -> None:
+    """It is what the controller has begun with."""
+    for tip in ("panda_link5", "panda_link0", "nobody", ""):
+        (result,) = led.ros.set_parameters(CONTROLLER, {"tip": tip})
+        assert not result.successful
+        led.lead(led.random.uniform(-0.3, 0.3, 3))
+        led.ros.run_for(0.3)
+
+
+def changes_of_stiffness(led: Led) -> None:
+    for k in range(12):
+        stiffness = 10.0 ** led.random.uniform([0.0] * 3 + [-1.0] * 3, [3.3] * 3 + [2.0] * 3)
+        led.set(stiffness=[float(x) for x in stiffness], inertia_shaping=k % 2 == 0)
+        led.lead(led.random.uniform(-0.3, 0.3, 3))
+        led.ros.run_for(0.2)
+
+
+def walls_about_the_hand(led: Led) -> None:
+    """It finds itself a metre within one, then within the opposite one."""
+    for k in range(6):
+        led.set(walls=[0.0, (-1.0) ** k, 0.0, 1.0, 1e4, 100.0])
+        led.ros.run_for(0.3)
+
+
+ATTACKS = [
+    poses_out_of_reach,
+    poses_that_flip,
+    huge_velocities,
+    huge_wrenches,
+    poses_that_are_none,
+    bursts,
+    changes_of_mode,
+    changes_of_tip,
+    changes_of_stiffness,
+    walls_about_the_hand,
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_no_joint_races_and_the_hand_obeys_afterwards(led, attack):
+    attack(led)
+    peak = led.scene.peak
+    print(led.scene.row(attack.__name__, 0.0))
+    assert peak < 1.0
+    assert led.scene.controller.is_running
+    assert led.ros.state(CONTROLLER) == "active"
+    led.set(**IMPEDANCE)
+    assert led.ros.call(Trigger, f"{CONTROLLER}/hold").success
+    led.scene.wait_for_rest()
+    led.scene.watch()
+    for way in ([0.0, -0.1, 0.05], [0.0, 0.0, 0.0]):
+        led.lead(way)
+        led.ros.wait_for(lambda way=way: led.is_at(way), "the hand at its target")
+    assert led.scene.peak < 1.0
