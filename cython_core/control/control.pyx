@@ -17,6 +17,7 @@ from control.cartesian_impedance cimport Impedance, ImpedanceSettings, Wall, lay
 from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
 from control.control_cycle cimport *
 from control.controller cimport *
+from control.dead_reckoning cimport Reckoning
 from control.governor cimport Governor, begin_transfer, govern, start_from, transfer_weight
 from control.laws cimport damped_gravity, law, model_torque
 from control.model_blend cimport ModelBlend, change_model, combine, gravity
@@ -24,7 +25,7 @@ from control.model_blend cimport pass_time
 from control.motion cimport LEAD_CUBIC, LEAD_QUINTIC, LEAD_STRAIGHT, Motion, Path, hold_at, sample
 from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, GRAVITY_COMPENSATION, SETTINGS_ARRAYS, TERMS_FULL, TERMS_GRAVITY, TERMS_NONE, Mode, Settings, Terms
 from control.speed_limit cimport SpeedLimit
-from control.state_validator cimport FALLBACK_SPEED, REJECTIONS, StateValidator, accept, best_estimate, forget
+from control.state_validator cimport FALLBACK_SPEED, REJECTIONS, StateValidator, accept, best_estimate, forget, trust
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from ros.messages cimport MOST_NAMES, Template, write_stamp

@@ -11,13 +11,14 @@ from libc.string cimport memcpy, memset
 from dynamics_interface cimport DynamicsInterface
 from control.cartesian_mode cimport (CartesianMode, CartesianTarget, begin_mode, carry_target, copy_impedance, drop_stale, find_inverse_inertia, hand_torque, is_idle,
                                      joint_motion, rest_ahead, set_target)
+from control.dead_reckoning cimport Reckoning, accelerate, add_reckoned, reckon
 from control.governor cimport Governor, all_finite, begin_transfer, govern, start_from, transfer_left
 from control.laws cimport add_drives, damped_gravity, law, model_torque, motion_torque
 from control.model_blend cimport ModelBlend, change_model, combine, gravity, pass_time
 from control.motion cimport Motion, Path, any_nonzero, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, leads_to_rest, sample, sample_path, stop_from
 from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, JointLimits, Settings
 from control.speed_limit cimport SpeedLimit
-from control.state_validator cimport CONTRADICTORY, REPEATED, StateValidator, accept, best_estimate, common, forget, same, seen_since, was_misled
+from control.state_validator cimport CONTRADICTORY, REPEATED, Judged, StateValidator, accept, best_estimate, common, elapsed, forget, is_frozen, same, seen_since, trust, was_misled
 
 cdef enum Phase:             # as in phases.py, which a test compares
     INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
@@ -30,7 +31,7 @@ cdef enum Event:
 cdef enum Cause:             # of a hold or an abandoned motion; the texts are in featherstone_ros.control.events
     NO_CAUSE, CAUSE_DEACTIVATED, CAUSE_NO_STATES, CAUSE_GAP, CAUSE_OFF_PATH, CAUSE_NOT_FINITE, CAUSE_LATE_COMMANDS
     CAUSE_TOO_FAST, CAUSE_OSCILLATION, CAUSE_OFTEN, CAUSE_EXECUTOR, CAUSE_CANNOT_HOLD, CAUSE_FAILURE
-    CAUSE_OFF_SPEED, CAUSE_IN_A_ROW, CAUSE_OUTSIDE, CAUSE_STANDS
+    CAUSE_OFF_SPEED, CAUSE_IN_A_ROW, CAUSE_OUTSIDE, CAUSE_STANDS, CAUSE_FROZEN
 
 cdef enum Refusal:           # the answer to a request; 0: granted
     GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, IN_FAULT, GRAVITY_IN_USE
@@ -49,7 +50,6 @@ cdef extern from *:
     #define NOTE_INTERVAL (0.1)
     #define EFFORT_TOLERANCE (1.5)
     #define DEAD_RECKONING (0.001)
-    #define STICKING_SPEED (1e-3)
     #define STANDING (0.02)
     #define STANDING_MOST (0.05)
     #define SPEEDING (1.2)
@@ -73,7 +73,6 @@ cdef extern from *:
     const double STALL             # periods without a call of tick: the process stood still, not the arm
     const double EFFORT_TOLERANCE  # times the effort limit that a measured effort may be, to be believed
     const double DEAD_RECKONING    # [s] time step: some 50 us of computing for 0.1 s of a 7-joint arm
-    const double STICKING_SPEED    # [rad/s, m/s] below which Coulomb friction is viscous there
     const double STANDING          # share of the velocity limit below which an arm stands,
     const double STANDING_MOST     # [rad/s, m/s] at most
     const double SPEEDING          # times the velocity limit, or the desired velocity, that is too fast
@@ -115,6 +114,7 @@ cdef struct Controller:
     Settings settings
     JointLimits limits
     StateValidator validator
+    Reckoning reckoning
     ModelBlend models
     Governor governor
     SpeedLimit speed
@@ -229,6 +229,7 @@ cdef inline void latch(Controller* c) noexcept nogil:
     memcpy(c.state, c.validator.q, c.n * sizeof(double))
     memcpy(c.state + c.n, c.validator.qd, c.n * sizeof(double))
     stop_motion(c, c.validator.time, c.state)
+    c.reckoning.begins = True
     sample(&c.motion, c.validator.time, c.desired)
     if leads_hand(c):
         begin_mode(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd, c.settings.stop_time)
@@ -633,26 +634,22 @@ cdef inline void fall_back(Controller* c, double now, Cause cause, double found,
 # Without states.
 
 cdef inline void dead_reckoning(Controller* c, double duration, const double* effort, double* state) noexcept nogil:
-    """Bring a motion state to where an arm comes under a constant effort, by implicit steps: stable whatever the friction.
+    """Bring a motion state to where an arm comes under a constant effort.
 
     The acceleration is the one that it has under this effort in the end: an effort worked out for a motion that begins
     with this state begins with this effort, too. state: (4, n).
     """
-    cdef const DynamicsInterface* model = c.models.newest.model
     cdef const Settings* its = &c.settings
-    cdef double h = DEAD_RECKONING, d
+    cdef double h = DEAD_RECKONING
     cdef double* applied = c.offset
-    cdef double* diagonal = c.offset + c.n
     cdef Py_ssize_t n = c.n, i, k, steps = max(<Py_ssize_t> (duration / h + 0.5), 1)
+    for i in range(n):
+        applied[i] = effort[i] - its.offset[i]
     for k in range(steps):
-        for i in range(n):
-            d = its.viscous[i] + its.coulomb[i] / max(fabs(state[n + i]), STICKING_SPEED)
-            diagonal[i] = its.armature[i] + h * d
-            applied[i] = effort[i] - its.offset[i] - d * state[n + i]
-        if model.aba(model.self, state, state + n, applied, diagonal, state + 2 * n) or not all_finite(state + 2 * n, n):
+        if not accelerate(c.models.newest.model, state, state + n, applied, its.armature, its.viscous, its.coulomb, h,
+                          state + n, state + 2 * n, c.offset + n):
             memset(state + 2 * n, 0, n * sizeof(double))        # neither links nor armature: only the velocity is known
         for i in range(n):
-            state[n + i] += h * state[2 * n + i]
             state[i] += h * state[n + i]
 
 
@@ -661,19 +658,24 @@ cdef inline void expect(Controller* c, double now) noexcept nogil:
 
     Since the last good state it has had the last command.
     """
-    cdef double age = min(now - seen_since(&c.validator), c.settings.state_timeout + c.settings.period)
+    cdef double age = now - seen_since(&c.validator)
     cdef double* effort = c.scratch
     cdef Py_ssize_t i
     memset(c.state, 0, 4 * c.n * sizeof(double))
     best_estimate(&c.validator, c.state, c.state + c.n)
+    if is_frozen(&c.validator) and not c.reckoning.begins:
+        add_reckoned(&c.reckoning, &c.settings, c.desired, c.state, c.state + c.n)
+        age -= c.reckoning.until
     if c.settings.hardware_adds_gravity:
         gravity(&c.models, c.state, c.gravity_torque)
     for i in range(c.n):
         effort[i] = c.governor.command[i] + (c.gravity_torque[i] if c.settings.hardware_adds_gravity else 0.0)
     memcpy(c.expected, c.state, c.n * sizeof(double))
-    dead_reckoning(c, age, effort, c.state)
+    dead_reckoning(c, min(age, c.settings.state_timeout + c.settings.period), effort, c.state)
     for i in range(c.n):
         c.state[i] = min(max(c.state[i], min(c.limits.lower[i], c.expected[i])), max(c.limits.upper[i], c.expected[i]))
+    if is_frozen(&c.validator):                                 # what pushes it on is what is wrong
+        memset(c.state + 2 * c.n, 0, c.n * sizeof(double))
     stop_motion(c, now, c.state)
     c.expects = True
 
@@ -716,6 +718,21 @@ cdef inline void count_turns(Controller* c, double* q) noexcept nogil:
             q[i] += c.turns[i]
 
 
+cdef inline bint accept_state(Controller* c, double now, double stamp, double on_its_way, const double* q,
+                              const double* qd) noexcept nogil:
+    """Whether a joint state is believed, by what the arm is asked to do."""
+    cdef const double* desired = q
+    cdef const double* pushed = c.zero
+    if is_tracking(c) and not leads_hand(c):    # a hand may be far from where it is led: see ``watch_standing``
+        desired = c.desired
+        reckon(&c.reckoning, &c.settings, &c.models, &c.validator, desired, elapsed(&c.validator, now, stamp))
+        pushed = c.reckoning.sure
+    else:
+        c.reckoning.begins = True
+    return accept(&c.validator, now, stamp, on_its_way, q, qd, desired, pushed, c.settings.jump_tolerance,
+                  c.settings.velocity_cutoff, c.settings.state_timeout)
+
+
 cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, double* q, const double* qd,
                             const double* effort) noexcept nogil:
     """Answer a joint state; returns whether there is a command.
@@ -729,9 +746,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     if c.phase == INACTIVE:
         return False
     count_turns(c, q)
-    # A hand may be far from where it is led: ``watch_standing`` looks for a position that does not change.
-    if not accept(&c.validator, now, stamp, on_its_way, q, qd, c.desired if is_tracking(c) and not leads_hand(c) else q,
-                  c.settings.jump_tolerance, c.settings.velocity_cutoff, c.settings.state_timeout):
+    if not accept_state(c, now, stamp, on_its_way, q, qd):
         note_rejection(c, now)
         if c.validator.last.rejection in (REPEATED, CONTRADICTORY) and sees(c):    # feedback has pushed the arm on
             go_blind(c, now, now - seen_since(&c.validator))
@@ -770,9 +785,21 @@ cdef inline void resume(Controller* c, double now) noexcept nogil:
 
 cdef inline void go_blind(Controller* c, double now, double age) noexcept nogil:
     """Do without states."""
-    if fire(c, STATES_STOPPED):
+    cdef const Judged* frozen = &c.validator.frozen
+    if not fire(c, STATES_STOPPED):
+        return
+    if is_frozen(&c.validator):
+        because(c, CAUSE_FROZEN, frozen.joint, frozen.found, frozen.bound)
+        begin_hold(c, now)
+        begin_transfer(&c.governor, 0.0)                        # what the feedback asked for was wrong
+    else:
         because(c, CAUSE_NO_STATES, -1, age, c.settings.state_timeout)
         begin_hold(c, now)
+
+
+cdef inline bint has_stopped_frozen(const Controller* c, double now) noexcept nogil:
+    """Whether a blind stop is over for positions that lie: what would hold the arm there lets it fall where it is."""
+    return is_frozen(&c.validator) and c.expects and now >= c.motion.end
 
 
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:
@@ -786,7 +813,7 @@ cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     if is_blind(c):
         if age > c.settings.state_timeout:                      # not after one state that contradicts itself
             forget(&c.validator)
-        if now - c.held_since < c.settings.give_up_after:
+        if now - c.held_since < c.settings.give_up_after and not has_stopped_frozen(c, now):
             return blind_command(c, now)
         c.has_commanded = c.phase == BLIND
         fire(c, GIVE_UP)
@@ -815,7 +842,7 @@ cdef inline void activate(Controller* c, double now) noexcept nogil:
     if c.phase == INACTIVE:
         forget(&c.validator)
         c.validator.transit = INFINITY                          # clocks may have been set meanwhile
-        c.validator.repeats = False
+        trust(&c.validator)
     if fire(c, ACTIVATE) and c.phase == HOLDING:
         begin_tracking(c)
 
@@ -959,6 +986,7 @@ cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept 
     if settings.impedance != NULL:
         copy_impedance(&c.hand, settings.impedance)
     c.settings.impedance = NULL                                 # a request's, which does not last
+    c.reckoning.begins = True
     c.floats = settings.mode == GRAVITY_COMPENSATION
     if not (c.phase == FLOATING or c.phase == FAULT or is_tracking(c)):
         return GRANTED
@@ -986,6 +1014,7 @@ cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint6
     """Go over to another payload or gravity; at once while no commands go out."""
     cdef bint commanding = sees(c) or is_blind(c)
     change_model(&c.models, model, number, transition if commanding else 0.0)
+    c.reckoning.begins = True
     if commanding and (transition <= 0.0 or leads_hand(c)):     # the hand's inertia changes at once
         begin_transfer(&c.governor, c.settings.blend_time)
 

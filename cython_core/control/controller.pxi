@@ -36,6 +36,7 @@ cdef void begin_validator(StateValidator* v) noexcept:
     v.received = v.seen_at = v.compared_at = -INFINITY
     v.transit, v.transit_at, v.origin = INFINITY, 0.0, NAN
     v.fresh, v.jumped = True, INFINITY
+    trust(v)
 
 
 cdef limit_validator(StateValidator* v, lower, upper, velocity):
@@ -88,7 +89,7 @@ cdef class CompiledController:
     def __cinit__(self, names, lower, upper, velocity, settings, ModelRequest model not None, double show_period=0.02,
                   Py_ssize_t tip=-1, offset=None, str base="", continuous=None, bint commands_joints=False):
         cdef Py_ssize_t n = len(names)
-        self.block = <double*> calloc(96 * n + 16 + mode_memory(n), sizeof(double))
+        self.block = <double*> calloc(112 * n + 16 + mode_memory(n), sizeof(double))
         self.its.names.guess = <int32_t*> calloc(MOST_NAMES, sizeof(int32_t))
         self.its.names.name = <const char**> calloc(n, sizeof(char*))
         self.its.names.length = <size_t*> calloc(n, sizeof(size_t))
@@ -147,6 +148,7 @@ cdef class CompiledController:
         c.limits.lower, c.limits.upper, c.limits.velocity = (
             self._room(&at, n), self._room(&at, n), self._room(&at, n))
         self._lay_out_validator(&at)
+        self._lay_out_reckoning(&at)
         c.models.part = self._room(&at, n)
         c.governor.command, c.governor.asked = self._room(&at, n), self._room(&at, n)
         c.governor.difference, c.governor.wanted = self._room(&at, n), self._room(&at, n)
@@ -176,6 +178,14 @@ cdef class CompiledController:
         v.discrepancy, v.travelled, v.repeated_from = self._room(at, n), self._room(at, n), self._room(at, n)
         v.pace, v.shown = self._room(at, n), self._room(at, n)
         v.moved = self._room(at, n)
+
+    cdef _lay_out_reckoning(self, double** at):
+        cdef Reckoning* r = &self.its.controller.reckoning
+        cdef Py_ssize_t n = self.its.controller.n
+        r.n, r.begins = n, True
+        r.push, r.change, r.start = self._room(at, n), self._room(at, n), self._room(at, n)
+        r.sure, r.likely, r.scratch = self._room(at, 2 * n), self._room(at, 2 * n), self._room(at, 5 * n)
+        r.friction, r.most_friction = self._room(at, n), self._room(at, n)
 
     cdef _name_joints(self, names):
         cdef Py_ssize_t i

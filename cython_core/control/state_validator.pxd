@@ -71,16 +71,19 @@ cdef extern from *:
 
 # A position that does not change by a single bit in any joint, while velocities say that it has moved by this [rad, m],
 # or while the arm was asked to move by this, is the last one repeated; it is until it changes, or the velocities say that
-# the arm stands. One velocity alone says nothing: it may be wrong.
+# the arm stands. One velocity alone says nothing: it may be wrong. So is the position of one joint that stays the same
+# although feedback has pushed it by this for sure (dead_reckoning.pxd); it is until it changes.
 cdef extern from *:
     """
     #define MEASURED_MOTION (0.02)
     #define STILL (0.02)
     #define DESIRED_MOTION (0.2)
+    #define PUSHED_MOTION (0.005)
     """
     const double MEASURED_MOTION
     const double STILL             # [rad/s, m/s] below which a velocity says that it stands, and nothing is repeated
     const double DESIRED_MOTION
+    const double PUSHED_MOTION
 
 # How long a long time between states is remembered [s]: by then one of those to come may be as long.
 cdef extern from *:
@@ -118,6 +121,8 @@ cdef struct StateValidator:
     double* travelled        # integral of the speed, of late
     double* moved            # integral of the velocity since the position last changed
     double* repeated_from    # desired position when the position last changed
+    Judged frozen            # joint whose position does not change although the arm was asked to move; -1: none
+    bint all_frozen          # nor do the others
     double time              # the controller's: sum of all times between good states [s]
     double origin            # stamp at which it was zero, as long as stamps go on; NaN: they have none
     double dt                # between the last two good states; 0 after ``forget``
@@ -129,8 +134,6 @@ cdef struct StateValidator:
     double compared_at
     double compared_stamp
     double unchanged         # time for which the compared position had been the same [s]
-    bint repeats             # the position, although the arm moves
-    double changed           # steady time of the state since which it has been the same
     double jumped            # time from the last good state to the first one that jumped
     double transit           # shortest time on the way so far, by two clocks [s]
     double transit_at
@@ -277,12 +280,30 @@ cdef inline bint same_position(const StateValidator* v, const double* q) noexcep
     return v.accepted > 0 and same(v.n, q, v.q)
 
 
-cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, const double* q, const double* qd,
-                                    const double* desired) noexcept nogil:
+cdef inline bint is_frozen(const StateValidator* v) noexcept nogil:
+    """Whether a joint's position does not change although it was asked to, or pushed."""
+    return v.frozen.joint >= 0
+
+
+cdef inline void trust(StateValidator* v) noexcept nogil:
+    """A position that stays the same may be the arm's."""
+    v.frozen.joint, v.all_frozen = -1, False
+
+
+cdef inline Judged judge_repetition(StateValidator* v, double dt, const double* q, const double* qd,
+                                    const double* desired, const double* pushed) noexcept nogil:
     """Whether a position is the last one again although the arm moves, or is asked to."""
     cdef Py_ssize_t i
-    if not same_position(v, q):
-        v.repeats, v.changed = False, now
+    cdef bint all_same = same_position(v, q)
+    if all_same if v.all_frozen else is_frozen(v) and q[v.frozen.joint] == v.q[v.frozen.joint]:
+        return v.frozen
+    trust(v)
+    if v.accepted > 0:
+        for i in range(v.n):
+            if q[i] == v.q[i] and fabs(pushed[i]) > PUSHED_MOTION:
+                v.frozen, v.all_frozen = judged(REPEATED, i, pushed[i], PUSHED_MOTION), all_same
+                return v.frozen
+    if not all_same:
         memcpy(v.repeated_from, desired, v.n * sizeof(double))
         memset(v.moved, 0, v.n * sizeof(double))
         return accepted()
@@ -292,9 +313,9 @@ cdef inline Judged judge_repetition(StateValidator* v, double now, double dt, co
         if fabs(v.moved[i]) > MEASURED_MOTION:
             return judged(REPEATED, i, v.moved[i], MEASURED_MOTION)
         if fabs(desired[i] - v.repeated_from[i]) > DESIRED_MOTION:
-            v.repeats = True
-            return judged(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION)
-    return judged(REPEATED, -1, 0.0, 0.0) if v.repeats else accepted()
+            v.frozen, v.all_frozen = judged(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION), True
+            return v.frozen
+    return accepted()
 
 
 cdef inline Judged judge_position(StateValidator* v, double now, double dt, const double* q,
@@ -329,7 +350,7 @@ cdef inline bint is_old(const StateValidator* v, double dt, double stamp) noexce
 
 
 cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp, double on_its_way, const double* q,
-                         const double* qd, const double* desired, double jump_tolerance, double cutoff,
+                         const double* qd, const double* desired, const double* pushed, double jump_tolerance, double cutoff,
                          double state_timeout) noexcept nogil:
     """All that can be wrong with a state, the plainest first."""
     cdef Judged way, result = judge_numbers(v, q, qd)
@@ -348,7 +369,7 @@ cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp,
     dt = since_compared(v, now, stamp)
     v.compared_at, v.compared_stamp = now, stamp
     way = judge_way(v, dt, q, qd, jump_tolerance, cutoff, state_timeout)
-    result = judge_repetition(v, now, dt, q, qd, desired)
+    result = judge_repetition(v, dt, q, qd, desired, pushed)
     return way if result.rejection == ACCEPTED else result
 
 
@@ -455,14 +476,17 @@ cdef inline void take_over(StateValidator* v, double now, double dt, double stam
 
 
 cdef inline bint accept(StateValidator* v, double now, double stamp, double on_its_way, const double* q, const double* qd,
-                        const double* desired, double jump_tolerance, double cutoff, double state_timeout) noexcept nogil:
+                        const double* desired, const double* pushed, double jump_tolerance, double cutoff,
+                        double state_timeout) noexcept nogil:
     """Judge one state and take it over if it is good.
 
     now: steady time [s]; stamp: 0 for none; on_its_way: time since it was sent or measured, by two clocks, NaN: unknown;
-    qd: (n,) NaN where it was not measured; desired: (n,) position that is asked for, q if none is.
+    qd: (n,) NaN where it was not measured; desired: (n,) position that is asked for, q if none is; pushed: (n,) how far
+    feedback has moved each joint for sure since its position last changed.
     """
     cdef double dt = elapsed(v, now, stamp)
-    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, jump_tolerance, cutoff, state_timeout)
+    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, pushed, jump_tolerance, cutoff,
+                               state_timeout)
     v.last = count_implausible(v, result)
     if v.last.rejection == ACCEPTED:
         take_over(v, now, dt, stamp, q, qd, cutoff, state_timeout)
@@ -475,7 +499,5 @@ cdef inline bint accept(StateValidator* v, double now, double stamp, double on_i
 
 
 cdef inline double seen_since(const StateValidator* v) noexcept nogil:
-    """Steady time of what ``best_estimate`` says: a repeated state was over when it first came."""
-    if v.last.rejection == CONTRADICTORY:
-        return v.compared_at
-    return v.changed if v.repeats else v.received
+    """Steady time of what ``best_estimate`` says."""
+    return v.compared_at if v.last.rejection == CONTRADICTORY else v.received

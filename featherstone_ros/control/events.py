@@ -50,6 +50,9 @@ CAUSES = (
     "arm is not taken over there; is the joint state real?",
     "joint {joint!r} does not move at all although the hand pulls it with {found:.3g} (enough is "
     "{bound:.3g}), its brakes may be on or the joint states frozen",
+    "no usable joint state: the position of joint {joint!r} stays the same to the bit although "
+    "what it is asked to do has moved it by {found:.3g} (bound {bound:g}), the joint states may be "
+    "frozen or the brakes on",
 )
 
 NO_STATES, OFF_PATH, OFTEN, OFF_SPEED, IN_A_ROW = 2, 4, 9, 13, 14  # of CAUSES

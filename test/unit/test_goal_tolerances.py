@@ -103,13 +103,13 @@ def test_goal_succeeds_at_the_end_of_its_motion_and_the_arm_stays_there(bench):
 def test_arm_off_the_path_of_a_goal_is_stopped_by_the_loop_whether_anybody_looks_or_not(bench):
     goal = Goal(bench, tolerances(path=0.03))
     place = bench.arm.q
-    for _ in range(300):
+    for i in range(300):
         bench.now += PERIOD
         bench.stamp += PERIOD
-        bench.arm.set_state(place, np.zeros(2))
+        bench.arm.set_state(place + 1e-9 * (i % 2), np.zeros(2))  # or it would be a frozen state
         bench.state()
     assert bench.controller.phase is Phase.HOLDING
-    assert_allclose(bench.compiled.desired[0], place, atol=1e-9)
+    assert_allclose(bench.compiled.desired[0], place, atol=1e-8)
     assert goal.update() is Status.ABORTED
     assert goal.tracker.verdict.code is ErrorCode.PATH_TOLERANCE_VIOLATED
     assert "is 0.03" in goal.tracker.verdict.text

@@ -1,0 +1,221 @@
+"""Positions that stay the same to the bit: of an arm that moves unseen, or of one that stands.
+
+The controller is the node's, the arm simulated with its friction and rotors. Drives put their
+brakes on when no command has come for a while, as most do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import featherstone_ros as fr
+from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.governor import default_torque_rate
+from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
+from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.trajectory import JointSpace, Point
+from featherstone_ros.tools.robot_setup import load
+
+Floats = NDArray[np.float64]
+
+STEP = 0.001  # [s]
+COMMAND_TIMEOUT = 0.2  # [s] after which the brakes are on
+ROBOTS = ("panda", "ur5e")
+FASTEST = {"panda": 0.6, "ur5e": 1.4}  # over the speed limit: light wrists stick by much friction
+MOTIONS = ((0.1, 0.4), (0.1, 3.0), (0.4, 1.0), (0.4, 4.0))  # how far [rad], how long [s]
+
+
+class SimulatedArm:
+    """An arm, its drives, and the controller; what it says of itself may be spoilt."""
+
+    def __init__(self, name: str, rate: int = 200, stiction: float = 1.0) -> None:
+        robot = load(name)
+        self.model, self.start = robot.model, robot.start
+
+        def of(node: str, pattern: str) -> Floats:
+            return robot.by_joint(node, pattern)
+
+        self.simulator = fr.Simulator(
+            self.model,
+            STEP,
+            damping=of("digital_twin", "friction.{}.viscous"),
+            friction=stiction * of("digital_twin", "friction.{}.coulomb"),
+            armature=of("digital_twin", "armature.{}"),
+        )
+        self.simulator.reset(robot.start)
+        limit = self.model.effort_limit
+        settings = Settings(
+            p=of("feedforward_controller", "gains.{}.p"),
+            d=of("feedforward_controller", "gains.{}.d"),
+            damping=0.02 * limit / self.model.velocity_limit,
+            coulomb=of("feedforward_controller", "friction.{}.coulomb"),
+            viscous=of("feedforward_controller", "friction.{}.viscous"),
+            armature=of("feedforward_controller", "armature.{}"),
+            effort_limit=limit,
+            torque_rate=default_torque_rate(limit),
+            path_tolerance=float(robot.parameters["feedforward_controller"]["path_tolerance"]),
+        )
+        space = JointSpace.of(self.model)
+        self.notes: list[str] = []
+        self.controller = TorqueController(space, self.model, settings, self.notes.append)
+        self.every = round(1.0 / (rate * STEP))
+        self.now, self.steps, self.commanded = 100.0, 0, -np.inf
+        self.braked = False
+        self.command = np.zeros(self.model.n)
+        self.speed = 0.0  # the highest over the limit
+        self.spoil: Callable[[Floats, Floats], tuple[Floats, Floats]] = lambda q, qd: (q, qd)
+        self.controller.activate(self.now)
+
+    @property
+    def phase(self) -> Phase:
+        return self.controller.phase
+
+    def run(self, duration: float) -> SimulatedArm:
+        for _ in range(round(duration / STEP)):
+            self.steps += 1
+            self.now += STEP
+            self._move()
+            if self.steps % self.every == 0:
+                q, qd = self.spoil(self.simulator.q, self.simulator.qd)
+                self._take(self.controller.accept_state(self.now, q, qd, None, self.now))
+            if self.steps % 10 == 0:
+                self._take(self.controller.update(self.now))
+        return self
+
+    def _move(self) -> None:
+        if self.braked or self.now - self.commanded > COMMAND_TIMEOUT:
+            qd = 0.95 * self.simulator.qd
+            self.simulator.reset(self.simulator.q + STEP * qd, qd * (np.abs(qd).max() > 1e-3))
+        else:
+            self.simulator.step(self.command)
+        share = np.abs(self.simulator.qd) / self.model.velocity_limit
+        self.speed = max(self.speed, float(share.max()))
+
+    def _take(self, command: Floats | None) -> None:
+        if command is not None:
+            self.command, self.commanded = command.copy(), self.now
+
+    def follow(self, target: Floats, duration: float) -> None:
+        point = Point(duration, target, *np.zeros((2, self.model.n)))
+        self.controller.set_trajectory(self.now, self.model.joint_names, [point])
+
+    def freeze(self, joints: list[int], velocity: float = 0.0) -> None:
+        """Let joints say the position of now from now on."""
+        place = self.simulator.q[joints]
+
+        def spoil(q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+            q, qd = q.copy(), qd.copy()
+            q[joints], qd[joints] = place, velocity
+            return q, qd
+
+        self.spoil = spoil
+
+    def away(self, way: float, seed: int = 0) -> Floats:
+        """Return a place about as far away in every joint."""
+        random = np.random.default_rng(seed)
+        signs = random.choice([-1.0, 1.0], self.model.n)
+        return self.start + way * signs * random.uniform(0.5, 1.0, self.model.n)
+
+
+def test_the_honest_arm_is_not_taken_for_frozen_and_arrives():
+    for name in ROBOTS:
+        arm = SimulatedArm(name).run(0.3)
+        arm.follow(arm.away(0.4), 1.0)
+        arm.run(1.5)
+        np.testing.assert_allclose(arm.simulator.q, arm.away(0.4), atol=0.01)
+        assert not arm.controller.refused
+
+
+@pytest.mark.parametrize("velocity", [0.0, np.nan], ids=["zero", "not measured"])
+@pytest.mark.parametrize("rate", [200, 1000])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_positions_frozen_at_rest_end_in_silence_before_the_arm_is_fast(name, rate, velocity):
+    for way, duration in MOTIONS:
+        arm = SimulatedArm(name, rate).run(0.3)
+        arm.freeze(list(range(arm.model.n)), velocity)
+        arm.run(0.1)
+        arm.follow(arm.away(way), duration)
+        arm.run(duration + 1.0)
+        assert arm.speed < FASTEST[name], (way, duration)
+        assert arm.phase is Phase.SILENT
+        assert "stays the same to the bit" in arm.controller.hold_reason
+        assert np.abs(arm.simulator.qd).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "joint"), [*(("panda", j) for j in range(7)), *(("ur5e", j) for j in range(6))]
+)
+def test_one_frozen_joint_among_live_ones_is_named(name, joint):
+    arm = SimulatedArm(name).run(0.3)
+    arm.freeze([joint])
+    arm.run(0.1)
+    arm.follow(arm.away(0.4), 1.0)
+    arm.run(2.0)
+    assert arm.speed < FASTEST[name]
+    assert arm.phase is Phase.SILENT
+    assert repr(arm.model.joint_names[joint]) in arm.controller.hold_reason
+
+
+@pytest.mark.parametrize("velocity", [0.0, np.nan], ids=["zero", "not measured"])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_positions_frozen_in_motion_end_in_silence(name, velocity):
+    for way, duration in MOTIONS:
+        arm = SimulatedArm(name).run(0.3)
+        arm.follow(arm.away(way), duration)
+        arm.run(0.4 * duration)
+        arm.freeze(list(range(arm.model.n)), velocity)
+        arm.run(duration + 1.0)
+        assert arm.speed < FASTEST[name], (way, duration)
+        assert arm.phase is Phase.SILENT
+
+
+def test_silence_ends_when_the_positions_change_again():
+    arm = SimulatedArm("panda").run(0.3)
+    arm.freeze(list(range(7)))
+    arm.follow(arm.away(0.4), 1.0)
+    arm.run(2.0)
+    assert arm.phase is Phase.SILENT
+    arm.spoil = lambda q, qd: (q, qd)
+    arm.run(0.5)
+    assert arm.phase is Phase.HOLDING
+    assert np.abs(arm.simulator.qd).max() < 0.01
+
+
+def test_an_arm_on_its_brakes_is_held_for_as_long_as_it_likes():
+    arm = SimulatedArm("panda").run(0.3)
+    arm.braked = True
+    arm.run(60.0)
+    assert arm.phase is Phase.HOLDING
+    assert not arm.controller.refused
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_brakes_that_stop_a_motion_are_not_taken_for_frozen_positions(name):
+    """Nor the arm that goes on when they are off again."""
+    arm = SimulatedArm(name).run(0.3)
+    arm.follow(arm.away(0.4), 1.0)
+    arm.run(0.4)
+    arm.braked = True
+    arm.run(5.0)
+    assert arm.phase in RUNNING | HOLDS
+    assert not arm.controller.refused
+    arm.braked = False
+    arm.run(1.0)
+    assert arm.speed < 1.0
+    assert np.abs(arm.simulator.qd).max() < 0.01
+
+
+@pytest.mark.parametrize("stiction", [0.5, 1.5])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_friction_that_is_not_what_the_controller_knows_freezes_nothing(name, stiction):
+    arm = SimulatedArm(name, stiction=stiction).run(0.3)
+    for way, duration in ((0.005, 0.5), *MOTIONS):
+        for place in (arm.away(way), arm.start):
+            arm.follow(place, duration)
+            arm.run(duration + 0.5)
+    assert not arm.controller.refused
+    assert arm.phase is Phase.HOLDING
