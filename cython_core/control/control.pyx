@@ -38,7 +38,7 @@ import itertools
 import numpy as np
 
 from featherstone_ros._core import BoundDynamics
-from featherstone_ros._cdr import Float64MultiArrayEncoder, JointStateEncoder
+from featherstone_ros._cdr import Float64MultiArrayEncoder, JointStateEncoder, stamped
 from featherstone_ros.control.phases import TRANSITIONS
 
 cnp.import_array()

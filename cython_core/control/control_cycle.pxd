@@ -13,8 +13,9 @@ from control.controller cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, CAUSE_LATE_CO
 from cycle cimport STOP_REQUESTED, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from control.laws cimport damped_gravity, model_torque
-from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointNames, JointStateMessage, Reader, Template, gather, open_message,
-                       read_joint_state, write_last, write_stamp)
+from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointNames, JointParts, JointStateMessage, Reader, Template, collect_joints,
+                       open_message, read_joint_state, write_last, write_stamp)
+from ros.refusals cimport CUT_OFF_BELOW
 from control.model_blend cimport gravity, uses
 from control.motion cimport Path
 from control.settings cimport GRAVITY_COMPENSATION, Settings
@@ -44,14 +45,6 @@ cdef enum:
     FALLS = 3                # of sequence numbers, within
     FALL_TIME = 2000000000   # [ns], are no accident
     BLIND_PERIOD = 1000000   # [ns]
-
-# A last number that a message cut off by one to three bytes leaves is between 0 and this, since RTPS fills submessages
-# up with zeros (DDSI-RTPS 9.4.1): readers refuse such a number, and no effort is one.
-cdef extern from *:
-    """
-    #define CUT_OFF_NUMBER (0x1p-1007)
-    """
-    const double CUT_OFF_NUMBER
 
 cdef struct Deadline:        # how long a command may take after the joint state that it answers
     double cycle_time        # [s]; 0: any time
@@ -187,32 +180,9 @@ cdef inline void release_unused(ControlCycle* its) noexcept nogil:
 
 cdef inline bint collect(ControlCycle* its) noexcept nogil:
     """Take over what a message says; returns whether that makes a complete state."""
-    cdef Py_ssize_t n = its.controller.n
-    cdef JointStateMessage* message = &its.message
-    cdef bint complete = True
-    cdef Py_ssize_t i
-    if message.found == n:
-        gather(message, &message.position, <int32_t> n, its.part)
-        gather(message, &message.velocity, <int32_t> n, its.part + n)
-        gather(message, &message.effort, <int32_t> n, its.part + 2 * n)
-        memset(its.there, 0, n * sizeof(bint))
-        return True
-    gather(message, &message.position, <int32_t> n, its.shown)
-    for i in range(n):
-        if message.place[i] >= 0:
-            its.part[i], its.there[i] = its.shown[i], True
-        complete &= its.there[i]
-    gather(message, &message.velocity, <int32_t> n, its.shown)
-    for i in range(n):
-        if message.place[i] >= 0:
-            its.part[n + i] = its.shown[i]
-    gather(message, &message.effort, <int32_t> n, its.shown)
-    for i in range(n):
-        if message.place[i] >= 0:
-            its.part[2 * n + i] = its.shown[i]
-    if complete:
-        memset(its.there, 0, n * sizeof(bint))
-    return complete
+    cdef JointParts parts
+    parts.n, parts.values, parts.there, parts.scratch = <int32_t> its.controller.n, its.part, its.there, its.shown
+    return collect_joints(&parts, &its.message)
 
 
 cdef inline void hear(ControlCycle* its, int64_t sequence) noexcept nogil:
@@ -236,7 +206,7 @@ cdef inline void send_command(ControlCycle* its) noexcept nogil:
     if its.commands_joints:
         write_drives_motion(its)
     memcpy(its.shown, its.controller.governor.command, n * sizeof(double))
-    if 0.0 < its.shown[n - 1] < CUT_OFF_NUMBER:
+    if 0.0 < its.shown[n - 1] < CUT_OFF_BELOW:                  # readers would refuse it, and no effort is one
         its.shown[n - 1] = 0.0
     write_last(message, <int32_t> n, 0, its.shown)
     its.output.publish(its.output.loop, OUTPUT_COMMANDS, message.data, message.size)

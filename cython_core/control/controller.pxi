@@ -50,13 +50,6 @@ cdef limit_validator(StateValidator* v, lower, upper, velocity):
         v.half_range[i] = (upper[i] - lower[i]) / 2.0 if bounded else INFINITY
 
 
-def stamped(str frame, int count):
-    """Make a message of a std_msgs/Header and so many doubles, all zero: PoseStamped has 7, TwistStamped 6."""
-    name = frame.encode() + b"\0"
-    header = bytes(8) + len(name).to_bytes(4, "little") + name
-    return bytearray(b"\0\1\0\0" + header + bytes(-len(header) % 8 + 8 * count))
-
-
 cdef class CompiledController:
     """The compiled torque controller: see featherstone_ros.control.feedforward.TorqueController for its use from Python.
 
@@ -210,7 +203,7 @@ cdef class CompiledController:
     cdef _make_messages(self, names, base):
         command = bytearray(Float64MultiArrayEncoder(len(names)).encode())
         desired, error, joint_command = (bytearray(JointStateEncoder(names).encode(0, 0)) for _ in range(3))
-        pose, twist = (stamped(base, count) for count in (7, 6))
+        pose, twist = (bytearray(stamped(base, count)) for count in (7, 6))
         self.owned += [command, desired, error, pose, twist, joint_command]
         for template, message in enumerate((command, desired, error, pose, twist, joint_command)):
             self._set_template(message, template)

@@ -251,15 +251,21 @@ cdef inline void gather_named(JointParts* parts, const JointStateMessage* messag
 cdef inline bint collect_joints(JointParts* parts, const JointStateMessage* message) noexcept nogil:
     """Take over what a message says; whether every joint has come now since the last complete state."""
     cdef bint complete = True
-    cdef int32_t joint
+    cdef int32_t n = parts.n, joint
+    if message.found == n:
+        gather(message, &message.position, n, parts.values)
+        gather(message, &message.velocity, n, parts.values + n)
+        gather(message, &message.effort, n, parts.values + 2 * n)
+        memset(parts.there, 0, n * sizeof(bint))
+        return True
     gather_named(parts, message, &message.position, parts.values)
-    gather_named(parts, message, &message.velocity, parts.values + parts.n)
-    gather_named(parts, message, &message.effort, parts.values + 2 * parts.n)
-    for joint in range(parts.n):
+    gather_named(parts, message, &message.velocity, parts.values + n)
+    gather_named(parts, message, &message.effort, parts.values + 2 * n)
+    for joint in range(n):
         parts.there[joint] |= message.place[joint] >= 0
         complete &= parts.there[joint]
     if complete:
-        memset(parts.there, 0, parts.n * sizeof(bint))
+        memset(parts.there, 0, n * sizeof(bint))
     return complete
 
 
