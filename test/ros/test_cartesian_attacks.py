@@ -3,79 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 
 import numpy as np
 import pytest
 from support import Ros, free_domain  # skips this module where ROS is missing
 
 # isort: split
-from geometry_msgs.msg import Point, PoseStamped, Quaternion, TwistStamped, Vector3, WrenchStamped
+from geometry_msgs.msg import Quaternion, Twist, TwistStamped, Vector3, Wrench, WrenchStamped
+from led import IMPEDANCE, TIPS, Led
 from neighbour import CONTROLLER
 from scene import Scene
 from std_srvs.srv import Trigger
 
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 
-TIP = "panda_hand"
 STUCK = 0.03  # [m] that dry friction may leave on a spring of 400 N/m, in any posture
 ATTACK = 3.0  # [s]
 HUGE = 1e6
-IMPEDANCE = {
-    "mode": "cartesian_impedance",
-    "stiffness": [400.0] * 3 + [30.0] * 3,
-    "max_force": 60.0,
-    "walls": [0.0, 0.0, 1.0, -10.0, 100.0, 1.0],  # far away
-    "inertia_shaping": False,
-}
 
 
-class Led:
-    """The scene, led by its hand."""
+class Attacked(Led):
+    """A hand in motion."""
 
     def __init__(self, scene: Scene) -> None:
-        self.scene, self.ros = scene, scene.ros
+        super().__init__(scene)
         self.random = np.random.default_rng(0)
-        self.poses = self.ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
-        self.targets, self.twists, self.wrenches = (
-            self.ros.publisher(kind, f"{CONTROLLER}/target_{name}", 5000)
-            for kind, name in (
-                (PoseStamped, "pose"),
-                (TwistStamped, "twist"),
-                (WrenchStamped, "wrench"),
-            )
-        )
+        self.twists = self.ros.publisher(TwistStamped, f"{CONTROLLER}/target_twist")
+        self.wrenches = self.ros.publisher(WrenchStamped, f"{CONTROLLER}/target_wrench")
 
     def begin(self) -> None:
         """Bring the arm home and let the hand move."""
-        self.scene.recover()
-        self.set(**IMPEDANCE)
-        self.poses.clear()
-        self.ros.wait_for(lambda: self.poses, "pose of the hand")
-        self.home = deepcopy(self.poses[-1].pose)
-        self.scene.watch()
+        super().begin()
         self.lead([0.0, 0.2, 0.0])
         self.ros.wait_for(lambda: self.scene.way > 0.1, "motion")
 
-    def set(self, **parameters) -> None:
-        """Set parameters one by one."""
-        for result in self.ros.set_parameters(CONTROLLER, parameters):
-            assert result.successful, result.reason
-
-    def lead(self, by, frame: str = "", orientation: Quaternion | None = None) -> None:
-        """Ask for the pose where it began, moved."""
-        message = PoseStamped(pose=deepcopy(self.home))
-        message.header.frame_id = frame
-        at = np.array([getattr(self.home.position, axis) for axis in "xyz"]) + by
-        message.pose.position = Point(**dict(zip("xyz", map(float, at), strict=True)))
-        message.pose.orientation = orientation or message.pose.orientation
-        self.targets.publish(message)
-
     def is_at(self, by) -> bool:
         """Say whether the hand is where it began, moved."""
-        here, home = self.poses[-1].pose.position, self.home.position
-        moved = np.array([getattr(here, axis) - getattr(home, axis) for axis in "xyz"])
-        return bool(np.abs(moved - by).max() < STUCK)
+        return bool(np.abs(self.moved() - by).max() < STUCK)
 
     def every(self, action: Callable[[int], object], period: float = 0.01) -> None:
         """Do something again and again for the time of an attack."""
@@ -90,50 +54,46 @@ class Led:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory) -> Iterator[Led]:
+def shared(tmp_path_factory) -> Iterator[Attacked]:
     with free_domain() as domain:
         ros = Ros(domain, tmp_path_factory.mktemp("led"))
-        scene = Scene(ros, tip=TIP)
-        yield Led(scene)
+        scene = Scene(ros, tip=TIPS["panda"])
+        yield Attacked(scene)
         scene.close()
         ros.close()
 
 
 @pytest.fixture
-def led(shared: Led) -> Led:
+def led(shared: Attacked) -> Attacked:
     shared.begin()
     return shared
 
 
-def poses_out_of_reach(led: Led) -> None:
+def poses_out_of_reach(led: Attacked) -> None:
     led.every(lambda k: led.lead(led.random.uniform(-1, 1, 3) * 10.0 ** (k % 7)))
 
 
-def poses_that_flip(led: Led) -> None:
+def poses_that_flip(led: Attacked) -> None:
     """From side to side, each turned by half a turn about another axis."""
     axes = [Quaternion(**{axis: 1.0, "w": 0.0}) for axis in "xyz"]
     led.every(lambda k: led.lead([0.0, 0.3 * (-1) ** k, 0.0], "", axes[k % 3]), 0.05)
 
 
-def huge_velocities(led: Led) -> None:
-    def turn_to_and_fro(k):
-        message = TwistStamped()
-        message.twist.linear, message.twist.angular = led.vector(HUGE), led.vector(HUGE)
-        led.twists.publish(message)
+def huge_velocities(led: Attacked) -> None:
+    def twist():
+        return Twist(linear=led.vector(HUGE), angular=led.vector(HUGE))
 
-    led.every(turn_to_and_fro, 0.05)
+    led.every(lambda _: led.twists.publish(TwistStamped(twist=twist())), 0.05)
 
 
-def huge_wrenches(led: Led) -> None:
-    def press(k):
-        message = WrenchStamped()
-        message.wrench.force, message.wrench.torque = led.vector(HUGE), led.vector(HUGE)
-        led.wrenches.publish(message)
+def huge_wrenches(led: Attacked) -> None:
+    def wrench():
+        return Wrench(force=led.vector(HUGE), torque=led.vector(HUGE))
 
-    led.every(press, 0.05)
+    led.every(lambda _: led.wrenches.publish(WrenchStamped(wrench=wrench())), 0.05)
 
 
-def poses_that_are_none(led: Led) -> None:
+def poses_that_are_none(led: Attacked) -> None:
     """Refused one by one, between some that are not."""
     nobody, nan = Quaternion(w=0.0), Quaternion(x=float("nan"))
 
@@ -147,14 +107,14 @@ def poses_that_are_none(led: Led) -> None:
     led.every(mislead)
 
 
-def bursts(led: Led) -> None:
+def bursts(led: Attacked) -> None:
     for k in range(5):
         for _ in range(1000):
             led.lead([0.0, 0.3 * (-1) ** k, 0.0])
         led.ros.run_for(0.5)
 
 
-def changes_of_mode(led: Led) -> None:
+def changes_of_mode(led: Attacked) -> None:
     """In motion, each while the fade to the last one goes on."""
     for mode in ("feedforward", "gravity_compensation", "computed_torque") * 4:
         led.set(mode=mode)
@@ -164,7 +124,7 @@ def changes_of_mode(led: Led) -> None:
         led.ros.run_for(0.2)
 
 
-def changes_of_tip(led: Led) -> None:
+def changes_of_tip(led: Attacked) -> None:
     """It is what the controller has begun with."""
     for tip in ("panda_link5", "panda_link0", "nobody", ""):
         (result,) = led.ros.set_parameters(CONTROLLER, {"tip": tip})
@@ -173,7 +133,7 @@ def changes_of_tip(led: Led) -> None:
         led.ros.run_for(0.3)
 
 
-def changes_of_stiffness(led: Led) -> None:
+def changes_of_stiffness(led: Attacked) -> None:
     for k in range(12):
         stiffness = 10.0 ** led.random.uniform([0.0] * 3 + [-1.0] * 3, [3.3] * 3 + [2.0] * 3)
         led.set(stiffness=[float(x) for x in stiffness], inertia_shaping=k % 2 == 0)
@@ -181,7 +141,7 @@ def changes_of_stiffness(led: Led) -> None:
         led.ros.run_for(0.2)
 
 
-def walls_about_the_hand(led: Led) -> None:
+def walls_about_the_hand(led: Attacked) -> None:
     """It finds itself a metre within one, then within the opposite one."""
     for k in range(6):
         led.set(walls=[0.0, (-1.0) ** k, 0.0, 1.0, 1e4, 100.0])
