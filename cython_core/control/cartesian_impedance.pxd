@@ -14,8 +14,9 @@
 #    Ott, Frese and Hirzinger, Cartesian impedance control of redundant robots, 2003: double diagonalisation). A mode that
 #    moves along several axes takes the mean of their ratios, weighted by its energy there.
 # 4. B = diag(1 / largest inertia) is what bounds Lambda where J loses rank. N = 1 - J^T Lambda J M^-1 (Khatib, 1987) then
-#    leaves the share Lambda / (largest inertia) of a null-space acceleration in the hand, and J^T D J stays below
-#    2 zeta w M: nothing grows at a singular posture.
+#    leaves the share B Lambda of a null-space acceleration in the hand, a, and J^T D J stays below 2 zeta w M: nothing
+#    grows at a singular posture. With X = B^-1/2 J M^-1/2, a is B^1/2 (X X^T + 1)^-1 X M^-1/2 tau0, so
+#    a^T B^-1 a <= tau0^T M^-1 tau0 / 4, since s / (1 + s^2) <= 1/2; and N tau0 is in the metric M^-1 no larger than tau0.
 # 5. Passivity. Springs, walls and repulsion are potentials, dampers symmetric: D, and N D0 N^T in the null space. The
 #    posture's spring, seen through N, is none; so it draws on a tank that damping fills and that holds little (Ferraguti,
 #    Secchi and Fantuzzi, A tank-based approach to impedance control with variable stiffness, 2013): it gives way when
