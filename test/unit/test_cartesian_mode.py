@@ -271,7 +271,8 @@ def test_an_arm_that_does_not_move_at_all_is_not_pulled_on(times):
         while bench.phase is Phase.REFERENCE and bench.now < 110.0:
             bench.now += STEP
             bench.commands.append(bench.controller.accept_state(bench.now, q, at_rest).copy())
-    assert "does not move at all" in bench.controller.hold_reason or times == 4
+    said = "does not move at all" if times == 1 else "3 motions within 10 s were off their path"
+    assert said in bench.controller.hold_reason
     assert bench.phase is (Phase.HOLDING if times == 1 else Phase.FAULT)
     for _ in range(300):
         bench.now += STEP

@@ -144,7 +144,7 @@ def test_robots_are_drawn_without_meshes(model):
     robot = ElementTree.parse(CONFIG / f"{model.name}.urdf")
     assert not list(robot.iter("mesh"))
     heavy = [link for link in robot.iter("link") if link.find("inertial") is not None]
-    assert all(link.find("visual/geometry") is not None for link in heavy)
+    assert heavy and all(link.find("visual/geometry") is not None for link in heavy)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -68,7 +68,7 @@ def test_policy_suits_the_sros2_tools():
 
     enclaves = load_policy(Path(POLICY)).find("enclaves")
     # A comment there is an enclave without a path to `ros2 security generate_artifacts`.
-    assert all(isinstance(child.tag, str) and child.get("path") for child in enclaves)
+    assert len(enclaves) and all(isinstance(e.tag, str) and e.get("path") for e in enclaves)
 
 
 @pytest.mark.parametrize("node", NODES)
