@@ -557,7 +557,7 @@ cdef inline bint give(Controller* c, double now, double dt, const double* torque
     cdef const double* added = NULL
     cdef Py_ssize_t i
     if c.settings.hardware_adds_gravity:
-        gravity(&c.models, c.validator.q, c.gravity_torque)
+        gravity(&c.models, c.desired if is_blind(c) and c.expects else c.validator.q, c.gravity_torque)
         for i in range(c.n):
             c.torque[i] = torque[i] - c.gravity_torque[i]
         added, torque = c.gravity_torque, c.torque
@@ -633,19 +633,23 @@ cdef inline void fall_back(Controller* c, double now, Cause cause, double found,
 
 # Without states.
 
-cdef inline void dead_reckoning(Controller* c, double duration, const double* effort, double* state) noexcept nogil:
-    """Bring a motion state to where an arm comes under a constant effort.
+cdef inline void dead_reckoning(Controller* c, double duration, double* state) noexcept nogil:
+    """Bring a motion state to where an arm comes under the last command.
 
-    The acceleration is the one that it has under this effort in the end: an effort worked out for a motion that begins
-    with this state begins with this effort, too. state: (4, n).
+    The acceleration is the one that it has under this command in the end: an effort worked out for a motion that begins
+    with this state begins with this command, too. state: (4, n).
     """
     cdef const Settings* its = &c.settings
     cdef double h = DEAD_RECKONING
     cdef double* applied = c.offset
     cdef Py_ssize_t n = c.n, i, k, steps = max(<Py_ssize_t> (duration / h + 0.5), 1)
-    for i in range(n):
-        applied[i] = effort[i] - its.offset[i]
     for k in range(steps):
+        if its.hardware_adds_gravity:
+            gravity(&c.models, state, c.gravity_torque)
+        for i in range(n):
+            applied[i] = c.governor.command[i] - its.offset[i]
+            if its.hardware_adds_gravity:
+                applied[i] += c.gravity_torque[i]
         if not accelerate(c.models.newest.model, state, state + n, applied, its.armature, its.viscous, its.coulomb, h,
                           state + n, state + 2 * n, c.offset + n):
             memset(state + 2 * n, 0, n * sizeof(double))        # neither links nor armature: only the velocity is known
@@ -659,19 +663,14 @@ cdef inline void expect(Controller* c, double now) noexcept nogil:
     Since the last good state it has had the last command.
     """
     cdef double age = now - seen_since(&c.validator)
-    cdef double* effort = c.scratch
     cdef Py_ssize_t i
     memset(c.state, 0, 4 * c.n * sizeof(double))
     best_estimate(&c.validator, c.state, c.state + c.n)
     if is_frozen(&c.validator) and not c.reckoning.begins:
         add_reckoned(&c.reckoning, &c.settings, c.desired, c.state, c.state + c.n)
         age -= c.reckoning.until
-    if c.settings.hardware_adds_gravity:
-        gravity(&c.models, c.state, c.gravity_torque)
-    for i in range(c.n):
-        effort[i] = c.governor.command[i] + (c.gravity_torque[i] if c.settings.hardware_adds_gravity else 0.0)
     memcpy(c.expected, c.state, c.n * sizeof(double))
-    dead_reckoning(c, min(age, c.settings.state_timeout + c.settings.period), effort, c.state)
+    dead_reckoning(c, min(age, c.settings.state_timeout + c.settings.period), c.state)
     for i in range(c.n):
         c.state[i] = min(max(c.state[i], min(c.limits.lower[i], c.expected[i])), max(c.limits.upper[i], c.expected[i]))
     if is_frozen(&c.validator):                                 # what pushes it on is what is wrong

@@ -92,12 +92,19 @@ class Bench:
         if command is not None:
             self.commands.append((self.now, command.copy()))
 
+    def applied(self) -> np.ndarray:
+        """Return what the drives apply: the last command, and gravity if they add it."""
+        if not self.commands:
+            return self.gravity()
+        command = self.commands[-1][1]
+        return command + self.gravity() if self.settings.hardware_adds_gravity else command
+
     def run(self, duration: float, states: bool = True, timer: bool = True) -> "Bench":
         """Let time pass: the arm moves under the last command, with or without states and timer."""
         for i in range(round(duration / PERIOD)):
             self.now += PERIOD
             self.stamp += PERIOD
-            self.arm.step(self.commands[-1][1] if self.commands else self.gravity())
+            self.arm.step(self.applied())
             if states:
                 self.state()
             if timer and i % 10 == 9:

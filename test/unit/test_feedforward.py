@@ -604,6 +604,19 @@ def test_blind_stop_brakes_an_arm_whose_states_stop():
     assert left[False] > 1.0
 
 
+def test_blind_stop_leaves_out_the_gravity_that_the_drives_add_where_the_arm_is_by_now():
+    """Not where it was last seen: that difference would throw it back."""
+    bench = Bench(hardware_adds_gravity=True).start()
+    follow(bench)
+    bench.run(0.3)
+    direction = np.sign(bench.arm.qd)
+    bench.run(0.4, states=False)
+    assert np.abs(bench.arm.qd).max() < 0.02
+    bench.run(0.5, states=False)
+    assert bench.controller.phase is Phase.BLIND
+    assert (bench.arm.qd * direction).min() > -0.05
+
+
 @pytest.mark.parametrize("velocity", [[0.0, 0.0], [1.5, -2.0]])
 def test_blind_stop_does_not_rely_on_a_last_state_that_lied(velocity):
     bench = Bench(blind_stop=True).start()
