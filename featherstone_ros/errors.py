@@ -1,4 +1,4 @@
-"""What can go wrong, by name: every exception of the package derives from FeatherstoneError."""
+"""Exceptions: all of the package derive from FeatherstoneError."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Text from the network, made fit for logs and terminals."""
+"""Text from the network, made safe for logs and terminals."""
 
 LONGEST = 300  # characters of a name or message that anybody may have sent
 

@@ -1,4 +1,4 @@
-"""What to tell a user whose messages are of no use: what was seen, what was expected, in a line."""
+"""One line for a user whose messages cannot be used: what was received, and what was expected."""
 
 from __future__ import annotations
 

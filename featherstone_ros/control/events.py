@@ -1,4 +1,4 @@
-"""What the compiled controller says, in words: the records of cython_core/control in order."""
+"""Records of the compiled controller (cython_core/control) as text."""
 
 from __future__ import annotations
 

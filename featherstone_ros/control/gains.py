@@ -1,4 +1,4 @@
-"""Feedback gains from the model, and whether gains are stable as the sampled loop that they are.
+"""Feedback gains chosen from the model, and the stability of gains in the sampled loop.
 
 Small errors x about a posture at rest obey M(q) xdd + G(q) x = u, with the joint-space inertia M
 (armature included) and gravity's stiffness G = dg/dq. The controller samples x and xd once per

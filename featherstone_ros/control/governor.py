@@ -1,4 +1,4 @@
-"""What the torque governor (cython_core/control/governor.pxd) is set to, and what it takes away."""
+"""Settings of the torque governor (cython_core/control/governor.pxd), and its interventions."""
 
 from __future__ import annotations
 

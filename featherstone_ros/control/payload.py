@@ -1,4 +1,4 @@
-"""The arm under the gravity and with the payload that parameters say."""
+"""The model with the payload and the gravity of the parameters."""
 
 from __future__ import annotations
 

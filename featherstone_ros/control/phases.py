@@ -1,4 +1,4 @@
-"""The controller's states and what leads from one to another: one table, read by the compiled loop.
+"""The controller's phases and the events that lead from one to another, in one table.
 
 ``python -m featherstone_ros.control.phases`` prints it as a picture (Graphviz), with
 ``--table`` as Markdown; docs/phases.md shows both.

@@ -1,4 +1,4 @@
-"""What a trajectory is checked against before the controller is asked to follow it."""
+"""The checks of a trajectory before the controller is asked to follow it."""
 
 from __future__ import annotations
 

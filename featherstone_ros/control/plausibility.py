@@ -1,4 +1,4 @@
-"""Figures that no arm has: what was most likely meant in another unit is refused by name."""
+"""Implausible parameters: values that were probably meant in another unit are refused by name."""
 
 from __future__ import annotations
 

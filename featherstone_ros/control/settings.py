@@ -1,4 +1,4 @@
-"""Everything about the controller that may change while it runs, as one checked set."""
+"""All settings of the controller that may change while it runs, as one checked set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the arm is where it should be, looked at now and then, for who reads the diagnostics."""
+"""Whether the arm is where it should be: checked once in a while, for the diagnostics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a trajectory's start time is counted. The states themselves are judged in compiled code."""
+"""When a trajectory starts, relative to the last joint state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model that an arm really has: from recordings to links, friction and payloads.
+"""Identification of the real arm: links, friction and payloads from recordings.
 
 From a bag to equations: ``bags``, ``recording`` (which joint states), ``cleaning`` (even samples),
 ``filtering`` (smooth, with acceleration), ``suspicions`` (is effort torque?), ``regression``

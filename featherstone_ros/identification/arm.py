@@ -1,4 +1,4 @@
-"""What torque is predicted by: a model, and its drives as the nodes' parameters say them."""
+"""What predicts the torque: a model, and the drives of the nodes' parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base parameters: the combinations of inertial parameters that torque depends on at all.
+"""Base parameters: the combinations of inertial parameters on which torque depends.
 
 Columns of the regressor that are sums of others, in whatever motion, cannot be told apart. A QR
 factorisation with column pivoting of the regressor in random states finds r independent ones,

@@ -1,4 +1,4 @@
-"""Small matrices on one thread: on busy cores, more cost ten times what they save."""
+"""One BLAS thread for small matrices: on busy cores, more threads cost ten times what they save."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bodies that move, and deformations of them that keep them possible.
+"""The moving bodies, and deformations that keep them physically possible.
 
 Links that are fixed to each other are one body: torque tells nothing of how its mass is spread over
 them. A body's density is stretched, sheared, shifted and scaled like a piece of rubber by an upper

@@ -1,4 +1,4 @@
-"""Evenly spaced samples out of joint states as they come: repeated, late, with gaps."""
+"""Evenly spaced samples from recorded joint states, which may be repeated, late, or have gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can keep a recording from telling anything."""
+"""Reasons why a recording cannot be used for identification."""
 
 from featherstone_ros.errors import FeatherstoneError
 

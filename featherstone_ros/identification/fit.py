@@ -1,4 +1,4 @@
-"""Possible bodies and drives that explain the torque best, pulled towards the URDF.
+"""The physically possible bodies and drives that explain the torque best, near the URDF.
 
     min over theta, phi of  |W (A [pi(theta); phi] - tau)|^2 + |theta / width|^2 + |phi / spread|^2
 

@@ -1,4 +1,4 @@
-"""Friction and drives, fitted joint by joint to the torque that rigid links leave unexplained."""
+"""Friction and drives, fitted joint by joint to the torque that the rigid links do not explain."""
 
 from __future__ import annotations
 

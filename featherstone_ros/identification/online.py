@@ -1,4 +1,4 @@
-"""A payload while the arm works: collects states, tells when they are enough, answers.
+"""Identifies a payload while the arm works, state by state.
 
 Knows neither ROS nor threads. ``add`` is cheap (some microseconds, and now and then one evaluation
 of the regressor); ``answer`` takes a tenth of a second and belongs beside the loop that adds.

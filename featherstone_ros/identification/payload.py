@@ -1,4 +1,4 @@
-"""What hangs on a link: ten parameters of a body that can exist, with their uncertainty.
+"""The payload of a link: ten parameters of a possible body, with their uncertainty.
 
 The torque that the arm without it leaves unexplained is the link's columns of the regressor times
 the load's parameters. Where the arm's friction is not known it is fitted at the same time. The

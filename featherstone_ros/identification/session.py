@@ -1,4 +1,4 @@
-"""From recordings and a robot description to a mended description and a parameter file."""
+"""From recordings and a robot description to a corrected description and a parameter file."""
 
 from __future__ import annotations
 

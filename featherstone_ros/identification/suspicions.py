@@ -1,4 +1,4 @@
-"""Signs that the effort recorded is not the torque that moves the arm, gravity included."""
+"""Signs that the recorded effort is not joint torque with gravity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base parameters by weighted least squares, with standard deviations: what the data alone say."""
+"""Base parameters by weighted least squares, with standard deviations, from the data alone."""
 
 from __future__ import annotations
 

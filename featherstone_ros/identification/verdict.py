@@ -1,4 +1,4 @@
-"""Whether a recording can identify anything, told before any figure is."""
+"""Whether a recording is good enough for identification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether forward dynamics has an answer: joints that move nothing, or nearly nothing."""
+"""Joints that move no inertia, or nearly none: there forward dynamics has no answer."""
 
 import numpy as np
 

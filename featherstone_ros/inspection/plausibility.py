@@ -1,4 +1,4 @@
-"""What no single link shows: placeholders, a robot far too heavy, joints that cannot hold it."""
+"""Faults of the whole robot: placeholders, far too much mass, joints that cannot hold it."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Inertial figures beside the size of a link: what fits into its shape, and in which units.
+"""Inertial values compared with the size of a link: do they fit its shape, in which units?
 
 With density nowhere negative and all mass inside a box of half edges h, the mean square of the
 coordinate along an edge, about the centre of mass, is at most h^2 (Popoviciu). For a rigid body

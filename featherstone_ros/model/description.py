@@ -1,4 +1,4 @@
-"""What the parameter ``robot_description`` may hold: URDF text, or where a file with it is."""
+"""Values of the parameter ``robot_description``: URDF text, or the path of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor says: one finding is an element, a rule that it breaks, and what follows."""
+"""Findings of the inspection: an element, the rule that it breaks, and the consequence."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

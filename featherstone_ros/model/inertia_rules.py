@@ -1,4 +1,4 @@
-"""Inertial figures that no rigid body has, whatever its shape."""
+"""Inertial values that no rigid body can have, whatever its shape."""
 
 import numpy as np
 

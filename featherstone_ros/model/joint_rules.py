@@ -1,4 +1,4 @@
-"""What joints lack, or say in vain."""
+"""Joint elements that are missing, or have no effect."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Model: a robot with what moves chosen, its limits, and what the compiled core needs of it."""
+"""Model: the joints that move, their limits, and the arrays for the compiled core."""
 
 import logging
 import math

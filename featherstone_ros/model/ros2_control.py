@@ -1,4 +1,4 @@
-"""What ros2_control has to know so that the digital twin is its robot: hardware, controllers."""
+"""Hardware and controllers of ros2_control for a robot that is the digital twin."""
 
 from __future__ import annotations
 

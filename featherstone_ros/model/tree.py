@@ -1,4 +1,4 @@
-"""Tree: a robot put together in Python, with what URDF cannot say: screws, and solid links."""
+"""Tree: a robot built in Python, also with what URDF does not have: screws, and solid links."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

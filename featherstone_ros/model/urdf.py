@@ -1,4 +1,4 @@
-"""URDF text to plain, checked data; knows nothing of dynamics.
+"""Reads URDF text into plain, checked data; knows nothing about dynamics.
 
 The text may come over the network (``robot_description``), so it is parsed without entities and in
 bounded size. Only the direct ``<link>`` and ``<joint>`` children of ``<robot>`` are the robot;

@@ -1,4 +1,4 @@
-"""Other inertial figures in a URDF's text, all else byte for byte as it was."""
+"""Replaces inertial values in a URDF's text and leaves everything else byte for byte unchanged."""
 
 from __future__ import annotations
 

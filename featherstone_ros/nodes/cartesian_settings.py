@@ -1,4 +1,4 @@
-"""The controller's parameters for mode cartesian_impedance, and what is made of them."""
+"""The controller's parameters for mode cartesian_impedance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mode cartesian_impedance on ROS: targets of the hand from messages, and where its frames are."""
+"""Topics of mode cartesian_impedance: targets of the hand from messages, and their frames."""
 
 from __future__ import annotations
 

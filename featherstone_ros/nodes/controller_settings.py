@@ -1,4 +1,4 @@
-"""The controller's parameters, and what is made of them."""
+"""The controller's parameters, and the settings made from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The topic ~/controller_state, where control_msgs is installed, for what reads ros2_control's.
+"""The topic ~/controller_state, for clients of ros2_control, where control_msgs is installed.
 
 Python asks the loop for one moment after the other, while somebody listens.
 """

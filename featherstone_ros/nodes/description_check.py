@@ -1,4 +1,4 @@
-"""What the inertial doctor finds in the robot description: log lines and a diagnostic status."""
+"""Inspection of the robot description: log lines and a diagnostic status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output that never blocks: what a process writes goes by a pipe to a helper, which may wait.
+"""Output that never blocks: a process writes to a pipe, and a helper process may wait instead.
 
 A terminal that is stopped (Ctrl-S), or a pipe that nobody reads, blocks whoever writes to it. Log
 lines are written in C with the interpreter held: the whole node would stand still, Ctrl-C included.

@@ -1,4 +1,4 @@
-"""Service ``~/identify_payload`` of the shadow: what hangs on a link, found while the arm works.
+"""Service ``~/identify_payload`` of the shadow: finds a link's payload while the arm works.
 
 The loop only puts states aside, in room that it is given; a thread of the service's own takes them,
 solves and ends. It lives as long as a search does. What it finds is published as the controller's

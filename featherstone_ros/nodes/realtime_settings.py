@@ -1,4 +1,4 @@
-"""The parameters ``realtime.*`` of both nodes: who runs the loop, and how the system treats it."""
+"""The parameters ``realtime.*`` of both nodes: which thread runs the loop, and its scheduling."""
 
 from __future__ import annotations
 

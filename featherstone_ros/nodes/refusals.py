@@ -1,4 +1,4 @@
-"""Messages that a node refuses: they change nothing, are counted, and reported."""
+"""Refused messages: counted and reported."""
 
 from __future__ import annotations
 

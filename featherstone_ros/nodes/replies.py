@@ -1,4 +1,4 @@
-"""Services that always answer, also clients that are discovered late, and never wait for one.
+"""Services whose replies reach clients that are discovered late, without waiting for any client.
 
 rmw_fastrtps waits a tenth of a second for a client that it does not know before it gives the reply
 up, and rclpy holds the interpreter meanwhile: Ctrl-C in ``ros2 service call`` would hold up all

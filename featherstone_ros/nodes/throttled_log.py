@@ -1,4 +1,4 @@
-"""A log in which nothing is said over and over.
+"""A log that does not repeat messages too often.
 
 rclpy throttles per place in the code: a second complaint from there, about another joint, say, is
 lost behind a first. Here it is the text that counts, without its figures.

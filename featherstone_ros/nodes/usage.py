@@ -1,4 +1,4 @@
-"""What a node answers to ``--help``, before anything of ROS is imported or started."""
+"""The nodes' ``--help``, answered before anything of ROS is imported or started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be chosen about a shadow."""
+"""Settings of a shadow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps a loop punctual, and what tells how punctual it was; without ROS.
+"""Scheduling of a real-time loop, and measurements of its timing; without ROS.
 
 - ``histogram``: how long something took, cycle by cycle.
 - ``loop_timing``: that of a compiled loop, and how regularly it wakes up, in words.

@@ -1,4 +1,4 @@
-"""How punctual a compiled loop is: what it counts, read once a second."""
+"""Timing of a compiled loop: its counters, read once a second."""
 
 from __future__ import annotations
 

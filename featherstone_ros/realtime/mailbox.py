@@ -1,4 +1,4 @@
-"""How one thread asks another for something without ever making it wait."""
+"""A queue by which one thread asks another to do something without making it wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gains of the position loop of simulated drives, where nobody gives any."""
+"""Default gains of the position loop of simulated drives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a twin refused a message, in words, from the record that compiled code made of it."""
+"""Why a twin refused a message: text from the record of the compiled code."""
 
 from __future__ import annotations
 

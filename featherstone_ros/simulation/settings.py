@@ -1,4 +1,4 @@
-"""What can be chosen about a digital twin."""
+"""Settings of a digital twin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arm a trajectory is checked for: its URDF, and what a parameter file says about it."""
+"""The arm for which a trajectory is checked: its URDF and its parameter file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of a trajectory that arrives while the arm is being controlled."""
+"""The check of a new trajectory while the arm is being controlled."""
 
 from __future__ import annotations
 

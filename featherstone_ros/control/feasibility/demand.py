@@ -1,4 +1,4 @@
-"""What a motion asks of every joint."""
+"""Position, speed and torque that a motion requires of every joint."""
 
 from __future__ import annotations
 

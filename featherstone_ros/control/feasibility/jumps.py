@@ -1,4 +1,4 @@
-"""Where a motion's velocity jumps: points with positions alone are joined by straight lines.
+"""Jumps of velocity: points with positions alone are joined by straight lines.
 
 A jump takes infinite acceleration, so the torque along the curve does not tell of it, and after
 each the arm is off until its feedback has caught up. Small ones are no matter: a planner's points

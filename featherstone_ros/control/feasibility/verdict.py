@@ -1,4 +1,4 @@
-"""Whether a motion fits, and what would make it fit."""
+"""Whether a motion fits the limits, and how it could be made to fit."""
 
 from __future__ import annotations
 

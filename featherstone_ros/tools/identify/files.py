@@ -1,4 +1,4 @@
-"""What an identification leaves behind: the user's URDF, mended, and parameters for both nodes."""
+"""The files of an identification: the corrected URDF, and parameters for both nodes."""
 
 from __future__ import annotations
 

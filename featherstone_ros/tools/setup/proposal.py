@@ -1,4 +1,4 @@
-"""What an arm that nobody has seen before begins with: gains, posture, tool link."""
+"""The first parameters of a new arm: gains, posture, tool link."""
 
 from __future__ import annotations
 

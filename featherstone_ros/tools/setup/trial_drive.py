@@ -1,4 +1,4 @@
-"""A short drive on the twin: the real controller around a simulated arm, as slow as it may be."""
+"""A trial motion on the twin: the real controller moves a simulated arm slowly."""
 
 from __future__ import annotations
 
