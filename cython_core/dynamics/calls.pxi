@@ -289,7 +289,6 @@ cdef class WorkspaceOwner:
         """
         cdef cnp.npy_intp[3] shape
         cdef cnp.ndarray array
-        cdef Py_ssize_t numbers = 1
         cdef int batch = cnp.PyArray_NDIM(q) - 1, k
         shape[0] = cnp.PyArray_DIM(q, 0)
         shape[batch] = rows if ndim > 0 else shape[0]
@@ -297,17 +296,18 @@ cdef class WorkspaceOwner:
             shape[batch + 1] = columns
         if out is not None:
             return _checked_out(out, batch + ndim, shape)
-        for k in range(batch + ndim):
-            numbers *= shape[k]
-        if batch + ndim == 0 or numbers > LARGEST_KEPT:
-            return cnp.PyArray_SimpleNew(batch + ndim, shape, cnp.NPY_DOUBLE)
         for k in range(KEPT):
             if self.kept[k] != NULL and Py_REFCNT(self.kept[k]) == 1:
                 array = <cnp.ndarray> self.kept[k]
                 if is_plain(array, batch + ndim, shape) and not weakly_held(array):
                     return array
-        array = cnp.PyArray_SimpleNew(batch + ndim, shape, cnp.NPY_DOUBLE)
-        self.keep(array)
+        return self.new_result(batch + ndim, shape)
+
+    cdef cnp.ndarray new_result(self, int ndim, cnp.npy_intp* shape):
+        """An array that is kept, unless it has one number alone or is huge."""
+        cdef cnp.ndarray array = cnp.PyArray_SimpleNew(ndim, shape, cnp.NPY_DOUBLE)
+        if ndim > 0 and cnp.PyArray_SIZE(array) <= LARGEST_KEPT:
+            self.keep(array)
         return array
 
     cdef int keep(self, cnp.ndarray array) except -1:

@@ -28,100 +28,134 @@ cdef class CompiledModel:
                   first_moment, inertia, gravity, bint floating, joint_names, body_names, link_names, link_body, link_rotation,
                   link_translation, joint_body):
         cdef Py_ssize_t N = len(parent), free = 6 if floating else 0, i, k
-        cdef Body* b
         parent = np.asarray(parent, dtype=np.intp) + 1
         if not all(0 <= parent[i] <= i for i in range(N)):
             raise ValueError("parent: a body must come after its parent")
-        rotation, translation, axis = (np.asarray(x, dtype=EXTENDED) for x in (rotation, translation, axis))
-        first_moment, inertia = np.asarray(first_moment, dtype=EXTENDED), np.asarray(inertia, dtype=EXTENDED)
-        link_body = np.asarray(link_body, dtype=np.intp)
-        link_rotation, link_translation = (np.asarray(x, dtype=EXTENDED) for x in (link_rotation, link_translation))
+        rotation, translation, axis, first_moment, inertia, link_rotation, link_translation = (
+            np.asarray(x, dtype=EXTENDED)
+            for x in (rotation, translation, axis, first_moment, inertia, link_rotation, link_translation))
+        motion = np.asarray(motion, dtype=float)
         self.joint_names, self.body_names = tuple(joint_names), tuple(body_names)
         self.link_index = {name: i for i, name in enumerate(link_names)}
         self.system.N, self.system.links = N, len(link_body)
         self.system.n, self.system.nq = n + free, n + free + floating
         self.system.floating, self.system.ground = floating, -1 if floating else 0
-        self.system.body = <Body*> calloc(N + 1, sizeof(Body))
-        self.system.link_slot = <Py_ssize_t*> calloc(self.system.links + 1, sizeof(Py_ssize_t))
-        self.system.link_pose = <double*> calloc(12 * self.system.links + 1, sizeof(double))
-        self.system.joint_link = <Py_ssize_t*> calloc(n + 1, sizeof(Py_ssize_t))
-        self.system.dof = <Py_ssize_t*> calloc(N + 1 + LANES, sizeof(Py_ssize_t))
-        self.system.angular = <double*> calloc(3 * (N + 1 + LANES), sizeof(double))
-        self.system.reach = <Py_ssize_t*> calloc(2 * self.system.n + 1, sizeof(Py_ssize_t))
-        if (self.system.body == NULL or self.system.link_slot == NULL or self.system.link_pose == NULL
-                or self.system.joint_link == NULL or self.system.dof == NULL or self.system.angular == NULL
-                or self.system.reach == NULL):
-            raise MemoryError
-        self.system.theta0 = self.system.angular + N + 1 + LANES
-        self.system.turn = self.system.theta0 + N + 1 + LANES
+        self.make_room(n)
         for k in range(3):
             self.system.gravity[k] = gravity[k]
-
-        self.system.body[0].forks = floating
         orientation, origin = _choose_frames(parent, rotation, translation, axis)
+        self.system.body[0].forks = floating
         for i in range(N + 1):
-            b = &self.system.body[i]
-            along = origin[i] @ orientation[i][:, 2]
-            h, about = _inertia_about(mass[i], first_moment[i], inertia[i], orientation[i], along)
-            sigma = np.trace(about) / 2 * np.eye(3) - about
-            b.mass = mass[i]
-            for k in range(3):
-                b.h[k] = h[k]
-            for k, (row, column) in enumerate(((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))):
-                b.inertia[k] = about[row, column]
-                b.Sigma[k] = sigma[row, column]
+            self.put_inertia(i, mass[i], first_moment[i], inertia[i], orientation[i], origin[i])
         for i in range(1, N + 1):
-            b = &self.system.body[i]
-            b.parent, b.dof = parent[i - 1], free + dof[i - 1]
-            b.root = 1 if floating else self.system.body[b.parent].root if b.parent else i
-            b.grounded = not (b.parent or floating)
-            b.follows = b.parent == i - 1 > 0
-            b.angular, b.linear = multiplier[i - 1] * np.asarray(motion[i - 1])
-            b.revolute = b.angular == 1 and b.linear == 0
-            Q = orientation[b.parent]
-            E = Q.T @ rotation[i - 1] @ orientation[i]
-            p = Q.T @ (translation[i - 1] + rotation[i - 1] @ origin[i] - origin[b.parent])
-            b.cos_gamma, b.sin_gamma, b.cos_alpha, b.sin_alpha, theta0 = _twist_angles(E)
-            b.turned = (b.cos_gamma, b.sin_gamma) != (1, 0)
-            b.twist = (TWIST_NONE if (b.cos_alpha, b.sin_alpha) == (1, 0) else TWIST_GENERAL if b.cos_alpha != 0
-                       else TWIST_PLUS_90 if b.sin_alpha > 0 else TWIST_MINUS_90)
-            at_zero = offset[i - 1] * np.asarray(motion[i - 1])         # a mimic joint's place at q = 0
-            p = p + at_zero[1] * E[:, 2]
-            for k in range(3):
-                b.p[k] = p[k] if abs(p[k]) > ROUNDING else 0.0
-                b.slide[k] = b.linear * E[k, 2]
-            if not b.grounded:
-                b.d, s = _offset_and_shift(p, E)
-                b.offset = b.d != 0 or b.linear != 0
-                b.shift = SHIFT_NONE if not s.any() else SHIFT_ALONG_X if not s[1:].any() else SHIFT_GENERAL
-                for k in range(3):
-                    b.s[k] = s[k]
-            self.system.dof[i], self.system.angular[i] = b.dof, b.angular
-            quarters, self.system.theta0[i] = _quarter_turns(theta0 + at_zero[0])
-            self.system.turn[i] = NO_TURN + quarters
-            self.system.slides = self.system.slides or b.linear != 0
-            if b.parent != i - 1:
-                self.system.body[b.parent].forks = True
+            k = parent[i - 1]
+            Q = orientation[k].T
+            self.put_joint(i, k, free + dof[i - 1], multiplier[i - 1] * motion[i - 1])
+            self.put_transform(i, Q @ rotation[i - 1] @ orientation[i],
+                               Q @ (translation[i - 1] + rotation[i - 1] @ origin[i] - origin[k]),
+                               offset[i - 1] * motion[i - 1])
         self.system.coupled = N != n or sorted(dof) != list(range(n)) or any(m != 1 for m in multiplier)
-        for i in range(self.system.n):
-            self.system.reach[2 * i], self.system.reach[2 * i + 1] = 0, self.system.n
-        if not (self.system.coupled or floating):
-            for root in {self.system.body[i].root for i in range(1, N + 1)}:
-                joints = [self.system.body[i].dof for i in range(1, N + 1) if self.system.body[i].root == root]
-                for i in joints:
-                    self.system.reach[2 * i], self.system.reach[2 * i + 1] = min(joints), max(joints) + 1
-
+        self.find_reach()
         for i in range(n):
             self.system.joint_link[i] = self.link_index[body_names[joint_body[i] + 1]]
         for i in range(self.system.links):
             k = link_body[i] + 1
-            self.system.link_slot[i] = k
-            E = orientation[k].T @ link_rotation[i]
-            p = orientation[k].T @ (link_translation[i] - origin[k])
-            for k in range(9):
-                self.system.link_pose[12 * i + k] = E[k // 3, k % 3]
+            Q = orientation[k].T
+            self.put_link(i, k, Q @ link_rotation[i], Q @ (link_translation[i] - origin[k]))
+
+    cdef int make_room(self, Py_ssize_t n) except -1:
+        """For the arrays of the system, zero at first; n joints move."""
+        cdef System* its = &self.system
+        cdef Py_ssize_t slots = its.N + 1 + LANES
+        its.body = <Body*> calloc(its.N + 1, sizeof(Body))
+        its.link_slot = <Py_ssize_t*> calloc(its.links + 1, sizeof(Py_ssize_t))
+        its.link_pose = <double*> calloc(12 * its.links + 1, sizeof(double))
+        its.joint_link = <Py_ssize_t*> calloc(n + 1, sizeof(Py_ssize_t))
+        its.dof = <Py_ssize_t*> calloc(slots, sizeof(Py_ssize_t))
+        its.angular = <double*> calloc(3 * slots, sizeof(double))
+        its.reach = <Py_ssize_t*> calloc(2 * its.n + 1, sizeof(Py_ssize_t))
+        if (its.body == NULL or its.link_slot == NULL or its.link_pose == NULL or its.joint_link == NULL
+                or its.dof == NULL or its.angular == NULL or its.reach == NULL):
+            raise MemoryError
+        its.theta0 = its.angular + slots
+        its.turn = its.theta0 + slots
+        return 0
+
+    cdef int put_inertia(self, Py_ssize_t i, mass, first_moment, inertia, Q, origin) except -1:
+        """Of body i, in its frame: axes Q (columns) and origin, in the given body frame."""
+        cdef Body* b = &self.system.body[i]
+        cdef Py_ssize_t k
+        h, about = _inertia_about(mass, first_moment, inertia, Q, origin @ Q[:, 2])
+        sigma = np.trace(about) / 2 * np.eye(3) - about
+        b.mass = mass
+        for k in range(3):
+            b.h[k] = h[k]
+        for k, (row, column) in enumerate(((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))):
+            b.inertia[k] = about[row, column]
+            b.Sigma[k] = sigma[row, column]
+        return 0
+
+    cdef int put_joint(self, Py_ssize_t i, Py_ssize_t parent, Py_ssize_t dof, motion) except -1:
+        """Body i in the tree, and its S."""
+        cdef Body* b = &self.system.body[i]
+        b.parent, b.dof = parent, dof
+        b.root = 1 if self.system.floating else self.system.body[parent].root if parent else i
+        b.grounded = not (parent or self.system.floating)
+        b.follows = parent == i - 1 > 0
+        b.angular, b.linear = motion
+        b.revolute = b.angular == 1 and b.linear == 0
+        self.system.dof[i], self.system.angular[i] = b.dof, b.angular
+        self.system.slides = self.system.slides or b.linear != 0
+        if parent != i - 1:
+            self.system.body[parent].forks = True
+        return 0
+
+    cdef int put_transform(self, Py_ssize_t i, E, p, at_zero) except -1:
+        """iXp of body i: axes E and origin p of its frame in the parent's; at_zero: where its joint is at q = 0, a mimic's."""
+        cdef Body* b = &self.system.body[i]
+        cdef Py_ssize_t k
+        b.cos_gamma, b.sin_gamma, b.cos_alpha, b.sin_alpha, theta0 = _twist_angles(E)
+        b.turned = (b.cos_gamma, b.sin_gamma) != (1, 0)
+        b.twist = (TWIST_NONE if (b.cos_alpha, b.sin_alpha) == (1, 0) else TWIST_GENERAL if b.cos_alpha != 0
+                   else TWIST_PLUS_90 if b.sin_alpha > 0 else TWIST_MINUS_90)
+        p = p + at_zero[1] * E[:, 2]
+        for k in range(3):
+            b.p[k] = p[k] if abs(p[k]) > ROUNDING else 0.0
+            b.slide[k] = b.linear * E[k, 2]
+        if not b.grounded:
+            b.d, s = _offset_and_shift(p, E)
+            b.offset = b.d != 0 or b.linear != 0
+            b.shift = SHIFT_NONE if not s.any() else SHIFT_ALONG_X if not s[1:].any() else SHIFT_GENERAL
             for k in range(3):
-                self.system.link_pose[12 * i + 9 + k] = p[k]
+                b.s[k] = s[k]
+        quarters, self.system.theta0[i] = _quarter_turns(theta0 + at_zero[0])
+        self.system.turn[i] = NO_TURN + quarters
+        return 0
+
+    cdef int find_reach(self) except -1:
+        """Which joints share a root: all, where joints are coupled or the base floats."""
+        cdef System* its = &self.system
+        cdef Py_ssize_t i, root
+        for i in range(its.n):
+            its.reach[2 * i], its.reach[2 * i + 1] = 0, its.n
+        if its.coupled or its.floating:
+            return 0
+        for root in {its.body[i].root for i in range(1, its.N + 1)}:
+            joints = [its.body[i].dof for i in range(1, its.N + 1) if its.body[i].root == root]
+            for i in joints:
+                its.reach[2 * i], its.reach[2 * i + 1] = min(joints), max(joints) + 1
+        return 0
+
+    cdef int put_link(self, Py_ssize_t i, Py_ssize_t slot, E, p) except -1:
+        """Link i, with its axes E and origin p in the frame of the body in that slot."""
+        cdef double* pose = self.system.link_pose + 12 * i
+        cdef Py_ssize_t k
+        self.system.link_slot[i] = slot
+        for k in range(9):
+            pose[k] = E[k // 3, k % 3]
+        for k in range(3):
+            pose[9 + k] = p[k]
+        return 0
 
     def __dealloc__(self):
         free(self.system.body)
@@ -172,52 +206,66 @@ cdef CompiledModel compiled_of(model):
     return compiled
 
 
+cdef double* room(double* memory, Py_ssize_t* taken, Py_ssize_t numbers) noexcept:
+    """The next so many numbers of the memory, NULL where there is none yet."""
+    cdef double* here = NULL
+    if memory != NULL:
+        here = memory + taken[0]
+    taken[0] += numbers
+    return here
+
+
+cdef Py_ssize_t lay_out_workspace(Workspace* work, const System* system, Py_ssize_t width, double* memory) noexcept:
+    """Give each row its place; returns how many numbers that takes, also without memory."""
+    cdef Py_ssize_t slots = system.N + 1, rows = slots * width, taken = 0
+    work.columns = room(memory, &taken, 14 * LANES * slots)
+    work.cosine = room(memory, &taken, rows + LANES * width)    # jcalc writes LANES of them at a time
+    work.sine = room(memory, &taken, rows + LANES * width)
+    work.d = room(memory, &taken, rows)
+    work.p = room(memory, &taken, 3 * rows)
+    work.pose = room(memory, &taken, 12 * width)
+    work.motion = room(memory, &taken, 9 * rows)
+    work.f = room(memory, &taken, 6 * rows)
+    work.f_ext = room(memory, &taken, 6 * rows)
+    work.inertia = room(memory, &taken, 21 * rows)
+    work.force_set = room(memory, &taken, 6 * rows)
+    work.u = room(memory, &taken, rows)
+    work.a = room(memory, &taken, 6 * rows)
+    work.w = room(memory, &taken, 3 * rows)
+    work.v = room(memory, &taken, 3 * rows)
+    work.R = room(memory, &taken, 9 * rows)
+    work.r = room(memory, &taken, 3 * rows)
+    work.S = room(memory, &taken, 6 * rows)
+    work.Psi_dot = room(memory, &taken, 6 * rows)
+    work.velocity = room(memory, &taken, 6 * rows)
+    work.acceleration = room(memory, &taken, 6 * rows)
+    work.B = room(memory, &taken, 12 * rows)
+    work.base_inertia = room(memory, &taken, 10 * rows)
+    work.Psi_ddot = room(memory, &taken, 6 * rows)
+    work.composite = room(memory, &taken, 10 * rows)
+    work.D = room(memory, &taken, rows)
+    work.tau = room(memory, &taken, system.n * width)
+    work.qdd = room(memory, &taken, system.n * width)
+    work.step = room(memory, &taken, 12 * system.nq * width)
+    work.prescribed_tau = room(memory, &taken, system.n * width)
+    work.H = room(memory, &taken, system.n * system.n * width) if system.coupled else NULL
+    return taken
+
+
 cdef int allocate(Workspace* work, const System* system, Py_ssize_t width) except -1:
     """One block for all rows of a workspace of ``width`` states: NaN but for what never changes.
 
     That is the base's motion, and the place of the joints that do not slide.
     """
-    cdef Py_ssize_t slots = system.N + 1, H = system.n * system.n if system.coupled else 0, size, i, k
-    cdef double* at
-    size = slots * (2 + 1 + 3 + 9 + 6 + 6 + 21 + 6 + 1 + 6 + 3 + 3 + 9 + 3 + 5 * 6 + 12 + 2 * 10 + 1)
-    size = (size + 12 + 15 * system.nq + H + 2 * LANES) * width + 14 * LANES * slots
+    cdef Py_ssize_t slots = system.N + 1, size = lay_out_workspace(work, system, width, NULL), i, k
+    cdef double* memory
     work.memory = malloc(size * sizeof(double) + 64)
     if work.memory == NULL:
         raise MemoryError
-    at = <double*> ((<size_t> work.memory + 63) & ~<size_t> 63)
+    memory = <double*> ((<size_t> work.memory + 63) & ~<size_t> 63)
     for i in range(size):
-        at[i] = NAN
-    work.columns = at; at += 14 * LANES * slots
-    work.cosine = at; at += (slots + LANES) * width             # jcalc writes LANES of them at a time
-    work.sine = at; at += (slots + LANES) * width
-    work.d = at; at += slots * width
-    work.p = at; at += 3 * slots * width
-    work.pose = at; at += 12 * width
-    work.motion = at; at += 9 * slots * width
-    work.f = at; at += 6 * slots * width
-    work.f_ext = at; at += 6 * slots * width
-    work.inertia = at; at += 21 * slots * width
-    work.force_set = at; at += 6 * slots * width
-    work.u = at; at += slots * width
-    work.a = at; at += 6 * slots * width
-    work.w = at; at += 3 * slots * width
-    work.v = at; at += 3 * slots * width
-    work.R = at; at += 9 * slots * width
-    work.r = at; at += 3 * slots * width
-    work.S = at; at += 6 * slots * width
-    work.Psi_dot = at; at += 6 * slots * width
-    work.velocity = at; at += 6 * slots * width
-    work.acceleration = at; at += 6 * slots * width
-    work.B = at; at += 12 * slots * width
-    work.base_inertia = at; at += 10 * slots * width
-    work.Psi_ddot = at; at += 6 * slots * width
-    work.composite = at; at += 10 * slots * width
-    work.D = at; at += slots * width
-    work.tau = at; at += system.n * width
-    work.qdd = at; at += system.n * width
-    work.step = at; at += 12 * system.nq * width
-    work.prescribed_tau = at; at += system.n * width
-    work.H = at if H else NULL
+        memory[i] = NAN
+    lay_out_workspace(work, system, width, memory)
     for k in range(3):
         for i in range(width):
             work.w[k * width + i] = work.v[k * width + i] = work.r[k * width + i] = 0.0

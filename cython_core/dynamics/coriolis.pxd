@@ -17,7 +17,7 @@
 #    For a floating base's freedoms as well, though its velocities are no derivatives of coordinates.
 
 from system cimport Body, System, Workspace
-from spatial cimport real, add_cross, apart, put, rarely
+from spatial cimport add, add_cross, apart, clear, rarely, real, step
 from base_coordinates cimport base_freedom, cross, dot, force_on_base, force_per_base_rate, motion_cross, times_inertia, velocities
 
 
@@ -48,18 +48,34 @@ cdef inline void add_coriolis(const real* B, const real* x, real* out) noexcept 
     add_cross(x, B + 9, out + 3)
 
 
-cdef inline void base_coupling(const System* system, const Workspace* work, const real* IS, const real* f, const real* BtS,
-                               Py_ssize_t j, real* C) noexcept nogil:
-    """Column and row j of C where they meet a floating base's freedoms (note 4)."""
-    cdef real[6] row, column
-    cdef Py_ssize_t n = system.n, k
-    force_on_base(work, f, column)
-    force_per_base_rate(work, IS, row)
+cdef inline step subtree_forces(const Workspace* work, Py_ssize_t j, real* IS, real* f, real* BtS) noexcept nogil:
+    """I S, I S_dot + B S and the angular part of B^T S, whose linear one is zero (note 4), of body j's subtree."""
+    cdef const real* S = <real*> work.S + 6 * j
+    cdef const real* I = <real*> work.base_inertia + 10 * j
+    cdef const real* B = <real*> work.B + 12 * j
+    cdef Py_ssize_t k
+    times_inertia(I, S, IS)
+    times_inertia[real](I, <real*> work.Psi_dot + 6 * j, f)
+    add_coriolis(B, S, f)
+    cross(B + 9, S + 3, BtS)
     for k in range(3):
-        row[3 + k] += BtS[k]
-    for k in range(6):
-        C[k * n + j] += column[k]
-        C[j * n + k] += row[k]
+        BtS[k] += B[k] * S[0] + B[3 + k] * S[1] + B[6 + k] * S[2]
+
+
+cdef inline apart base_coupling(const System* system, const Workspace* work, real* C) noexcept nogil:
+    """Columns and rows of the joints where they meet a floating base's freedoms (note 4)."""
+    cdef real[6] IS, f, row, column
+    cdef real[3] BtS
+    cdef Py_ssize_t n = system.n, slot, j, k
+    for slot in range(system.N, 0, -1):
+        j = system.body[slot].dof
+        subtree_forces(work, slot, IS, f, BtS)
+        force_on_base(work, f, column)
+        force_per_base_rate(work, IS, row)
+        add(BtS, 3, row + 3)
+        for k in range(6):
+            C[k * n + j] += column[k]
+            C[j * n + k] += row[k]
 
 
 cdef inline apart base_corner_of_coriolis(const System* system, const Workspace* work, real* C) noexcept nogil:
@@ -81,29 +97,17 @@ cdef inline void coriolis(const System* system, Workspace* work, const real* qd,
     cdef const Body* b
     cdef const real* S
     cdef const real* S_dot
-    cdef real* I
-    cdef real* B
     cdef real[6] IS, f
-    cdef real[3] BtS                                            # the angular part; the linear one is zero
+    cdef real[3] BtS
     cdef Py_ssize_t n = system.n, i, j, k
-
-    for k in range(n * n):
-        put(0.0, &C[k])
+    clear(C, n * n)
     velocities(system, work, qd)
     for i in range(system.ground + 1, system.N + 1):
         body_coriolis[real](<real*> work.base_inertia + 10 * i, <real*> work.velocity + 6 * i, <real*> work.B + 12 * i)
     for j in range(system.N, 0, -1):
         b = &system.body[j]
-        S = <real*> work.S + 6 * j
-        I = <real*> work.base_inertia + 10 * j
-        B = <real*> work.B + 12 * j
-        times_inertia(I, S, IS)
-        times_inertia[real](I, <real*> work.Psi_dot + 6 * j, f)
-        add_coriolis(B, S, f)
-        cross(B + 9, S + 3, BtS)
-        for k in range(3):
-            BtS[k] += B[k] * S[0] + B[3 + k] * S[1] + B[6 + k] * S[2]
-        C[b.dof * n + b.dof] += dot(S, f)
+        subtree_forces(work, j, IS, f, BtS)
+        C[b.dof * n + b.dof] += dot[real](<real*> work.S + 6 * j, f)
         i = b.parent
         while i > 0:                                            # note 4
             S = <real*> work.S + 6 * i
@@ -112,12 +116,9 @@ cdef inline void coriolis(const System* system, Workspace* work, const real* qd,
             C[k * n + b.dof] += dot(S, f)
             C[b.dof * n + k] += dot(S_dot, IS) + (S[0] * BtS[0] + S[1] * BtS[1] + S[2] * BtS[2])
             i = system.body[i].parent
-        if rarely(system.floating):
-            base_coupling(system, work, IS, f, BtS, b.dof, C)
         if not b.grounded:
-            for k in range(10):
-                (<real*> work.base_inertia)[10 * b.parent + k] += I[k]
-            for k in range(12):
-                (<real*> work.B)[12 * b.parent + k] += B[k]
+            add(<real*> work.base_inertia + 10 * j, 10, <real*> work.base_inertia + 10 * b.parent)
+            add(<real*> work.B + 12 * j, 12, <real*> work.B + 12 * b.parent)
     if rarely(system.floating):
+        base_coupling(system, work, C)
         base_corner_of_coriolis(system, work, C)

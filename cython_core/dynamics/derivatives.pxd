@@ -19,7 +19,7 @@
 #    q_0 is the base's displacement in its own axes, as its velocity is.
 
 from system cimport Body, System, Workspace
-from spatial cimport LANES, real, lanes, add_cross, apart, broadcast, put, rarely
+from spatial cimport LANES, add, apart, broadcast, clear, lanes, put, rarely, real, step
 from base_coordinates cimport (base_acceleration_of, base_freedom, cross, dot, force_cross, force_on_base, force_per_base_rate,
                                motion_cross, times_inertia, velocities)
 from joint cimport gravity_in_base
@@ -37,29 +37,82 @@ cdef inline apart begin_at_base(const System* system, Workspace* work, const rea
     add_coriolis[real](<real*> work.B, <real*> work.velocity, <real*> work.f)
 
 
-cdef inline void base_coupling(const System* system, const Workspace* work, const real* F_q, const real* F_qd,
-                               const real* F_qdd, const real* w, Py_ssize_t i, real* dtau_dq, real* dtau_dqd,
-                               real* M) noexcept nogil:
-    """Columns and rows of freedom i where they meet a floating base's freedoms (note 5)."""
-    cdef real[6] by_q, by_qd, by_qdd, row
-    cdef real[3] g, turned
-    cdef Py_ssize_t n = system.n, k
-    gravity_in_base(system, work, g)
-    force_on_base(work, F_q, by_q)
-    force_on_base(work, F_qd, by_qd)
-    force_on_base(work, F_qdd, by_qdd)
-    force_per_base_rate(work, F_qdd, row)
-    cross(g, F_qdd + 3, turned)
+cdef inline step subtree_forces(const Workspace* work, Py_ssize_t i, real* F_q, real* F_qd, real* F_qdd, real* w) noexcept nogil:
+    """Columns: the force on body i's subtree per unit of q_i, qd_i and qdd_i. Row w = S^T 2 B, whose linear part is zero.
+
+    As far as note 1 has them, the sums over the subtree being complete.
+    """
+    cdef const real* S = <real*> work.S + 6 * i
+    cdef const real* Psi_dot = <real*> work.Psi_dot + 6 * i
+    cdef const real* I = <real*> work.base_inertia + 10 * i
+    cdef const real* B = <real*> work.B + 12 * i
+    cdef real[6] t
+    cdef Py_ssize_t k
+    times_inertia(I, S, F_qdd)
+    times_inertia(I, Psi_dot, F_qd)
+    add_coriolis(B, S, F_qd)
+    times_inertia[real](I, <real*> work.Psi_ddot + 6 * i, F_q)
+    force_cross[real](S, <real*> work.f + 6 * i, t)
+    add(t, 6, F_q)
     for k in range(6):
-        dtau_dq[k * n + i] += by_q[k]
-        dtau_dqd[k * n + i] += by_qd[k]
-        dtau_dqd[i * n + k] += row[k]
-        if M != NULL:
-            M[k * n + i] += by_qdd[k]
-            M[i * n + k] += by_qdd[k]
+        F_qd[k] *= 2.0
+        t[k] = 2.0 * Psi_dot[k]
+    add_coriolis(B, t, F_q)
+    cross(B + 9, S + 3, w)
     for k in range(3):
-        dtau_dq[i * n + 3 + k] += turned[k]
-        dtau_dqd[i * n + 3 + k] += w[k]
+        w[k] = 2.0 * (w[k] + B[k] * S[0] + B[3 + k] * S[1] + B[6 + k] * S[2])
+
+
+cdef inline step with_ancestors(const System* system, const Workspace* work, Py_ssize_t i, const real* F_q, const real* F_qd,
+                                const real* F_qdd, const real* w, real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
+    """What body i adds where its freedom meets its own and those of its ancestors j (note 1)."""
+    cdef const real* S
+    cdef const real* Psi_dot
+    cdef const real* Psi_ddot
+    cdef Py_ssize_t n = system.n, dof = system.body[i].dof, j = i, row, column
+    while j > 0:
+        row = dof * n + system.body[j].dof                      # i, j
+        column = system.body[j].dof * n + dof                   # j, i
+        S = <real*> work.S + 6 * j
+        Psi_dot = <real*> work.Psi_dot + 6 * j
+        Psi_ddot = <real*> work.Psi_ddot + 6 * j
+        dtau_dq[column] += dot(S, F_q)
+        dtau_dqd[column] += dot(S, F_qd)
+        if M != NULL:
+            M[column] += dot(S, F_qdd)
+        if j != i:
+            dtau_dq[row] += dot(F_qdd, Psi_ddot) + (w[0] * Psi_dot[0] + w[1] * Psi_dot[1] + w[2] * Psi_dot[2])
+            dtau_dqd[row] += 2.0 * dot(F_qdd, Psi_dot) + (w[0] * S[0] + w[1] * S[1] + w[2] * S[2])
+            if M != NULL:
+                M[row] += dot(S, F_qdd)
+        j = system.body[j].parent
+
+
+cdef inline apart base_coupling(const System* system, const Workspace* work, real* dtau_dq, real* dtau_dqd,
+                                real* M) noexcept nogil:
+    """Columns and rows of the joints where they meet a floating base's freedoms (note 5)."""
+    cdef real[6] F_q, F_qd, F_qdd, by_q, by_qd, by_qdd, row
+    cdef real[3] w, g, turned
+    cdef Py_ssize_t n = system.n, slot, i, k
+    gravity_in_base(system, work, g)
+    for slot in range(system.N, 0, -1):
+        i = system.body[slot].dof
+        subtree_forces(work, slot, F_q, F_qd, F_qdd, w)
+        force_on_base(work, F_q, by_q)
+        force_on_base(work, F_qd, by_qd)
+        force_on_base(work, F_qdd, by_qdd)
+        force_per_base_rate(work, F_qdd, row)
+        cross(g, F_qdd + 3, turned)
+        for k in range(6):
+            dtau_dq[k * n + i] += by_q[k]
+            dtau_dqd[k * n + i] += by_qd[k]
+            dtau_dqd[i * n + k] += row[k]
+            if M != NULL:
+                M[k * n + i] += by_qdd[k]
+                M[i * n + k] += by_qdd[k]
+        for k in range(3):
+            dtau_dq[i * n + 3 + k] += turned[k]
+            dtau_dqd[i * n + 3 + k] += w[k]
 
 
 cdef inline apart base_corner(const System* system, const Workspace* work, real* dtau_dq, real* dtau_dqd,
@@ -88,12 +141,8 @@ cdef inline apart base_corner(const System* system, const Workspace* work, real*
             dtau_dq[i * n + 3 + k] = turned[k]
 
 
-cdef inline void rnea_derivatives(const System* system, Workspace* work, const real* qd, const real* qdd,
-                                  real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
-    """dtau/dq, dtau/dqd and dtau/dqdd = M of tau = ID(q, qd, qdd), (n, n) each, after base_coordinates.
-
-    M may be NULL. Leaves the sums over subtrees in base_inertia, B and f.
-    """
+cdef inline step from_base(const System* system, Workspace* work, const real* qd, const real* qdd) noexcept nogil:
+    """Psi_ddot, a, B and f of every body, of itself alone, after velocities."""
     cdef const Body* b
     cdef const real* S
     cdef const real* Psi_dot
@@ -103,21 +152,9 @@ cdef inline void rnea_derivatives(const System* system, Workspace* work, const r
     cdef real* I
     cdef real* B
     cdef real* f
-    cdef real[6] F_q, F_qd, F_qdd, t                            # columns: force on the subtree per unit of q, qd, qdd
-    cdef real[3] w                                              # row: S^T 2 B, whose linear part is zero
-    cdef Py_ssize_t n = system.n, i, j, k, row, column
-
-    for k in range(n * n):
-        put(0.0, &dtau_dq[k])
-        put(0.0, &dtau_dqd[k])
-    if M != NULL:
-        for k in range(n * n):
-            put(0.0, &M[k])
-
-    velocities(system, work, qd)
-    if rarely(system.floating):
-        begin_at_base(system, work, qdd)
-    for i in range(1, system.N + 1):                            # from the base outward
+    cdef real[6] t
+    cdef Py_ssize_t i, k
+    for i in range(1, system.N + 1):
         b = &system.body[i]
         S = <real*> work.S + 6 * i
         Psi_dot = <real*> work.Psi_dot + 6 * i
@@ -136,58 +173,36 @@ cdef inline void rnea_derivatives(const System* system, Workspace* work, const r
         times_inertia(I, a, f)
         add_coriolis[real](B, <real*> work.velocity + 6 * i, f)
 
+
+cdef inline void rnea_derivatives(const System* system, Workspace* work, const real* qd, const real* qdd,
+                                  real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
+    """dtau/dq, dtau/dqd and dtau/dqdd = M of tau = ID(q, qd, qdd), (n, n) each, after base_coordinates.
+
+    M may be NULL. Leaves the sums over subtrees in base_inertia, B and f.
+    """
+    cdef const Body* b
+    cdef real[6] F_q, F_qd, F_qdd
+    cdef real[3] w
+    cdef Py_ssize_t n = system.n, i, k
+    for k in range(n * n):
+        put(0.0, &dtau_dq[k])
+        put(0.0, &dtau_dqd[k])
+    if M != NULL:
+        clear(M, n * n)
+    velocities(system, work, qd)
+    if rarely(system.floating):
+        begin_at_base(system, work, qdd)
+    from_base(system, work, qd, qdd)
     for i in range(system.N, 0, -1):                            # from the tips inward
         b = &system.body[i]
-        S = <real*> work.S + 6 * i
-        Psi_dot = <real*> work.Psi_dot + 6 * i
-        Psi_ddot = <real*> work.Psi_ddot + 6 * i
-        I = <real*> work.base_inertia + 10 * i
-        B = <real*> work.B + 12 * i
-        f = <real*> work.f + 6 * i
-        times_inertia(I, S, F_qdd)
-        times_inertia(I, Psi_dot, F_qd)
-        add_coriolis(B, S, F_qd)
-        times_inertia(I, Psi_ddot, F_q)
-        force_cross(S, f, t)
-        for k in range(3):
-            F_q[k] += t[k]
-            F_q[3 + k] += t[3 + k]
-        for k in range(6):
-            F_qd[k] *= 2.0
-            t[k] = 2.0 * Psi_dot[k]
-        add_coriolis(B, t, F_q)
-        cross(B + 9, S + 3, w)
-        for k in range(3):
-            w[k] = 2.0 * (w[k] + B[k] * S[0] + B[3 + k] * S[1] + B[6 + k] * S[2])
-
-        j = i
-        while j > 0:
-            row = b.dof * n + system.body[j].dof                # i, j
-            column = system.body[j].dof * n + b.dof             # j, i
-            S = <real*> work.S + 6 * j
-            Psi_dot = <real*> work.Psi_dot + 6 * j
-            Psi_ddot = <real*> work.Psi_ddot + 6 * j
-            dtau_dq[column] += dot(S, F_q)
-            dtau_dqd[column] += dot(S, F_qd)
-            if M != NULL:
-                M[column] += dot(S, F_qdd)
-            if j != i:
-                dtau_dq[row] += dot(F_qdd, Psi_ddot) + (w[0] * Psi_dot[0] + w[1] * Psi_dot[1] + w[2] * Psi_dot[2])
-                dtau_dqd[row] += 2.0 * dot(F_qdd, Psi_dot) + (w[0] * S[0] + w[1] * S[1] + w[2] * S[2])
-                if M != NULL:
-                    M[row] += dot(S, F_qdd)
-            j = system.body[j].parent
-
-        if rarely(system.floating):
-            base_coupling(system, work, F_q, F_qd, F_qdd, w, b.dof, dtau_dq, dtau_dqd, M)
+        subtree_forces(work, i, F_q, F_qd, F_qdd, w)
+        with_ancestors(system, work, i, F_q, F_qd, F_qdd, w, dtau_dq, dtau_dqd, M)
         if not b.grounded:
-            for k in range(10):
-                (<real*> work.base_inertia)[10 * b.parent + k] += I[k]
-            for k in range(12):
-                (<real*> work.B)[12 * b.parent + k] += B[k]
-            for k in range(6):
-                (<real*> work.f)[6 * b.parent + k] += f[k]
+            add(<real*> work.base_inertia + 10 * i, 10, <real*> work.base_inertia + 10 * b.parent)
+            add(<real*> work.B + 12 * i, 12, <real*> work.B + 12 * b.parent)
+            add(<real*> work.f + 6 * i, 6, <real*> work.f + 6 * b.parent)
     if rarely(system.floating):
+        base_coupling(system, work, dtau_dq, dtau_dqd, M)
         base_corner(system, work, dtau_dq, dtau_dqd, M)
 
 

@@ -129,6 +129,16 @@ cdef inline apart base_velocity(const Workspace* work, const real* point, const 
             v[k] += column[k] * qd[i]
 
 
+cdef inline apart base_columns(const System* system, const Workspace* work, const real* point, real* J) noexcept nogil:
+    """Columns of J of a floating base."""
+    cdef real[6] column
+    cdef Py_ssize_t i, k
+    for i in range(6):
+        base_column(work, i, point, column)
+        for k in range(6):
+            J[k * system.n + i] = column[k]
+
+
 cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
                           real* J) noexcept nogil:
     """J, (6, n), linear rows first: velocity of a point (base frame) of a body per joint rate, base axes; after poses."""
@@ -142,10 +152,7 @@ cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_
             J[k * n + system.body[i].dof] += column[k]
         i = system.body[i].parent
     if rarely(system.floating):
-        for i in range(6):
-            base_column(work, i, point, column)
-            for k in range(6):
-                J[k * n + i] = column[k]
+        base_columns(system, work, point, J)
 
 
 cdef inline void point_velocity(const System* system, const Workspace* work, Py_ssize_t body, const real* point,

@@ -6,14 +6,18 @@ cdef dict INTEGRATORS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "implicit":
 
 cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x, const real* f_ext,
                                     real** y) noexcept nogil:
-    cdef Drives drives = (<const Drives*> call.settings)[0]
+    cdef Drives* drives = <Drives*> call.settings              # of all threads: advance writes to it for motions alone
+    cdef Drives now
     cdef Py_ssize_t i, k, failure
     for k in range(3):                 # q, qd and the last qdd
         for i in range(call.system.n if k else call.system.nq):
             y[k][i] = x[k][i]
-    drives.instant += 3 * drives.motions * instants(&drives) * call.done
-    failure = advance(call.system, work, &drives, call.count, x[3], f_ext, y[0], y[1], y[2])
-    for i in range(drives.motions):
+    if not drives.motions:
+        return advance(call.system, work, drives, call.count, x[3], f_ext, y[0], y[1], y[2])
+    now = drives[0]
+    now.instant += 3 * now.motions * instants(&now) * call.done
+    failure = advance(call.system, work, &now, call.count, x[3], f_ext, y[0], y[1], y[2])
+    for i in range(now.motions):
         y[3][i] = (<real*> work.prescribed_tau)[i]
     return failure
 
@@ -120,6 +124,7 @@ cdef class Simulator(WorkspaceOwner):
     cdef Drives drives, braked
     cdef long long count
     cdef cnp.ndarray state_q, state_qd, state_qdd, state_forces
+    cdef cnp.ndarray next_q, next_qd, next_qdd   # of the same shapes: where step writes, before they become the state
     cdef readonly cnp.ndarray damping, friction, armature, stop_stiffness, stop_damping
     cdef cnp.ndarray lower, upper, free_friction, prescribed_friction, prescribed_joint
     cdef cnp.ndarray all_joints, all_held, zeros
@@ -190,7 +195,7 @@ cdef class Simulator(WorkspaceOwner):
     def __setstate__(self, state):
         settings, (q, qd, qdd, forces, count), attributes = state
         Simulator.__init__(self, **settings)
-        self.state_q, self.state_qd, self.state_qdd, self.state_forces, self.count = q, qd, qdd, forces, count
+        self.take(q, qd, qdd, forces, count)
         for name, value in attributes.items():
             setattr(self, name, value)
 
@@ -264,8 +269,12 @@ cdef class Simulator(WorkspaceOwner):
             q_[..., self.prescribed_joint + (self.compiled.system.nq - n)] = now[:, 0]
             qd_[..., self.prescribed_joint] = now[:, 1]
         self.require_idle()
-        self.state_q, self.state_qd, self.state_qdd, self.count = q_, qd_, still, count
-        self.state_forces = np.zeros(np.shape(q_)[:-1] + (len(self.motions),))
+        self.take(q_, qd_, still, np.zeros(np.shape(q_)[:-1] + (len(self.motions),)), count)
+        return 0
+
+    cdef int take(self, q, qd, qdd, forces, long long count) except -1:
+        self.state_q, self.state_qd, self.state_qdd, self.state_forces, self.count = q, qd, qdd, forces, count
+        self.next_q, self.next_qd, self.next_qdd = np.empty_like(q), np.empty_like(qd), np.empty_like(qdd)
         return 0
 
     cdef cnp.ndarray motion_at(self, cnp.ndarray times):
@@ -288,27 +297,33 @@ cdef class Simulator(WorkspaceOwner):
             ValueError: A motion in ``prescribed`` has no numbers for a time, by joint.
             KeyboardInterrupt: Ctrl-C.
         """
+        if self.work.memory == NULL:
+            self.require_model()
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = self.state_q, qd_ = self.state_qd, qdd_ = self.state_qdd    # whatever set_state does meanwhile
         cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
-        cdef cnp.ndarray q = self.result(None, q_, 1, self.compiled.system.nq, 0), qd = self.result(None, q_, 1, n, 0)
-        cdef cnp.ndarray qdd = self.result(None, q_, 1, n, 0), motion, forces
+        if Py_REFCNT(<PyObject*> self.next_q) > 1:              # another step's, which still reads its arguments
+            self.next_q, self.next_qd, self.next_qdd = np.empty_like(q_), np.empty_like(qd_), np.empty_like(qdd_)
+        cdef cnp.ndarray q = self.next_q, qd = self.next_qd, qdd = self.next_qdd, motion, forces
         cdef Py_ssize_t failure
-        cdef Drives drives = self.drives
-        cdef long long count = self.count
+        cdef Drives driven
+        cdef Drives* drives = &self.drives
         cdef Call call
-        self.require_model()
         begin(&call, <Kernel> call_advance[double], <Kernel> call_advance[lanes])
         if steps < 0:
             raise ValueError(f"steps: expected a count, got {steps}")
-        if drives.motions and steps:
-            motion = self.motion_at((count + np.arange(instants(&drives) * steps + 1) / instants(&drives)) * self.time_step)
+        if steps == 0:
+            self.require_idle()
+            return
+        if drives.motions:
+            motion = self.motion_at(
+                (self.count + np.arange(instants(drives) * steps + 1) / instants(drives)) * self.time_step)
             forces = np.empty(np.shape(q_)[:cnp.PyArray_NDIM(q_) - 1] + (drives.motions,))
-            drives.instant = data(motion)
+            driven = drives[0]
+            driven.instant = data(motion)
+            drives = &driven
             tau_ = tau_.copy()
             tau_[..., self.prescribed_joint] = 0.0
-        else:
-            drives.motions = 0
         add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
         add_input(&call, qdd_, n)
@@ -320,11 +335,12 @@ cdef class Simulator(WorkspaceOwner):
             add_output(&call, forces, drives.motions)
         call.repeats = call.count = steps
         call.fed_back = 3
-        call.settings = &drives
+        call.settings = drives
         failure = self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
         if failure:
             raise self.divergence(-failure - 1, call.done, q, qd)
         self.state_q, self.state_qd, self.state_qdd = q, qd, qdd
+        self.next_q, self.next_qd, self.next_qdd = q_, qd_, qdd_
         if drives.motions:
             self.state_forces = forces
         self.count += steps

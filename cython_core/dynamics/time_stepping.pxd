@@ -256,8 +256,9 @@ cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* driv
         for i in range(n):
             qd[i] *= 1.0 - held[i]
     displace(system, q, h, qd, q)
-    drives.instant += 3 * drives.motions
-    place_prescribed(system, drives, q, qd)
+    if drives.motions:
+        drives.instant += 3 * drives.motions
+        place_prescribed(system, drives, q, qd)
     return 0
 
 
@@ -305,9 +306,10 @@ cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives
             sum_qd[i] += weight * stage_qd[i]
             sum_qdd[i] += weight * stage_qdd[i]
             stage_qd[i] = qd[i] + reach * stage_qdd[i]
-        if stage % 2 == 0:             # half a step on
-            drives.instant += 3 * drives.motions
-        place_prescribed(system, drives, stage_q, stage_qd)
+        if drives.motions:
+            if stage % 2 == 0:         # half a step on
+                drives.instant += 3 * drives.motions
+            place_prescribed(system, drives, stage_q, stage_qd)
     if drives.frictional:
         for i in range(n):
             stops = stops + held[i] * less(zero, magnitude(qd[i])) + less(sign[i] * qd[i], zero) \

@@ -811,6 +811,20 @@ def test_state_set_while_the_wrenches_are_read_is_not_that_of_the_step(tree):
     np.testing.assert_array_equal(states(simulator), states(expected))
 
 
+def test_steps_taken_while_the_wrenches_are_read_leave_the_step_alone(tree):
+    class Stepping(dict):
+        def items(self):
+            simulator.step(tau)
+            simulator.step(tau)
+            return {}.items()
+
+    q, qd, tau = random_state(tree)
+    expected, simulator = started(tree, q, qd), started(tree, q, qd)
+    expected.step(tau)
+    simulator.step(tau, f_ext=Stepping())
+    np.testing.assert_array_equal(states(simulator), states(expected))
+
+
 # Errors ------------------------------------------------------------------------------------------
 
 
