@@ -45,6 +45,7 @@ DEADLINE = 45.0  # [s] for anything awaited: reached only when a test fails
 MATCHING = 0.1  # [s] in which a subscriber that is known comes to know its publisher
 STARTING, RUNNING = 1, 50  # SCHED_FIFO priorities: a node that starts computes for a second
 PATIENCE = 2.0  # [s] before a service is asked again
+ATTEMPT = 5.0  # [s] before a motion is
 # Read by Fast DDS when this process and the nodes first join a domain; version 3 renamed it.
 PROFILES = "FASTDDS" if hasattr(rclpy, "InitContextManager") else "FASTRTPS"  # since Kilted
 os.environ.setdefault(
@@ -274,6 +275,21 @@ class Ros:
             return next((future for future in futures if future.done()), None)
 
         return self.wait_for(answer, f"answer of {name}").result()
+
+    def ask(
+        self, publisher: Publisher, message: Any, condition: Callable[[], Any], what: str
+    ) -> None:
+        """Publish until something is so: a busy machine may break off a motion, and rightly."""
+        asked = float("-inf")
+
+        def reached() -> bool:
+            nonlocal asked
+            if time.monotonic() - asked > ATTEMPT:
+                publisher.publish(message)
+                asked = time.monotonic()
+            return bool(condition())
+
+        self.wait_for(reached, what)
 
     # Lifecycle, parameters and diagnostics of a node.
 

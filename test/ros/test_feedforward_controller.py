@@ -74,7 +74,6 @@ class Arm:
         self.commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
         self.time = 100.0
         self.noise = 1e-12  # [rad]
-        self.last_values: dict[str, str] = {}
         ros.wait_for_state(NODE, "active")
         ros.wait_for(
             lambda: ros.node.count_publishers(f"{NODE}/commands") > 0, "publisher of commands"
@@ -124,8 +123,7 @@ class Arm:
             ),
             f"diagnostics {expected}",
         )
-        self.last_values = status_values(status)
-        return self.last_values
+        return status_values(status)
 
     def set(self, **values: Any) -> list[bool]:
         """Set parameters ('__' for '.'), return for each whether it was taken."""
@@ -178,6 +176,7 @@ def arm(shared: Arm) -> Iterator[Arm]:
     unloaded = {"payload__mass": 0.0, "payload__link": ""}
     shared.set(mode="gravity_compensation", preflight="warn", **unloaded, **PATIENT)
     assert all(shared.set(mode="feedforward"))
+    shared.settle()  # where tests with nodes of their own ran meanwhile, it was without states
     assert_allclose(shared.settle(), GRAVITY, atol=1e-6)
     yield shared
     assert shared.process.is_running
@@ -230,7 +229,8 @@ BAD_STATES = {
 @pytest.mark.parametrize("case", BAD_STATES)
 def test_bad_state_is_counted_and_not_answered(arm, case):
     fields, counter = BAD_STATES[case]
-    before = int(arm.last_values.get(counter, 0))
+    arm.values()  # may have been written before the last test's states were
+    before = int(arm.values().get(counter, 0))
     arm.answer()
     message = arm.message(**{k: v for k, v in fields.items() if k != "header"})
     if "header" in fields:
@@ -257,10 +257,11 @@ def test_gap_longer_than_the_timeout_ends_in_gravity_hold_and_silence(arm):
     arm.set(state_timeout=0.05, give_up_after=0.3)
     arm.answer()
     count = len(arm.commands)
+    arm.ros.wait_for(lambda: len(arm.commands) > count + 5, "commands of the hold")
     status = arm.status("waiting for joint states")
     assert status.level == DiagnosticStatus.ERROR
     held = np.array([command.data for command in arm.commands[count:]])
-    assert 5 < len(held) < 350  # one a millisecond, for 0.3 s
+    assert len(held) < 350  # one a millisecond, for 0.3 s
     assert_allclose(held, np.tile(GRAVITY, (len(held), 1)), atol=1e-6)
     assert_allclose(arm.answer(), GRAVITY, atol=1e-6)
 
@@ -302,6 +303,8 @@ def test_publisher_of_other_joints_is_normal(arm):
 
     arm.ros.wait_for(ten, "ten of them")
     assert arm.status("running").level == DiagnosticStatus.OK
+    arm.ros.node.destroy_publisher(gripper)
+    arm.values(**{"publishers on joint_states": "/probe"})
 
 
 def test_joint_states_in_parts_are_answered_when_they_are_complete(arm):

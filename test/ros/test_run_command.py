@@ -23,7 +23,7 @@ JOINTS = [
 def start(ros: Ros, *arguments: str):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", *arguments]
     process = ros.run(command)
-    process.wait_for_output("running: hold", 40.0)
+    process.wait_for_output(" mrad ")  # on its line of both nodes' diagnostics
     return process
 
 
@@ -46,9 +46,11 @@ def test_a_trajectory_is_followed_and_a_signal_ends_both_nodes(ros, signum):
     publisher = ros.publisher(JointTrajectory, "feedforward_controller/joint_trajectory")
     point = JointTrajectoryPoint(positions=[0.1] * 6, velocities=[0.0] * 6)
     point.time_from_start.sec = 1
-    publisher.publish(JointTrajectory(joint_names=JOINTS, points=[point]))
-    ros.wait_for(
-        lambda: states and all(abs(q - 0.1) < 0.01 for q in states[-1].position), "arm at the goal"
+    ros.ask(
+        publisher,
+        JointTrajectory(joint_names=JOINTS, points=[point]),
+        lambda: states and all(abs(q - 0.1) < 0.01 for q in states[-1].position),
+        "arm at the goal",
     )
     process.send(signum)
     assert process.wait(30.0) == (0 if signum == signal.SIGINT else 143), process.output
