@@ -8,7 +8,7 @@ What it is asked for are the request classes, which a loop passes on as well.
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
-from libc.math cimport INFINITY, NAN, fabs, isfinite, tanh
+from libc.math cimport INFINITY, NAN, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
@@ -43,8 +43,9 @@ from featherstone_ros.control.phases import TRANSITIONS
 
 cnp.import_array()
 
+# What is compiled stands before what uses it; of the first two each is independent of the other.
 include "impedance_settings.pxi"
 include "kernels.pxi"
-include "requests.pxi"
-include "controller.pxi"
-include "parts.pxi"
+include "requests.pxi"       # uses both
+include "controller.pxi"     # uses all above
+include "parts.pxi"          # uses all above

@@ -9,10 +9,11 @@
 # Nothing is said of a load or friction that the feedback already carried when the joint came to rest, nor of a joint that
 # was seen to stop against the push: brakes or an obstacle hold it. Arrays are (n,).
 
-from libc.math cimport NAN, fabs, isnan, tanh
+from libc.math cimport NAN, fabs, isnan
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
+from friction cimport drag, smooth_sign
 from control.governor cimport all_finite
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, Settings
@@ -63,7 +64,7 @@ cdef inline bint accelerate(const DynamicsInterface* model, const double* q, con
     cdef double* diagonal = scratch + n
     cdef double d
     for i in range(n):
-        d = viscous[i] + coulomb[i] / max(fabs(speed[i]), STICKING_SPEED)
+        d = drag(viscous[i], coulomb[i], speed[i], STICKING_SPEED)
         diagonal[i] = armature[i] + h * d
         applied[i] = effort[i] - d * speed[i]
     if model.aba(model.self, q, qd, applied, diagonal, acceleration) or not all_finite(acceleration, n):
@@ -101,7 +102,7 @@ cdef inline bint feeds_forward(const Settings* its) noexcept nogil:
 
 cdef inline double compensated(const Settings* its, Py_ssize_t i, double velocity) noexcept nogil:
     """Size of the Coulomb friction that the feedforward of a desired velocity makes up for."""
-    return its.coulomb[i] * fabs(tanh(velocity / its.friction_velocity)) if feeds_forward(its) else 0.0
+    return its.coulomb[i] * fabs(smooth_sign(velocity, its.friction_velocity)) if feeds_forward(its) else 0.0
 
 
 cdef inline bint was_stopped(const Settings* its, Py_ssize_t i, double push, double desired_speed,

@@ -6,25 +6,24 @@
 # errors as they will be by then: stable for any time (Tan, Liu, Turk, Stable Proportional-Derivative Controllers, IEEE
 # Computer Graphics and Applications 31 (4), 2011). Arrays are (n,); a motion state is (4, n), see motion.pxd.
 
-from libc.math cimport tanh
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
+from friction cimport friction_torque
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL, TERMS_GRAVITY, Settings
 
 
 cdef inline void add_drives(const Settings* its, Py_ssize_t n, const double* velocity, const double* acceleration,
                             double* torque) noexcept nogil:
-    """Add what the drives need for themselves: rotor inertia, viscous and Coulomb friction, a constant.
+    """Add what the drives need for themselves: rotor inertia, friction, a constant.
 
-    Coulomb's is smoothed by a hyperbolic tangent. The velocity is the desired one: friction cannot be over-compensated
-    into a limit cycle.
+    The velocity is the desired one: friction cannot be over-compensated into a limit cycle.
     """
     cdef Py_ssize_t i
     for i in range(n):
-        torque[i] += its.armature[i] * acceleration[i] + its.viscous[i] * velocity[i] + its.offset[i]
-        torque[i] += its.coulomb[i] * tanh(velocity[i] / its.friction_velocity)
+        torque[i] += its.armature[i] * acceleration[i] + its.offset[i]
+        torque[i] += friction_torque(its.viscous[i], its.coulomb[i], velocity[i], its.friction_velocity)
 
 
 cdef inline void motion_torque(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* desired,

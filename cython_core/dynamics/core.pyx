@@ -63,13 +63,14 @@ from featherstone_ros.errors import DivergenceError, SingularInertiaError, Singu
 
 cnp.import_array()
 
+# What is compiled stands before what uses it. All use CompiledModel of compiled_model.pxi.
 include "frames.pxi"
-include "compiled_model.pxi"
+include "compiled_model.pxi"     # uses frames.pxi
 include "arrays.pxi"
-include "calls.pxi"
-include "dynamics.pxi"
-include "prescribed.pxi"
-include "simulator.pxi"
-include "interface.pxi"
+include "calls.pxi"              # uses arrays.pxi
+include "dynamics.pxi"           # uses arrays.pxi and calls.pxi
+include "prescribed.pxi"         # uses arrays.pxi
+include "simulator.pxi"          # uses arrays.pxi, calls.pxi and prescribed.pxi
+include "interface.pxi"          # uses arrays.pxi
 
 states_per_register = LANES

@@ -3,18 +3,16 @@
 # Joint torque is what the drive exerts on rotor, friction and links together:
 # (H + armature) qdd + C qd + g + friction = torque + J^T w.
 #
-# Friction is viscous and Coulomb's, smooth through zero (featherstone_ros/model/friction.py): the sign of a measured
-# velocity is noise when the arm stands still, and dry friction can then be anything up to Coulomb's anyway.
+# Coulomb friction is smooth through zero (friction.pxd): the sign of a measured velocity is noise when the arm stands
+# still, and dry friction can then be anything up to Coulomb's anyway.
 
-from libc.math cimport tanh
-
+from friction cimport friction_torque
 from observer.settings cimport MOTOR_CURRENT, WITHOUT_FRICTION, WITHOUT_GRAVITY, Settings
 
 
 cdef inline double friction_at(const Settings* settings, Py_ssize_t i, double speed) noexcept nogil:
     """Torque that moving a joint takes."""
-    return (settings.viscous[i] * speed + settings.coulomb[i] * tanh(speed / settings.sliding_speed)
-            + settings.offset[i])
+    return friction_torque(settings.viscous[i], settings.coulomb[i], speed, settings.sliding_speed) + settings.offset[i]
 
 
 cdef inline double surely_sliding(const Settings* settings, Py_ssize_t i) noexcept nogil:

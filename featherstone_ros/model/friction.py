@@ -7,8 +7,8 @@ exactly (cython_core/dynamics/time_stepping.pxd).
 
 Where the velocity is measured or desired, its sign means nothing near zero. There Coulomb friction
 is smoothed to ``coulomb tanh(qd / sliding_speed)``, 76 % of it at the sliding speed: in the
-controller's compensation (cython_core/control/laws.pxd, parameter ``friction_velocity``), the check
-of trajectories, the observer and identification.
+controller's compensation (parameter ``friction_velocity``), the check of trajectories, the observer
+and identification. Compiled code has the same law in cython_core/friction.pxd.
 
 A URDF calls viscous friction ``damping`` and Coulomb friction ``friction``, and so do ``Model`` and
 ``Simulator``.
