@@ -58,7 +58,7 @@ def at_most_one(values: list[float]) -> str | None:
 
 
 SETTINGS = (
-    Setting("tip", "", "link that mode cartesian_impedance leads", read_only=True),
+    Setting("tip", "", "link that mode cartesian_impedance moves", read_only=True),
     Setting(
         "tip_offset",
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
@@ -69,7 +69,7 @@ SETTINGS = (
     Setting(
         "stiffness",
         default_of(DEFAULT.stiffness),
-        "of cartesian_impedance, along and about x y z [N/m, N m/rad]; 0 leaves an axis free",
+        "of the hand's spring, along and about x y z [N/m, N m/rad]; 0 leaves an axis free",
         0.0,
         1e6,
         check=of_length(6),
@@ -77,7 +77,7 @@ SETTINGS = (
     Setting(
         "damping_ratio",
         [1.0] * 6,
-        "of the hand on its spring, 1 is critical",
+        "damping ratio of the hand on its spring, 1 is critical",
         0.0,
         10.0,
         check=of_length(6),
@@ -85,7 +85,7 @@ SETTINGS = (
     Setting(
         "free_damping",
         [0.0] * 6,
-        "of the hand besides, for axes without stiffness [N s/m, N m s/rad]",
+        "additional damping, for axes without stiffness [N s/m, N m s/rad]",
         0.0,
         1e4,
         check=of_length(6),
@@ -93,28 +93,47 @@ SETTINGS = (
     Setting(
         "inertia_shaping",
         False,
-        "give the hand shaped_inertia, each axis apart from the others; then it is not passive",
+        "give the hand shaped_inertia, with decoupled axes; the arm is then not passive",
     ),
     Setting(
         "shaped_inertia",
         default_of(DEFAULT.shaped_inertia),
-        "of the hand if inertia_shaping [kg, kg m^2]",
+        "inertia of the hand with inertia_shaping [kg, kg m^2]",
         LEAST_INERTIA,
         1e4,
         check=of_length(6),
     ),
     Setting(
-        "stiffness_frame", DEFAULT.axes, "whose axes stiffness and damping are along", choices=AXES
+        "stiffness_frame",
+        DEFAULT.axes,
+        "axes of stiffness and damping: of the base, or of the tip's desired pose",
+        choices=AXES,
     ),
-    Setting("max_force", DEFAULT.max_force, "of the hand's spring [N]", 1e-3, 1e5),
-    Setting("max_torque", DEFAULT.max_torque, "of the hand's spring [N m]", 1e-3, 1e5),
-    Setting("max_speed", DEFAULT.max_speed, "on the way to a target [m/s]", 1e-4, 10.0),
-    Setting("max_turn_rate", DEFAULT.max_turn_rate, "on the way to a target [rad/s]", 1e-4, 50.0),
-    Setting("max_acceleration", DEFAULT.max_acceleration, "on the way [m/s^2]", 1e-3, 100.0),
+    Setting("max_force", DEFAULT.max_force, "largest force of the hand's spring [N]", 1e-3, 1e5),
+    Setting(
+        "max_torque", DEFAULT.max_torque, "largest moment of the hand's spring [N m]", 1e-3, 1e5
+    ),
+    Setting(
+        "max_speed", DEFAULT.max_speed, "largest speed on the way to a target [m/s]", 1e-4, 10.0
+    ),
+    Setting(
+        "max_turn_rate",
+        DEFAULT.max_turn_rate,
+        "largest turning rate on the way to a target [rad/s]",
+        1e-4,
+        50.0,
+    ),
+    Setting(
+        "max_acceleration",
+        DEFAULT.max_acceleration,
+        "largest acceleration on the way to a target [m/s^2]",
+        1e-3,
+        100.0,
+    ),
     Setting(
         "max_turn_acceleration",
         DEFAULT.max_turn_acceleration,
-        "on the way [rad/s^2]",
+        "largest angular acceleration on the way to a target [rad/s^2]",
         1e-3,
         1e3,
     ),
@@ -128,14 +147,14 @@ SETTINGS = (
     Setting(
         "nullspace.stiffness",
         default_of(DEFAULT.posture_stiffness),
-        "of the posture [N m/rad, N/m]",
+        "stiffness of the posture [N m/rad, N/m]",
         0.0,
         1e4,
     ),
     Setting(
         "nullspace.damping_ratio",
         default_of(DEFAULT.posture_damping_ratio),
-        "of the posture",
+        "damping ratio of the posture",
         0.0,
         10.0,
     ),
@@ -143,7 +162,7 @@ SETTINGS = (
     Setting(
         "walls",
         [],
-        "that the hand keeps out of, 6 numbers each: normal x y z out of the wall, offset along it "
+        "walls for the hand, 6 numbers each: normal x y z out of the wall, offset along it "
         "[m], stiffness [N/m], damping [N s/m]; base axes",
         check=whole_walls,
         kind=float,
@@ -151,7 +170,7 @@ SETTINGS = (
     Setting(
         "boxes",
         [],
-        "that the hand stays inside, 8 numbers each: lower x y z, upper x y z [m], stiffness "
+        "boxes that contain the hand, 8 numbers each: lower x y z, upper x y z [m], stiffness "
         "[N/m], damping [N s/m]; base axes",
         check=whole_boxes,
         kind=float,

@@ -25,12 +25,12 @@ def drive_settings(model: Model, index: int) -> tuple[Setting, ...]:
         Setting(
             f"friction.{joint}.offset",
             0.0,
-            "constant effort that the drive has to give on top, of either sign [N m or N]",
+            "constant additional effort of the drive, of either sign [N m or N]",
         ),
         Setting(
             f"armature.{joint}",
             0.0,
-            "inertia of the drive as the joint feels it [kg m^2 or kg]",
+            "inertia of the drive, reflected to the joint [kg m^2 or kg]",
             0.0,
         ),
     )

@@ -43,13 +43,13 @@ SETTINGS = (
     Setting(
         "initial_base.position",
         default_of(TwinSettings.initial_base_position),
-        "of a floating base's link in world_frame, at the start and after a reset [m]",
+        "position of a floating base's link in world_frame, at the start and after a reset [m]",
         check=of_length(3),
     ),
     Setting(
         "initial_base.orientation",
         default_of(TwinSettings.initial_base_orientation),
-        "likewise: unit quaternion x y z w",
+        "orientation likewise: unit quaternion x y z w",
         check=unit_quaternion,
     ),
     Setting("world_frame", "world", "frame in which a floating base moves", read_only=True),

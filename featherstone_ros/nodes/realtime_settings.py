@@ -13,14 +13,14 @@ SETTINGS = (
     Setting(
         "realtime.path",
         OWN_WAIT_SET,
-        "who runs the loop: a thread of its own without the interpreter, or rclpy's executor",
+        "what runs the loop: a thread without the Python interpreter, or rclpy's executor",
         choices=(OWN_WAIT_SET, EXECUTOR),
         read_only=True,
     ),
     Setting(
         "realtime.priority",
         0,
-        "SCHED_FIFO priority of that thread; 0 is the scheduling the process has",
+        "SCHED_FIFO priority of that thread; 0: the scheduling of the process",
         0,
         99,
         read_only=True,

@@ -58,7 +58,7 @@ SETTINGS = (
     Setting(
         "prediction_effort",
         ShadowSettings.prediction_effort,
-        "torque assumed until then: measured, or the last one on ~/commands",
+        "torque assumed for the prediction: measured, or the last one on ~/commands",
         choices=EFFORT_SOURCES,
     ),
     Setting(
@@ -71,22 +71,26 @@ SETTINGS = (
     Setting(
         "sliding_speed",
         ShadowSettings.sliding_speed,
-        "speed at which Coulomb friction is taken to act in full [rad/s or m/s]",
+        "speed at which full Coulomb friction is assumed [rad/s or m/s]",
         1e-6,
         1.0,
     ),
-    Setting("wrench_link", "", "link with the external wrench; empty: that of the last joint"),
+    Setting(
+        "wrench_link",
+        "",
+        "link on which an external wrench is estimated; empty: that of the last joint",
+    ),
     Setting(
         "wrench_damping",
         ShadowSettings.wrench_damping,
-        "of the pseudo-inverse of the Jacobian: singular values below it are not trusted",
+        "damping of the Jacobian's pseudo-inverse: singular values below it are not trusted",
         1e-6,
         1.0,
     ),
     Setting(
         "max_gap",
         ShadowSettings.max_gap,
-        "longest time between joint states that follow on each other [s]; then start anew",
+        "longest time between successive joint states [s]; after that the observer restarts",
         1e-3,
         10.0,
     ),

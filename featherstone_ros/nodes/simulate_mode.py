@@ -74,19 +74,19 @@ SETTINGS = (
     Setting(
         "hold_until_command",
         TwinSettings.hold_until_command,
-        "brakes on from the start or a reset to the first command; a floating base is held as well",
+        "keep the brakes on, and a floating base held, from start or reset to the first command",
     ),
     Setting(
         "command_timeout",
         TwinSettings.command_timeout,
-        "brakes on after this real time without a command [s]; 0 is never",
+        "real time without a command after which the brakes go on [s]; 0: never",
         0.0,
         3600.0,
     ),
     Setting(
         "wrench_timeout",
         TwinSettings.wrench_timeout,
-        "an external wrench ends after this simulation time [s]; 0: the next one ends it",
+        "simulation time after which an external wrench ends [s]; 0: when the next one arrives",
         0.0,
         3600.0,
     ),
@@ -97,13 +97,16 @@ SETTINGS = (
     Setting(
         "stops.stiffness",
         TwinSettings.stop_stiffness,
-        "of joint stops at the URDF position limits [N m/rad or N/m]; 0 is no stops",
+        "stiffness of joint stops at the URDF position limits [N m/rad or N/m]; 0: no stops",
         0.0,
     ),
     Setting(
-        "stops.damping", TwinSettings.stop_damping, "of the joint stops [N m s/rad or N s/m]", 0.0
+        "stops.damping",
+        TwinSettings.stop_damping,
+        "damping of the joint stops [N m s/rad or N s/m]",
+        0.0,
     ),
-    Setting("seed", Noise.seed, "of the sensor noise: the same seed, the same noise", 0),
+    Setting("seed", Noise.seed, "seed of the sensor noise: the same seed gives the same noise", 0),
     Setting("noise.position", Noise.position, "standard deviation of positions [rad or m]", 0.0),
     Setting(
         "noise.velocity", Noise.velocity, "standard deviation of velocities [rad/s or m/s]", 0.0

@@ -31,8 +31,15 @@ SHAFT, HEAD, HEAD_LENGTH = 0.02, 0.04, 0.05  # [m]
 
 SETTINGS = (
     Setting("rate", 20.0, "markers per second [Hz]", 0.1, 200.0, (), True),
-    Setting("frame_prefix", "", "of the links' frames, as robot_state_publisher's", read_only=True),
-    Setting("effort_length", 0.4, "of the arrow of a joint at its effort limit [m]", 0.0, 100.0),
+    Setting(
+        "frame_prefix",
+        "",
+        "prefix of the links' frames, as robot_state_publisher's",
+        read_only=True,
+    ),
+    Setting(
+        "effort_length", 0.4, "length of the arrow of a joint at its effort limit [m]", 0.0, 100.0
+    ),
     Setting("force_scale", 0.01, "length of a wrench's force [m/N]", 0.0, 100.0),
     Setting("moment_scale", 0.05, "length of a wrench's moment [m/(N m)]", 0.0, 100.0),
 )
