@@ -486,7 +486,7 @@ cdef inline double smaller_tolerance(double a, double b) noexcept nogil:
 
 
 cdef inline void keep_within_limits(Controller* c) noexcept nogil:
-    """An extrapolated set-point ends at the position limits, unless the arm stands beyond them."""
+    """What the arm is asked for ends at the position limits, or where it is if that is beyond: a stop is not pressed for good."""
     cdef double lower, upper
     cdef Py_ssize_t i
     for i in range(c.n):
@@ -527,7 +527,7 @@ cdef inline void move_on(Controller* c, double now, double time) noexcept nogil:
             and not leads_to_rest(&c.motion, c.n, time) and fire(c, SET_POINTS_STOPPED)):
         stop_desired(c)
     sample(&c.motion, time, c.desired)
-    if c.phase == REFERENCE:
+    if c.phase == REFERENCE or c.phase == HOLDING:
         keep_within_limits(c)
     if c.phase != STOPPING:
         watch_path(c, now)

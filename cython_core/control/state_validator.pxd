@@ -393,15 +393,15 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
                                double cutoff) noexcept nogil:
     """Measured velocities, and first-order filtered differences of the position where there is none.
 
-    One that goes against the positions would damp the arm the wrong way: it counts as none until they agree, and if it has
-    gone against them for long, its size counts, as far as they show it.
+    One that goes against the positions, the last two as well as those before, would damp the arm the wrong way: it counts as
+    none until they agree, and if it has gone against them for long, its size counts, as far as they show it.
     """
     cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
     cdef Py_ssize_t i
     for i in range(v.n):
         if not isnan(qd[i]):
             v.qd[i] = qd[i]
-            if qd[i] * v.shown[i] < 0.0 and fabs(v.shown[i]) > AGAINST * fabs(qd[i]):
+            if qd[i] * v.shown[i] < 0.0 and fabs(v.shown[i]) > AGAINST * fabs(qd[i]) and qd[i] * v.pace[i] <= 0.0:
                 v.qd[i] = 0.0
                 if fabs(v.discrepancy[i]) > MEASURED_MOTION:
                     v.qd[i] = copysign(min(fabs(qd[i]), fabs(v.shown[i])), v.shown[i])

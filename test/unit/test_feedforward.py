@@ -589,6 +589,25 @@ def test_motion_that_the_arm_does_not_follow_is_abandoned_without_wind_up(path_t
         assert "position repeated" in bench.controller.rejection
 
 
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_hold_beyond_a_joints_limit_yields_to_the_stop(side):
+    """It would press for good: by 3 N m here."""
+    bench = Bench()
+    limit = side * bench.model.upper[0]
+    bench.arm.reset([limit + 0.03 * side, 0.3])
+    bench.start()
+    assert_allclose(bench.compiled.desired[0][0], limit + 0.03 * side)
+    for k in range(3000):
+        stop = 2000.0 * min(k / 1000, 1.0) * max(side * (bench.arm.q[0] - limit), 0.0)
+        command = bench.commands[-1][1] - [side * stop, 0.0]
+        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.arm.step(command)
+        bench.state()
+    assert bench.controller.phase is Phase.HOLDING
+    assert np.abs(bench.commands[-1][1] - bench.gravity()).max() < 0.1
+    assert_allclose(bench.arm.q, [limit, 0.3], atol=1e-3)
+
+
 def test_blind_stop_brakes_an_arm_whose_states_stop():
     left = {}
     for blind_stop in (False, True):

@@ -248,6 +248,17 @@ def test_of_a_velocity_that_keeps_going_against_the_positions_the_size_counts():
     assert_allclose(source.validator.qd, MOVING, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dt", [0.001, 0.002, 0.005])
+def test_velocities_are_believed_at_once_after_a_bounce(dt):
+    """The damping must not vanish where the arm is fastest."""
+    source, q = Source(), Q
+    for k in range(200):
+        velocity = np.array([2.0, -2.0]) if k < 100 else np.array([-1.5, 1.5])
+        q = q + dt * velocity
+        assert source.give(q, velocity, after=dt)
+        assert_allclose(source.validator.qd, velocity)
+
+
 @pytest.mark.parametrize("times", [1, 2, 5, 8])
 def test_velocities_are_believed_after_a_reversal_though_positions_come_several_times(times):
     """A controller manager at 1000 Hz above hardware at 500 Hz, or at 125 Hz."""
