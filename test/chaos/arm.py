@@ -33,6 +33,9 @@ TRACKED_BY_HAND = 0.15  # [rad]
 # The controller believes again (0.05), stops what moves (0.25), fades (0.2), and its feedback (of
 # 15 rad/s in the slowest joint) takes an error of path_tolerance (0.1) below TRACKED (0.3).
 RECOVERY = 1.0  # [s] from the end of the fault until the arm tracks or holds again
+# The posture's soft spring has 1.1 rad/s in its slowest way; critically damped, it leaves a fifth
+# of 0.3 rad after 2.7 s, at STANDING.
+RECOVERY_BY_HAND = 3.0  # [s]
 
 STANDING = 0.05  # [rad/s] an arm that is slower stands
 
@@ -106,6 +109,11 @@ class Arm:
     def tracked(self) -> float:
         """Return how far from the desired position the arm tracks [rad]."""
         return TRACKED_BY_HAND if self.is_led_by_hand else TRACKED
+
+    @property
+    def recovery(self) -> float:
+        """Return the longest time from the end of the fault until it tracks or stands [s]."""
+        return RECOVERY_BY_HAND if self.is_led_by_hand else RECOVERY
 
     @property
     def home(self) -> Floats:

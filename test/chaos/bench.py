@@ -38,7 +38,7 @@ PROBE = 1e-6  # [N m] by which the first joint's command is changed to see it ob
 AT_EASE = 0.02  # share of the effort limits, likewise
 LOOK = 0.05  # [s] between two looks at how the nodes are scheduled
 STARVED = 0.03  # [s] in such a time that a thread has waited: states_timeout would not be far
-WAITS = 4  # parts of the time to recover, at whose ends we look whether the arm has
+WAITS = 4  # parts of RECOVERY, at whose ends we look whether the arm has
 PATIENCE = 20.0  # [s] for what must happen
 
 
@@ -213,10 +213,10 @@ class Bench:
         self._act(episode)
         end = len(self._record.states) - 1
         arm = self.arm.led(episode.by_hand)
-        for _ in range(WAITS):
+        for _ in range(round(WAITS * arm.recovery / RECOVERY)):
             self._states_more(round((RECOVERY / WAITS + CALM) * RATE))
             traffic = self._record.traffic(begin, end)
-            if recovery(traffic, tracked(traffic, arm), self.arm.period) < RECOVERY:
+            if recovery(traffic, tracked(traffic, arm), self.arm.period) < arm.recovery:
                 break
         return traffic
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from arm import BRAKING, COMMAND_TIMEOUT, RECOVERY, SPEED, STANDING, WRONG_COMMANDS, Arm
+from arm import BRAKING, COMMAND_TIMEOUT, SPEED, STANDING, WRONG_COMMANDS, Arm
 from episodes import Episode, Fault
 from numpy.typing import NDArray
 
@@ -160,7 +160,7 @@ def judge(
             figures.sag_share > 1.0,
             f"sag {1e3 * figures.sag:.0f} mrad, {figures.sag_share:.2f} of what is allowed",
         ),
-        (figures.recovery > RECOVERY, f"recovery {figures.recovery:.2f} s"),
+        (figures.recovery > arm.recovery, f"recovery {figures.recovery:.2f} s"),
     ):
         if wrong:
             figures.faults.append(words)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from arm import RECOVERY, SPEED
+from arm import RECOVERY, RECOVERY_BY_HAND, SPEED
 from checks import Figures
 from episodes import Episode
 from rich.table import Table
@@ -77,7 +77,7 @@ def table(outcomes: Sequence[Outcome]) -> Table:
     result.add_row(
         "bound",
         *("", "1", "1", "1", f"{SPEED:g}"),
-        *("", "", "1", f"{RECOVERY:.1f}", ""),
+        *("", "", "1", f"{RECOVERY:g}; {RECOVERY_BY_HAND:g}", ""),
         style="bold",
     )
     return result
@@ -132,7 +132,10 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
         ("torque step", [o.figures.step for o in outcomes]),
         ("speed", [o.figures.speed / SPEED for o in outcomes]),
         ("sag", [o.figures.sag_share for o in outcomes]),
-        ("recovery time", [o.figures.recovery / RECOVERY for o in outcomes]),
+        (
+            "recovery time",
+            [o.figures.recovery / (RECOVERY_BY_HAND if o.by_hand else RECOVERY) for o in outcomes],
+        ),
     )
     with pyplot.rc_context(PICTURE_STYLE):
         figure, axes = pyplot.subplots(1, len(panels), sharey=True, figsize=(9.0, 5.5))

@@ -5,7 +5,7 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 import replica
-from arm import arm
+from arm import RECOVERY, arm
 from episodes import KINDS, draw
 
 ARM = arm("panda")
@@ -50,6 +50,12 @@ def test_arm_stays_within_bounds_that_it_once_left(seed):
 @pytest.mark.parametrize("seed", [102287, 104542, 104707, 104877])
 def test_hand_that_would_be_behind_without_a_fault_may_be_so_with_one(seed):
     assert replica.outcome_of(seed, by_hand=True).figures.faults == []
+
+
+@pytest.mark.parametrize("seed", [202241, 300792])
+def test_hand_that_is_thrown_far_has_time_to_come_to_rest(seed):
+    figures = replica.outcome_of(seed, by_hand=True).figures
+    assert figures.faults == [] and figures.recovery > RECOVERY
 
 
 @pytest.mark.parametrize("by_hand", [False, True], ids=["joints", "hand"])
