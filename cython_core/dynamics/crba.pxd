@@ -1,5 +1,5 @@
-# The Composite-Rigid-Body Algorithm, RBDA Table 6.2; with a floating base Table 9.6: its rows hold the force that each Ic S
-# is on the base, and its corner the composite inertia of all bodies.
+# The Composite-Rigid-Body Algorithm, RBDA Table 6.2; with a floating base Table 9.6: in the base's rows stands each force
+# Ic S as the base feels it, in its corner the composite inertia of all bodies.
 #
 # A rigid-body inertia is ten numbers: rotational inertia (6), first moment h (3), mass. Seen from a point p away they are
 #     I + 2 (p.g) 1 - (p g^T + g p^T)  with  g = h + mass p / 2;     h + mass p;     mass.

@@ -3,8 +3,8 @@
 # How the coded lines follow from RBDA Table 5.1, of which these are what is linear in f_ext:
 # 1. f_i = -f_ext, summed over i's subtree, and tau_i = S_i^T f_i; seen from the point O of base_coordinates.pxd.
 # 2. Joint i turns all of its subtree, and with it f_i, which changes by S_i x* f_i: for j on its path to the base (i
-#    included) dtau_j/dq_i = S_j^T (S_i x* f_i). The motion of such a j carries S_i and f_i alike, so that tau_i stays.
-# 3. The displacement of a floating base, in its own axes, carries all forces alike.
+#    included) dtau_j/dq_i = S_j^T (S_i x* f_i). A motion of such a j moves S_i and f_i together, so that tau_i stays.
+# 3. A displacement of a floating base, in its own axes, moves all forces together.
 
 from system cimport System, Workspace
 from spatial cimport real, add_cross, apart, put, rarely

@@ -43,7 +43,7 @@ cdef extern from "<sys/eventfd.h>" nogil:
     enum: EFD_CLOEXEC
     enum: EFD_NONBLOCK
 
-cdef enum: GLANCE = 20000000          # [ns] between two looks for what nobody wakes up for
+cdef enum: GLANCE = 20000000          # [ns] between two checks for what does not wake the loop up
 
 ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
 TAKE_FAILED_RECORD, PUBLISH_FAILED_RECORD = TAKE_FAILED, PUBLISH_FAILED

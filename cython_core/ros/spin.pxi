@@ -52,7 +52,7 @@ cdef struct Loop:
     uint8_t* memory                       # of the incoming message
     size_t largest
     size_t refused                        # size of a message that is larger
-    int64_t looked                        # when what nobody wakes up for was looked at
+    int64_t looked                        # when what does not wake the loop up was checked
     int stop_fd                           # readable: stop; -1: none
     int64_t patience                      # until the end then [ns]
     int64_t grace                         # until the process ends after that [ns]; -1: never
@@ -167,7 +167,7 @@ cdef bint has_work(Loop* loop) noexcept nogil:
 
 
 cdef void poll_others(Loop* loop, int64_t now) noexcept nogil:
-    """Look for what nobody wakes the loop up for."""
+    """Check for what does not wake the loop up."""
     cdef pollfd file
     cdef int i
     loop.looked = now

@@ -2,8 +2,8 @@
 #
 # Arrays are (n,) in joint order. A floating base's pose (7) and velocity (6) stand before those of the joints, see
 # ``Model``: ``q_all`` and its like are (nq,) or (nv,), and the same as ``q`` where the base is fixed. The base has neither
-# drives nor sensors, and brakes only until the first command. ``now`` is steady time [ns]; all that happens in the simulation goes by simulation time,
-# so that the same calls give the same states, bit for bit. Whoever makes these structures owns their memory (twin.pyx).
+# drives nor sensors, and brakes only until the first command. ``now`` is steady time [ns]. The simulation goes by its own
+# time alone, so that the same calls give the same states, bit for bit. twin.pyx owns the memory of these structures.
 
 from libc.math cimport fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -120,7 +120,7 @@ cdef inline bint base_is_free(const Arm* arm) noexcept nogil:
 
 
 cdef inline void braked_motion(Arm* arm, int64_t instants) noexcept nogil:
-    """Position, velocity and acceleration of the joints at the instants of a time step; stops stop all the same."""
+    """Position, velocity and acceleration of the joints at the instants of a time step; joint stops still act."""
     cdef const Settings* settings = arm.settings
     cdef double h = settings.time_step, t, after, acceleration, there, lowest, highest
     cdef double* motion
@@ -140,7 +140,7 @@ cdef inline void braked_motion(Arm* arm, int64_t instants) noexcept nogil:
 
 
 cdef inline Py_ssize_t brake(Arm* arm, int64_t steps) noexcept nogil:
-    """Move on under the brakes; returns what the simulator does."""
+    """Advance under the brakes; returns what the simulator's function returns."""
     cdef const SimulatorInterface* simulator = arm.settings.simulator
     cdef const double* motion
     cdef Py_ssize_t i, failure
@@ -160,7 +160,7 @@ cdef inline Py_ssize_t brake(Arm* arm, int64_t steps) noexcept nogil:
 
 
 cdef inline Py_ssize_t brake_effort(Arm* arm, double* effort) noexcept nogil:
-    """What imposes the acceleration that the brakes impose; effort: (nv,). Returns what the simulator does."""
+    """The effort (nv,) with which the brakes slow the joints down; returns what the simulator's function returns."""
     cdef const Settings* settings = arm.settings
     cdef const SimulatorInterface* simulator = settings.simulator
     cdef Py_ssize_t i, failure
@@ -175,7 +175,7 @@ cdef inline Py_ssize_t brake_effort(Arm* arm, double* effort) noexcept nogil:
 # Drives.
 
 cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort, const double* armature) noexcept nogil:
-    """Time steps under the drives' effort (n,), armature (nv,) or NULL; returns what the simulator does."""
+    """Time steps under the drives' effort (n,), armature (nv,) or NULL; returns what the simulator's function returns."""
     cdef double* tau = arm.scratch
     cdef Py_ssize_t i
     memset(tau, 0, arm.base * sizeof(double))
@@ -285,7 +285,7 @@ cdef inline void sense(Arm* arm, int k, const double* values) noexcept nogil:
 
 
 cdef inline void measure(Arm* arm, const double* effort) noexcept nogil:
-    """Measure, unless an effort is no number: that is never told to anybody."""
+    """Measure, unless an effort is not finite: that is a fault, and is never published."""
     cdef Py_ssize_t i
     for i in range(arm.n):
         if not isfinite(effort[i]):
