@@ -15,7 +15,7 @@ class ModelError(FeatherstoneError, ValueError):
 
 
 class MiddlewareError(FeatherstoneError):
-    """ROS 2 is another one than the compiled loop can run on; the text says what differs."""
+    """The compiled loop cannot run on the installed ROS 2; the text says what differs."""
 
 
 class MessageError(FeatherstoneError, ValueError):

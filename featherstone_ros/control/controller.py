@@ -248,7 +248,7 @@ class TorqueController:
         self._settings = settings
 
     def change_model(self, now: float, model: Model, transition_time: float) -> None:
-        """Go over to another payload or gravity in a time [s], at once while silent."""
+        """Change to another payload or gravity within a time [s], at once while silent."""
         self._apply(_control.ModelRequest(BoundDynamics(model), transition_time), now)
 
     # What others want to know

@@ -20,7 +20,7 @@ _PREFIX_VARIABLES = ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH")
 
 
 class MeshError(Exception):
-    """A mesh whose size cannot be had, and why; never more than a note to the user."""
+    """A mesh whose size is unknown; the message says why. It leads to a note at most."""
 
 
 def find(uri: str, folder: Path | None) -> Path:
@@ -50,7 +50,7 @@ def find(uri: str, folder: Path | None) -> Path:
             if path.is_file():  # a regular one: nothing that blocks
                 return path
     except OSError as error:  # e.g. too long a name
-        raise MeshError(f"cannot be looked for: {error.strerror}") from error
+        raise MeshError(f"cannot be searched for: {error.strerror}") from error
     raise MeshError("not found")
 
 

@@ -109,7 +109,7 @@ def resolve_mimics(robot: Robot) -> dict[str, Mimic]:
             if not max(abs(whole.multiplier), abs(whole.offset)) < HUGE:
                 raise ModelError(
                     f"joint {follower!r}: <mimic> comes to {whole.multiplier:g} * {whole.leader!r} "
-                    f"+ {whole.offset:g}, expected figures below {HUGE:g}"
+                    f"+ {whole.offset:g}, expected values below {HUGE:g}"
                 )
     return resolved
 

@@ -77,7 +77,7 @@ def base_topics(node: ModelNode) -> list[tuple[Publisher, BaseMessage]]:
             f"world_frame is {world!r}, expected the name of a frame other than the base link's"
         )
     node.get_logger().info(
-        "the base floats; a controller that takes it for fixed errs: docs/floating_base.md"
+        "the base floats; a controller that assumes a fixed base is wrong: docs/floating_base.md"
     )
     topics: list[tuple[Publisher, BaseMessage]] = []
     if importlib.util.find_spec("nav_msgs"):

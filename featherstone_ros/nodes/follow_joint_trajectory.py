@@ -136,7 +136,7 @@ class Goals:
             self._node.follow(request)
         except Exception as error:  # the motion before goes on
             if not isinstance(error, TrajectoryError):
-                self._node.log.error(f"goal given up:\n{traceback.format_exc()}")
+                self._node.log.error(f"goal aborted:\n{traceback.format_exc()}")
             handle.abort()
             self._server.conclude(handle, result(aborted(str(error))))
             return
@@ -173,10 +173,10 @@ class Goals:
                 goal.handle.publish_feedback(feedback(moment, self._node.joint_names))
                 return
         except TrajectoryError as error:  # the loop is busy
-            self._node.log.warning(f"a goal could not be looked at: {error}")
+            self._node.log.warning(f"a goal could not be checked: {error}")
             return
         except Exception:
-            self._node.log.error(f"goal given up:\n{traceback.format_exc()}")
+            self._node.log.error(f"goal aborted:\n{traceback.format_exc()}")
             self._node.stop_motion()
             verdict = aborted("unexpected exception, see the controller's log")
         self._end(goal, verdict)

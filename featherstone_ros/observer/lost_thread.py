@@ -26,4 +26,4 @@ def lost_thread(kind: int, joint: int, figure: float, joint_names: Sequence[str]
         return f"no answer of the model: {SingularInertiaError(joint_names[joint])}"
     if kind == DIVERGED:
         return f"no answer of the model: {DivergenceError(joint_names[joint], figure)}"
-    return "no answer of the model: figures beyond all bounds" if kind == BEYOND_BOUNDS else ""
+    return "no answer of the model: values beyond all bounds" if kind == BEYOND_BOUNDS else ""

@@ -1,6 +1,6 @@
-"""Rigid-body dynamics as the books write it, in NumPy: oracle of the compiled core, and a text.
+"""Rigid-body dynamics as in the books, in NumPy: for reading, and to test the compiled core.
 
-No function here is fast, and none is longer than a page. ``docs/dynamics.md`` walks through them.
+No function here is fast, and none is longer than a page. ``docs/dynamics.md`` explains them.
 
 spatial, robot: spatial vectors, and the tree that all algorithms share.
 featherstone: inverse and forward dynamics and inertia, as RBDA's tables.

@@ -1,15 +1,15 @@
 """Articulated bodies of an open tree, with sums over the children n of each body.
 
 R. Featherstone, The calculation of robot dynamics using articulated-body inertias, 1983; RBDA
-chapter 7. Everything here is in one frame, the base's: no transform stands between a body and its
-children, and with the axis s of a joint and T = I_A s / (s^T I_A s), the force that reaches through
-a free joint is (1 - T s^T) of what acts beyond it.
+chapter 7. Everything here is in the base's frame, so there is no transform between a body and its
+children. With the axis s of a joint and T = I_A s / (s^T I_A s), a free joint transmits (1 - T
+s^T) of the force beyond it.
 
     I_A = I + sum_n (1 - T s^T) I_A,n          p_A = p + sum_n (1 - T s^T) (p_A,n + I_A,n c) + T tau
     f = I_A a + p_A                            a = a_parent + c + s qdd
 
-Vectors are RBDA's (spatial.py). Arrays of N + 1 rows have the base last. Joints move each for
-itself; where some mimic others see ``featherstone.forward_dynamics``.
+Vectors are RBDA's (spatial.py). Arrays of N + 1 rows have the base last. All joints are
+independent; for mimic joints see ``featherstone.forward_dynamics``.
 """
 
 import numpy as np
@@ -28,10 +28,10 @@ def bodies(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
 
 
 def velocity_terms(robot: Robot, s: Floats, I: Floats, qd: Floats) -> tuple[Floats, Floats]:
-    """Return c and p (N + 1, 6): accelerations and forces that are there without qdd.
+    """Return c and p (N + 1, 6): accelerations and forces at qdd = 0.
 
-    c = v x s qd is how fast a moving axis changes the velocity across it; p = v x* I v what it
-    takes to keep a body turning as it does.
+    c = v x s qd is the acceleration across a joint due to the motion of its axis; p = v x* I v is
+    the force that keeps a body's velocity constant.
     """
     v, c, p = np.zeros((3, robot.N + 1, 6))
     for i in range(robot.N):
@@ -46,9 +46,9 @@ def articulated_inertias(
 ) -> tuple[Floats, Floats]:
     """Return I_A (N + 1, 6, 6) and T (N + 1, 6). RBDA section 7.2.
 
-    I_A[i] is what body i feels like to a force on it when the joint before it is cut and those
-    beyond it are free; the base's is the inertia of the whole robot, were it to float. A joint
-    whose acceleration is prescribed, (N,) bool, is not free: T is 0, all of a force gets through.
+    I_A[i] is the apparent inertia of body i when the joint before it is cut and those beyond it are
+    free; the base's is that of the whole robot if it floated. A joint with prescribed acceleration,
+    (N,) bool, is not free: T is 0, and it transmits the whole force.
     """
     I_A, T = I.copy(), np.zeros_like(s)
     for n in reversed(range(robot.N)):
@@ -88,11 +88,11 @@ def hybrid_dynamics(
     prescribed: Flags,
     f_ext: Wrenches | None = None,
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return qdd (N,), tau (N,), a (N + 1, 6) and f (N, 6): some joints driven, some moved.
+    """Return qdd (N,), tau (N,), a (N + 1, 6) and f (N, 6): some accelerations are prescribed.
 
-    RBDA section 9.2. A moved joint is a drive that keeps to its acceleration, whatever torque that
-    takes (Featherstone3D's motors that define an acceleration): its s qdd joins c, and it lets the
-    whole of a force through.
+    RBDA section 9.2. A prescribed joint keeps its acceleration whatever torque that takes
+    (Featherstone3D's motors that define an acceleration): its s qdd is added to c, and it transmits
+    the whole force.
 
     Args:
         robot: A ``Robot``.
@@ -130,9 +130,9 @@ def hybrid_dynamics(
 def residuals(
     robot: Robot, q: Floats, qd: Floats, a: Floats, f: Floats, f_ext: Wrenches | None = None
 ) -> Floats:
-    """Return (N, 6), what each body's force balance lacks: f + f_ext - sum_n f_n - (I a + p).
+    """Return (N, 6), the residual of each body's force balance: f + f_ext - sum_n f_n - (I a + p).
 
-    Newton and Euler for each body alone; that there are articulated bodies does not enter.
+    Newton and Euler for each body alone, without articulated bodies.
 
     Args:
         robot: A ``Robot``.
@@ -152,11 +152,11 @@ def residuals(
 
 
 def mobility(robot: Robot, q: Floats) -> Floats:
-    """Return (N, 6, 6), how each body accelerates per force on it, the robot's joints all free.
+    """Return (N, 6, 6), the acceleration of each body per force on it, with all joints free.
 
-    The inverse of the inertia that a hand would feel there, in the base's frame: J M^-1 J^T. From
-    the base, which does not move, outward: a free joint adds its own mobility to what its parent's
-    lets through.
+    The inverse of the apparent inertia there, in the base's frame: J M^-1 J^T. Computed outwards
+    from the base, which does not move: each joint adds its own mobility to what it transmits of its
+    parent's.
     """
     s, I = bodies(robot, q)
     I_A, T = articulated_inertias(robot, s, I)

@@ -1,4 +1,4 @@
-"""Composite bodies in the spatial operator algebra: what each joint would carry if all froze.
+"""Composite bodies in the spatial operator algebra: what each joint carries, its joints frozen.
 
 R is block diagonal as M is, each block the inertia of a body and all it carries as one rigid body.
 Everything else follows from the decomposition phi M phi* = R + phi~ R + R phi~*, phi~ = phi - 1.

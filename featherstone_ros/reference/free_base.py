@@ -1,4 +1,4 @@
-"""A base that nothing holds: a spacecraft, a walking robot in flight, an arm on a boat.
+"""A floating base: a spacecraft, a walking robot in the air, an arm on a boat.
 
 The base's own equation of motion adds six rows, and one 6x6 matrix solves them: P_0, the
 articulated inertia of the base, its joints free, for forward dynamics; R_0, the inertia of the
@@ -6,7 +6,7 @@ whole robot, its joints frozen, for inverse dynamics. RBDA sections 9.3 to 9.5; 
 Multibody Dynamics, chapter 7. Operators and conventions: ``operators``; everything of the base is
 in its own frame.
 
-Gravity is left out here and added to alpha_0 afterwards: all bodies fall alike.
+Gravity is left out here and added to alpha_0 afterwards, since all bodies fall alike.
 """
 
 import numpy as np

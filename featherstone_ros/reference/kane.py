@@ -1,10 +1,10 @@
 """Kane's equations: for each coordinate, active forces and inertia forces add up to zero.
 
-T. Kane, D. Levinson, Dynamics: Theory and Applications, 1985, chapter 6. A partial velocity is what
-one coordinate's rate contributes to the velocity of a link per unit: the columns of the links'
-Jacobians. Projected on them, forces across joints drop out, since they do no work, and neither
-energies nor their derivatives are needed. Vectors are in the base's axes, arrays (link, coordinate,
-3); coordinates are those of all N joints (``Robot.expand`` and ``reduce``).
+T. Kane, D. Levinson, Dynamics: Theory and Applications, 1985, chapter 6. A partial velocity is
+what one coordinate's rate contributes to the velocity of a link per unit: the columns of the
+links' Jacobians. In projections on them the forces across joints cancel, since they do no work,
+and neither energies nor their derivatives are needed. Vectors are in the base's axes, arrays
+(link, coordinate, 3); coordinates are those of all N joints (``Robot.expand`` and ``reduce``).
 """
 
 import numpy as np

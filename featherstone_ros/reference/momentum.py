@@ -1,10 +1,10 @@
 """Momentum of a tree whose base may float, in the spatial operator algebra.
 
-Velocities and momenta are the base's and about its origin, in its axes, angular part first: that
-is a moving frame, in which the momentum h of a robot that nothing acts on changes at the rate
-- V_0 x* h. What stays is h in a frame at rest: the linear momentum, and the angular momentum about
-the centre of mass. A robot that starts from rest has h = 0 in any frame, and where its joints
-move, the base must. Operators and conventions: ``operators``.
+Velocities and momenta are the base's and about its origin, in its axes, angular part first. That
+is a moving frame, in which the momentum h of a free robot changes at the rate - V_0 x* h.
+Conserved is h in a frame at rest: the linear momentum, and the angular momentum about the centre
+of mass. A robot that starts from rest has h = 0 in any frame; when its joints move, its base must
+move, too. Operators and conventions: ``operators``.
 """
 
 import numpy as np
@@ -68,7 +68,7 @@ def centre_of_mass_spatial_velocity(o: Operators, qd: Floats, V_0: Floats = STIL
 def base_velocity(o: Operators, qd: Floats, h: Floats) -> Floats:
     """Return V_0 (6,) = R_0^-1 (h - A qd), with which the momentum is h: a momentum reset.
 
-    What a simulation has lost of a momentum that must stay, it gets back so.
+    It corrects a momentum that should be conserved but has drifted in a simulation.
 
     Args:
         o: ``Operators``.
