@@ -13,6 +13,7 @@ from control.controller cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, CAUSE_LATE_CO
 from cycle cimport STOP_REQUESTED, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from control.laws cimport damped_gravity, model_torque
+from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointNames, JointParts, JointStateMessage, Reader, Template, collect_joints,
                        open_message, read_joint_state, write_last, write_stamp)
 from ros.refusals cimport CUT_OFF_BELOW
@@ -20,15 +21,6 @@ from control.model_blend cimport gravity, uses
 from control.motion cimport Path
 from control.settings cimport GRAVITY_COMPENSATION, Settings
 from control.state_validator cimport CLOCK_JUMP
-
-cdef extern from "<time.h>" nogil:
-    ctypedef int clockid_t
-    cdef struct timespec:
-        long tv_sec
-        long tv_nsec
-    int clock_gettime(clockid_t clock, timespec* time)
-    clockid_t CLOCK_MONOTONIC
-    clockid_t CLOCK_REALTIME
 
 cdef enum RequestKind:
     REQUEST_ACTIVATE, REQUEST_DEACTIVATE, REQUEST_HOLD, REQUEST_FOLLOW, REQUEST_SET_POINT, REQUEST_CONFIGURE
@@ -118,18 +110,6 @@ cdef struct ControlCycle:
     long long malformed
     Output* output           # of the call that is being answered
     int64_t now
-
-
-cdef inline int64_t system_time() noexcept nogil:
-    cdef timespec time
-    clock_gettime(CLOCK_REALTIME, &time)
-    return time.tv_sec * <int64_t> 1000000000 + time.tv_nsec
-
-
-cdef inline int64_t monotonic_time() noexcept nogil:
-    cdef timespec time
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return time.tv_sec * <int64_t> 1000000000 + time.tv_nsec
 
 
 # Records.
@@ -338,7 +318,7 @@ cdef inline void show_joints(ControlCycle* its, int32_t sec, uint32_t nanosec) n
 
 cdef inline double on_its_way(const IncomingMessage* incoming, double stamp) noexcept nogil:
     """Since a state was measured, if its stamp is of about the system's time, or was sent [s]; NaN if nobody knows."""
-    cdef int64_t now = system_time()
+    cdef int64_t now = clock_now(CLOCK_REALTIME)
     cdef double age = now * 1e-9 - stamp
     if fabs(age) < CLOCK_JUMP:
         return age
@@ -392,7 +372,7 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
         put_tick_off(its)
     if commands:
         send_command(its)
-        check_deadline(its, (system_time() - incoming.received) * 1e-9 if incoming.received else 0.0)
+        check_deadline(its, (clock_now(CLOCK_REALTIME) - incoming.received) * 1e-9 if incoming.received else 0.0)
         show(its)
     release_unused(its)
 

@@ -346,15 +346,15 @@ cdef class CompiledController:
         incoming.data, incoming.size, incoming.received, incoming.sent, incoming.sequence = state.data, state.size, 0, 0, -1
         wait.tv_sec, wait.tv_nsec = 0, <long> (pause * 1e9)
         with nogil:
-            begun = monotonic_time()
+            begun = steady_now()
             for k in range(count):
                 if pause > 0.0:
                     nanosleep(&wait, NULL)
                 stamp = 1000000000 + <int64_t> ((k + 1) * period * 1e9)
                 write_stamp(&state, <int32_t> (stamp // 1000000000), <uint32_t> (stamp % 1000000000))
-                begun = monotonic_time()
+                begun = steady_now()
                 on_message(&self.its, 0, &incoming, begun, &self.output)
-                out[k] = (monotonic_time() - begun) * 1e-9
+                out[k] = (steady_now() - begun) * 1e-9
                 self.local.count = 0
         return durations
 

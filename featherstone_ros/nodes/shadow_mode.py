@@ -22,9 +22,10 @@ from featherstone_ros._shadow import RECORDS, REQUESTS, States
 from featherstone_ros.errors import MessageError
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import payload_service, realtime_loop, realtime_settings
+from featherstone_ros.nodes import payload_service, realtime_loop
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit, Setting, Value, default_of, number, per_joint
 from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.observer import Shadow, ShadowSettings
@@ -43,7 +44,6 @@ OUTPUTS = {
     "~/contact": Bool,
 }
 TOPICS = tuple(INPUTS)
-PATIENCE = 1.0  # [s] that a request waits for the loop
 NANOSECONDS = 1_000_000_000
 RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a lost thread
 
@@ -136,7 +136,7 @@ def nonzero(value: float) -> str | None:
     return None if value else "expected a gain other than 0"
 
 
-class ShadowMode:
+class ShadowMode(LoopMode):
     """Listens to an arm's joint states and tells what the model does not explain.
 
     Nothing is published on a topic that nobody listens to.
@@ -148,69 +148,33 @@ class ShadowMode:
         Raises:
             ValueError: Parameters that do not fit the model.
         """
-        self._node = node
-        model = node.model
-        self._shadow = Shadow(model, shadow_settings(node.parameters, model))
-        self._loop: realtime_loop.Loop | None = None
+        shadow = Shadow(node.model, shadow_settings(node.parameters, node.model))
+        publishers = [node.create_publisher(kind, topic, QUEUE) for topic, kind in OUTPUTS.items()]
+        super().__init__(node, publishers)
+        self._shadow = shadow
         self._given: dict[str, list[Any]] = {name: [] for name in REQUESTS}
         self._refusals = Refusals(node)
         self._activated = self._now()
         self._lost_thread, self._lost_time = "", -RESTART_MEMORY
         self._payload = payload_service.PayloadService(node, self._collect)
-        self._publishers = [
-            node.create_publisher(kind, topic, QUEUE) for topic, kind in OUTPUTS.items()
-        ]
 
     # Lifecycle.
 
     def activate(self) -> None:
         """Listen."""
-        node, group = self._node, realtime_loop.DetachedGroup()
         self._activated = self._now()
         self._shadow.use(self._shadow.change)  # the last loop may have ended before it did
-        self._subscriptions_made = [
-            node.create_subscription(
-                kind, topic, realtime_loop.ignore, BEST_EFFORT, callback_group=group, raw=True
-            )
-            for topic, kind in INPUTS.items()
-        ]
-        self._loop = realtime_loop.make_loop(
-            node,
-            self._shadow,
-            group,
-            self._subscriptions_made,
-            self._publishers,
-            self._deliver,
-            scheduling=realtime_settings.scheduling(node.parameters),
-            in_thread=node.parameters["realtime.path"] != realtime_settings.EXECUTOR,
-        )
-        self._loop.start()
-
-    def deactivate(self) -> None:
-        """Stop listening."""
-        self.halt()
-        for subscription in self._subscriptions_made:
-            self._node.destroy_subscription(subscription)
+        self._run(self._shadow, INPUTS, BEST_EFFORT)
 
     def halt(self) -> None:
         """End the threads."""
         self._payload.stop()
-        if self._loop is not None:
-            self._loop.stop()
-            self._loop = None
-
-    @property
-    def _running(self) -> realtime_loop.Loop:
-        """The loop: there is one while the mode is active."""
-        if self._loop is None:
-            raise RuntimeError("the loop is not running")
-        return self._loop
+        super().halt()
 
     def cleanup(self) -> None:
         """Stop publishing."""
         self._payload.destroy()
-        for publisher in self._publishers:
-            self._node.destroy_publisher(publisher)
+        super().cleanup()
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the shadow for new settings; its observer starts anew."""
@@ -221,7 +185,7 @@ class ShadowMode:
             if self._loop is None:
                 shadow.use(change)
                 return
-            self._ask("use_settings", change.snapshot)
+            self._give("use_settings", change.snapshot)
             shadow.adopt(change)
 
         return take
@@ -229,20 +193,18 @@ class ShadowMode:
     def _collect(self, states: States | None) -> None:
         """Have the loop put states aside, or none any more."""
         if self._loop is not None:
-            self._ask("collect", states)
+            self._give("collect", states)
 
-    def _ask(self, request: str, payload: Any) -> None:
-        """Ask the loop for something, which it does as soon as it has time."""
-        runner, kind = self._running.runner, REQUESTS[request]
-        address = 0 if payload is None else payload.address
+    def _give(self, request: str, payload: Any) -> None:
+        """Give something to the loop, which takes it as soon as it has time."""
         given = self._given[request]
-        given.append(payload)  # and what was given before: until the loop has answered
+        given.append(payload)  # and keep what was given before, until the loop has answered
         try:
-            runner.request(kind, address, payload, PATIENCE)
+            self._ask(REQUESTS[request], payload)
             del given[:-1]
         except TimeoutError:
             with suppress(TimeoutError):
-                runner.post(kind, address, payload)
+                self._ask_later(REQUESTS[request], payload)
 
     def _now(self) -> float:
         """Real time by the steady clock [s]."""

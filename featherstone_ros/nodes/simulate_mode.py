@@ -25,9 +25,10 @@ from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import floating_base, realtime_loop, realtime_settings
+from featherstone_ros.nodes import floating_base, realtime_loop
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, DuplicatePublishers, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import (
     Commit,
     Setting,
@@ -52,7 +53,6 @@ KINDS = {
     "external_wrench": WrenchStamped,
     "set_state": JointState,
 }
-PATIENCE = 1.0  # [s] that a service waits for the loop
 POLL_PERIOD = 0.001  # [s] between two readings of the time where the executor runs the loop
 
 SETTINGS = (
@@ -148,7 +148,7 @@ def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Settin
         )
 
 
-class SimulateMode:
+class SimulateMode(LoopMode):
     """Simulates the arm of the robot description and answers like its driver.
 
     ``joint_states`` has the model's joints only: robot_state_publisher derives mimic followers
@@ -161,10 +161,13 @@ class SimulateMode:
         Raises:
             ValueError: Parameters that the simulator refuses.
         """
-        self._node = node
         model = node.model
         publish_clock = bool(node.parameters["publish_clock"])
         base_topics = floating_base.base_topics(node)
+        publishers = [node.create_publisher(JointState, "joint_states", QUEUE)]
+        if publish_clock:
+            publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
+        super().__init__(node, publishers + [publisher for publisher, _ in base_topics])
         self._twin = Twin(
             model,
             self._settings(node.parameters),
@@ -174,11 +177,6 @@ class SimulateMode:
         self._named = [*model.joint_names, *sorted({*model.mimics, *model.locked})]
         self._refusals = Refusals(node)
         self._known_overruns = 0
-        self._publishers = [node.create_publisher(JointState, "joint_states", QUEUE)]
-        if publish_clock:
-            self._publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
-        self._publishers += [publisher for publisher, _ in base_topics]
-        self._loop: realtime_loop.Loop | None = None
         self._duplicates = DuplicatePublishers(node)
         self._warn_of_odd_limits()
 
@@ -195,64 +193,27 @@ class SimulateMode:
 
     def activate(self) -> None:
         """Listen and let time pass."""
-        node, group = self._node, realtime_loop.DetachedGroup()
-        self._inputs = [
-            node.create_subscription(
-                KINDS[name],
-                f"~/{name}",
-                realtime_loop.ignore,
-                QUEUE,
-                callback_group=group,
-                raw=True,
-            )
-            for name in sorted(INPUTS, key=lambda name: INPUTS[name])
-        ]
+        node, twin = self._node, self._twin
         self._services_made = [
             node.create_service(Trigger, "~/reset", self._on_reset),
             node.create_service(SetBool, "~/pause", self._on_pause),
             node.create_service(Trigger, "~/step", self._on_step),
         ]
-        self._twin.use(self._settings(node.parameters), monotonic())
-        self._twin.start(monotonic())
-        self._loop = realtime_loop.make_loop(
-            node,
-            self._twin,
-            group,
-            self._inputs,
-            self._publishers,
-            self._deliver,
-            scheduling=realtime_settings.scheduling(node.parameters),
-            in_thread=node.parameters["realtime.path"] != realtime_settings.EXECUTOR,
-            at_once=self._twin.settings.lockstep,
-            poll_period=POLL_PERIOD if self._twin.settings.real_time_factor else 0.0,
+        twin.use(self._settings(node.parameters), monotonic())
+        twin.start(monotonic())
+        self._run(
+            twin,
+            {f"~/{name}": KINDS[name] for name in sorted(INPUTS, key=lambda name: INPUTS[name])},
+            QUEUE,
+            at_once=twin.settings.lockstep,
+            poll_period=POLL_PERIOD if twin.settings.real_time_factor else 0.0,
         )
-        self._loop.start()
 
     def deactivate(self) -> None:
         """Stop listening; time stands still."""
-        self.halt()
-        for subscription in self._inputs:
-            self._node.destroy_subscription(subscription)
+        super().deactivate()
         for service in self._services_made:
             self._node.destroy_service(service)
-
-    def halt(self) -> None:
-        """Let time stand still."""
-        if self._loop is not None:
-            self._loop.stop()
-            self._loop = None
-
-    @property
-    def _running(self) -> realtime_loop.Loop:
-        """The loop: there is one while the mode is active."""
-        if self._loop is None:
-            raise RuntimeError("the loop is not running")
-        return self._loop
-
-    def cleanup(self) -> None:
-        """Forget the twin."""
-        for publisher in self._publishers:
-            self._node.destroy_publisher(publisher)
 
     # Parameters.
 
@@ -272,21 +233,12 @@ class SimulateMode:
             twin.keep(prepared)
             twin.settings = settings
             try:
-                self._ask("use_settings", prepared)
-            except TimeoutError:  # it has no time now: as soon as it has
+                self._ask(REQUESTS["use_settings"], prepared)
+            except TimeoutError:
                 with suppress(TimeoutError):
-                    self._running.runner.post(REQUESTS["use_settings"], prepared.address, prepared)
+                    self._ask_later(REQUESTS["use_settings"], prepared)
 
         return take
-
-    def _ask(self, request: str, payload: Any = None) -> int:
-        """Ask the loop for something; return its answer.
-
-        Raises:
-            TimeoutError: It has no time; nothing happens.
-        """
-        address = 0 if payload is None else payload.address
-        return self._running.runner.request(REQUESTS[request], address, payload, PATIENCE)
 
     # What the loop tells.
 
@@ -324,7 +276,7 @@ class SimulateMode:
     ) -> Answer:
         """Have the loop do what a service asks for, and answer."""
         try:
-            reason = self._twin.refusal_of(self._ask(request, payload))
+            reason = self._twin.refusal_of(self._ask(REQUESTS[request], payload))
         except TimeoutError as error:
             reason = str(error)
         response.success, response.message = not reason, reason or done

@@ -1,0 +1,102 @@
+"""A mode of the digital twin: a compiled cycle that a loop runs while the node is active."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
+
+from featherstone_ros.nodes import realtime_loop, realtime_settings
+from featherstone_ros.nodes.lifecycle import ModelNode
+
+PATIENCE = 1.0  # [s] that a request waits for the loop
+
+
+class LoopMode:
+    """Listens and runs a cycle from activation to deactivation; publishes until ``cleanup``."""
+
+    def __init__(self, node: ModelNode, publishers: list[Publisher]) -> None:
+        """Wait for ``activate``.
+
+        Args:
+            node: Has a model.
+            publishers: In the order of the cycle's outputs.
+        """
+        self._node = node
+        self._publishers = publishers
+        self._inputs: list[Subscription] = []
+        self._loop: realtime_loop.Loop | None = None
+
+    def _run(self, cycle: Any, topics: Mapping[str, type], qos: QoSProfile, **options: Any) -> None:
+        """Run the cycle.
+
+        Args:
+            cycle: What a loop runs.
+            topics: Types of messages by topic, in the order of the cycle's inputs.
+            qos: Of these topics.
+            **options: As of ``make_loop``.
+        """
+        node, group = self._node, realtime_loop.DetachedGroup()
+        self._inputs = [
+            node.create_subscription(
+                kind, topic, realtime_loop.ignore, qos, callback_group=group, raw=True
+            )
+            for topic, kind in topics.items()
+        ]
+        self._loop = realtime_loop.make_loop(
+            node,
+            cycle,
+            group,
+            self._inputs,
+            self._publishers,
+            self._deliver,
+            scheduling=realtime_settings.scheduling(node.parameters),
+            in_thread=node.parameters["realtime.path"] != realtime_settings.EXECUTOR,
+            **options,
+        )
+        self._loop.start()
+
+    def deactivate(self) -> None:
+        """Stop listening."""
+        self.halt()
+        for subscription in self._inputs:
+            self._node.destroy_subscription(subscription)
+
+    def halt(self) -> None:
+        """End the loop's thread."""
+        if self._loop is not None:
+            self._loop.stop()
+            self._loop = None
+
+    def cleanup(self) -> None:
+        """Stop publishing."""
+        for publisher in self._publishers:
+            self._node.destroy_publisher(publisher)
+
+    @property
+    def _running(self) -> realtime_loop.Loop:
+        """The loop: there is one while the mode is active."""
+        if self._loop is None:
+            raise RuntimeError("the loop is not running")
+        return self._loop
+
+    def _ask(self, request: int, payload: Any = None) -> int:
+        """Ask the loop for something; return its answer.
+
+        Raises:
+            TimeoutError: It has no time; nothing happens.
+        """
+        address = 0 if payload is None else payload.address
+        return self._running.runner.request(request, address, payload, PATIENCE)
+
+    def _ask_later(self, request: int, payload: Any = None) -> None:
+        """Ask the loop for something, to be done as soon as it has time."""
+        address = 0 if payload is None else payload.address
+        self._running.runner.post(request, address, payload)
+
+    def _deliver(self, records: list[realtime_loop.Record]) -> None:
+        """Put into words what the loop tells."""
+        raise NotImplementedError
