@@ -722,13 +722,16 @@ cdef inline bint accept_state(Controller* c, double now, double stamp, double on
     """Whether a joint state is believed, by what the arm is asked to do."""
     cdef const double* desired = q
     cdef const double* pushed = c.zero
+    cdef const double* likely = c.zero
     if is_tracking(c) and not leads_hand(c):    # a hand may be far from where it is led: see ``watch_standing``
         desired = c.desired
         reckon(&c.reckoning, &c.settings, &c.models, &c.validator, desired, elapsed(&c.validator, now, stamp))
-        pushed = c.reckoning.sure
+        pushed, likely = c.reckoning.sure, c.scratch
+        memset(c.scratch, 0, 2 * c.n * sizeof(double))
+        add_reckoned(&c.reckoning, &c.settings, desired, c.scratch, c.scratch + c.n)
     else:
         c.reckoning.begins = True
-    return accept(&c.validator, now, stamp, on_its_way, q, qd, desired, pushed, c.settings.jump_tolerance,
+    return accept(&c.validator, now, stamp, on_its_way, q, qd, desired, pushed, likely, c.settings.jump_tolerance,
                   c.settings.velocity_cutoff, c.settings.state_timeout)
 
 

@@ -167,6 +167,7 @@ cdef inline void reckon(Reckoning* r, const Settings* its, ModelBlend* models, c
     if elapsed > its.state_timeout:
         r.begins = True
         memset(r.sure, 0, 2 * n * sizeof(double))
+        memset(r.likely, 0, 2 * n * sizeof(double))
         return
     if r.begins or r.accepted != v.accepted:
         find_push(its, models, n, v.q, v.qd, desired, push, r.scratch + n)

@@ -215,7 +215,8 @@ cdef class JointStateValidator:
         begin_validator(v)
 
     def accept(self, double now, double stamp, cnp.ndarray q not None, qd, double jump_tolerance=0.1,
-               double velocity_cutoff=30.0, double state_timeout=0.1, double on_its_way=NAN, desired=None, pushed=None):
+               double velocity_cutoff=30.0, double state_timeout=0.1, double on_its_way=NAN, desired=None, pushed=None,
+               likely=None):
         """Judge one state and take it over if it is good; returns whether it is.
 
         Args:
@@ -228,14 +229,16 @@ cdef class JointStateValidator:
             on_its_way: [s] by two clocks; NaN: unknown.
             desired: (n,) position that is asked for; None: none is.
             pushed: (n,) how far feedback has moved each joint for sure since its position last changed; None: nowhere.
+            likely: (n,) how far it has come since then if it does what it is asked to; None: nowhere.
         """
         cdef Py_ssize_t n = self.its.n
         cdef cnp.ndarray velocity = np.full(n, NAN) if qd is None else np.ascontiguousarray(qd, dtype=float)
         cdef cnp.ndarray moved = np.zeros(n) if pushed is None else pushed
+        cdef cnp.ndarray asked = np.zeros(n) if likely is None else likely
         cdef const double* position = numbers(q, n, "q")
         return accept(&self.its, now, stamp, on_its_way, position, numbers(velocity, n, "qd"),
                       position if desired is None else numbers(desired, n, "desired"), numbers(moved, n, "pushed"),
-                      jump_tolerance, velocity_cutoff, state_timeout)
+                      numbers(asked, n, "likely"), jump_tolerance, velocity_cutoff, state_timeout)
 
     def forget(self):
         """Take the next state wherever the arm is."""

@@ -291,7 +291,7 @@ cdef inline void trust(StateValidator* v) noexcept nogil:
 
 
 cdef inline Judged judge_repetition(StateValidator* v, double dt, const double* q, const double* qd,
-                                    const double* desired, const double* pushed) noexcept nogil:
+                                    const double* desired, const double* pushed, const double* likely) noexcept nogil:
     """Whether a position is the last one again although the arm moves, or is asked to."""
     cdef Py_ssize_t i
     cdef bint all_same = same_position(v, q)
@@ -311,6 +311,9 @@ cdef inline Judged judge_repetition(StateValidator* v, double dt, const double* 
         if not isnan(qd[i]) and dt > 0.0:
             v.moved[i] = v.moved[i] + common(qd[i], v.qd[i]) * dt if fabs(qd[i]) > STILL else 0.0
         if fabs(v.moved[i]) > MEASURED_MOTION:
+            if fabs(common(v.moved[i], likely[i])) > 0.5 * MEASURED_MOTION:     # it did what it was asked to
+                v.frozen, v.all_frozen = judged(REPEATED, i, v.moved[i], MEASURED_MOTION), True
+                return v.frozen
             return judged(REPEATED, i, v.moved[i], MEASURED_MOTION)
         if fabs(desired[i] - v.repeated_from[i]) > DESIRED_MOTION:
             v.frozen, v.all_frozen = judged(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION), True
@@ -350,8 +353,8 @@ cdef inline bint is_old(const StateValidator* v, double dt, double stamp) noexce
 
 
 cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp, double on_its_way, const double* q,
-                         const double* qd, const double* desired, const double* pushed, double jump_tolerance, double cutoff,
-                         double state_timeout) noexcept nogil:
+                         const double* qd, const double* desired, const double* pushed, const double* likely,
+                         double jump_tolerance, double cutoff, double state_timeout) noexcept nogil:
     """All that can be wrong with a state, the plainest first."""
     cdef Judged way, result = judge_numbers(v, q, qd)
     if result.rejection != ACCEPTED:
@@ -369,7 +372,7 @@ cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp,
     dt = since_compared(v, now, stamp)
     v.compared_at, v.compared_stamp = now, stamp
     way = judge_way(v, dt, q, qd, jump_tolerance, cutoff, state_timeout)
-    result = judge_repetition(v, dt, q, qd, desired, pushed)
+    result = judge_repetition(v, dt, q, qd, desired, pushed, likely)
     return way if result.rejection == ACCEPTED else result
 
 
@@ -476,17 +479,18 @@ cdef inline void take_over(StateValidator* v, double now, double dt, double stam
 
 
 cdef inline bint accept(StateValidator* v, double now, double stamp, double on_its_way, const double* q, const double* qd,
-                        const double* desired, const double* pushed, double jump_tolerance, double cutoff,
-                        double state_timeout) noexcept nogil:
+                        const double* desired, const double* pushed, const double* likely, double jump_tolerance,
+                        double cutoff, double state_timeout) noexcept nogil:
     """Judge one state and take it over if it is good.
 
     now: steady time [s]; stamp: 0 for none; on_its_way: time since it was sent or measured, by two clocks, NaN: unknown;
     qd: (n,) NaN where it was not measured; desired: (n,) position that is asked for, q if none is; pushed: (n,) how far
-    feedback has moved each joint for sure since its position last changed.
+    feedback has moved each joint for sure since its position last changed; likely: (n,) how far it has come since then if it
+    does what it is asked to.
     """
     cdef double dt = elapsed(v, now, stamp)
-    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, pushed, jump_tolerance, cutoff,
-                               state_timeout)
+    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, pushed, likely, jump_tolerance,
+                               cutoff, state_timeout)
     v.last = count_implausible(v, result)
     if v.last.rejection == ACCEPTED:
         take_over(v, now, dt, stamp, q, qd, cutoff, state_timeout)

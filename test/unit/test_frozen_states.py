@@ -173,6 +173,18 @@ def test_positions_frozen_in_motion_end_in_silence(name, velocity):
         assert arm.phase is Phase.SILENT
 
 
+@pytest.mark.parametrize("name", ROBOTS)
+def test_positions_frozen_beside_live_velocities_end_in_silence(name):
+    """Velocities that show what the arm was asked to do are no mistake: it is the positions."""
+    for way, duration in MOTIONS:
+        arm = SimulatedArm(name).run(0.3)
+        place = arm.simulator.q
+        arm.spoil = lambda q, qd, place=place: (place, qd)
+        arm.follow(arm.away(way), duration)
+        arm.run(duration + 2.0)
+        assert arm.speed < 0.6, (way, duration)
+
+
 def test_silence_ends_when_the_positions_change_again():
     arm = SimulatedArm("panda").run(0.3)
     arm.freeze(list(range(7)))
