@@ -82,7 +82,7 @@ cdef class CompiledController:
     def __cinit__(self, names, lower, upper, velocity, settings, ModelRequest model not None, double show_period=0.02,
                   Py_ssize_t tip=-1, offset=None, str base="", continuous=None, bint commands_joints=False):
         cdef Py_ssize_t n = len(names)
-        self.block = <double*> calloc(112 * n + 16 + mode_memory(n), sizeof(double))
+        self.block = <double*> calloc(self._lay_out(n), sizeof(double))
         self.its.names.guess = <int32_t*> calloc(MOST_NAMES, sizeof(int32_t))
         self.its.names.name = <const char**> calloc(n, sizeof(char*))
         self.its.names.length = <size_t*> calloc(n, sizeof(size_t))
@@ -133,7 +133,8 @@ cdef class CompiledController:
         at[0] += count
         return here
 
-    cdef _lay_out(self, Py_ssize_t n):
+    cdef Py_ssize_t _lay_out(self, Py_ssize_t n):
+        """Give all arrays their place in the block; returns how many numbers they take, also before there is a block."""
         cdef Controller* c = &self.its.controller
         cdef double* at = self.block
         c.n = c.validator.n = c.governor.n = c.motion.n = n
@@ -159,6 +160,7 @@ cdef class CompiledController:
         c.bias = self._room(&at, n)
         c.speed.speed, c.speed.Minv, c.speed.bias = c.limits.velocity, c.hand.Minv, c.bias
         c.speed.acceleration, c.speed.given_up = self._room(&at, n), self._room(&at, n)
+        return at - self.block
 
     cdef _lay_out_validator(self, double** at):
         cdef StateValidator* v = &self.its.controller.validator
@@ -178,7 +180,7 @@ cdef class CompiledController:
         r.n, r.begins = n, True
         r.push, r.change, r.start = self._room(at, n), self._room(at, n), self._room(at, n)
         r.sure, r.likely, r.scratch = self._room(at, 2 * n), self._room(at, 2 * n), self._room(at, 5 * n)
-        r.friction, r.most_friction = self._room(at, n), self._room(at, n)
+        r.inertia, r.friction, r.most_friction = self._room(at, n), self._room(at, n), self._room(at, n)
 
     cdef _name_joints(self, names):
         cdef Py_ssize_t i

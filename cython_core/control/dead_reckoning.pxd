@@ -27,6 +27,7 @@ cdef extern from *:
     #define MOST_STICTION (3.0)
     #define STICTION_SHARE (0.01)
     #define UNKNOWN_STICTION (0.1)
+    #define LOCKED (1e9)
     #define ANY_EFFORT (1e9)
     """
     const double LONGEST_RECKONING  # [s] time step
@@ -35,6 +36,7 @@ cdef extern from *:
     const double MOST_STICTION      # times the Coulomb friction, and in addition
     const double STICTION_SHARE     # of the effort limit, that may hold a joint; where friction is not known
     const double UNKNOWN_STICTION   # of the effort limit
+    const double LOCKED             # [kg m^2, kg] inertia that keeps a joint's speed
     const double ANY_EFFORT         # [N m, N] where there is no limit
 
 cdef struct Reckoning:
@@ -47,6 +49,7 @@ cdef struct Reckoning:
     double* start            # desired position then
     double* sure             # (2, n) way and speed since then, of a joint that friction hinders most
     double* likely           # (2, n) the same beside the desired motion, with the friction that is known
+    double* inertia          # of the drives; of a joint that is seen to move so much that it pulls on no other
     double* friction         # that the feedforward leaves, of what is known
     double* most_friction    # and of the most that there may be
     double* scratch          # (5, n)
@@ -119,7 +122,9 @@ cdef inline void begin_joints(Reckoning* r, const Settings* its, const StateVali
     cdef Py_ssize_t n = r.n, i
     cdef bint anew = r.begins or v.dt == 0.0
     for i in range(n):
+        r.inertia[i] = its.armature[i]
         if anew or v.q[i] != v.last_q[i]:
+            r.inertia[i] = LOCKED
             r.push[i], r.start[i] = push[i], desired[i]
             r.sure[i] = r.likely[i] = 0.0
             r.sure[n + i] = r.likely[n + i] = v.qd[i]
@@ -148,7 +153,7 @@ cdef inline void travel(Reckoning* r, const Settings* its, const DynamicsInterfa
     cdef double* speed = way + n
     cdef double* still = r.scratch
     memset(still, 0, n * sizeof(double))
-    accelerate(model, q, still, effort, its.armature, its.viscous, friction, h, speed, r.scratch + n, r.scratch + 2 * n)
+    accelerate(model, q, still, effort, r.inertia, its.viscous, friction, h, speed, r.scratch + n, r.scratch + 2 * n)
     for i in range(n):
         if fabs(speed[i]) > STICKING_SPEED:                     # else it sticks
             way[i] += h * speed[i]
