@@ -324,11 +324,12 @@ cdef class CompiledController:
         self.local.count = 0
         return taken
 
-    def time_cycles(self, bytes message not None, Py_ssize_t count, double pause=0.0, double period=0.001):
+    def time_cycles(self, bytes first not None, bytes second not None, Py_ssize_t count, double pause=0.0,
+                    double period=0.001):
         """How long cycles take from a joint state's bytes to a command's, for benchmarks: nothing is published.
 
         Args:
-            message: A serialised JointState; its stamp is advanced from cycle to cycle.
+            first, second: Serialised JointStates, taken in turn; their stamp is advanced from cycle to cycle.
             count: Of cycles.
             pause: To sleep before each [s].
             period: Between two stamps [s].
@@ -338,14 +339,15 @@ cdef class CompiledController:
         """
         cdef cnp.ndarray durations = np.empty(count)
         cdef double* out = <double*> cnp.PyArray_DATA(durations)
-        cdef bytearray copy = bytearray(message)
-        cdef Template state
+        cdef bytearray even = bytearray(first), odd = bytearray(second)
+        cdef Template states[2]
+        cdef Template* state
         cdef IncomingMessage incoming
         cdef int64_t begun, stamp
         cdef timespec wait
         cdef Py_ssize_t k
-        state.data, state.size = copy, len(copy)
-        incoming.data, incoming.size, incoming.received, incoming.sent, incoming.sequence = state.data, state.size, 0, 0, -1
+        states[0].data, states[0].size, states[1].data, states[1].size = even, len(even), odd, len(odd)
+        incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
         wait.tv_sec, wait.tv_nsec = 0, <long> (pause * 1e9)
         with nogil:
             begun = steady_now()
@@ -353,7 +355,9 @@ cdef class CompiledController:
                 if pause > 0.0:
                     nanosleep(&wait, NULL)
                 stamp = 1000000000 + <int64_t> ((k + 1) * period * 1e9)
-                write_stamp(&state, <int32_t> (stamp // 1000000000), <uint32_t> (stamp % 1000000000))
+                state = &states[k % 2]
+                incoming.data, incoming.size = state.data, state.size
+                write_stamp(state, <int32_t> (stamp // 1000000000), <uint32_t> (stamp % 1000000000))
                 begun = steady_now()
                 on_message(&self.its, 0, &incoming, begun, &self.output)
                 out[k] = (steady_now() - begun) * 1e-9

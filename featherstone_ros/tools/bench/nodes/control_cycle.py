@@ -9,8 +9,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from rclpy.node import Node
-from rclpy.serialization import serialize_message
-from sensor_msgs.msg import JointState
 
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.phases import Phase
@@ -19,6 +17,7 @@ from featherstone_ros.control.trajectory import JointSpace, Point
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.bench.nodes.distribution import Distribution
 from featherstone_ros.tools.bench.nodes.judgement import BlockPlan
+from featherstone_ros.tools.bench.nodes.meter import standing_arm
 from featherstone_ros.tools.bench.nodes.processes import CONTROLLER, Bench
 from featherstone_ros.tools.bench.nodes.reaction import slow_motion
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
@@ -61,10 +60,8 @@ def _turn(robot: RobotSetup, pause: float) -> float:
     times, *path = slow_motion(robot).samples(POINT_SPACING)
     points = [Point(*point) for point in zip(times, *path, strict=True)]
     controller.set_trajectory(time.monotonic(), robot.model.joint_names, points)
-    state = JointState(name=list(robot.model.joint_names), position=q, velocity=still, effort=still)
-    state.header.stamp.sec = 1
     durations = controller.compiled.time_cycles(
-        bytes(serialize_message(state)), _COUNTS[pause], pause, _PERIOD
+        *standing_arm(robot), _COUNTS[pause], pause, _PERIOD
     )
     if controller.phase != Phase.TRAJECTORY:
         raise FeatherstoneError(f"the controller ended in phase {controller.phase.text!r}")

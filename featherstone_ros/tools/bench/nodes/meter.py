@@ -7,6 +7,7 @@ nothing else, and are taken as bytes. What this adds, it adds to all that are co
 import struct
 import time
 from dataclasses import dataclass
+from itertools import cycle
 
 import numpy as np
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -24,6 +25,7 @@ _PATIENCE = 100_000_000  # [ns] after which a state counts as unanswered
 _STAMP = struct.Struct("<iI")
 _STAMP_OFFSET = 4  # behind the encapsulation header
 _START_DEADLINE = 30.0  # [s]
+_SHAKE = 1e-9  # [rad, m]
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,21 @@ class Answers:
     last: bytes
 
 
+def standing_arm(robot: RobotSetup) -> tuple[bytes, bytes]:
+    """Return two serialised joint states of an arm that stands where it starts, to take in turn.
+
+    Their positions differ by what an encoder shakes: ones that never change are no arm's that is
+    asked to move, and the controller falls silent.
+    """
+    still = np.zeros(robot.model.n)
+    names = list(robot.model.joint_names)
+    first, second = (
+        bytes(serialize_message(JointState(name=names, position=q, velocity=still, effort=still)))
+        for q in (robot.start, robot.start + _SHAKE)
+    )
+    return first, second
+
+
 class Meter:
     """Plays an arm that stands still."""
 
@@ -55,14 +72,8 @@ class Meter:
             answerer: That node's full name.
             robot: Stands where it starts.
         """
-        still = [0.0] * robot.model.n
-        state = JointState(
-            name=list(robot.model.joint_names),
-            position=robot.start.tolist(),
-            velocity=still,
-            effort=still,
-        )
-        self._state = bytearray(serialize_message(state))
+        self._in_turn = cycle(map(bytearray, standing_arm(robot)))
+        self._state = next(self._in_turn)
         self._answerer = answerer
         self._states = node.create_publisher(JointState, f"{namespace}/joint_states", 10)
         self._commands = node.create_subscription(
@@ -125,6 +136,7 @@ class Meter:
         """Return the state of now; what came late for the one before is thrown away."""
         while self._take() is not None:
             pass
+        self._state = next(self._in_turn)
         _STAMP.pack_into(self._state, _STAMP_OFFSET, *divmod(time.time_ns(), 1_000_000_000))
         return bytes(self._state)
 
