@@ -25,7 +25,7 @@ from control.model_blend cimport pass_time
 from control.motion cimport LEAD_CUBIC, LEAD_QUINTIC, LEAD_STRAIGHT, Motion, Path, hold_at, sample
 from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, GRAVITY_COMPENSATION, SETTINGS_ARRAYS, TERMS_FULL, TERMS_GRAVITY, TERMS_NONE, Mode, Settings, Terms
 from control.speed_limit cimport SpeedLimit
-from control.state_validator cimport FALLBACK_SPEED, REJECTIONS, StateValidator, accept, best_estimate, forget, trust
+from control.state_validator cimport FALLBACK_SPEED, REJECTIONS, StateValidator, accept, best_estimate, forget, forget_clocks, trust
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from ros.atomic cimport steady_now, timespec

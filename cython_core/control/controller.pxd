@@ -18,7 +18,7 @@ from control.model_blend cimport ModelBlend, change_model, combine, gravity, pas
 from control.motion cimport Motion, Path, any_nonzero, extrapolate, follow_path, hold_at, lead_in, lead_in_duration, leads_to_rest, sample, sample_path, stop_from
 from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, JointLimits, Settings
 from control.speed_limit cimport SpeedLimit
-from control.state_validator cimport CONTRADICTORY, REPEATED, Judged, StateValidator, accept, best_estimate, common, elapsed, forget, is_frozen, same, seen_since, trust, was_misled
+from control.state_validator cimport CONTRADICTORY, REPEATED, Judged, StateValidator, accept, best_estimate, common, elapsed, forget, forget_clocks, is_frozen, same, seen_since, trust, was_misled
 
 cdef enum Phase:             # as in phases.py, which a test compares
     INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
@@ -843,7 +843,7 @@ cdef inline void activate(Controller* c, double now) noexcept nogil:
     c.hold.cause = c.fault.cause = NO_CAUSE
     if c.phase == INACTIVE:
         forget(&c.validator)
-        c.validator.transit = INFINITY                          # clocks may have been set meanwhile
+        forget_clocks(&c.validator)                             # they may have been set meanwhile
         trust(&c.validator)
     if fire(c, ACTIVATE) and c.phase == HOLDING:
         begin_tracking(c)

@@ -34,7 +34,8 @@ cdef int64_t no_time(void* loop) noexcept nogil:
 cdef void begin_validator(StateValidator* v) noexcept:
     """Without a state."""
     v.received = v.seen_at = v.compared_at = -INFINITY
-    v.transit, v.transit_at, v.origin = INFINITY, 0.0, NAN
+    v.origin = NAN
+    forget_clocks(v)
     v.fresh, v.jumped = True, INFINITY
     trust(v)
 

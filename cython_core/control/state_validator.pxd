@@ -135,8 +135,9 @@ cdef struct StateValidator:
     double compared_stamp
     double unchanged         # time for which the compared position had been the same [s]
     double jumped            # time from the last good state to the first one that jumped
-    double transit           # shortest time on the way so far, by two clocks [s]
+    double transit           # shortest time on the way that three states in a row took at most so far, by two clocks [s]
     double transit_at
+    double transits[2]       # of the last two states; -inf before there were two
     bint fresh               # the next state follows on nothing
     int implausible          # states that were not plausible and have not been made up for
     long long accepted
@@ -182,11 +183,25 @@ cdef inline double elapsed(const StateValidator* v, double now, double stamp) no
     return max(now - v.received, 1e-6)
 
 
+cdef inline void forget_clocks(StateValidator* v) noexcept nogil:
+    """Nothing is known any more of how long a state is on its way."""
+    v.transit, v.transit_at = INFINITY, 0.0
+    v.transits[0] = v.transits[1] = -INFINITY
+
+
 cdef inline Judged judge_transit(StateValidator* v, double now, double on_its_way, double longest) noexcept nogil:
-    """Whether a state was on its way for too long. on_its_way [s] is by two clocks: only its growth counts; NaN: unknown."""
+    """Whether a state was on its way for too long. on_its_way [s] is by two clocks: only its growth counts; NaN: unknown.
+
+    One state that comes early has a wrong stamp: by that, all after it would be late. Three may set the clock.
+    """
+    cdef double longest_of_three = max(on_its_way, v.transits[0], v.transits[1])
     if isnan(on_its_way):
         return accepted()
-    v.transit = min(v.transit + CLOCK_DRIFT * (now - v.transit_at), on_its_way)
+    if v.transits[0] == -INFINITY:
+        v.transit = longest_of_three
+    else:
+        v.transit = min(v.transit + CLOCK_DRIFT * (now - v.transit_at), longest_of_three)
+    v.transits[0], v.transits[1] = v.transits[1], on_its_way
     v.transit_at = now
     if on_its_way - v.transit > longest:
         return judged(LATE, -1, on_its_way - v.transit, longest)

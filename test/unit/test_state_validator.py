@@ -446,6 +446,20 @@ def test_a_state_that_was_long_on_its_way_is_late_whatever_the_clocks(source):
     assert source.validator.rejected[LATE] == 1
 
 
+@pytest.mark.parametrize("before", [0, 1, 10])
+def test_a_stamp_ahead_of_its_time_makes_no_later_state_late(source, before):
+    assert all(source.give(q=Q + 1e-6 * i, on_its_way=0.001) for i in range(before))
+    source.give(q=Q + 2e-5, on_its_way=-0.4)
+    assert all(source.give(q=Q + 3e-5 + 1e-6 * i, on_its_way=0.001) for i in range(10))
+    assert not source.give(q=Q, on_its_way=0.15)
+
+
+def test_a_clock_that_is_set_is_believed(source):
+    assert all(source.give(q=Q + 1e-6 * i, on_its_way=0.001) for i in range(10))
+    assert all(source.give(q=Q + 1e-6 * i, on_its_way=-0.4) for i in range(20, 30))
+    assert not source.give(q=Q, on_its_way=-0.25)
+
+
 def test_clocks_that_drift_apart_make_no_state_late(source):
     for i in range(6000):  # 300 s, in which they come to differ by more than state_timeout
         assert source.give(q=Q + 1e-6 * i, after=0.05, on_its_way=5e-4 * 0.05 * i)
