@@ -33,9 +33,9 @@ from rich.progress import track
 from rich.table import Table
 
 import featherstone_ros as fr
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.demo.report import milli, short_names
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.robot_setup import load

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 
 if TYPE_CHECKING:
     from monte_carlo import Report

@@ -24,7 +24,7 @@ from rich.progress import track
 from rich.table import Table
 
 import featherstone_ros as fr
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.robot_setup import load
 
 TIME_STEP = 0.001  # [s] of control and simulation

@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.progress import track
 
 import featherstone_ros as fr
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.tools.multi_sine import MultiSine, plan
 from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links

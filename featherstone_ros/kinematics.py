@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 import featherstone_ros._task_space as _task_space
 from featherstone_ros._core import BoundDynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 ROTATION = 1e-6  # greatest entry of R^T R - 1 of a rotation that somebody may have typed
 EXPECTED = ("a rotation matrix in the first three rows and columns", "0 0 0 1 as its last row")

@@ -10,16 +10,15 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import featherstone_ros._cartesian as _cartesian
 from featherstone_ros._core import BoundDynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.gains import postures
 from featherstone_ros.errors import SingularInertiaError, UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 AXES = ("base", "tip")
 APPROACH_RATE = 20.0  # [1/s] that the desired pose's distance from the target dies out with

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 from featherstone_ros.text import plain
-
-Floats = NDArray[np.float64]
 
 SHOWN = 3  # names in a line
 LATE = 10.0  # [s] after which a trajectory that has not begun deserves a word

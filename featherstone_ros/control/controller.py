@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from featherstone_ros import _control
 from featherstone_ros._core import BoundDynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control import events
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
 from featherstone_ros.control.events import Explanation, Narrator, cause_text, rejection_text
@@ -36,8 +37,6 @@ from featherstone_ros.control.trajectory import (
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 BANDWIDTH, DAMPING_RATIO = 8.0, 1.0  # [rad/s] and 1, if nothing else is asked for
 GAIN_MARGIN = 2.0  # all gains may be this much higher before the loop is unstable

@@ -14,8 +14,8 @@ from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.events import (
     IN_A_ROW,
     OFF_PATH,
@@ -32,8 +32,6 @@ from featherstone_ros.control.trajectory import (
     TrajectoryError,
     TrajectoryOverError,
 )
-
-Floats = NDArray[np.float64]
 
 ERASED = -1.0  # a tolerance that takes a default away, as control_msgs/JointTolerance has it
 ERASED_SLACK = float(np.finfo(np.float32).eps)

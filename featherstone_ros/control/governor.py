@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from featherstone_ros.arrays import Floats
 
 LONGEST_STEP = 0.005  # [s] of the torque rate that one command may use up, as in governor.pxd
 DEFAULT_RATE = 50.0  # [1/s] effort limits per second, see default_torque_rate

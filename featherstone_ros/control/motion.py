@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from featherstone_ros.arrays import Floats
 
 BLEND_SPEED = 0.25  # share of the velocity limit that removing an offset of the desired may take
 

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 MODEL_NAMES = ("gravity", "payload.link", "payload.mass", "payload.com", "payload.inertia")
 

@@ -6,14 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import Trajectory
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros.control.payload import inertia_matrix, vector
 from featherstone_ros.model import Model
 from featherstone_ros.model.inertia_rules import COARSE, moments_text
-
-Floats = NDArray[np.float64]
 
 LEAST_REACH = 1.0  # [m] that a payload may extend on any arm, however small
 SLOWEST_TORQUE = 10.0  # [s] in which a command must be able to reach the effort limit

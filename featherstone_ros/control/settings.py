@@ -8,11 +8,9 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model.friction import SLIDING_SPEED
-
-Floats = NDArray[np.float64]
 
 
 class Choice(str, Enum):

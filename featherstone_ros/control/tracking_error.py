@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from featherstone_ros.arrays import Floats
 
 NOTABLE = 0.25  # share of the path tolerance that is worth a word
 USUAL_TOLERANCE = 0.3  # [rad or m] that stands for none

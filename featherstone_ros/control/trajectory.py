@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros._control import CompiledPath
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.motion import (
     Motion,
     MotionState,
@@ -37,8 +38,6 @@ from featherstone_ros.control.motion import (
 )
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders are no better
 LONG_LEAD = 10.0  # stop times after which a first point is led to from rest, as in motion.pxd

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.friction import SLIDING_SPEED
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

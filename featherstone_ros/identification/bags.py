@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 
-Floats = NDArray[np.float64]
 Nanoseconds = NDArray[np.int64]
 Progress = Callable[[int, int], None]  # called with the messages read so far, and their number
 

@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats, Indices
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 SYMBOLS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 STATES_PER_PARAMETER = 3  # random states by which the rank is told

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 from featherstone_ros.model.pseudo_inertia import (
     in_frame,
@@ -27,8 +28,6 @@ from featherstone_ros.model.pseudo_inertia import (
     pseudo_inertia,
     transform,
 )
-
-Floats = NDArray[np.float64]
 
 SIZE = 10  # parameters of a body
 THINNEST = 0.05  # least radius of gyration along any direction by the greatest

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.recording import PAUSE, PAUSE_PERIODS, Recording
-
-Floats = NDArray[np.float64]
 
 FEWEST = 3  # samples that tell a period
 

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import Friction
 
 if TYPE_CHECKING:
     from featherstone_ros.identification.payload import Payload
 
-Floats = NDArray[np.float64]
 
 GRAVITY, RIGID, FITTED, WRITTEN = "gravity", "rigid links", "with friction", "as parameters"
 KNOWN = "with parameters"  # of a file

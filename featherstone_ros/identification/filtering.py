@@ -8,13 +8,11 @@ from importlib import import_module
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.cleaning import Samples
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
-
-Floats = NDArray[np.float64]
 
 ORDER = 4  # of the Butterworth filter, which runs forth and back
 # Periods of the cut-off frequency that are left out at either end, where the filter has too little

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import SIZE, Deformable
 from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
-
-Floats = NDArray[np.float64]
 
 WIDTHS = (0.03, 0.1, 0.2, 0.4, 0.8)  # of the prior about the URDF, of which one is chosen
 FOLDS = 4  # parts of the recording, each predicted from the others, by which it is chosen

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion, needed_from_scipy
-
-Floats = NDArray[np.float64]
 
 AT_REST = 0.01  # [rad/s or m/s] a joint that is never faster tells nothing of its friction
 ILL_CONDITIONED = 50.0  # of the terms, each scaled to length 1

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.payload import Payload, find_payload
 from featherstone_ros.identification.recording import Recording
-
-Floats = NDArray[np.float64]
 
 LEAST_TIME = 8.0  # [s] of states
 KEPT = 120.0  # [s] of them; older ones are forgotten

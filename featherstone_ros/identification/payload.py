@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.blas import one_thread
@@ -34,8 +34,6 @@ from featherstone_ros.identification.uncertainty import least_squares
 from featherstone_ros.model.body_tree import parameters_of
 from featherstone_ros.model.primitives import sphere
 from featherstone_ros.model.pseudo_inertia import inertia_matrix, pseudo_inertia
-
-Floats = NDArray[np.float64]
 
 DENSITY = 1000.0  # [kg/m^3] of the ball: grippers are hollow
 LEAST = 0.02  # [kg] of the ball, however little there is

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
 from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.model import read_description
 from featherstone_ros.model.urdf import parse
-
-Floats = NDArray[np.float64]
 
 PAUSE, PAUSE_PERIODS = 0.1, 3.5  # a longer one [s and periods] is not interpolated over
 HELD_OUT = 2 / 3  # share of the time after which a recording is held out

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.cleaning import Samples
 from featherstone_ros.identification.errors import EvaluationError
@@ -26,8 +26,6 @@ from featherstone_ros.identification.filtering import (
     smooth,
 )
 from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
-
-Floats = NDArray[np.float64]
 
 FASTEST, RATE = (
     2.5,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import JointStates, read_joint_states
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
@@ -35,7 +36,6 @@ from featherstone_ros.identification.verdict import require_enough, still_joints
 from featherstone_ros.model import EARTH, read_description
 from featherstone_ros.model.friction import SLIDING_SPEED
 
-Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 EASED = (

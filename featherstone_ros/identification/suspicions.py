@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 ALIKE = 0.9  # correlation from which a factor between measured and predicted torque means something
 FACTORS = 0.6, 1.6  # that errors of a model do not explain

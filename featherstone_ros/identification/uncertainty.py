@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.base_parameters import BaseParameters
 from featherstone_ros.identification.bodies import SIZE, Bodies
 from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.fit import Fit
 from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
-
-Floats = NDArray[np.float64]
 
 KNOWN_BEFORE = 0.3  # standard deviation of theta without data, by which data must do better
 

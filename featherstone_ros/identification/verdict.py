@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import AT_REST
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.suspicions import degrees_suspected
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 ADVICE = "record what `featherstone-ros excite` plans: every joint, both directions, half a minute"
 SHORTEST = 10.0  # [s] of motion

@@ -1,12 +1,10 @@
 """A robot with all its joints free, in postures all over their ranges."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model import EARTH, Model, body_tree, joint_selection
 from featherstone_ros.model.urdf import Robot
-
-Floats = NDArray[np.float64]
 
 HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
 MOST_JOINTS = 300  # that are checked: the time goes with the cube of them

@@ -7,15 +7,12 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
 from featherstone_ros.inspection import meshes
 from featherstone_ros.inspection.meshes import MeshError
 from featherstone_ros.model import urdf
-
-Floats = NDArray[np.float64]
-
 
 Seen = dict[str, Floats | MeshError]  # points of a mesh, or why there are none, by URI
 

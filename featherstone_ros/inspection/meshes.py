@@ -8,9 +8,9 @@ from xml.etree.ElementTree import Element, ParseError
 
 import numpy as np
 from defusedxml import DefusedXmlException, ElementTree
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from featherstone_ros.arrays import Floats
+
 MAX_SIZE = 100_000_000  # [byte]
 MOST_NODES = 10_000  # of a scene, instances counted as often as they stand in it
 MOST_POINTS = 5_000_000  # of a scene, likewise

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.inspection.geometry import Box, Shape
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import POINT, carriers, is_helper, is_possible
 from featherstone_ros.model.urdf import Inertial, Link, Robot
 
-Floats = NDArray[np.float64]
 PLACEHOLDER = 5e-3  # [m], radius of shapes that are drawn only because something must be
 MARGIN = 0.1  # of the radius, by which things stick out of what is drawn
 FAR_OUT = 0.5  # of the radius

@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.urdf import rotation_from_rpy
 
-Floats = NDArray[np.float64]
 ORTHONORMAL = 1e-9  # greatest entry of R R^T - 1: what rounding leaves, and more
 
 

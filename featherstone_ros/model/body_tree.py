@@ -4,9 +4,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros._core import CompiledModel
+from featherstone_ros.arrays import Floats, Indices
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.joint_selection import HUGE, JointSelection
 from featherstone_ros.model.pseudo_inertia import (
@@ -18,8 +18,6 @@ from featherstone_ros.model.pseudo_inertia import (
 )
 from featherstone_ros.model.urdf import Inertial, Joint, Robot
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 BASE = -1
 EXTENDED = np.longdouble  # more digits than a double has, where the machine has them
 

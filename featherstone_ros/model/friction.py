@@ -17,9 +17,8 @@ A URDF calls viscous friction ``damping`` and Coulomb friction ``friction``, and
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from featherstone_ros.arrays import Floats
 
 SLIDING_SPEED = 0.02  # [rad/s or m/s]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.urdf import Link, Robot
 

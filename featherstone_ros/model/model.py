@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model import body_tree, joint_selection, urdf, urdf_inertials
-from featherstone_ros.model.arguments import Floats, finite
+from featherstone_ros.model.arguments import finite
 from featherstone_ros.model.body_tree import BodyTree, inertial_of, parameters_of
 from featherstone_ros.model.finding import Severity, summary
 from featherstone_ros.model.inertia_rules import impossible_inertias

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.arguments import Floats
 
 NODES = ("digital_twin", "feedforward_controller")
 

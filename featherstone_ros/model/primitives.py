@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model.arguments import Floats, finite, not_negative, positive, rotation_matrix
+from featherstone_ros.model.arguments import finite, not_negative, positive, rotation_matrix
 from featherstone_ros.model.urdf import Inertial
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -177,7 +178,7 @@ def together(parts: Sequence[Inertial]) -> Inertial:
     return Inertial(float(mass), com, own + np.trace(spread) * np.eye(3) - spread)
 
 
-def _closed(triangles: ArrayLike) -> NDArray[np.float64]:
+def _closed(triangles: ArrayLike) -> Floats:
     """Return triangles (T, 3, 3) that are finite and make a closed surface.
 
     Each edge of one must be, the other way round, an edge of another.

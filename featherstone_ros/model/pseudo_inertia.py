@@ -12,9 +12,8 @@ identification", RA-L 2018).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from featherstone_ros.arrays import Floats
 
 # Where the vector's xx xy xz yy yz zz stand in the matrix of inertia.
 ROWS, COLUMNS = np.triu_indices(3)

@@ -14,8 +14,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 from defusedxml import DefusedXmlException, ElementTree
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
 
 MAX_SIZE = 10_000_000  # [byte] of XML text
@@ -35,8 +35,8 @@ class Inertial:
     """
 
     mass: float
-    com: NDArray[np.float64]
-    inertia: NDArray[np.float64]
+    com: Floats
+    inertia: Floats
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,9 +82,9 @@ class Joint:
     type: str
     parent: str
     child: str
-    rotation: NDArray[np.float64]
-    translation: NDArray[np.float64]
-    axis: NDArray[np.float64]
+    rotation: Floats
+    translation: Floats
+    axis: Floats
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
@@ -184,7 +184,7 @@ def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> R
     return Robot(name, base_link, links, joints, tree)
 
 
-def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Floats:
     """Return Rz(yaw) Ry(pitch) Rx(roll), (3, 3): turns about fixed axes, roll first [rad]."""
     sr, cr = math.sin(roll), math.cos(roll)
     sp, cp = math.sin(pitch), math.cos(pitch)
@@ -198,7 +198,7 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float
     )
 
 
-def unit_vector(direction: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+def unit_vector(direction: Sequence[float] | Floats) -> Floats:
     """Return the vector of length 1 along a vector that is not zero."""
     scaled = np.array(direction) / max(map(abs, direction))  # lest the length under- or overflow
     return scaled / math.hypot(*scaled)
@@ -311,7 +311,7 @@ def _refuse_leaders_of_several_degrees(robot: Robot) -> None:
             )
 
 
-def read_origin(element: Element, where: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def read_origin(element: Element, where: str) -> tuple[Floats, Floats]:
     """Read <origin> of an element: rotation (3, 3) and translation (3,) [m]."""
     origin = _child(element, "origin")
     rpy = vector(origin, "rpy", f"{where}<origin>", (0.0, 0.0, 0.0))
@@ -319,7 +319,7 @@ def read_origin(element: Element, where: str) -> tuple[NDArray[np.float64], NDAr
     return rotation_from_rpy(*rpy), np.array(xyz)
 
 
-def _read_axis(element: Element, owner: str) -> NDArray[np.float64]:
+def _read_axis(element: Element, owner: str) -> Floats:
     axis = vector(_child(element, "axis"), "xyz", f"{owner}: <axis>", (1.0, 0.0, 0.0))
     if not any(axis):
         raise ModelError(f"{owner}: <axis xyz> is zero, expected a direction for a moving joint")

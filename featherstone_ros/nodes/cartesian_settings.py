@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import (
     AXES,
     LEAST_INERTIA,
@@ -30,8 +30,6 @@ from featherstone_ros.nodes.parameters import (
     of_length,
     per_joint,
 )
-
-Floats = NDArray[np.float64]
 
 DEFAULT = CartesianSettings()
 WALL = 6  # numbers of one

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
 from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 
 def frame_pose(frame: str, model: Model, dynamics: Dynamics, q: Floats) -> Floats:

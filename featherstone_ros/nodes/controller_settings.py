@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.checks import Preflight
 from featherstone_ros.control.gains import (
     BANDWIDTH,
@@ -36,8 +37,6 @@ from featherstone_ros.model import Model
 from featherstone_ros.nodes import cartesian_settings
 from featherstone_ros.nodes.drive_settings import drive_settings
 from featherstone_ros.nodes.parameters import Setting, Value, number, of_length, per_joint
-
-Floats = NDArray[np.float64]
 
 HAND_GUIDING = 0.02  # default of damping: share of the effort limit at the velocity limit
 

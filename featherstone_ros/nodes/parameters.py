@@ -38,7 +38,7 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.text import plain
 

@@ -10,17 +10,15 @@ from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import Point, WrenchStamped
-from numpy.typing import NDArray
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model.urdf import Joint, parse
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting, number
-
-Floats = NDArray[np.float64]
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 RELIABLE = QoSProfile(depth=1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.observer.effort_contract import (
     FULL,
     MOTOR_CURRENT,
@@ -12,8 +12,6 @@ from featherstone_ros.observer.effort_contract import (
     WITHOUT_GRAVITY,
 )
 from featherstone_ros.observer.verdict import ContractState, ContractVerdict
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 0.25  # of the gravity load that the effort may miss: errors of the model, noise
 SIGNIFICANT = 5.0  # standard errors of the mean effort by which a load must stand out

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.observer.effort_contract import FULL
-
-Floats = NDArray[np.float64]
 
 MEASURED, COMMANDED = EFFORT_SOURCES = ("measured", "commanded")
 SENSITIVITY = 0.1  # of the effort limit: default contact threshold

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from featherstone_ros import Model, Simulator, UnknownNameError
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._shadow import MOST_ABSURD, CompiledShadow, Snapshot
+from featherstone_ros.arrays import Floats
 from featherstone_ros.observer.effort_contract import CONTRACTS
 from featherstone_ros.observer.friction_check import FrictionCheck
 from featherstone_ros.observer.lost_thread import lost_thread
@@ -23,8 +24,6 @@ from featherstone_ros.observer.settings import (
     default_threshold,
 )
 from featherstone_ros.observer.verdict import ContractState, ContractVerdict
-
-Floats = NDArray[np.float64]
 
 NANOSECONDS = 1_000_000_000
 FIELDS = ("position", "velocity", "effort")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
-
-Floats = NDArray[np.float64]
+from featherstone_ros.arrays import Floats
 
 BANDWIDTH = 100.0  # [rad/s], of common servo drives
 DEFLECTION = 0.05  # [rad or m] at which a drive gives all that it can

@@ -17,12 +17,12 @@ from featherstone_ros import (
     _twin,
 )
 from featherstone_ros._twin import REQUESTS, Snapshot
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 
 from .drive_gains import drive_gains
 from .settings import TwinSettings
 
-Floats = NDArray[np.float64]
 # What is published: (which of OUTPUTS, bytes); what is recorded: (kind, index, time, four values,
 # object).
 Published = list[tuple[int, bytes]]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.model import Model
-from featherstone_ros.model.arguments import Floats
 from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.model.parameter_files import (
     NodeParameters,

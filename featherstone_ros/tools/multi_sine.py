@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros import Model
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 
 POINT_SPACING = 0.05  # [s] quintics between points so far apart follow the motion to 1e-6 rad
 _SHAPE = ((1.0, 1.0, 0.0), (0.35, 2.3, 0.8))  # weight, frequency ratio and phase [rad] of each sine

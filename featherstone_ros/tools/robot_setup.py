@@ -10,8 +10,8 @@ import yaml
 from defusedxml import ElementTree
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model import read_description
-from featherstone_ros.model.arguments import Floats
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.model.parameter_files import NODES, NodeParameters, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_parameters

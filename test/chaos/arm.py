@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from episodes import PEAK, PEAK_ACCELERATION, REACH, SHARE_OF_SPEED, SHORTEST_MOTION
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import CartesianSettings
 from featherstone_ros.control.governor import LONGEST_STEP, default_torque_rate
 from featherstone_ros.tools.robot_setup import RobotSetup, load
-
-Floats = NDArray[np.float64]
 
 RATE = 200.0  # [Hz] of the joint states
 COMMAND_TIMEOUT = 0.2  # [s] of the twin, after which its brakes are on, as a drive's would be

@@ -10,8 +10,7 @@ from arm import BRAKING, COMMAND_TIMEOUT, SPEED, STANDING, WRONG_COMMANDS, Arm
 from episodes import Episode, Fault
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
+from featherstone_ros.arrays import Floats, Indices
 
 EXACT = 1.0 + 1e-6
 CALM = 0.15  # [s] for which an arm that has recovered tracks
@@ -45,11 +44,11 @@ class Traffic:
     effort: Floats
     command: Floats
     command_time: Floats
-    command_index: Integers
-    command_process: Integers
-    given_index: Integers
+    command_index: Indices
+    command_process: Indices
+    given_index: Indices
     desired: Floats
-    desired_index: Integers
+    desired_index: Indices
     fault_begin: int
     fault_end: int
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 STATES, COMMANDS = "states", "commands"
 BOTH = (STATES, COMMANDS)

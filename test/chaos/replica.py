@@ -26,11 +26,11 @@ from arm import COMMAND_TIMEOUT, GIVE_UP_AFTER, RATE, RECOVERY, Arm, arm
 from checks import CALM, Figures, Traffic, judge_episode, recovery, tracked
 from episodes import COMMAND_DAMAGE, COMMANDS, KINDS, STATE_DAMAGE, STATES, Episode, draw
 from faulty_link import FaultyLink
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.governor import default_torque_rate
@@ -38,8 +38,6 @@ from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
 from featherstone_ros.simulation.settings import TwinSettings
 from featherstone_ros.simulation.twin import Twin
-
-Floats = NDArray[np.float64]
 
 TICK = 0.001  # [s]
 STATE_EVERY, LOOK_EVERY, DESIRED_EVERY = 5, 10, 4  # ticks, ticks, states

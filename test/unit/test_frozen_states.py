@@ -10,17 +10,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import featherstone_ros as fr
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Point
 from featherstone_ros.tools.robot_setup import load
-
-Floats = NDArray[np.float64]
 
 STEP = 0.001  # [s]
 COMMAND_TIMEOUT = 0.2  # [s] after which the brakes are on

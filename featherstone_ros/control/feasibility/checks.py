@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.feasibility.verdict import Feasibility, check
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 FINEST = 1e-3  # [s] between two samples
 # Samples times joints. The control loop waits meanwhile: this many take about as long as reading a

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.motion import Motion, polynomial
-
-Floats = NDArray[np.float64]
 
 SMALL = 0.25  # share of the velocity limit that velocity may jump by
 SMALL_UNLIMITED = 0.25  # [rad/s or m/s] where there is no limit

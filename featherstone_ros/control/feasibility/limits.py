@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Demand
 from featherstone_ros.control.trajectory import LIMIT_SLACK
 from featherstone_ros.model import Model
-
-Floats = NDArray[np.float64]
 
 ROUNDING = 1e-6  # share of a limit of velocity or torque that a plan may touch it by
 

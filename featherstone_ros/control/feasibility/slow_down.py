@@ -5,12 +5,10 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Demand
 from featherstone_ros.control.feasibility.limits import ROUNDING, Limits
-
-Floats = NDArray[np.float64]
 
 
 def slow_down(demand: Demand, limits: Limits) -> float:

@@ -7,16 +7,14 @@ from functools import cached_property
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
 from featherstone_ros.control.feasibility.jumps import Jump, jumps
 from featherstone_ros.control.feasibility.limits import Excess, Limits, excesses
 from featherstone_ros.control.feasibility.slow_down import slow_down
 from featherstone_ros.control.motion import Motion
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.bench.race import TimedCall, disagreement
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
 from featherstone_ros.tools.bench.robots import BenchRobot

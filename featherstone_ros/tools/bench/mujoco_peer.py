@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from defusedxml.ElementTree import fromstring
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model.body_tree import BodyTree
 from featherstone_ros.tools.bench.race import TimedCall
 from featherstone_ros.tools.bench.robots import BenchRobot

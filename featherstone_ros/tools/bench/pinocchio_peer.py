@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pinocchio
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.bench.race import Arrays, TimedCall
 from featherstone_ros.tools.bench.robots import BenchRobot
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 
 Arrays = Floats | tuple[Floats, ...]
 _KEPT = 100  # results

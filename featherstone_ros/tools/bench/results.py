@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 
 
 @dataclass(frozen=True)

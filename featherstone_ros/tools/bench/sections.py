@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 
 import featherstone_ros as fr
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.bench.case import Case, comparison
 from featherstone_ros.tools.bench.chain import chain
 from featherstone_ros.tools.bench.race import TimedCall, disagreement, keeping

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.multi_sine import MultiSine
 
 LAWS = {"none": "PD alone", "gravity": "PD + gravity", "full": "full feedforward"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.demo.measure import LAWS
 from featherstone_ros.tools.demo.report import DemoReport, milli, short_names
 from featherstone_ros.tools.demo.skeleton import seen_from

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.demo.measure import LAWS, Run, improvement
 from featherstone_ros.tools.multi_sine import MultiSine
 from featherstone_ros.tools.style import new_table

@@ -29,7 +29,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.demo.measure import DemoRecording
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
 from featherstone_ros.tools.processes import DemoError

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics, Model
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 
 
 def segments(model: Model, positions: ArrayLike) -> Floats:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.explanation import Evaluation, Explanation
-from featherstone_ros.model.arguments import Floats
 
 if TYPE_CHECKING:
     from featherstone_ros.identification.payload import Payload

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.explanation import (
     FITTED,
     KNOWN,
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 
 COLOURS = {RIGID: YELLOW, FITTED: BLUE, KNOWN: BLUE}
 ROW, TITLE, FOOT = 1.2, 1.3, 0.5  # [inch] heights: of a joint, above and below all

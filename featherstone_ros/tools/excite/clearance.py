@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.inspection.geometry import Box, shapes
 from featherstone_ros.model import Model, urdf
-
-Floats = NDArray[np.float64]
 
 SMALL = 0.005  # [m] half diagonal of shapes that are drawn only because something must be
 MOST_BALLS = 12  # of a link

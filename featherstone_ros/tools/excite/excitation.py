@@ -18,9 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.errors import IdentificationError
@@ -30,7 +30,6 @@ from featherstone_ros.model.friction import friction_torque, smooth_sign
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.clearance import Clearance
 
-Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 HIGHEST = 0.5  # [Hz]

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Simulator
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.excitation import Series
-
-Floats = NDArray[np.float64]
 
 STEP = 1e-3  # [s]
 BANDWIDTH = 50.0  # [rad/s] of the error, critically damped

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit as fit_friction
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 
 ROW, TITLE, FOOT = 1.2, 1.0, 0.5  # [inch] heights: of a joint, above and below all
 POINTS = 2000  # drawn of each curve

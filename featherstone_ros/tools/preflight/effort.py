@@ -10,16 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Demand, demand
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.preflight.source import Given
-
-Floats = NDArray[np.float64]
 
 
 def filled(given: Given, trajectory: Trajectory, motion: Motion, arm: CheckedArm) -> Given:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.verdict import round_up
 from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.preflight.check import FileCheck
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 
 ROWS = ("position\n[% of range]", "speed\n[% of limit]", "torque\n[% of limit]")
 MOST_DRAWN = 1500  # samples of a line

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import yaml
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.bags import read_trajectories
-from featherstone_ros.model.arguments import Floats
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 WRAPPERS = ("goal", "trajectory", "joint_trajectory")  # of actions and of MoveIt's messages

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.text import Text
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 from featherstone_ros.tools.monitor.roster import Condition, Level
 from featherstone_ros.tools.monitor.view import STYLES
-
-Floats = NDArray[np.float64]
 
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
 WAITING = "waiting for the nodes to talk"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
@@ -23,8 +24,6 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, read_description
 from featherstone_ros.model.model import EARTH
-
-Floats = NDArray[np.float64]
 
 EASY = 0.5  # share of the effort limits that gravity may take in the middle of the range
 INNER = 0.6  # share of the range of motion in which an easier posture is looked for

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model, Simulator
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import RUNNING, TorqueController
 from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.settings import Settings
@@ -17,8 +18,6 @@ from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryErr
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
 from featherstone_ros.tools.setup.proposal import Proposal
-
-Floats = NDArray[np.float64]
 
 DURATION, HOLD = 4.0, 0.5  # [s] of the motion, and of the rest before and after it
 SWING = 0.3  # [rad or m] at most

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 
 PER_DECADE = 50
 EDGES = 1e-7 * 10 ** (np.arange(8 * PER_DECADE + 1) / PER_DECADE)  # [s] 100 ns to 10 s

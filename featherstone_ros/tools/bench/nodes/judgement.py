@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.bench.nodes.conditions import COST, LONGEST, MEDIAN, P99
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
 from featherstone_ros.tools.robot_setup import RobotSetup

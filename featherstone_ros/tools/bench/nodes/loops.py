@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from rclpy.node import Node
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.bench.nodes.distribution import Distribution
 from featherstone_ros.tools.bench.nodes.loop import Loop
 from featherstone_ros.tools.bench.nodes.processes import (

@@ -16,8 +16,8 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.arguments import Floats
 from featherstone_ros.tools.processes import NodeProcess
 from featherstone_ros.tools.robot_setup import RobotSetup
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 
 Integers = NDArray[np.int64]
 

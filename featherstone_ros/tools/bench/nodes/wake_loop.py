@@ -3,7 +3,7 @@
 import numpy as np
 
 from featherstone_ros._loop import wake_times
-from featherstone_ros.model.arguments import Floats
+from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.bench.nodes.stream import Integers
 
 __all__ = ["deviations", "wake_times"]
