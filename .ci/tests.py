@@ -5,6 +5,10 @@ Usage: python tests.py ARGUMENTS... of pytest, for each of the three.
 Tests of nodes wait more than they compute: two run for each processor, and what needs no nodes runs
 in the time that is left, with a low priority. Its output comes last.
 
+A test that fails runs once more when the others are done, and has failed if it fails again: a
+machine that stands still for a second may be at fault. Either way it is named: one that failed
+first is to be mended.
+
 The run always ends. A test has its own time-out, and test/conftest.py ends a process that does not
 come back from a test at all; whatever happens, the tests have LIMIT. Where it is permitted, the run
 has processes and a /dev/shm of its own: what others have left there (segments and locks of Fast
@@ -12,6 +16,7 @@ DDS) concerns no test, and no process outlives the run. Elsewhere what is left i
 """
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -22,9 +27,11 @@ from pathlib import Path
 
 PROCESSORS = min(len(os.sched_getaffinity(0)), 8)
 NICE = 10  # of the tests without ROS: high enough to yield to nodes, and not to be starved
-NO_TESTS = 5  # pytest's status where the arguments choose none
+FAILED, NO_TESTS = 1, 5  # pytest's status where tests failed, where the arguments choose none
 LIMIT = float(os.environ.get("FEATHERSTONE_TEST_LIMIT", "1200"))  # [s] twice: nodes, then alone
+AGAIN = 300.0  # [s] for those that failed
 GRACE = 60.0  # [s] in which pytest says what has failed so far
+MOST_AGAIN = 10  # of so many failures no machine is at fault
 LOOK = 0.5  # [s]
 
 RUN = "FEATHERSTONE_TEST_RUN"  # in the environment of all processes of a run
@@ -56,17 +63,17 @@ def isolate(arguments):
     signal.signal(signal.SIGINT, lambda *_: None)  # the run inside answers it
     signal.signal(signal.SIGTERM, lambda *_: inside.kill())
     try:
-        return inside.wait(2 * LIMIT + 5 * GRACE)
+        return inside.wait(2 * LIMIT + AGAIN + 5 * GRACE)
     except subprocess.TimeoutExpired:
         inside.kill()
         say("the run did not end by itself and was killed")
         return 1
 
 
-def start(tests, count, arguments, output=None):
+def start(tests, count, arguments, cache, output=None):
     """Start pytest on the tests so marked, so many at a time; after all others, if into a file."""
     command = [sys.executable, "-m", "pytest", "-m", tests, "--numprocesses", str(count)]
-    command += ["--dist", "worksteal", *arguments]
+    command += ["--dist", "worksteal", "-o", f"cache_dir={cache / tests}", *arguments]
     if output is None:
         return subprocess.Popen(command)
     pytest = subprocess.Popen(
@@ -93,23 +100,44 @@ def wait(pytest, tests, end):
 def run_all(arguments):
     """Run all three, also where one fails; say no tests were found only if none found any."""
     begin = time.monotonic()
-    with tempfile.TemporaryFile() as output:
-        others = start("not ros", PROCESSORS, arguments, output)
-        statuses = []
+    statuses = {}
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder)
+        others = start("not ros", PROCESSORS, arguments, cache, output)
         try:
             for tests, count in (("ros and not alone", 2 * PROCESSORS), ("alone", 1)):
-                pytest = start(tests, count, arguments)
-                statuses.append(wait(pytest, tests, time.monotonic() + LIMIT))
+                pytest = start(tests, count, arguments, cache)
+                statuses[tests] = wait(pytest, tests, time.monotonic() + LIMIT)
             with contextlib.suppress(PermissionError):  # there is nobody left to yield to
                 os.setpriority(os.PRIO_PGRP, others.pid, 0)
-            statuses.append(wait(others, "not ros", begin + 2 * LIMIT))
+            statuses["not ros"] = wait(others, "not ros", begin + 2 * LIMIT)
         except TimeoutError:
             return 1
         finally:
             others.terminate()
             output.seek(0)
             print(output.read().decode(errors="replace"), flush=True)
-    return next((status for status in statuses if status not in (0, NO_TESTS)), min(statuses))
+        end = time.monotonic() + AGAIN
+        for tests in [tests for tests, status in statuses.items() if status == FAILED]:
+            statuses[tests] = run_again(tests, arguments, cache, end)
+    failures = (status for status in statuses.values() if status not in (0, NO_TESTS))
+    return next(failures, min(statuses.values()))
+
+
+def run_again(tests, arguments, cache, end):
+    """Run those of the tests so marked that have failed, alone; return the status."""
+    file = cache / tests / "v" / "cache" / "lastfailed"
+    failed = list(json.loads(file.read_text())) if file.exists() else []
+    if not 0 < len(failed) <= MOST_AGAIN:
+        return FAILED
+    say("once more, since they failed: " + " ".join(failed))
+    pytest = start(tests, 1, ["--last-failed", *arguments], cache)
+    try:
+        status = wait(pytest, tests, end)
+    except TimeoutError:
+        return FAILED
+    say("failed at first, then " + ("passed: " if status == 0 else "again: ") + " ".join(failed))
+    return status
 
 
 def end_rest():

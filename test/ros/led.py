@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from copy import deepcopy
 
 import numpy as np
@@ -54,6 +56,19 @@ class Led:
         message.pose.position = Point(**dict(zip("xyz", map(float, at), strict=True)))
         message.pose.orientation = orientation or message.pose.orientation
         self.targets.publish(message)
+
+    def lead_until(self, by, condition: Callable[[], object], what: str) -> None:
+        """Ask until it is so: in a blind stop, after a pause of the machine, one is refused."""
+
+        def asked_again() -> object:
+            nonlocal again
+            if time.monotonic() >= again:
+                self.lead(by)
+                again = time.monotonic() + 1.0
+            return condition()
+
+        again = 0.0
+        self.ros.wait_for(asked_again, what)
 
     def moved(self) -> np.ndarray:
         """Return how far the hand is from where it began, (3,) [m]."""

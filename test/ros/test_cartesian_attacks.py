@@ -34,8 +34,7 @@ class Attacked(Led):
     def begin(self) -> None:
         """Bring the arm home and let the hand move."""
         super().begin()
-        self.lead([0.0, 0.2, 0.0])
-        self.ros.wait_for(lambda: self.scene.way > 0.1, "motion")
+        self.lead_until([0.0, 0.2, 0.0], lambda: self.scene.way > 0.1, "motion")
 
     def is_at(self, by) -> bool:
         """Say whether the hand is where it began, moved."""
@@ -175,6 +174,5 @@ def test_no_joint_races_and_the_hand_obeys_afterwards(led, attack):
     led.scene.wait_for_rest()
     led.scene.watch()
     for way in ([0.0, -0.1, 0.05], [0.0, 0.0, 0.0]):
-        led.lead(way)
-        led.ros.wait_for(lambda way=way: led.is_at(way), "the hand at its target")
+        led.lead_until(way, lambda way=way: led.is_at(way), "the hand at its target")
     assert led.scene.peak < 1.0

@@ -58,7 +58,7 @@ def run(request, tmp_path):
         command += ["-p", "xdist", "-p", "pytest_timeout", "-p", "conftest"]
         with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb") as held:
             ended = subprocess.run(
-                [*command, "-p", "no:cacheprovider", *arguments],
+                [*command, *arguments],
                 cwd=tmp_path,
                 env=environment,
                 stdout=subprocess.PIPE,
@@ -86,3 +86,33 @@ def test_run_that_takes_too_long_is_ended_and_says_what_ran(run):
     assert ended.returncode == 1, ended.stdout
     assert "the tests marked 'ros and not alone' took too long" in ended.stdout
     assert "interrupted in test_it.py::test_lasts" in ended.stdout
+
+
+FAILS_ONCE = """
+def test_fails_once():
+    from pathlib import Path
+
+    seen = Path("seen")
+    failed_before = seen.exists()
+    seen.touch()
+    assert failed_before
+"""
+FAILS = """
+def test_fails():
+    assert False
+"""
+
+
+@pytest.mark.parametrize("run", [True], indirect=True, ids=[""])
+def test_what_fails_runs_once_more_and_is_named_either_way(run):
+    ended = run(FAILS_ONCE)
+    assert ended.returncode == 0, ended.stdout
+    assert "failed at first, then passed: test_it.py::test_fails_once" in ended.stdout
+
+
+@pytest.mark.parametrize("run", [True], indirect=True, ids=[""])
+def test_what_fails_twice_has_failed(run):
+    ended = run(FAILS_ONCE + FAILS)
+    assert ended.returncode == 1, ended.stdout
+    assert "failed at first, then again: " in ended.stdout
+    assert "1 failed, 1 passed" in ended.stdout, "both ran again, one failed again"

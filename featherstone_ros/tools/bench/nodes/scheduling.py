@@ -6,7 +6,7 @@ Linux only: scheduling by thread, processor clocks of other processes, /proc.
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PRIORITY = 60  # of the nodes, under SCHED_FIFO
@@ -30,13 +30,17 @@ def schedule(pid: int, scheduling: str, priority: int = PRIORITY) -> None:
     """Schedule all threads that a process has, and those that these make, in this way."""
     policy, priority = (os.SCHED_FIFO, priority) if scheduling == FIFO else (os.SCHED_OTHER, 0)
     for thread in Path(f"/proc/{pid}/task").iterdir():
-        os.sched_setscheduler(int(thread.name), policy, os.sched_param(priority))
+        with suppress(ProcessLookupError):  # it has ended since
+            os.sched_setscheduler(int(thread.name), policy, os.sched_param(priority))
 
 
 def has_fifo_thread(pid: int) -> bool:
     """Tell whether any thread of a process has SCHED_FIFO."""
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    return any(os.sched_getscheduler(int(thread.name)) == os.SCHED_FIFO for thread in threads)
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(ProcessLookupError):
+            if os.sched_getscheduler(int(thread.name)) == os.SCHED_FIFO:
+                return True
+    return False
 
 
 @contextmanager
