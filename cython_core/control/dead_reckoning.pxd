@@ -7,7 +7,8 @@
 # is known of (so far it has moved for sure), and against what is known, with the desired motion (so far it will have).
 #
 # Nothing is said of a load or friction that the feedback already carried when the joint came to rest, nor of a joint that
-# was seen to stop against the push: brakes or an obstacle hold it. Arrays are (n,).
+# was seen to stop against the push: brakes or an obstacle hold it; nor of one that is pushed against its stop. Arrays are
+# (n,).
 
 from libc.math cimport NAN, fabs, isnan
 from libc.string cimport memset
@@ -27,6 +28,7 @@ cdef extern from *:
     #define MOST_STICTION (3.0)
     #define STICTION_SHARE (0.01)
     #define UNKNOWN_STICTION (0.1)
+    #define AT_STOP (1e-3)
     #define LOCKED (1e9)
     #define ANY_EFFORT (1e9)
     """
@@ -36,6 +38,7 @@ cdef extern from *:
     const double MOST_STICTION      # times the Coulomb friction, and in addition
     const double STICTION_SHARE     # of the effort limit, that may hold a joint; where friction is not known
     const double UNKNOWN_STICTION   # of the effort limit
+    const double AT_STOP            # [rad, m] from a position limit: its stop may hold the joint
     const double LOCKED             # [kg m^2, kg] inertia that keeps a joint's speed
     const double ANY_EFFORT         # [N m, N] where there is no limit
 
@@ -116,23 +119,31 @@ cdef inline bint was_stopped(const Settings* its, Py_ssize_t i, double push, dou
     return fabs(push) > most_stiction(its, i) or fabs(desired_speed) > 2.0 * fabs(speed) + STICKING_SPEED
 
 
+cdef inline double unhindered(const StateValidator* v, Py_ssize_t i, double push) noexcept nogil:
+    """A push or speed of a joint, none if it leads beyond the limit where the joint is."""
+    cdef double off = v.q[i] - v.middle[i]
+    return 0.0 if push * off > 0.0 and fabs(off) > v.half_range[i] - AT_STOP else push
+
+
 cdef inline void begin_joints(Reckoning* r, const Settings* its, const StateValidator* v, const double* desired,
                               const double* push) noexcept nogil:
     """Where a position is new, what moves the joint from here on counts."""
     cdef Py_ssize_t n = r.n, i
     cdef bint anew = r.begins or v.dt == 0.0
+    cdef double speed
     for i in range(n):
         r.inertia[i] = its.armature[i]
         if anew or v.q[i] != v.last_q[i]:
             r.inertia[i] = LOCKED
             r.push[i], r.start[i] = push[i], desired[i]
             r.sure[i] = r.likely[i] = 0.0
-            r.sure[n + i] = r.likely[n + i] = v.qd[i]
+            speed = unhindered(v, i, v.qd[i])
+            r.sure[n + i] = r.likely[n + i] = speed
             if feeds_forward(its):
                 r.likely[n + i] -= desired[n + i]
-            if was_stopped(its, i, push[i], desired[n + i], v.qd[i]):
+            if was_stopped(its, i, push[i], desired[n + i], speed):
                 r.push[i] = NAN
-        r.change[i] = push[i] - r.push[i] if not isnan(r.push[i]) else 0.0
+        r.change[i] = unhindered(v, i, push[i] - r.push[i]) if not isnan(r.push[i]) else 0.0
     r.begins, r.accepted, r.until = False, v.accepted, 0.0
 
 

@@ -5,7 +5,7 @@
 # drives nor sensors, and brakes only until the first command. ``now`` is steady time [ns]. The simulation goes by its own
 # time alone, so that the same calls give the same states, bit for bit. twin.pyx owns the memory of these structures.
 
-from libc.math cimport fabs, isfinite, rint
+from libc.math cimport INFINITY, fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -103,8 +103,9 @@ cdef inline double clipped(double value, double limit) noexcept nogil:
 
 
 # Brakes: they impose the motion instead of applying a torque. Each joint's speed falls linearly to zero whatever its
-# inertia and load, so they are stable at any time step. A floating base is held, too, until the first command of a run, as
-# an arm must not fall before its controller is there; from then on no brake reaches it, and it answers what the joints do.
+# inertia and load, so they are stable at any time step; at a joint stop it ends. A floating base is held, too, until the
+# first command of a run, as an arm must not fall before its controller is there; from then on no brake reaches it, and it
+# answers what the joints do.
 
 cdef inline void engage_brakes(Arm* arm) noexcept nogil:
     cdef Py_ssize_t i
@@ -122,20 +123,23 @@ cdef inline bint base_is_free(const Arm* arm) noexcept nogil:
 cdef inline void braked_motion(Arm* arm, int64_t instants) noexcept nogil:
     """Position, velocity and acceleration of the joints at the instants of a time step; joint stops still act."""
     cdef const Settings* settings = arm.settings
-    cdef double h = settings.time_step, t, after, acceleration, there, lowest, highest
+    cdef double h = settings.time_step, left = max(arm.braking_left - h, 0.0), t, slowing, after, there
+    cdef double lowest = -INFINITY, highest = INFINITY
     cdef double* motion
     cdef Py_ssize_t i, k
     for i in range(arm.n):
-        after = arm.braking[i] * max(arm.braking_left - h, 0.0)
-        acceleration = (after - arm.qd[i]) / h
+        slowing = (arm.braking[i] * left - arm.qd[i]) / h
+        if settings.stops:
+            lowest, highest = min(arm.q[i], settings.lower[i]), max(arm.q[i], settings.upper[i])
+            if not lowest <= arm.q[i] + h * (arm.qd[i] + 0.5 * h * slowing) <= highest:
+                arm.braking[i] = 0.0                            # its stop ends the motion
+        after = arm.braking[i] * left
         for k in range(instants + 1):
             t = h * k / instants
-            there = arm.q[i] + t * (arm.qd[i] + 0.5 * t * acceleration)
-            if settings.stops:
-                lowest, highest = min(arm.q[i], settings.lower[i]), max(arm.q[i], settings.upper[i])
-                there = min(max(there, lowest), highest)
+            there = min(max(arm.q[i] + t * (arm.qd[i] + 0.5 * t * slowing), lowest), highest)
             motion = arm.motion + 3 * (k * arm.n + i)
-            motion[0], motion[1], motion[2] = there, arm.qd[i] + t * acceleration, acceleration
+            motion[0], motion[2] = there, (after - arm.qd[i]) / h
+            motion[1] = arm.qd[i] + t * motion[2]
         motion[1] = after
 
 
@@ -154,7 +158,8 @@ cdef inline Py_ssize_t brake(Arm* arm, int64_t steps) noexcept nogil:
                 return failure
         for i in range(arm.n):
             motion = arm.motion + 3 * (simulator.instants * arm.n + i)
-            arm.q[i], arm.qd[i], arm.qdd[i] = motion[0], motion[1], motion[2]
+            arm.q[i], arm.qd[i] = motion[0], motion[1]
+            arm.qdd[i] = motion[2] if arm.braking[i] != 0.0 else 0.0    # a stop carries its own impact
         arm.braking_left = max(arm.braking_left - arm.settings.time_step, 0.0)
     return 0
 

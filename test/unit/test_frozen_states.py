@@ -62,7 +62,7 @@ class SimulatedArm:
         self.controller = TorqueController(space, self.model, settings, self.notes.append)
         self.every = round(1.0 / (rate * STEP))
         self.now, self.steps, self.commanded = 100.0, 0, -np.inf
-        self.braked = False
+        self.braked = self.deaf = False  # deaf drives keep the last command, then brake
         self.command = np.zeros(self.model.n)
         self.speed = 0.0  # the highest over the limit
         self.spoil: Callable[[Floats, Floats], tuple[Floats, Floats]] = lambda q, qd: (q, qd)
@@ -90,11 +90,18 @@ class SimulatedArm:
             self.simulator.reset(self.simulator.q + STEP * qd, qd * (np.abs(qd).max() > 1e-3))
         else:
             self.simulator.step(self.command)
+        self._stop_at_limits()
         share = np.abs(self.simulator.qd) / self.model.velocity_limit
         self.speed = max(self.speed, float(share.max()))
 
+    def _stop_at_limits(self) -> None:
+        q, qd = self.simulator.q, self.simulator.qd
+        inside = np.clip(q, self.model.lower, self.model.upper)
+        if not np.array_equal(q, inside):
+            self.simulator.reset(inside, np.where(q == inside, qd, 0.0))
+
     def _take(self, command: Floats | None) -> None:
-        if command is not None:
+        if command is not None and not self.deaf:
             self.command, self.commanded = command.copy(), self.now
 
     def follow(self, target: Floats, duration: float) -> None:
@@ -217,6 +224,31 @@ def test_brakes_that_stop_a_motion_are_not_taken_for_frozen_positions(name):
     arm.run(1.0)
     assert arm.speed < 1.0
     assert np.abs(arm.simulator.qd).max() < 0.01
+
+
+@pytest.mark.parametrize("cutoff", [5.0, 20.0, np.inf])
+def test_a_joint_that_runs_into_its_stop_is_not_taken_for_frozen(cutoff):
+    """Commands are lost; its filtered velocity [Hz] still says that it goes on when it stands."""
+    arm = SimulatedArm("panda")
+    joint, end = 3, arm.model.lower[3]
+    target = arm.start.copy()
+    arm.start[joint], target[joint] = end + 0.3, end + 0.02
+    arm.simulator.reset(arm.start)
+    arm.run(0.3)
+    arm.follow(target, 0.6)
+    arm.run(0.3)
+    filtered, weight = arm.simulator.qd, 1.0 - np.exp(-2.0 * np.pi * cutoff * STEP * arm.every)
+
+    def spoil(q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+        filtered[:] += weight * (qd - filtered)
+        return q, filtered.copy()
+
+    arm.spoil, arm.deaf = spoil, True
+    arm.run(2.0)
+    assert arm.simulator.q[joint] == end
+    assert not arm.simulator.qd.any()
+    assert not arm.controller.refused
+    assert arm.phase in RUNNING | HOLDS
 
 
 @pytest.mark.parametrize("stiction", [0.5, 1.5])

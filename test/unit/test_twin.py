@@ -350,3 +350,24 @@ def test_joint_stops_limit_a_driven_and_a_braking_arm(model):
     run(twin, 200, now=1.0)
     assert twin.is_braked
     assert twin.q[1] <= 2.5
+
+
+def test_a_braking_joint_that_has_reached_its_stop_stands(model):
+    """Velocities say what positions do: a joint that stays where it is has none."""
+    twin = make(model, stop_stiffness=1e5, stop_damping=1e3, command_timeout=0.1)
+    twin.command([0.0, 0.0], now=0.0)
+    run(twin, 200)
+    twin.set_state([0.0, 2.45], [1.0, 4.0])
+    positions, velocities = [], []
+    for k in range(60):
+        run(twin, 1, now=1.0 + 0.001 * k)
+        positions.append(twin.q[1])
+        velocities.append(twin.qd[1])
+    assert twin.is_braked and twin.qd[0] > 0.1
+    at_stop = np.array(positions) == 2.5
+    assert 10 < at_stop.sum() < 60
+    assert not np.array(velocities)[at_stop].any()
+    assert (np.array(velocities)[~at_stop] > 1.0).all()
+    twin.set_state([0.0, 2.5], [0.0, -1.0])
+    run(twin, 20, now=2.0)
+    assert twin.qd[1] < 0.0 and twin.q[1] < 2.5
