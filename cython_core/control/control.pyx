@@ -1,31 +1,37 @@
 """The torque controller, compiled: one state machine that decodes, validates, follows, commands and encodes without Python.
 
-``CompiledController`` owns the memory; what it does stands in controller.pxd (phases), state_validator.pxd, motion.pxd, laws.pxd,
-governor.pxd and control_cycle.pxd (from bytes to bytes). A loop runs its ``capsule`` (cycle.pxd); Python calls its methods.
-What it is asked for are the request classes, which a loop passes on as well.
+``CompiledController`` owns the memory. What it does is in controller.pxd, whose head names the other files, and in
+control_cycle.pxd (from bytes to bytes). A loop runs its ``capsule`` (cycle.pxd); Python calls its methods. What it is
+asked for are the request classes, which a loop passes on as well.
 """
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
-from libc.math cimport INFINITY, NAN, fabs, isfinite
+from libc.math cimport INFINITY, NAN, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from control.cartesian_impedance cimport Impedance, ImpedanceSettings, Wall, lay_out, memory_size
 from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
 from control.control_cycle cimport *
-from control.controller cimport *
+from control.controller cimport check_age, take_state
+from control.controller_state cimport Controller, Hold
 from control.dead_reckoning cimport Reckoning
+from control.events cimport CAUSE_FAILURE, NO_TIP
+from control.faults cimport fall_back
 from control.governor cimport Governor, begin_transfer, govern, start_from, transfer_weight
 from control.laws cimport damped_gravity, law, model_torque
-from control.model_blend cimport ModelBlend, change_model, combine, gravity
-from control.model_blend cimport pass_time
-from control.motion cimport LEAD_CUBIC, LEAD_QUINTIC, LEAD_STRAIGHT, Motion, Path, hold_at, sample
-from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, GRAVITY_COMPENSATION, SETTINGS_ARRAYS, TERMS_FULL, TERMS_GRAVITY, TERMS_NONE, Mode, Settings, Terms
+from control.model_blend cimport ModelBlend, change_model, combine, gravity, pass_time
+from control.motion cimport LEAD_CUBIC, LEAD_QUINTIC, LEAD_STRAIGHT, Path, hold_at
+from control.phases cimport EVENTS, PHASES
+from control.request_handlers cimport configure
+from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, GRAVITY_COMPENSATION, SETTINGS_ARRAYS,
+                               TERMS_FULL, TERMS_GRAVITY, TERMS_NONE, Settings)
 from control.speed_limit cimport SpeedLimit
-from control.state_validator cimport FALLBACK_SPEED, REJECTIONS, StateValidator, accept, best_estimate, forget, forget_clocks, trust
+from control.state_validator cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, accept, best_estimate, forget, forget_clocks,
+                                      trust)
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from ros.atomic cimport steady_now, timespec

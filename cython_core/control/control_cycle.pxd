@@ -1,26 +1,29 @@
 # The controller's cycle (cycle.pxd): from a joint state's bytes to a command's.
 
 from libc.math cimport INFINITY, NAN, fabs
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from control.cartesian_impedance cimport strain
 from control.cartesian_mode cimport CartesianTarget, find_distance, update_kinematics, write_pose
-from control.controller cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, CAUSE_LATE_COMMANDS, FLOATING, GRANTED, NOTE_CAUSE, NOTE_MESSAGE,
-                         Controller, Hold, NoteKind, Refusal, activate, check_age, configure, deactivate, fall_back,
-                         follow, hold, is_at_rest, is_blind, is_tracking, leads_hand, note, sees, take_model, take_set_point, take_state,
-                         take_target, watch_executor)
-from cycle cimport STOP_REQUESTED, IncomingMessage, Output, Record, Request
-from dynamics_interface cimport DynamicsInterface
-from control.laws cimport damped_gravity, model_torque
-from ros.atomic cimport CLOCK_REALTIME, clock_now
-from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointNames, JointParts, JointStateMessage, Reader, Template, collect_joints,
-                       open_message, read_joint_state, write_last, write_stamp)
-from ros.refusals cimport CUT_OFF_BELOW
+from control.controller cimport check_age, take_state, watch_executor
+from control.controller_state cimport Controller, Hold, is_blind, is_tracking, leads_hand, note
+from control.events cimport (CAUSE_FAILURE, CAUSE_LATE_COMMANDS, GRANTED, NOTE_CAUSE, NOTE_MESSAGE, NoteKind, Refusal)
+from control.faults cimport fall_back
+from control.laws cimport model_torque
 from control.model_blend cimport gravity, uses
 from control.motion cimport Path
+from control.phases cimport FLOATING
+from control.request_handlers cimport (activate, configure, deactivate, follow, hold, is_at_rest, take_model, take_set_point,
+                                       take_target)
 from control.settings cimport GRAVITY_COMPENSATION, Settings
 from control.state_validator cimport CLOCK_JUMP
+from cycle cimport STOP_REQUESTED, IncomingMessage, Output, Record, Request
+from dynamics_interface cimport DynamicsInterface
+from ros.atomic cimport CLOCK_REALTIME, clock_now
+from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointNames, JointParts, JointStateMessage, Reader, Template, collect_joints,
+                           open_message, read_joint_state, write_last, write_stamp)
+from ros.refusals cimport CUT_OFF_BELOW
 
 cdef enum RequestKind:
     REQUEST_ACTIVATE, REQUEST_DEACTIVATE, REQUEST_HOLD, REQUEST_FOLLOW, REQUEST_SET_POINT, REQUEST_CONFIGURE

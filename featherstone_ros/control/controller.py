@@ -1,7 +1,7 @@
 """The torque controller for Python: joint states and requests in, commands out.
 
 The state machine itself is compiled (cython_core/control/controller.pxd); its phases stand in
-``transitions``. A node has a real-time loop run it; here it is called, e.g. around a simulation:
+``phases``. A node has a real-time loop run it; here it is called, e.g. around a simulation:
 
     controller = TorqueController(JointSpace.of(model), model, settings)
     controller.activate(0.0)

@@ -33,7 +33,7 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
 RATE = 200.0  # [Hz]
-STANDING = 0.05  # [rad/s] as the controller's own bound, controller.pxd
+STANDING = 0.05  # [rad/s] as the controller's own bound, command.pxd
 SWAY, PERIOD = 0.35, 2.5  # of the motion: 0.88 rad/s at most, 0.4 of the Panda's limits
 ARM = "/arm/joint_states"  # the truth
 DEEP = QoSProfile(depth=1000)

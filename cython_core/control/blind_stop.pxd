@@ -1,0 +1,90 @@
+# What happens when joint states stop: the arm is braked by the model along a motion from where it must be by now to
+# rest, and held there; when states are back, the controller goes on.
+
+from libc.string cimport memcpy, memset
+
+from control.command cimport fault_damping, give
+from control.controller_state cimport Controller, because, fire
+from control.dead_reckoning cimport add_reckoned, dead_reckoning
+from control.events cimport CAUSE_FROZEN, CAUSE_NO_STATES
+from control.faults cimport return_to_fault
+from control.governor cimport begin_transfer, transfer_left
+from control.laws cimport damped_gravity, motion_torque
+from control.model_blend cimport pass_time
+from control.motion cimport sample
+from control.phases cimport FALL_BACK, HOLDING, STATE, STATES_STOPPED
+from control.state_validator cimport CONTRADICTORY, Judged, best_estimate, is_frozen, seen_since
+from control.stop cimport begin_hold, begin_tracking, stop_motion
+
+
+cdef inline void go_blind(Controller* c, double now, double age) noexcept nogil:
+    """Do without states."""
+    cdef const Judged* frozen = &c.validator.frozen
+    if not fire(c, STATES_STOPPED):
+        return
+    if is_frozen(&c.validator):
+        because(c, CAUSE_FROZEN, frozen.joint, frozen.found, frozen.bound)
+        begin_hold(c, now)
+        begin_transfer(&c.governor, 0.0)                        # what the feedback asked for was wrong
+    else:
+        because(c, CAUSE_NO_STATES, -1, age, c.settings.state_timeout)
+        begin_hold(c, now)
+
+
+cdef inline void expect(Controller* c, double now) noexcept nogil:
+    """Make the motion by which the arm is to come to rest from where it must be by now, in steady time.
+
+    Since the last good state it has had the last command.
+    """
+    cdef double age = now - seen_since(&c.validator)
+    cdef Py_ssize_t i
+    memset(c.state, 0, 4 * c.n * sizeof(double))
+    best_estimate(&c.validator, c.state, c.state + c.n)
+    if is_frozen(&c.validator) and not c.reckoning.begins:
+        add_reckoned(&c.reckoning, &c.settings, c.desired, c.state, c.state + c.n)
+        age -= c.reckoning.until
+    memcpy(c.expected, c.state, c.n * sizeof(double))
+    dead_reckoning(&c.settings, &c.models, c.governor.command, min(age, c.settings.state_timeout + c.settings.period),
+                   c.state, c.offset)
+    for i in range(c.n):
+        c.state[i] = min(max(c.state[i], min(c.limits.lower[i], c.expected[i])), max(c.limits.upper[i], c.expected[i]))
+    if is_frozen(&c.validator):                                 # what pushes it on is what is wrong
+        memset(c.state + 2 * c.n, 0, c.n * sizeof(double))
+    stop_motion(c, now, c.state)
+    c.expects = True
+
+
+cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
+    """Brake the arm by the model, or hold the last good state; its velocity says less and less: the damping fades."""
+    cdef double dt = now - c.commanded
+    cdef Py_ssize_t i
+    pass_time(&c.models, dt)
+    if c.settings.blind_stop:
+        if not c.expects:
+            expect(c, now)
+        sample(&c.motion, now, c.desired)
+        motion_torque(&c.settings, &c.models, c.n, c.desired, c.torque)
+        if c.validator.last.rejection == CONTRADICTORY and now - c.validator.compared_at < c.settings.state_timeout:
+            for i in range(c.n):                                # its positions are seen: they show how well it brakes
+                c.torque[i] += fault_damping(c, i) * (c.desired[c.n + i] - c.validator.shown[i])
+    else:
+        damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, transfer_left(&c.governor), c.torque)
+    return give(c, now, dt, c.torque)
+
+
+cdef inline bint has_stopped_frozen(const Controller* c, double now) noexcept nogil:
+    """Whether a blind stop is over for positions that lie: what would hold the arm there lets it fall where it is."""
+    return is_frozen(&c.validator) and c.expects and now >= c.motion.end
+
+
+cdef inline void resume(Controller* c, double now) noexcept nogil:
+    """States are back."""
+    fire(c, STATE)
+    if c.phase != HOLDING:                                      # leaving
+        begin_hold(c, now)
+        return
+    begin_tracking(c)
+    return_to_fault(c, now)
+    if now < c.hold_until and fire(c, FALL_BACK):
+        because(c, c.fallen.cause, c.fallen.joint, c.fallen.found, c.fallen.bound)
+        begin_hold(c, now)

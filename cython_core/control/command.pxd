@@ -1,0 +1,179 @@
+# The command for the last good state: the desired state of this moment, the law's effort for it, and the governor.
+
+from libc.math cimport fabs, fmin, isfinite
+from libc.string cimport memcpy, memset
+
+from control.cartesian_mode cimport carry_target, drop_stale, find_inverse_inertia, hand_torque, is_idle, joint_motion
+from control.controller_state cimport Controller, fire, is_blind, is_tracking, leads_hand
+from control.events cimport CAUSE_NOT_FINITE
+from control.faults cimport ABANDONED_TIME, MOST_ABANDONED, fall_back
+from control.governor cimport begin_transfer, govern, transfer_left
+from control.laws cimport add_drives, damped_gravity, law
+from control.model_blend cimport combine, gravity, pass_time
+from control.monitoring cimport watch_path, watch_speed, watch_standing, watch_swings
+from control.motion cimport leads_to_rest, sample
+from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SET_POINTS_STOPPED, SETTLED,
+                             SETTLING, STOPPED, STOPPING, TRAJECTORY)
+from control.speed_limit cimport SpeedLimit
+from control.stop cimport begin_hold, begin_tracking, stop_desired
+
+cdef extern from *:
+    """
+    #define STANDING (0.02)
+    #define STANDING_MOST (0.05)
+    #define FAULT_SHARE (0.2)
+    #define SPARSE (0.0125)
+    """
+    const double STANDING          # share of the velocity limit below which an arm stands,
+    const double STANDING_MOST     # [rad/s, m/s] at most
+    const double FAULT_SHARE       # of the effort limit, by which damping brakes in a fault at the velocity limit
+    const double SPARSE            # [s] between states: below 80 Hz, or some are missing
+
+
+cdef inline void keep_within_limits(Controller* c) noexcept nogil:
+    """What the arm is asked for ends at the position limits, or where it is if that is beyond: a stop is not pressed for good."""
+    cdef double lower, upper
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        lower, upper = min(c.limits.lower[i], c.validator.q[i]), max(c.limits.upper[i], c.validator.q[i])
+        if not lower <= c.desired[i] <= upper:
+            c.desired[i] = min(max(c.desired[i], lower), upper)
+            c.desired[c.n + i] = c.desired[2 * c.n + i] = 0.0
+
+
+cdef inline void move_on(Controller* c, double now, double time) noexcept nogil:
+    """Bring the desired state to ``time``."""
+    if c.phase == FLOATING:
+        memcpy(c.desired, c.validator.q, c.n * sizeof(double))
+        memcpy(c.desired + c.n, c.validator.qd, c.n * sizeof(double))
+        memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
+        return
+    if (c.phase == REFERENCE and now - c.set_point_at > c.settings.reference_timeout
+            and not leads_to_rest(&c.motion, c.n, time) and fire(c, SET_POINTS_STOPPED)):
+        stop_desired(c)
+    sample(&c.motion, time, c.desired)
+    if c.phase == REFERENCE or c.phase == HOLDING:
+        keep_within_limits(c)
+    if c.phase != STOPPING:
+        watch_path(c, now)
+    if c.phase == TRAJECTORY and time >= c.motion.end:
+        fire(c, ARRIVED)
+        c.watch.in_a_row = 0
+
+
+cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
+    """The effort of mode cartesian_impedance. The desired state is what the joints would do for the hand's, to first order."""
+    cdef Py_ssize_t n = c.n, i
+    dt = fmin(dt, c.settings.state_timeout)
+    if drop_stale(&c.hand, now, c.settings.target_timeout):
+        begin_transfer(&c.governor, c.settings.blend_time)
+    carry_target(&c.hand, now, c.settings.target_timeout, dt)
+    hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q, c.validator.qd, dt, c.torque)
+    joint_motion(&c.hand, c.hand.law.error, c.limits.velocity, c.desired)           # what a second brings at most
+    joint_motion(&c.hand, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
+    memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
+    gravity(&c.models, c.validator.q, c.scratch)
+    for i in range(n):
+        c.desired[i] += c.validator.q[i]
+        c.torque[i] += c.scratch[i]
+    add_drives(&c.settings, n, c.desired + n, c.desired + 2 * n, c.torque)
+    if c.phase == REFERENCE and is_idle(&c.hand, now, c.settings.target_timeout):
+        fire(c, SET_POINTS_STOPPED)
+
+
+cdef inline const SpeedLimit* speed_limit(Controller* c, const double* added) noexcept nogil:
+    """What keeps the joints' speed where the hand is led, or let go; NULL elsewhere, or where the model moves no inertia."""
+    cdef Py_ssize_t i
+    c.let_go &= transfer_left(&c.governor) > 0.0
+    if is_blind(c) or not (leads_hand(c) or (c.let_go and c.phase == FLOATING)):
+        return NULL
+    if not is_tracking(c) and find_inverse_inertia(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q):
+        return NULL
+    c.speed.qd = c.validator.qd                                 # it takes turns with last_qd
+    combine(&c.models, c.validator.q, c.validator.qd, NULL, c.bias)
+    if added != NULL:
+        for i in range(c.n):
+            c.bias[i] -= added[i]
+    return &c.speed
+
+
+cdef inline bint give(Controller* c, double now, double dt, const double* torque) noexcept nogil:
+    """Turn an effort that includes gravity into the next command; False if it is not finite."""
+    cdef const double* added = NULL
+    cdef Py_ssize_t i
+    if c.settings.hardware_adds_gravity:
+        gravity(&c.models, c.desired if is_blind(c) and c.expects else c.validator.q, c.gravity_torque)
+        for i in range(c.n):
+            c.torque[i] = torque[i] - c.gravity_torque[i]
+        added, torque = c.gravity_torque, c.torque
+    if not govern(&c.governor, &c.settings, torque, added, speed_limit(c, added), dt):
+        return False
+    c.commanded, c.has_commanded = now, True
+    c.commands += 1
+    return True
+
+
+cdef inline double fault_damping(const Controller* c, Py_ssize_t i) noexcept nogil:
+    """Damping that ends a fault's motion soon, and that bears delays which the gains may not; 0 without limits."""
+    cdef double damping = FAULT_SHARE * c.settings.effort_limit[i] / c.limits.velocity[i]
+    return damping if isfinite(damping) else 0.0
+
+
+cdef inline bint damped_command(Controller* c, double now, double dt) noexcept nogil:
+    """Gravity and damping for the last good state, which is fresh."""
+    cdef Py_ssize_t i
+    damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, 1.0, c.torque)
+    if c.phase == FAULT:
+        for i in range(c.n):
+            c.torque[i] -= max(fault_damping(c, i) - c.settings.damping[i], 0.0) * c.validator.qd[i]
+    return give(c, now, dt, c.torque)
+
+
+cdef inline double held_for(const Controller* c) noexcept nogil:
+    """How long a command may act, where states are so far apart that the gains cannot bear it, else 0 [s]."""
+    return c.validator.interval if c.validator.interval > SPARSE else 0.0
+
+
+cdef inline double standing_speed(const Controller* c, Py_ssize_t i) noexcept nogil:
+    return min(STANDING * c.limits.velocity[i], STANDING_MOST)
+
+
+cdef inline bint stands(const Controller* c) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if fabs(c.validator.qd[i]) > standing_speed(c, i):
+            return False
+    return True
+
+
+cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:
+    """Work out the command for the last good state; returns whether there is one."""
+    pass_time(&c.models, dt)
+    c.watch.abandoned = max(c.watch.abandoned - dt * MOST_ABANDONED / ABANDONED_TIME, 0.0)
+    if is_tracking(c):
+        watch_speed(c, now, dt)
+        watch_swings(c, now, dt)
+    if c.phase == SETTLING and now - c.held_since >= c.settings.give_up_after and stands(c) and fire(c, SETTLED):
+        c.has_commanded = False
+        return False
+    if c.phase == DAMPED and now >= c.hold_until and fire(c, RECOVER):
+        begin_tracking(c)
+    if not (is_tracking(c) or c.phase == FLOATING):
+        return damped_command(c, now, dt)
+    if c.phase == FLOATING or not leads_hand(c):
+        move_on(c, now, time)
+    elif c.phase != STOPPING:
+        watch_standing(c, now, dt)
+    if c.phase == STOPPING and time >= c.motion.end and fire(c, STOPPED):
+        begin_hold(c, now)
+        return damped_command(c, now, dt)
+    if c.phase == FAULT:                                        # since a moment ago
+        return damped_command(c, now, dt)
+    if leads_hand(c):
+        lead_hand(c, now, dt)
+    else:
+        law(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, c.desired, held_for(c), c.scratch, c.torque)
+    if give(c, now, dt, c.torque):
+        return True
+    fall_back(c, now, CAUSE_NOT_FINITE, 0.0, 0.0)
+    return damped_command(c, now, dt)

@@ -1,0 +1,217 @@
+# What the controller does when it is asked to (requests.pxi, control_cycle.pxd). A request that may be refused returns
+# why, or GRANTED; refused, it changes nothing.
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
+
+from control.cartesian_mode cimport CartesianTarget, copy_impedance, set_target
+from control.controller_state cimport Controller, Hold, because, fire, is_blind, is_tracking, leads_hand, sees
+from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NO_POSES, FOLLOWS_NOTHING, FOLLOWS_POSES, GRANTED, GRAVITY_IN_USE,
+                             IN_FAULT, NO_CAUSE, NO_TIP, NOT_RUNNING, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
+from control.governor cimport begin_transfer
+from control.model_blend cimport change_model
+from control.motion cimport Path, extrapolate, follow_path, lead_in, lead_in_duration, sample, sample_path
+from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLOW, HOLD, HOLDING, INACTIVE, REFERENCE,
+                             SET_POINT, SETTLING, STOPPING, TRACK, TRAJECTORY)
+from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, Settings
+from control.state_validator cimport forget, forget_clocks, trust
+from control.stop cimport begin_hold, begin_tracking, latch, stop_desired
+from dynamics_interface cimport DynamicsInterface
+
+cdef extern from *:
+    """
+    #define SET_POINT_SLACK (0.01)
+    #define SET_POINT_SPEED (1.5)
+    """
+    const double SET_POINT_SLACK   # [rad, m] that a set-point may be off without being led in
+    const double SET_POINT_SPEED   # velocity limits that set-points may differ by
+
+
+cdef inline void activate(Controller* c, double now) noexcept nogil:
+    """Begin with the next joint state, or go on where the arm has not come to rest yet."""
+    c.updated = now
+    c.hold.cause = c.fault.cause = NO_CAUSE
+    if c.phase == INACTIVE:
+        forget(&c.validator)
+        forget_clocks(&c.validator)                             # they may have been set meanwhile
+        trust(&c.validator)
+    if fire(c, ACTIVATE) and c.phase == HOLDING:
+        begin_tracking(c)
+
+
+cdef inline void deactivate(Controller* c, double now) noexcept nogil:
+    """Come to rest; then the commands end."""
+    if not fire(c, DEACTIVATE):
+        return
+    because(c, CAUSE_DEACTIVATED, -1, 0.0, 0.0)
+    if c.phase == STOPPING:
+        if leads_hand(c):                                       # its target may be far away
+            latch(c)
+        else:
+            stop_desired(c)
+        c.held_since = now
+    elif c.phase == SETTLING:
+        begin_hold(c, now)
+    elif c.phase == INACTIVE:
+        c.has_commanded = False
+
+
+cdef inline Refusal why_not(const Controller* c) noexcept nogil:
+    """Why nothing can be followed now."""
+    if c.phase == FAULT:
+        return IN_FAULT
+    if c.phase == FLOATING:
+        return FOLLOWS_NOTHING
+    return GRANTED if c.phase == HOLDING or c.phase == TRAJECTORY or c.phase == REFERENCE else NOT_RUNNING
+
+
+cdef inline Refusal why_no_joints(const Controller* c) noexcept nogil:
+    """Why no motion of the joints can be followed now."""
+    cdef Refusal refusal = why_not(c)
+    return FOLLOWS_POSES if refusal == GRANTED and leads_hand(c) else refusal
+
+
+cdef inline Refusal hold(Controller* c, double now) noexcept nogil:
+    """Come to rest within stop_time and stay there; ends a fault."""
+    cdef Refusal refusal = why_not(c)
+    if refusal == IN_FAULT:
+        fire(c, HOLD)
+        c.hold.cause = c.fault.cause = NO_CAUSE
+        c.watch.in_a_row = 0
+        begin_tracking(c)
+        return GRANTED
+    if refusal == GRANTED:
+        fire(c, HOLD)
+        if c.motion.has_effort:
+            begin_transfer(&c.governor, c.settings.blend_time)
+        stop_desired(c)
+    return refusal
+
+
+cdef inline Refusal follow(Controller* c, const Path* path, double start, Hold* detail) noexcept nogil:
+    """Follow a trajectory from now on; ``start`` is when its time is zero, by the controller's time; -inf: now.
+
+    A point still to come may be as far away as the velocity limits allow until then, plus start_tolerance; where the
+    trajectory is already under way, the tolerance alone counts.
+    """
+    cdef double time = c.validator.time, elapsed, wait, allowed, distance
+    cdef Py_ssize_t i, piece = 0
+    cdef Refusal refusal = why_no_joints(c)
+    if refusal != GRANTED:
+        return refusal
+    if start == -INFINITY:
+        start = time
+    elapsed = time - start
+    detail.found, detail.joint, detail.bound = elapsed - path.duration, -1, 0.0
+    if elapsed > path.duration:
+        return ENDED
+    while piece + 1 < path.pieces and path.times[piece + 1] <= elapsed:
+        piece += 1
+    memset(c.scratch, 0, 4 * c.n * sizeof(double))
+    sample_path(path, c.n, piece, elapsed, c.scratch)
+    wait = max(path.times[0] - elapsed, 0.0)
+    for i in range(c.n):
+        allowed = c.settings.start_tolerance + (c.limits.velocity[i] * wait if wait > 0.0 else 0.0)
+        distance = fabs(c.scratch[i] - c.validator.q[i])
+        if not distance <= allowed:
+            detail.joint, detail.found, detail.bound = i, distance, allowed
+            return STARTS_TOO_FAR
+    sample(&c.motion, time, c.state)
+    follow_path(&c.motion, path, start, time, c.state, &c.limits, c.settings.stop_time, c.offset, c.zero)
+    fire(c, FOLLOW)
+    return GRANTED
+
+
+cdef inline Refusal take_set_point(Controller* c, double now, const double* state, Hold* detail) noexcept nogil:
+    """Follow a set-point (4, n), extrapolated at constant acceleration until the next one.
+
+    One that differs by more than the arm may move meanwhile is led in.
+    """
+    cdef double time = c.validator.time, since = now - c.set_point_at if c.phase == REFERENCE else 0.0
+    cdef bint jumps = False
+    cdef Py_ssize_t i
+    cdef Refusal refusal = why_no_joints(c)
+    if refusal != GRANTED:
+        return refusal
+    sample(&c.motion, time, c.scratch)
+    for i in range(c.n):
+        detail.joint, detail.found, detail.bound = i, fabs(state[i] - c.scratch[i]), c.settings.start_tolerance
+        if not detail.found <= detail.bound:
+            return SET_POINT_TOO_FAR
+        jumps |= detail.found > SET_POINT_SLACK + SET_POINT_SPEED * c.limits.velocity[i] * since
+    if jumps and not (c.phase == REFERENCE and time < c.motion.correction_end):
+        for i in range(4 * c.n):
+            c.offset[i] = c.scratch[i] - state[i]
+        extrapolate(&c.motion, time, state)
+        lead_in(&c.motion, time, c.offset, lead_in_duration(c.n, c.offset, c.limits.velocity, c.settings.stop_time), c.zero)
+    else:
+        extrapolate(&c.motion, time, state)
+    if c.phase != REFERENCE:
+        begin_transfer(&c.governor, c.settings.blend_time)
+    c.set_point_at = now
+    fire(c, SET_POINT)
+    return GRANTED
+
+
+cdef inline Refusal take_target(Controller* c, double now, const CartesianTarget* target) noexcept nogil:
+    """Lead the hand to a target."""
+    cdef Refusal refusal = why_not(c)
+    if refusal != GRANTED:
+        return refusal
+    if not leads_hand(c):
+        return FOLLOWS_NO_POSES
+    set_target(&c.hand, now, target)
+    fire(c, SET_POINT)
+    return GRANTED
+
+
+cdef inline void copy_arrays(Settings* to, const Settings* mine, const Settings* given, Py_ssize_t n) noexcept nogil:
+    """Copy the arrays of settings into the memory that the controller has for them."""
+    to.p, to.d, to.damping, to.coulomb, to.viscous = mine.p, mine.d, mine.damping, mine.coulomb, mine.viscous
+    to.offset, to.armature, to.effort_limit, to.torque_rate = mine.offset, mine.armature, mine.effort_limit, mine.torque_rate
+    memcpy(to.p, given.p, 9 * n * sizeof(double))
+
+
+cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept nogil:
+    """Take other settings, without a step in the command."""
+    cdef bint commanding = sees(c) or is_blind(c), led_hand = leads_hand(c)
+    cdef Settings mine = c.settings
+    if settings.mode == CARTESIAN_IMPEDANCE and c.hand.link < 0:
+        return NO_TIP
+    if commanding and settings.hardware_adds_gravity != c.settings.hardware_adds_gravity:
+        return GRAVITY_IN_USE
+    c.settings = settings[0]
+    copy_arrays(&c.settings, &mine, settings, c.n)
+    if settings.impedance != NULL:
+        copy_impedance(&c.hand, settings.impedance)
+    c.settings.impedance = NULL                                 # a request's, which does not last
+    c.reckoning.begins = True
+    c.floats = settings.mode == GRAVITY_COMPENSATION
+    if not (c.phase == FLOATING or c.phase == FAULT or is_tracking(c)):
+        return GRANTED
+    begin_transfer(&c.governor, c.settings.blend_time)
+    c.let_go |= led_hand and c.floats
+    if c.floats:
+        fire(c, FLOAT)
+        c.fault.cause = NO_CAUSE
+    elif fire(c, TRACK):
+        begin_tracking(c)
+    elif led_hand != leads_hand(c) and c.phase != FAULT:
+        fire(c, HOLD)
+        begin_tracking(c)
+    return GRANTED
+
+
+cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint64_t number, double transition) noexcept nogil:
+    """Go over to another payload or gravity; at once while no commands go out."""
+    cdef bint commanding = sees(c) or is_blind(c)
+    change_model(&c.models, model, number, transition if commanding else 0.0)
+    c.reckoning.begins = True
+    if commanding and (transition <= 0.0 or leads_hand(c)):     # the hand's inertia changes at once
+        begin_transfer(&c.governor, c.settings.blend_time)
+
+
+cdef inline bint is_at_rest(const Controller* c) noexcept nogil:
+    """Whether no commands go out, so that nothing ends when they do."""
+    return not (sees(c) or is_blind(c))

@@ -1,0 +1,111 @@
+# The first command after activation or silence: whether the arm can be taken over where it stands, and the effort that
+# holds it there, from which the commands go on without a step.
+
+from libc.math cimport fabs, isfinite
+
+from control.controller_state cimport Controller, because, fire, note
+from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, NO_CAUSE, NOTE_OUTSIDE
+from control.faults cimport return_to_fault
+from control.governor cimport start_from
+from control.model_blend cimport gravity
+from control.motion cimport any_nonzero
+from control.phases cimport STATE, WAITING
+from control.state_validator cimport forget
+from control.stop cimport begin_tracking
+
+cdef extern from *:
+    """
+    #define EFFORT_TOLERANCE (1.5)
+    #define LIMIT_SLACK (1e-3)
+    """
+    const double EFFORT_TOLERANCE  # times the effort limit that a measured effort may be, to be believed
+    const double LIMIT_SLACK       # [rad, m] beyond a limit that an encoder may say
+
+
+cdef inline bint is_plausible_effort(const Controller* c, const double* effort) noexcept nogil:
+    """Whether a measured effort can be what holds the arm.
+
+    An effort of exactly zero on all joints means that it is not measured, or that brakes hold the arm; one beyond the
+    limits, that it is not what the drives apply.
+    """
+    cdef bint acts = False
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if not fabs(effort[i]) <= EFFORT_TOLERANCE * c.settings.effort_limit[i] or not isfinite(effort[i]):
+            return False
+        acts |= effort[i] != 0.0
+    return acts
+
+
+cdef inline const double* holding_effort(Controller* c, const double* effort) noexcept nogil:
+    """The command that continues what holds the arm. effort: measured, NULL for none.
+
+    Drives that add gravity themselves hold the arm at command zero, whatever they report. After silence the drives still
+    have the last command.
+    """
+    cdef bint adds = c.settings.hardware_adds_gravity
+    if effort != NULL and c.settings.start_from_measured_effort and not adds and is_plausible_effort(c, effort):
+        return effort
+    if c.has_commanded:
+        return c.governor.command
+    if adds:
+        return c.zero
+    gravity(&c.models, c.validator.q, c.gravity_torque)
+    return c.gravity_torque
+
+
+cdef inline Py_ssize_t too_heavy(Controller* c) noexcept nogil:
+    """The first joint that its effort limit cannot hold where the arm is, or -1; leaves gravity in ``gravity_torque``."""
+    cdef Py_ssize_t i
+    gravity(&c.models, c.validator.q, c.gravity_torque)
+    for i in range(c.n):
+        if not fabs(c.gravity_torque[i]) <= c.settings.effort_limit[i]:
+            return i
+    return -1
+
+
+cdef inline void note_outside(Controller* c) noexcept nogil:
+    """Say which joints stand beyond their limits."""
+    cdef double slack = c.settings.start_tolerance
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if not c.limits.lower[i] - slack <= c.validator.q[i] <= c.limits.upper[i] + slack:
+            note(c, NOTE_OUTSIDE, i, c.validator.q[i], c.limits.lower[i], c.limits.upper[i], 0.0)
+
+
+cdef inline Py_ssize_t where_no_arm_is(const Controller* c) noexcept nogil:
+    """The first joint that stands further beyond its limits than start_tolerance, or -1.
+
+    Or at all beyond them, if all positions are exactly zero: that is what hardware says that has not heard of its arm yet.
+    """
+    cdef double slack = c.settings.start_tolerance if any_nonzero(c.validator.q, c.n) else LIMIT_SLACK
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if not c.limits.lower[i] - slack <= c.validator.q[i] <= c.limits.upper[i] + slack:
+            return i
+    return -1
+
+
+cdef inline bint begin(Controller* c, double now, const double* effort) noexcept nogil:
+    """Begin at the effort that holds the arm now; not if nothing can, nor where no arm is."""
+    cdef Py_ssize_t i = where_no_arm_is(c) if c.phase == WAITING else -1
+    if i >= 0:
+        if c.hold.cause != CAUSE_OUTSIDE:
+            because(c, CAUSE_OUTSIDE, i, c.validator.q[i],
+                    c.limits.lower[i] if c.validator.q[i] < c.limits.lower[i] else c.limits.upper[i])
+        forget(&c.validator)
+        return False
+    i = too_heavy(c)
+    if i >= 0:
+        if c.hold.cause != CAUSE_CANNOT_HOLD:
+            because(c, CAUSE_CANNOT_HOLD, i, c.gravity_torque[i], c.settings.effort_limit[i])
+        forget(&c.validator)
+        return False
+    if c.hold.cause == CAUSE_CANNOT_HOLD or c.hold.cause == CAUSE_OUTSIDE:
+        c.hold.cause = NO_CAUSE
+    note_outside(c)
+    start_from(&c.governor, &c.settings, holding_effort(c, effort))
+    fire(c, STATE)
+    begin_tracking(c)
+    return_to_fault(c, now)
+    return True

@@ -1,0 +1,58 @@
+# How the arm is asked to come to rest: from what it is asked for, from the state that it is in, or by gravity and
+# damping alone, without a place to be.
+
+from libc.string cimport memcpy, memset
+
+from control.cartesian_mode cimport begin_mode, rest_ahead
+from control.controller_state cimport Controller, fire, leads_hand
+from control.governor cimport begin_transfer
+from control.motion cimport sample, stop_from
+from control.phases cimport FLOAT
+
+
+cdef inline void stop_motion(Controller* c, double time, const double* state) noexcept nogil:
+    """Ask the arm to come to rest from a motion state (not ``offset``)."""
+    stop_from(&c.motion, time, state, c.settings.stop_time, c.limits.lower, c.limits.upper, c.offset, c.zero)
+
+
+cdef inline void stop_desired(Controller* c) noexcept nogil:
+    """Ask the arm to come to rest from what it is asked for now."""
+    if leads_hand(c):
+        rest_ahead(&c.hand.law, c.settings.stop_time)
+        begin_transfer(&c.governor, c.settings.blend_time)
+    sample(&c.motion, c.validator.time, c.scratch)
+    stop_motion(c, c.validator.time, c.scratch)
+
+
+cdef inline void latch(Controller* c) noexcept nogil:
+    """Ask the arm to come to rest from the state that it is in."""
+    memset(c.state, 0, 4 * c.n * sizeof(double))
+    memcpy(c.state, c.validator.q, c.n * sizeof(double))
+    memcpy(c.state + c.n, c.validator.qd, c.n * sizeof(double))
+    stop_motion(c, c.validator.time, c.state)
+    c.reckoning.begins = True
+    sample(&c.motion, c.validator.time, c.desired)
+    if leads_hand(c):
+        begin_mode(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd, c.settings.stop_time)
+    begin_transfer(&c.governor, c.settings.blend_time)
+
+
+cdef inline void reset_watch(Controller* c) noexcept nogil:
+    memset(c.watch.speeding, 0, c.n * sizeof(double))
+    memset(c.watch.swings, 0, c.n * sizeof(double))
+    memset(c.watch.direction, 0, c.n * sizeof(double))
+
+
+cdef inline void begin_tracking(Controller* c) noexcept nogil:
+    """After a change of phase to HOLDING that follows no desired state."""
+    latch(c)
+    reset_watch(c)
+    if c.floats:
+        fire(c, FLOAT)
+
+
+cdef inline void begin_hold(Controller* c, double now) noexcept nogil:
+    """Fade to what holds the arm without asking it to be anywhere."""
+    c.held_since, c.expects = now, False
+    memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
+    begin_transfer(&c.governor, c.settings.decay_time)
