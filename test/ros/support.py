@@ -46,6 +46,7 @@ MATCHING = 0.1  # [s] in which a subscriber that is known comes to know its publ
 STARTING, RUNNING = 1, 50  # SCHED_FIFO priorities: a node that starts computes for a second
 PATIENCE = 2.0  # [s] before a service is asked again
 ATTEMPT = 5.0  # [s] before a motion is
+ATTEMPTS = 5  # of what is done as a whole
 # Read by Fast DDS when this process and the nodes first join a domain; version 3 renamed it.
 PROFILES = "FASTDDS" if hasattr(rclpy, "InitContextManager") else "FASTRTPS"  # since Kilted
 os.environ.setdefault(
@@ -290,6 +291,19 @@ class Ros:
             return bool(condition())
 
         self.wait_for(reached, what)
+
+    def comes(self, condition: Callable[[], Any], timeout: float = ATTEMPT) -> bool:
+        """Run callbacks until something is so; return whether it is, in that time."""
+        end = time.monotonic() + timeout
+        while not (result := condition()) and time.monotonic() < end:
+            self.executor.spin_once(timeout_sec=0.1)
+        return bool(result)
+
+    def attempt(self, action: Callable[[], Any], what: str) -> None:
+        """Do something as a whole until it succeeds: where it was broken off, it begins anew."""
+        if not any(action() for _ in range(ATTEMPTS)):
+            outputs = "\n".join(process.output for process in self._processes)
+            pytest.fail(f"no {what} in {ATTEMPTS} attempts; output of the nodes:\n{outputs}")
 
     # Lifecycle, parameters and diagnostics of a node.
 

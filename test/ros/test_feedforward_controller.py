@@ -102,6 +102,24 @@ class Arm:
         assert len(self.commands) == count + 1
         return np.array(self.commands[-1].data)
 
+    def first_answer(self, **fields: Any) -> np.ndarray:
+        """Send states until one finds the controller's subscription; return the first command."""
+        count = len(self.commands)
+
+        def answered() -> bool:
+            self.states.publish(self.message(**fields))
+            return self.ros.comes(lambda: len(self.commands) > count, 0.5)
+
+        self.ros.wait_for(answered, "command")
+        return np.array(self.commands[count].data)
+
+    def take_all(self) -> None:
+        """Take the commands that have come, so that the next one is the next state's."""
+        count = -1
+        while count < len(self.commands):
+            count = len(self.commands)
+            self.ros.run_for(0.05)
+
     def settle(self, q: Sequence[float] = Q) -> np.ndarray:
         """Send states until all fades are over; return the last command."""
         for _ in range(60):
@@ -177,6 +195,7 @@ def arm(shared: Arm) -> Iterator[Arm]:
     shared.set(mode="gravity_compensation", preflight="warn", **unloaded, **PATIENT)
     assert all(shared.set(mode="feedforward"))
     shared.settle()  # where tests with nodes of their own ran meanwhile, it was without states
+    shared.take_all()  # it has commanded all that time
     assert_allclose(shared.settle(), GRAVITY, atol=1e-6)
     yield shared
     assert shared.process.is_running
@@ -222,7 +241,8 @@ BAD_STATES = {
     ),
     "duplicated stamp": ({"header": None}, "joint states refused, stamp not newer than the last"),
     "older stamp": ({"header": -0.1}, "joint states refused, stamp not newer than the last"),
-    "jump": ({"position": [-0.6, 0.5]}, "joint states refused, position jumped"),
+    # Further than the arm comes at twice its speed limit while a busy machine stands still.
+    "jump": ({"position": [-8.9, 0.5]}, "joint states refused, position jumped"),
 }
 
 
@@ -261,7 +281,8 @@ def test_gap_longer_than_the_timeout_ends_in_gravity_hold_and_silence(arm):
     status = arm.status("waiting for joint states")
     assert status.level == DiagnosticStatus.ERROR
     held = np.array([command.data for command in arm.commands[count:]])
-    assert len(held) < 350  # one a millisecond, for 0.3 s
+    # One a millisecond, for 0.3 s; before the answer, too, and some of these were still on their way.
+    assert len(held) < 700
     assert_allclose(held, np.tile(GRAVITY, (len(held), 1)), atol=1e-6)
     assert_allclose(arm.answer(), GRAVITY, atol=1e-6)
 
@@ -279,17 +300,17 @@ def test_second_publisher_of_the_same_joints_is_reported_while_it_publishes(arm)
 
 
 def test_states_that_are_refused_do_not_keep_the_arm_from_being_braked(arm):
-    arm.answer()
-    frozen, count = arm.message(), len(arm.commands)
     arm.lose_patience()
 
     def braked() -> bool:
-        for _ in range(5):  # more often than the watchdog looks
+        arm.answer()
+        frozen, count = arm.message(), len(arm.commands)
+        for _ in range(100):  # more often than the watchdog looks
             arm.states.publish(frozen)
             arm.ros.run_for(0.002)
         return len(arm.commands) > count + 20
 
-    arm.ros.wait_for(braked, "commands without a usable state")
+    arm.ros.attempt(braked, "commands without a usable state")
 
 
 def test_publisher_of_other_joints_is_normal(arm):
@@ -513,7 +534,7 @@ def test_impossible_transition_does_not_kill_it(arm):
 
 
 def test_deactivation_decays_to_silence_and_activation_begins_again(arm):
-    arm.set(give_up_after=0.2, state_timeout=0.05)
+    arm.set(give_up_after=0.5, state_timeout=0.05)
     arm.answer()
     count = len(arm.commands)
     assert arm.ros.change_state(NODE, "deactivate")
@@ -538,8 +559,7 @@ def test_cleanup_and_configuration_again(arm):
     arm.lose_patience()
     for transition in ("deactivate", "cleanup", "configure", "activate"):
         assert arm.ros.change_state(NODE, transition), transition
-    arm.ros.wait_for(lambda: arm.states.get_subscription_count() == 1, "subscriber of joint_states")
-    assert_allclose(arm.answer(arm.message(effort=[1.0, -1.0])), [1.0, -1.0])
+    assert_allclose(arm.first_answer(effort=[1.0, -1.0]), [1.0, -1.0])
 
 
 # Processes of their own

@@ -21,6 +21,7 @@ CONTROLLER = "featherstone_ros.feedforward_controller"
 TWIN = "featherstone_ros.digital_twin"
 COMMANDS = "/digital_twin/joint_commands"
 GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
+FASTEST = 0.6  # [rad/s] on the way there within a second
 OUTPUT = {"output": "joint_state", "robot_description": PARAMETERS["robot_description"]}
 MODEL = fr.Model.from_urdf(PARAMETERS["robot_description"])
 
@@ -44,8 +45,12 @@ def test_drives_follow_a_trajectory_with_the_torque_of_the_model(ros):
     publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
     rest = [0.0, 0.0]
     points = [point(1.0, GOAL, velocities=rest, accelerations=rest)]
-    publisher.publish(JointTrajectory(joint_names=NAMES, points=points))
-    ros.wait_for(lambda: np.abs(np.subtract(states[-1].position, GOAL)).max() < 1e-3, "arm there")
+    ros.ask(
+        publisher,
+        JointTrajectory(joint_names=NAMES, points=points),
+        lambda: np.abs(np.subtract(states[-1].position, GOAL)).max() < 1e-3,
+        "arm there",
+    )
     ros.wait_for(lambda: np.abs(commands[-1].velocity).max() == 0.0, "end of the motion")
     assert list(commands[-1].name) == NAMES
     assert_allclose(commands[-1].position, GOAL, atol=1e-12)
@@ -55,8 +60,9 @@ def test_drives_follow_a_trajectory_with_the_torque_of_the_model(ros):
     assert moving
     stamps = [c.header.stamp.sec + 1e-9 * c.header.stamp.nanosec for c in moving]
     assert min(np.diff(stamps)) > 0.0
-    steps = np.abs(np.diff([c.position for c in commands], axis=0)).max()
-    assert steps < 0.05
+    steps = np.abs(np.diff([c.position for c in commands], axis=0)).max(axis=1)
+    times = [c.header.stamp.sec + 1e-9 * c.header.stamp.nanosec for c in commands]
+    assert (steps < 0.05 + FASTEST * np.diff(times)).all()  # where a busy machine loses some
     efforts = np.array([c.effort for c in commands])
     assert np.isfinite(efforts).all()
     assert np.abs(efforts).max() <= 20.0  # the governor's limits
@@ -104,8 +110,8 @@ def test_arm_that_stays_away_from_where_it_should_be_becomes_an_error(ros):
             arm.answer(arm.message(off, velocity=[]))
         return arm.status()
 
-    assert status().level != DiagnosticStatus.OK
-    assert "away from where it should be" in status().message
+    said = ros.wait_for(lambda: "away from where it" in (s := status()).message and s, "warning")
+    assert said.level != DiagnosticStatus.OK
     ros.wait_for(lambda: status().level == DiagnosticStatus.ERROR, "error", timeout=60.0)
 
 
