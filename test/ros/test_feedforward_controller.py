@@ -281,7 +281,7 @@ def test_gap_longer_than_the_timeout_ends_in_gravity_hold_and_silence(arm):
     status = arm.status("waiting for joint states")
     assert status.level == DiagnosticStatus.ERROR
     held = np.array([command.data for command in arm.commands[count:]])
-    # One a millisecond, for 0.3 s; before the answer, too, and some of these were still on their way.
+    # One a millisecond for 0.3 s; before the answer, too, and some of those were still on the way.
     assert len(held) < 700
     assert_allclose(held, np.tile(GRAVITY, (len(held), 1)), atol=1e-6)
     assert_allclose(arm.answer(), GRAVITY, atol=1e-6)
