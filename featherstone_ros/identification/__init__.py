@@ -5,7 +5,9 @@ From a bag to equations: ``bags``, ``recording`` (which joint states), ``cleanin
 (linear equations). From equations to a model: ``bodies`` (what is deformed, and stays possible),
 ``friction``, ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone say),
 ``verdict`` (can this recording tell anything); ``session.identify`` joins them. ``payload`` and
-``online`` find what hangs on a link. ``arm`` predicts torque, ``explanation`` says how well.
+``online`` find what hangs on a link. ``arm`` predicts torque, ``explanation`` says how well,
+``payload_report`` what was found; ``blas`` keeps linear algebra to one thread, ``errors`` says why
+a recording cannot serve.
 """
 
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters

@@ -10,6 +10,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.urdf import rotation_from_rpy
 
+HUGE = 1e100  # no robot's figure, and its square is still finite
 ORTHONORMAL = 1e-9  # greatest entry of R R^T - 1: what rounding leaves, and more
 
 

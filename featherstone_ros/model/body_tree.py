@@ -8,7 +8,8 @@ import numpy as np
 from featherstone_ros._core import CompiledModel
 from featherstone_ros.arrays import Floats, Indices
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model.joint_selection import HUGE, JointSelection
+from featherstone_ros.model.arguments import HUGE
+from featherstone_ros.model.joint_selection import JointSelection
 from featherstone_ros.model.pseudo_inertia import (
     in_frame,
     inertia_matrix,

@@ -3,7 +3,7 @@
 import math
 
 from featherstone_ros.model.finding import Finding, Rule, Severity
-from featherstone_ros.model.joint_selection import orphans
+from featherstone_ros.model.mimic import orphans
 from featherstone_ros.model.urdf import Joint, Robot
 
 FAR = 20.0  # [m] between neighbouring joints

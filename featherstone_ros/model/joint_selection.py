@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from numbers import Real
 
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.model.urdf import Joint, Mimic, Robot, name_list
-
-HUGE = 1e100  # no robot's figure, and its square is still finite
+from featherstone_ros.model.mimic import resolve_mimics
+from featherstone_ros.model.urdf import Mimic, Robot, name_list
 
 
 class UnknownJointError(ModelError, UnknownNameError):
@@ -83,55 +82,6 @@ def choose(
         else:  # a fixed leader stays at 0
             constant[name] = mimic.multiplier * constant.get(mimic.leader, 0.0) + mimic.offset
     return JointSelection(free, mimics, constant)
-
-
-def resolve_mimics(robot: Robot) -> dict[str, Mimic]:
-    """Return what each follower follows in the end, chains multiplied out.
-
-    A joint that names a leader the robot does not have is not a follower: real files (the Alex
-    humanoid with Psyonic hands) are like that, and their joints have drives of their own.
-
-    Raises:
-        ModelError: Followers follow each other in a circle, or multiplied out are out of bounds.
-    """
-    joints = {joint.name: joint for joint in robot.joints}
-    resolved: dict[str, Mimic] = {}
-    for name in joints:
-        chain: dict[str, Mimic] = {}
-        while name not in resolved and (mimic := _known_mimic(joints[name], joints)):
-            if name in chain:
-                loop = name_list(list(chain))
-                raise ModelError(f"<mimic> of joints {loop} forms a loop, expected a free leader")
-            chain[name] = mimic
-            name = mimic.leader
-        for follower, mimic in reversed(chain.items()):
-            whole = resolved[follower] = _compose(mimic, resolved.get(mimic.leader))
-            if not max(abs(whole.multiplier), abs(whole.offset)) < HUGE:
-                raise ModelError(
-                    f"joint {follower!r}: <mimic> comes to {whole.multiplier:g} * {whole.leader!r} "
-                    f"+ {whole.offset:g}, expected values below {HUGE:g}"
-                )
-    return resolved
-
-
-def orphans(robot: Robot) -> list[str]:
-    """Return the joints whose ``<mimic>`` names a leader that the robot does not have."""
-    names = {joint.name for joint in robot.joints}
-    return [j.name for j in robot.joints if j.mimic is not None and j.mimic.leader not in names]
-
-
-def _known_mimic(joint: Joint, joints: Mapping[str, Joint]) -> Mimic | None:
-    return joint.mimic if joint.mimic is not None and joint.mimic.leader in joints else None
-
-
-def _compose(mimic: Mimic, of_leader: Mimic | None) -> Mimic:
-    if of_leader is None:
-        return mimic
-    return Mimic(
-        of_leader.leader,
-        mimic.multiplier * of_leader.multiplier,
-        mimic.multiplier * of_leader.offset + mimic.offset,
-    )
 
 
 def _check_names(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.model import body_tree, joint_selection, urdf, urdf_inertials
+from featherstone_ros.model import body_tree, joint_selection, urdf, urdf_edit
 from featherstone_ros.model.arguments import finite
 from featherstone_ros.model.body_tree import BodyTree, inertial_of, parameters_of
 from featherstone_ros.model.finding import Severity, summary
@@ -315,7 +315,7 @@ class Model:
             for link in robot.links
             if not np.array_equal(mine[link.name], parameters_of(link.inertial))
         }
-        return urdf_inertials.replace(text, changed)
+        return urdf_edit.replace(text, changed)
 
     def with_gravity(self, g: ArrayLike) -> "Model":
         """Return the model under gravity ``g``, (3,) [m/s^2], in the axes of ``gravity``."""

@@ -2,9 +2,10 @@
 
 The nodes, and what belongs to one of them:
 
-- ``feedforward_controller`` with ``controller_settings``, ``controller_state``,
-  ``cartesian_settings``, ``cartesian_topics`` and ``follow_joint_trajectory``.
-- ``digital_twin`` with ``simulate_mode``, and ``shadow_mode`` with ``payload_service``.
+- ``feedforward_controller`` with ``controller_parameters``, ``controller_state``,
+  ``cartesian_parameters``, ``cartesian_topics`` and ``follow_joint_trajectory``.
+- ``digital_twin`` with ``simulate_mode`` and ``simulate_parameters``, ``floating_base``;
+  ``shadow_mode`` and ``shadow_parameters``, ``payload_service``; ``loop_mode`` is what both share.
 - ``torque_markers``: arrows for RViz.
 
 What they share:
@@ -12,13 +13,14 @@ What they share:
 - ``execution``: runs a node as a process that nothing ends before its arm is at rest.
 - ``signals``, ``output_pump``: what each signal means; output that never blocks.
 - ``lifecycle``: ``ModelNode``, a lifecycle node that has a robot description and a model.
-- ``realtime_loop``, ``realtime_settings``: a compiled cycle in a thread without the interpreter,
+- ``realtime_loop``, ``realtime_parameters``: a compiled cycle in a thread without the interpreter,
   or in the executor, and the parameters that choose.
-- ``parameters``, ``drive_settings``: declaration, validation and atomic change of parameters.
+- ``parameters``: how they are declared, checked and changed; ``drive_parameters``: those of drives.
 - ``diagnostics``, ``description_check``: one status on ``/diagnostics``, once a second.
+- ``duplicate_publishers``: two nodes that publish where one is expected.
 - ``messages``, ``refusals``, ``replies``: messages in joint order, those that are refused, answers.
 - ``throttled_log``, ``usage``, ``launch_support``: log lines, ``--help``, launch files.
 
-The executable of a node (``featherstone_ros/<node>.py``) is a ``main`` that imports nothing slow,
+The executable of a node (``featherstone_ros/<node>.py``) imports nothing slow,
 so that a signal during the imports is not a traceback (see ``execution``).
 """

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import floating_base, realtime_settings, shadow_mode, simulate_mode
+from featherstone_ros.nodes import (
+    floating_base,
+    realtime_parameters,
+    shadow_parameters,
+    simulate_parameters,
+)
 from featherstone_ros.nodes.diagnostics import Report
-from featherstone_ros.nodes.drive_settings import drive_settings
+from featherstone_ros.nodes.drive_parameters import drive_parameters
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Commit, Setting, Value, names, numbers, of_length
+from featherstone_ros.nodes.shadow_mode import ShadowMode
+from featherstone_ros.nodes.simulate_mode import SimulateMode
 from featherstone_ros.simulation.settings import INTEGRATORS, TwinSettings
 
-Mode = simulate_mode.SimulateMode | shadow_mode.ShadowMode
+Mode = SimulateMode | ShadowMode
 MODES: dict[str, type[Mode]] = {
-    "simulate": simulate_mode.SimulateMode,
-    "shadow": shadow_mode.ShadowMode,
+    "simulate": SimulateMode,
+    "shadow": ShadowMode,
 }
 
 SETTINGS = (
@@ -44,10 +51,10 @@ SETTINGS = (
         check=of_length(3),
     ),
     Setting("integrator", TwinSettings.integrator, "integration method", choices=INTEGRATORS),
-    *simulate_mode.SETTINGS,
+    *simulate_parameters.SETTINGS,
     *floating_base.SETTINGS,
-    *shadow_mode.SETTINGS,
-    *realtime_settings.SETTINGS,
+    *shadow_parameters.SETTINGS,
+    *realtime_parameters.SETTINGS,
 )
 
 
@@ -80,9 +87,9 @@ class DigitalTwin(ModelNode):
     def joint_settings(self, model: Model) -> Iterable[Setting]:
         """Return friction and armature of every joint, and what the modes need of it."""
         for index in range(model.n):
-            yield from drive_settings(model, index)
-        yield from simulate_mode.joint_settings(model, self.parameters)
-        yield from shadow_mode.joint_settings(model)
+            yield from drive_parameters(model, index)
+        yield from simulate_parameters.joint_settings(model, self.parameters)
+        yield from shadow_parameters.joint_settings(model)
 
     def configure(self) -> None:
         """Make the mode."""

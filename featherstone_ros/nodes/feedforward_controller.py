@@ -53,9 +53,9 @@ from featherstone_ros.control.trajectory import (
 from featherstone_ros.control.trajectory_start import is_same_clock, start_delay
 from featherstone_ros.errors import FeatherstoneError, MessageError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import cartesian_topics, realtime_settings
-from featherstone_ros.nodes.cartesian_settings import offset_of
-from featherstone_ros.nodes.controller_settings import (
+from featherstone_ros.nodes import cartesian_topics, realtime_parameters
+from featherstone_ros.nodes.cartesian_parameters import offset_of
+from featherstone_ros.nodes.controller_parameters import (
     DEADLINE_NAMES,
     SETTINGS,
     DeadlineAction,
@@ -72,10 +72,9 @@ from featherstone_ros.nodes.diagnostics import (
     ERROR,
     OK,
     WARN,
-    DuplicatePublishers,
     Report,
-    publishers_of,
 )
+from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers, publishers_of
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
 from featherstone_ros.nodes.parameters import Commit, Setting, Value, number, whole
@@ -105,7 +104,7 @@ class FeedforwardController(ModelNode):
         self._loop: Any = None  # while configured
         self._goals: Any = None  # likewise, where control_msgs is installed
         self._state_topic: Any = None
-        super().__init__("feedforward_controller", (*SETTINGS, *realtime_settings.SETTINGS))
+        super().__init__("feedforward_controller", (*SETTINGS, *realtime_parameters.SETTINGS))
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
         """Return gains, damping, friction, armature and limits of every joint."""
@@ -182,8 +181,8 @@ class FeedforwardController(ModelNode):
             [self._states],
             self._shown,
             self._deliver,
-            scheduling=realtime_settings.scheduling(self.parameters),
-            in_thread=self.parameters["realtime.path"] == realtime_settings.OWN_WAIT_SET,
+            scheduling=realtime_parameters.scheduling(self.parameters),
+            in_thread=self.parameters["realtime.path"] == realtime_parameters.OWN_WAIT_SET,
         )
 
     def _serve_ros2_control(self) -> None:

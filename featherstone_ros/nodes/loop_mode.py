@@ -9,7 +9,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from featherstone_ros.nodes import realtime_loop, realtime_settings
+from featherstone_ros.nodes import realtime_loop, realtime_parameters
 from featherstone_ros.nodes.lifecycle import ModelNode
 
 PATIENCE = 1.0  # [s] that a request waits for the loop
@@ -53,8 +53,8 @@ class LoopMode:
             self._inputs,
             self._publishers,
             self._deliver,
-            scheduling=realtime_settings.scheduling(node.parameters),
-            in_thread=node.parameters["realtime.path"] != realtime_settings.EXECUTOR,
+            scheduling=realtime_parameters.scheduling(node.parameters),
+            in_thread=node.parameters["realtime.path"] != realtime_parameters.EXECUTOR,
             **options,
         )
         self._loop.start()

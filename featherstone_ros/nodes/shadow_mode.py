@@ -7,9 +7,8 @@ and the diagnostics.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
@@ -21,17 +20,15 @@ from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros._shadow import RECORDS, REQUESTS, States
 from featherstone_ros.errors import MessageError
 from featherstone_ros.message_faults import refusal
-from featherstone_ros.model import Model
 from featherstone_ros.nodes import payload_service, realtime_loop
 from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
-from featherstone_ros.nodes.parameters import Commit, Setting, Value, default_of, number, per_joint
+from featherstone_ros.nodes.parameters import Commit, Value
 from featherstone_ros.nodes.refusals import Refusals
-from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.observer.effort_contract import CONTRACTS
+from featherstone_ros.nodes.shadow_parameters import shadow_settings
+from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.lost_thread import lost_thread
-from featherstone_ros.observer.settings import EFFORT_SOURCES, default_threshold
 from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 QUEUE = QoSProfile(depth=10)  # reliable
@@ -46,94 +43,6 @@ OUTPUTS = {
 TOPICS = tuple(INPUTS)
 NANOSECONDS = 1_000_000_000
 RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a lost thread
-
-SETTINGS = (
-    Setting(
-        "prediction_horizon",
-        ShadowSettings.prediction_horizon,
-        "how far ahead of the measured state ~/predicted_joint_states is [s]",
-        0.0,
-        1.0,
-    ),
-    Setting(
-        "prediction_effort",
-        ShadowSettings.prediction_effort,
-        "torque assumed for the prediction: measured, or the last one on ~/commands",
-        choices=EFFORT_SOURCES,
-    ),
-    Setting(
-        "effort_contract",
-        ShadowSettings.effort_contract,
-        "what the effort in joint_states is: the joint torque, or that without what the drives "
-        "add against gravity, or without friction (a sensor behind the gears), or motor current",
-        choices=CONTRACTS,
-    ),
-    Setting(
-        "sliding_speed",
-        ShadowSettings.sliding_speed,
-        "speed at which full Coulomb friction is assumed [rad/s or m/s]",
-        1e-6,
-        1.0,
-    ),
-    Setting(
-        "wrench_link",
-        "",
-        "link on which an external wrench is estimated; empty: that of the last joint",
-    ),
-    Setting(
-        "wrench_damping",
-        ShadowSettings.wrench_damping,
-        "damping of the Jacobian's pseudo-inverse: singular values below it are not trusted",
-        1e-6,
-        1.0,
-    ),
-    Setting(
-        "max_gap",
-        ShadowSettings.max_gap,
-        "longest time between successive joint states [s]; after that the observer restarts",
-        1e-3,
-        10.0,
-    ),
-    *payload_service.SETTINGS,
-)
-
-
-def joint_settings(model: Model) -> Iterable[Setting]:
-    """Return the observer's gain, the effort's gain and the contact threshold of every joint."""
-    for joint, threshold in zip(model.joint_names, default_threshold(model), strict=True):
-        yield from (
-            Setting(
-                f"observer_gain.{joint}",
-                default_of(ShadowSettings.observer_gain),
-                "of the momentum observer [1/s]: the inverse of its time constant",
-                0.1,
-                1000.0,
-            ),
-            Setting(
-                f"effort_gain.{joint}",
-                default_of(ShadowSettings.effort_gain),
-                "joint torque per unit of effort, under effort_contract motor_current",
-                check=nonzero,
-            ),
-            Setting(
-                f"contact.{joint}.threshold",
-                float(threshold),
-                "external torque above which there is contact [N m or N]",
-                0.0,
-            ),
-            Setting(
-                f"contact.{joint}.hysteresis",
-                default_of(ShadowSettings.contact_hysteresis),
-                "share of the threshold by which the torque must fall below it to end a contact",
-                0.0,
-                1.0,
-            ),
-        )
-
-
-def nonzero(value: float) -> str | None:
-    """Say why a gain is refused."""
-    return None if value else "expected a gain other than 0"
 
 
 class ShadowMode(LoopMode):
@@ -274,27 +183,3 @@ class ShadowMode(LoopMode):
         if problems:
             return Report(WARN, "; ".join(problems), values)
         return Report(values=values)
-
-
-def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings:
-    """Return a shadow's settings from the node's parameters."""
-    of_joints = partial(per_joint, values, joints=model.joint_names)
-    return ShadowSettings(
-        prediction_horizon=number(values, "prediction_horizon"),
-        prediction_effort=str(values["prediction_effort"]),
-        time_step=number(values, "time_step"),
-        integrator=str(values["integrator"]),
-        viscous=of_joints("friction.{}.viscous"),
-        coulomb=of_joints("friction.{}.coulomb"),
-        offset=of_joints("friction.{}.offset"),
-        armature=of_joints("armature.{}"),
-        sliding_speed=number(values, "sliding_speed"),
-        observer_gain=of_joints("observer_gain.{}"),
-        effort_contract=str(values["effort_contract"]),
-        effort_gain=of_joints("effort_gain.{}"),
-        wrench_link=str(values["wrench_link"]),
-        wrench_damping=number(values, "wrench_damping"),
-        contact_threshold=of_joints("contact.{}.threshold"),
-        contact_hysteresis=of_joints("contact.{}.hysteresis"),
-        max_gap=number(values, "max_gap"),
-    )

@@ -6,10 +6,9 @@ Python does: parameters and services as requests to the loop, and the log and th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -24,25 +23,17 @@ from std_srvs.srv import SetBool, Trigger
 from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.errors import MessageError
-from featherstone_ros.model import Model
 from featherstone_ros.nodes import floating_base, realtime_loop
-from featherstone_ros.nodes.diagnostics import ERROR, WARN, DuplicatePublishers, Report
+from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
+from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
-from featherstone_ros.nodes.parameters import (
-    Commit,
-    Setting,
-    Value,
-    number,
-    numbers,
-    per_joint,
-    whole,
-)
+from featherstone_ros.nodes.parameters import Commit, Value, whole
 from featherstone_ros.nodes.refusals import Refusals
-from featherstone_ros.simulation import Noise, Twin, TwinSettings
-from featherstone_ros.simulation.drive_gains import drive_gains
+from featherstone_ros.nodes.simulate_parameters import twin_settings
+from featherstone_ros.simulation import Twin, TwinSettings
 from featherstone_ros.simulation.refusals import TOPICS, refusal
-from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, home_positions, snapshot
+from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
 
 Answer = TypeVar("Answer", Trigger.Response, SetBool.Response)
 
@@ -54,98 +45,6 @@ KINDS = {
     "set_state": JointState,
 }
 POLL_PERIOD = 0.001  # [s] between two readings of the time where the executor runs the loop
-
-SETTINGS = (
-    Setting("rate", TwinSettings.rate, "states per second of simulation time [Hz]", 1.0, 10_000.0),
-    Setting(
-        "real_time_factor",
-        TwinSettings.real_time_factor,
-        "simulation time per real time; 0 is as fast as possible",
-        0.0,
-        1000.0,
-    ),
-    Setting(
-        "lockstep",
-        TwinSettings.lockstep,
-        "advance by one period per command received, whatever the real time",
-        read_only=True,
-    ),
-    Setting("publish_clock", False, "publish simulation time on /clock", read_only=True),
-    Setting(
-        "hold_until_command",
-        TwinSettings.hold_until_command,
-        "keep the brakes on, and a floating base held, from start or reset to the first command",
-    ),
-    Setting(
-        "command_timeout",
-        TwinSettings.command_timeout,
-        "real time without a command after which the brakes go on [s]; 0: never",
-        0.0,
-        3600.0,
-    ),
-    Setting(
-        "wrench_timeout",
-        TwinSettings.wrench_timeout,
-        "simulation time after which an external wrench ends [s]; 0: when the next one arrives",
-        0.0,
-        3600.0,
-    ),
-    Setting("steps_per_call", 1, "integration steps per call of ~/step", 1, 10_000_000),
-    Setting(
-        "saturate_effort", TwinSettings.saturate_effort, "clip commands to the URDF effort limits"
-    ),
-    Setting(
-        "stops.stiffness",
-        TwinSettings.stop_stiffness,
-        "stiffness of joint stops at the URDF position limits [N m/rad or N/m]; 0: no stops",
-        0.0,
-    ),
-    Setting(
-        "stops.damping",
-        TwinSettings.stop_damping,
-        "damping of the joint stops [N m s/rad or N s/m]",
-        0.0,
-    ),
-    Setting("seed", Noise.seed, "seed of the sensor noise: the same seed gives the same noise", 0),
-    Setting("noise.position", Noise.position, "standard deviation of positions [rad or m]", 0.0),
-    Setting(
-        "noise.velocity", Noise.velocity, "standard deviation of velocities [rad/s or m/s]", 0.0
-    ),
-    Setting("noise.effort", Noise.effort, "standard deviation of efforts [N m or N]", 0.0),
-)
-
-
-def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Setting]:
-    """Return the initial position of every joint, and the gains of its drive.
-
-    Args:
-        model: The arm.
-        values: Has each joint's ``armature``.
-    """
-    armature = np.array([values[f"armature.{joint}"] for joint in model.joint_names])
-    p, d = drive_gains(model, armature)
-    for joint, position, p_joint, d_joint in zip(
-        model.joint_names, home_positions(model), p, d, strict=True
-    ):
-        yield from (
-            Setting(
-                f"initial_positions.{joint}",
-                float(position),
-                "position at the start and after a reset [rad or m]",
-            ),
-            Setting(
-                f"drive.{joint}.p",
-                float(p_joint),
-                "of the drive's own loop, for positions on ~/joint_commands [N m/rad or N/m]",
-                0.0,
-            ),
-            Setting(
-                f"drive.{joint}.d",
-                float(d_joint),
-                "of the drive's own loop, on velocity [N m s/rad or N s/m]",
-                0.0,
-            ),
-        )
 
 
 class SimulateMode(LoopMode):
@@ -314,37 +213,3 @@ class SimulateMode(LoopMode):
         if problems:
             return Report(WARN, "; ".join(problems), values)
         return Report(values=values)
-
-
-def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
-    """Return a twin's settings from the node's parameters."""
-    of_joints = partial(per_joint, values, joints=model.joint_names)
-    return TwinSettings(
-        rate=number(values, "rate"),
-        time_step=number(values, "time_step"),
-        integrator=str(values["integrator"]),
-        real_time_factor=number(values, "real_time_factor"),
-        lockstep=bool(values["lockstep"]),
-        initial_positions=of_joints("initial_positions.{}"),
-        initial_base_position=numbers(values, "initial_base.position"),
-        initial_base_orientation=numbers(values, "initial_base.orientation"),
-        viscous=of_joints("friction.{}.viscous"),
-        coulomb=of_joints("friction.{}.coulomb"),
-        offset=of_joints("friction.{}.offset"),
-        armature=of_joints("armature.{}"),
-        drive_p=of_joints("drive.{}.p"),
-        drive_d=of_joints("drive.{}.d"),
-        stop_stiffness=number(values, "stops.stiffness"),
-        stop_damping=number(values, "stops.damping"),
-        saturate_effort=bool(values["saturate_effort"]),
-        hold_until_command=bool(values["hold_until_command"]),
-        command_timeout=number(values, "command_timeout"),
-        wrench_timeout=number(values, "wrench_timeout"),
-        noise=Noise(
-            position=number(values, "noise.position"),
-            velocity=number(values, "noise.velocity"),
-            effort=number(values, "noise.effort"),
-            seed=whole(values, "seed"),
-        ),
-        simulation_stamps=bool(values["publish_clock"]),
-    )

@@ -6,6 +6,7 @@ What is done with every state is compiled (cython_core/observer/), to be run by 
 - ``effort_contract``: what the arm's effort field contains.
 - ``rest_check``, ``friction_check``: does the effort field keep its contract?
 - ``shadow``: a stream of joint states, and what each of them has brought.
+- ``verdict``, ``lost_thread``: whether the effort field can be believed; why the shadow began anew.
 """
 
 from featherstone_ros.observer.settings import ShadowSettings

@@ -2,7 +2,7 @@
 
 - ``settings``: what can be chosen.
 - ``twin``: the simulated arm and its run; compiled, in ``cython_core/simulation``.
-- ``drives``: gains of simulated drives that follow positions.
+- ``drive_gains``: gains of simulated drives that follow positions.
 - ``refusals``: why a message was refused, in words.
 """
 

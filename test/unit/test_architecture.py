@@ -1,6 +1,7 @@
 """Dependencies point down, as docs/architecture.md shows: what may import what."""
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -86,3 +87,15 @@ def test_logic_does_not_need_ros():
         if room not in MAY_USE_ROS:
             foreign = {name.split(".")[0] for name in imports(path)}
             assert not {name for name in foreign if name in ROS or name.endswith("_msgs")}, path
+
+
+@pytest.mark.parametrize("room", [room for room in BELOW if (PACKAGE / room).is_dir()])
+def test_a_room_tells_what_its_modules_are(room):
+    """The docstring of the product's packages names every module, and none that has gone."""
+    folder = PACKAGE / room
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+    modules = {path.stem for path in folder.iterdir()} - {"__init__", "__pycache__"}
+    named = set(re.findall(r"``([a-z_]+)``", text))
+    assert named <= modules | BELOW[room] | ({"command"} if room == "tools" else set())
+    if room != "tools":  # a folder for each command
+        assert not {name for name in modules if not re.search(rf"\b{name}\b", text)}

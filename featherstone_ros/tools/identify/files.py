@@ -11,7 +11,7 @@ import yaml
 
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.session import Identification
-from featherstone_ros.model import Model, read_file, urdf_inertials
+from featherstone_ros.model import Model, read_file, urdf_edit
 from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.tools.evaluate.json_file import numbers, scores
 
@@ -26,7 +26,7 @@ def write_urdf(model: Model, source: Path, path: Path) -> None:
         OSError: A file cannot be read or written.
     """
     text = read_file(source)
-    encoding = urdf_inertials.encoding(text) if isinstance(text, bytes) else "utf-8"
+    encoding = urdf_edit.encoding(text) if isinstance(text, bytes) else "utf-8"
     path.write_bytes(model.to_urdf(text).encode(encoding))
 
 

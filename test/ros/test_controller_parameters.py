@@ -9,7 +9,7 @@ from featherstone_ros import Model
 from featherstone_ros.control.gains import SampledLoop, Timing, choose
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.nodes.controller_settings import (
+from featherstone_ros.nodes.controller_parameters import (
     SETTINGS,
     control_settings,
     joint_settings,

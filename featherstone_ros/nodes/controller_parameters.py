@@ -34,8 +34,8 @@ from featherstone_ros.control.settings import (
     UpdateOn,
 )
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import cartesian_settings
-from featherstone_ros.nodes.drive_settings import drive_settings
+from featherstone_ros.nodes import cartesian_parameters
+from featherstone_ros.nodes.drive_parameters import drive_parameters
 from featherstone_ros.nodes.parameters import Setting, Value, number, of_length, per_joint
 
 HAND_GUIDING = 0.02  # default of damping: share of the effort limit at the velocity limit
@@ -295,13 +295,13 @@ SETTINGS = (
         0.0,
         60.0,
     ),
-    *cartesian_settings.SETTINGS,
+    *cartesian_parameters.SETTINGS,
 )
 
 
 def joint_settings(model: Model) -> Iterable[Setting]:
     """Return the parameters of every joint, with defaults from the robot description."""
-    yield from cartesian_settings.joint_settings(model)
+    yield from cartesian_parameters.joint_settings(model)
     torque_rate = default_torque_rate(model.effort_limit)
     for index, joint in enumerate(model.joint_names):
         effort, speed = model.effort_limit[index], model.velocity_limit[index]
@@ -325,7 +325,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
                 "damping in gravity_compensation and in the gravity hold [N m s/rad or N s/m]",
                 0.0,
             ),
-            *drive_settings(model, index),
+            *drive_parameters(model, index),
             Setting(
                 f"constraints.{joint}.trajectory",
                 0.0,
@@ -385,7 +385,7 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
         mode=Mode(values["mode"]),
         feedforward_terms=Terms(values["feedforward_terms"]),
         update_on=UpdateOn(values["update_on"]),
-        impedance=cartesian_settings.impedance(values, model),
+        impedance=cartesian_parameters.impedance(values, model),
         allow_moving_end=bool(values["allow_nonzero_velocity_at_trajectory_end"]),
         **same_name,
     )
@@ -453,7 +453,7 @@ def unstable_gains(values: Mapping[str, Value], model: Model) -> list[UnstableGa
 
 def without_margin(values: Mapping[str, Value], model: Model) -> str:
     """Return what is not stable with margin in the mode that is set, in one line; or nothing."""
-    hand = cartesian_settings.hand_without_margin(values, model)
+    hand = cartesian_parameters.hand_without_margin(values, model)
     return hand or one_line(unstable_gains(values, model))
 
 

@@ -6,7 +6,7 @@ from featherstone_ros.model import Model
 from featherstone_ros.nodes.parameters import Setting
 
 
-def drive_settings(model: Model, index: int) -> tuple[Setting, ...]:
+def drive_parameters(model: Model, index: int) -> tuple[Setting, ...]:
     """Return friction and armature of a joint; the defaults of friction are the description's."""
     joint = model.joint_names[index]
     return (
