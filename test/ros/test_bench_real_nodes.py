@@ -70,10 +70,12 @@ def test_a_moment_of_everything_is_measured_printed_and_written(tmp_path):
         ("reaction, p99", "echo"),
         ("processor time", "echo"),
         ("reaction, median", "floor"),
+        ("states lost", "floor"),
         ("jitter, p99", "sleeping loop"),
     }
     for result in report["results"]:
-        assert result["ours"] > 0 and result["theirs"] > 0
+        if result["algorithm"] != "states lost":
+            assert result["ours"] > 0 and result["theirs"] > 0
         assert result["algorithm"] in output
     remarks = " ".join(r["remark"] for r in report["results"])
     assert "busy interpreter" in remarks and "messages a second" in remarks

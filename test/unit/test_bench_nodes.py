@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from featherstone_ros.tools.bench.nodes.conditions import AGAINST_ECHO, conditions
+from featherstone_ros.tools.bench.nodes.conditions import AGAINST_ECHO, LOST, conditions
 from featherstone_ros.tools.bench.nodes.distribution import EDGES, Distribution
 from featherstone_ros.tools.bench.nodes.judgement import Block, judge_jitter, judge_reaction
 from featherstone_ros.tools.bench.nodes.loop import MOST_GROWTH, Loop
@@ -31,6 +31,7 @@ from featherstone_ros.tools.bench.nodes.stream import (
 from featherstone_ros.tools.bench.nodes.tables import tables_of_nodes
 from featherstone_ros.tools.bench.nodes.wake_loop import deviations, wake_times
 from featherstone_ros.tools.bench.report import BenchReport
+from featherstone_ros.tools.bench.results import Target
 from featherstone_ros.tools.robot_setup import load
 
 PERIOD = 1_000_000  # [ns]
@@ -50,6 +51,18 @@ def a_loop(**changes):
         "reaction": a_distribution(what="loop"), "jitter": a_distribution(what="loop jitter"),
     }  # fmt: skip
     return Loop(**values | changes)
+
+
+def a_block(latency=(1e-4,) * 9, cost=1e-5, late=0, lost=0, follows=True):
+    return Block(np.array(latency), cost, late, lost, follows)
+
+
+def shown(parts):
+    """Return what a narrow terminal shows."""
+    console = Console(width=80, record=True, file=open(os.devnull, "w"))
+    for part in parts:
+        console.print(part)
+    return console.export_text()
 
 
 def stream(sent, number=None):
@@ -158,7 +171,7 @@ def test_a_loop_without_commands_answers_nothing():
 
 def test_reaction_is_compared_round_by_round():
     def blocks(*scales):
-        return [Block(scale * np.linspace(1e-4, 3e-4, 101), scale * 1e-5, 0) for scale in scales]
+        return [a_block(scale * np.linspace(1e-4, 3e-4, 101), scale * 1e-5) for scale in scales]
 
     results = judge_reaction(
         "controller", load("panda"), FIFO, blocks(1, 4, 2), blocks(4, 4, 4), AGAINST_ECHO
@@ -173,7 +186,7 @@ def test_reaction_is_compared_round_by_round():
 
 
 def test_what_is_there_to_compare_with_has_no_target():
-    block = Block(np.full(9, 1e-4), 1e-5, 0)
+    block = a_block()
     results = judge_reaction("raw echo", load("panda"), FIFO, [block], [block], {})
     assert results
     for result in results:
@@ -181,10 +194,24 @@ def test_what_is_there_to_compare_with_has_no_target():
 
 
 def test_what_disturbed_the_measurement_is_told():
-    good, bad = Block(np.full(9, 1e-4), 1e-5, 2), Block(np.full(9, 1e-4), 1e-5, 3, follows=False)
+    good, bad = a_block(late=2), a_block(late=3, lost=1, follows=False)
     results = judge_reaction("controller", load("panda"), FIFO, [good, bad], [good, good], {})
-    told = f"controller, {FIFO}, 5 unanswered (4 of echo's), trajectory given up in 1 of 2 turns"
+    told = f"controller, {FIFO}, 5 answers late (4 of echo's), 1 answers lost (0 of echo's)"
+    told += ", trajectory given up in 1 of 2 turns"
     assert {result.remark for result in results} == {told}
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_no_state_may_be_lost_where_that_is_asked_for(lost):
+    ours, theirs = [a_block(), a_block(late=9, lost=lost)], [a_block(lost=3), a_block(lost=4)]
+    bounds = {LOST: Target(0.0)}
+    *_, result = judge_reaction("controller", load("panda"), FIFO, ours, theirs, bounds, "floor")
+    assert (result.algorithm, result.ours, result.theirs) == (LOST, lost, 7)
+    assert result.is_met == (lost == 0)
+    assert f" {lost} " in shown(tables_of_nodes([result], []))
+    assert any(
+        bound.get(LOST) == Target(0.0) for c in conditions(True) for bound in c.bounds.values()
+    )
 
 
 @pytest.mark.parametrize("peer", [None, "/a/program"])
@@ -262,7 +289,7 @@ def test_scheduling_lasts_for_a_while_only(context):
 
 
 def a_report():
-    block = Block(np.full(9, 1e-4), 1e-5, 0)
+    block = a_block()
     report = BenchReport()
     report.results = judge_reaction(
         "controller", load("panda"), FIFO, [block], [block], AGAINST_ECHO
@@ -275,10 +302,7 @@ def a_report():
 
 def test_tables_say_what_holds_and_what_does_not():
     report = a_report()
-    console = Console(width=80, record=True, file=open(os.devnull, "w"))
-    for part in tables_of_nodes(report.results, report.loops):
-        console.print(part)
-    text = console.export_text()
+    text = shown(tables_of_nodes(report.results, report.loops))
     assert "reaction, p99" in text and "≤ 0.50" in text
     assert "4 arms, arm 1: 3 states unanswered" in text
     holds, times = [line for line in text.splitlines() if line.startswith(" one arm")]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.tools.bench.nodes.conditions import COST, LONGEST, MEDIAN, P99
+from featherstone_ros.tools.bench.nodes.conditions import COST, LONGEST, LOST, MEDIAN, P99
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
 from featherstone_ros.tools.robot_setup import RobotSetup
 
@@ -36,13 +36,15 @@ class Block:
     Attributes:
         latency: (N,) from state to command [s].
         cost: Processor time per state [s].
-        unanswered: Number of states.
+        late: Number of states whose command took more than a tenth of a second.
+        lost: Number of states without a command, those of a turn that was taken again too.
         follows: Whether the node followed the trajectory, if it was sent one.
     """
 
     latency: Floats
     cost: float
-    unanswered: int
+    late: int
+    lost: int
     follows: bool = True
 
 
@@ -58,7 +60,7 @@ def judge_reaction(
     """Compare the blocks of a node with those of a rival in the same rounds.
 
     Percentiles are taken in each block; the ratio is the median of the rounds' ratios. Of the
-    longest, there is one in all.
+    longest, there is one in all. Lost states are compared with nobody's: their number is bounded.
     """
     figures: tuple[tuple[str, Callable[[Block], float]], ...] = (
         (MEDIAN, lambda block: float(np.median(block.latency))),
@@ -80,6 +82,14 @@ def judge_reaction(
                 remark,
             )
         )  # fmt: skip
+    if LOST in bounds:
+        mine, its = (float(sum(block.lost for block in blocks)) for blocks in (ours, theirs))
+        results.append(
+            Result(
+                "nodes", robot.name, robot.model.n, LOST, rival, "state", mine, its, mine,
+                mine, (mine, mine), len(ours), bounds[LOST], remark,
+            )
+        )  # fmt: skip
     return results
 
 
@@ -87,11 +97,12 @@ def _remark(
     name: str, scheduling: str, ours: Sequence[Block], theirs: Sequence[Block], rival: str
 ) -> str:
     """Return whose figures these are, and what disturbed them."""
-    unanswered, too = (sum(block.unanswered for block in blocks) for blocks in (ours, theirs))
     idle = sum(not block.follows for block in ours)
     remark = f"{name}, {scheduling}"
-    if unanswered:
-        remark += f", {unanswered} unanswered ({too} of {rival}'s)"
+    for what in ("late", "lost"):
+        count, its = (sum(getattr(block, what) for block in blocks) for blocks in (ours, theirs))
+        if count:
+            remark += f", {count} answers {what} ({its} of {rival}'s)"
     if idle:
         remark += f", trajectory given up in {idle} of {len(ours)} turns"
     return remark

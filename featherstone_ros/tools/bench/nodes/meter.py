@@ -21,7 +21,8 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.processes import NodeProcess
 from featherstone_ros.tools.robot_setup import RobotSetup
 
-_PATIENCE = 100_000_000  # [ns] after which a state counts as unanswered
+_PATIENCE = 100_000_000  # [ns] after which an answer is late
+_LONGEST_PATIENCE = 1_000_000_000  # [ns] after which it is lost
 _STAMP = struct.Struct("<iI")
 _STAMP_OFFSET = 4  # behind the encapsulation header
 _START_DEADLINE = 30.0  # [s]
@@ -34,13 +35,16 @@ class Answers:
 
     Attributes:
         latency: (N,) from before publishing a state to holding the command in hand [s].
-        unanswered: Number of states without a command within a tenth of a second.
+        late: Number of states whose command took more than a tenth of a second.
+        lost: Number of states that there is no command for, by the numbers that the node's
+            middleware gives its commands.
         first: The first command.
         last: The last one.
     """
 
     latency: Floats
-    unanswered: int
+    late: int
+    lost: int
     first: bytes
     last: bytes
 
@@ -80,6 +84,7 @@ class Meter:
             Float64MultiArray, f"{answerer}/commands", lambda _: None, 10, raw=True
         )
         self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
+        self._newest = 0  # number of the newest command
 
     @property
     def state_size(self) -> int:
@@ -112,30 +117,45 @@ class Meter:
             rate: States per second [Hz].
         """
         period, count = round(1e9 / rate), round(duration * rate)
-        latency, answers, unanswered = np.empty(count, np.int64), 0, 0
+        latency, answers, missed = np.empty(count, np.int64), 0, 0
         first = last = b""
         due = time.monotonic_ns()
         end = due + count * period
+        self._throw_away()
+        before = self._newest
         while due < end:
+            self._throw_away()
             state = self._stamped()
             sent = time.monotonic_ns()
             self._states.publish(state)
             command = self._await_command()
             received = time.monotonic_ns()
             if command is None:
-                unanswered += 1
+                missed += 1
             else:
                 latency[answers] = received - sent
                 answers += 1
                 first, last = first or command, command
             due = max(due + period, received)
             time.sleep(max(due - time.monotonic_ns(), 0) * 1e-9)
-        return Answers(1e-9 * latency[:answers].astype(np.float64), unanswered, first, last)
+        lost = self._await_late_ones(before + answers + missed) if answers else missed
+        seconds = 1e-9 * latency[:answers].astype(np.float64)
+        return Answers(seconds, max(missed - lost, 0), lost, first, last)
 
-    def _stamped(self) -> bytes:
-        """Return the state of now; what came late for the one before is thrown away."""
+    def _await_late_ones(self, number: int) -> int:
+        """Wait until the command of that number has come, not for ever; return how many miss."""
+        deadline = time.monotonic_ns() + _LONGEST_PATIENCE
+        while self._newest < number and time.monotonic_ns() < deadline:
+            self._await_command()
+        return max(number - self._newest, 0)
+
+    def _throw_away(self) -> None:
+        """Take what came late."""
         while self._take() is not None:
             pass
+
+    def _stamped(self) -> bytes:
+        """Return the state of now."""
         self._state = next(self._in_turn)
         _STAMP.pack_into(self._state, _STAMP_OFFSET, *divmod(time.time_ns(), 1_000_000_000))
         return bytes(self._state)
@@ -148,4 +168,8 @@ class Meter:
 
     def _take(self) -> bytes | None:
         taken = self._commands.handle.take_message(Float64MultiArray, True)
-        return None if taken is None else taken[0]
+        if taken is None:
+            return None
+        command, info = taken
+        self._newest = info["publication_sequence_number"]
+        return bytes(command)

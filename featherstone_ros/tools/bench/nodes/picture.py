@@ -153,7 +153,7 @@ def _ratios(axes: Axes, results: Sequence[Result]) -> None:
 
 def _short(remark: str) -> str:
     """Return whose and how scheduled; the table has what disturbed."""
-    left_out = ("unanswered", "given up", OWN_WAIT_SET)
+    left_out = ("answers", "given up", OWN_WAIT_SET)
     return ", ".join(
         part for part in remark.split(", ") if not any(word in part for word in left_out)
     )

@@ -66,17 +66,19 @@ class MeasuredNode:
         Raises:
             FeatherstoneError: It hardly answers.
         """
+        lost = 0
         for _ in range(_ATTEMPTS):
             with self._companion_going(), self.process.going(RUN_UP):
                 answers, spent = self._attempt(duration)
             answered = len(answers.latency)
-            states = answered + answers.unanswered
+            states = answered + answers.late + answers.lost
+            lost += answers.lost
             follows = not self.start or answers.first != answers.last
             if follows and answered > states / 2:
                 break
         if not answered:
             raise FeatherstoneError(f"{self.name} answered none of {states} joint states")
-        return Block(answers.latency, 1e-9 * spent / states, answers.unanswered, follows)
+        return Block(answers.latency, 1e-9 * spent / states, answers.late, lost, follows)
 
     def _companion_going(self) -> AbstractContextManager[None]:
         return self.companion.going(0.0) if self.companion else nullcontext()

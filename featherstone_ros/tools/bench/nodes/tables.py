@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from featherstone_ros.tools.bench.nodes.conditions import LOST
 from featherstone_ros.tools.bench.nodes.loop import Loop, slowest_reaction
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.bench.words import duration, mark, rounded
@@ -19,7 +20,8 @@ _NOTES = (
     "the interpreter. raw echo: the same on rclpy's wait set. rclcpp echo: in C++, see --help.",
     "busy interpreter: a thread of Python that never rests in the process, a trajectory of 1,000 "
     "points ten times a second and parameters set 40 times a second.",
-    "processor time: of the whole node, all threads, per joint state answered.",
+    "processor time: of the whole node, all threads, per joint state answered. states lost: those "
+    "that no command came for; one that took more than a tenth of a second is late.",
     "jitter: |time between two publications - period| at 1 kHz, against a loop that only sleeps, "
     "by turns too.",
     "control cycle: a joint state's bytes to a command's while a trajectory is followed, without "
@@ -53,9 +55,16 @@ def _ratios(results: Sequence[Result]) -> Iterator[Table]:
             table.add_column(heading, justify="right", no_wrap=True)
         for r in rows:
             target = str(r.target) if r.target else ""
-            figures = duration(r.ours), duration(r.theirs), rounded(r.ratio), target, mark(r)
-            table.add_row(r.algorithm, *figures)
+            shown = f"{r.ratio:.0f}" if r.algorithm == LOST else rounded(r.ratio)
+            table.add_row(r.algorithm, *_figures(r), shown, target, mark(r))
         yield table
+
+
+def _figures(r: Result) -> tuple[str, str]:
+    """Return ours and theirs: a time, or of lost states a number."""
+    if r.algorithm == LOST:
+        return f"{r.ours:.0f}", f"{r.theirs:.0f}"
+    return duration(r.ours), duration(r.theirs)
 
 
 def _what_holds(loops: Sequence[Loop]) -> Table:
