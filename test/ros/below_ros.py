@@ -98,7 +98,7 @@ class BytesPublisher:
         self._rmw.rmw_publisher_count_matched_subscriptions(self._publisher, byref(count))
         return count.value
 
-    def wait_for_reader(self, timeout: float = 20.0) -> None:
+    def wait_for_reader(self, timeout: float = 45.0) -> None:
         """Wait until somebody reads what is published.
 
         Raises:

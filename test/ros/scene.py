@@ -37,6 +37,7 @@ STANDING = 0.05  # [rad/s] as the controller's own bound, command.pxd
 SWAY, PERIOD = 0.35, 2.5  # of the motion: 0.88 rad/s at most, 0.4 of the Panda's limits
 ARM = "/arm/joint_states"  # the truth
 DEEP = QoSProfile(depth=1000)
+GAP = 0.1  # [s] without a command in which an arm may race, and nobody's fault is it
 
 Lie = Callable[[JointState], "JointState | None"]
 
@@ -51,6 +52,8 @@ class Scene:
         speed: Largest speed of any joint now [rad/s].
         commanded: When the last command was heard (monotonic).
         speed_at_last_command: Then [rad/s].
+        peak_at_last_command: ``peak`` then.
+        gap: Longest time without a command, between two since ``watch`` [s].
         commands: Number of commands.
     """
 
@@ -64,9 +67,10 @@ class Scene:
         self._parameters = {"robot_description": self.urdf, **parameters}
         self.lie: Lie = truth
         self.commands, self.commanded, self.speed_at_last_command = 0, 0.0, 0.0
+        self.watched = 0.0
         self.q = self.qd = self.home = np.zeros(0)
         self.names: list[str] = []
-        self.peak = self.way = self.speed = 0.0
+        self.peak = self.way = self.speed = self.peak_at_last_command = self.gap = 0.0
         self.limit = self.start = np.zeros(0)
         self._listen()
         self.twin = ros.start(
@@ -124,8 +128,11 @@ class Scene:
             self._out.publish(serialize_message(told))
 
     def _on_command(self, _: bytes) -> None:
+        now = time.monotonic()
         self.commands += 1
-        self.commanded, self.speed_at_last_command = time.monotonic(), self.speed
+        self.gap = max(self.gap, now - max(self.commanded, self.watched))
+        self.commanded, self.speed_at_last_command = now, self.speed
+        self.peak_at_last_command = self.peak
 
     def start_controller(self, wait: bool = True, stdout: int = subprocess.PIPE) -> NodeProcess:
         """Start a controller; wait until it holds the arm."""
@@ -147,6 +154,11 @@ class Scene:
     def watch(self) -> None:
         """Begin to measure."""
         self.start, self.peak, self.way = self.q.copy(), 0.0, 0.0
+        self.watched, self.gap = time.monotonic(), 0.0
+
+    def assert_no_race(self, peak: float, bound: float = 1.0) -> None:
+        """No joint got faster than that, unless a busy machine kept commands back."""
+        assert peak < bound or self.gap > GAP
 
     def points(self, seconds: float) -> list[JointTrajectoryPoint]:
         """Return a motion to and fro about where the arm began, at most so long."""

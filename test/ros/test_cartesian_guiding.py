@@ -79,7 +79,8 @@ def vector(x) -> Vector3:
 def shared(request, tmp_path_factory) -> Iterator[Guided]:
     with free_domain() as domain:
         ros = Ros(domain, tmp_path_factory.mktemp("guided"))
-        scene = Scene(ros, request.param, tip=TIPS[request.param])
+        # A stall of this machine does not take the hand's target away.
+        scene = Scene(ros, request.param, tip=TIPS[request.param], state_timeout=10.0)
         yield Guided(scene)
         scene.close()
         ros.close()
@@ -90,7 +91,7 @@ def hand(shared: Guided) -> Iterator[Guided]:
     shared.begin()
     yield shared
     shared.push(np.zeros(6))  # also after a failure: the next test's arm is its own
-    assert shared.scene.peak < 1.0
+    shared.scene.assert_no_race(shared.scene.peak)
 
 
 FREE = {"a line": (1,), "a plane": (0, 1), "rotation only": (3, 4, 5)}
@@ -111,15 +112,19 @@ def test_hand_goes_where_it_is_free_and_nowhere_else(hand, free):
                 f"motion along axis {pushed}",
             )
         else:
+            bound = abs(wrench[pushed]) / STIFFNESS[pushed] + STUCK[pushed]
             for _ in range(50):
                 hand.push(wrench)
                 hand.ros.run_for(0.02)
-            moved = abs((hand.way() - before)[pushed])
-            assert moved < abs(wrench[pushed]) / STIFFNESS[pushed] + STUCK[pushed]
+            hand.ros.wait_for(
+                lambda p=pushed, b=before, bound=bound: abs((hand.way() - b)[p]) < bound,
+                f"a spring along axis {pushed} that bears the push",
+            )
             hand.push(np.zeros(6))
         hand.scene.wait_for_rest()
     stiff = [axis for axis in range(6) if axis not in free]
-    assert (np.abs(hand.way()) < STUCK)[stiff].all(), "the springs have not let go"
+    back = lambda: (np.abs(hand.way()) < STUCK)[stiff].all()  # noqa: E731
+    hand.ros.wait_for(back, "springs that have let go")
 
 
 def test_hand_stays_where_it_is_let_go(hand):
@@ -142,5 +147,7 @@ def test_wall_stops_the_hand_and_lets_it_go(hand):
     for _ in range(75):
         hand.push(wrench)
         hand.ros.run_for(0.02)
-    assert wall - 0.005 < hand.moved()[1] < wall + FORCE / stiffness + 5e-3
+    hand.ros.wait_for(
+        lambda: wall - 0.005 < hand.moved()[1] < wall + FORCE / stiffness + 5e-3, "rest at the wall"
+    )
     hand.push_until(-wrench, lambda: hand.moved()[1] < 0.02, "the hand away from the wall")

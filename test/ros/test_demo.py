@@ -15,8 +15,6 @@ from support import free_domain
 
 from featherstone_ros.tools.processes import node_environment
 
-pytestmark = pytest.mark.alone
-
 PROGRESS = "PD alone"  # shown as soon as both nodes talk
 
 
@@ -70,11 +68,14 @@ def command_line(pid):
     return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
 
 
+@pytest.mark.alone
 def test_short_demo_ends_well_and_reports_what_it_measured(tmp_path):
     pytest.importorskip("matplotlib")
     arguments = ("--duration", "3", "--rate", "200", "--output", "report")
     with demo(tmp_path, *arguments) as process:
         output, _ = process.communicate(timeout=250)
+    if process.returncode == 1 and "the run cannot be judged" in output:
+        pytest.skip("the demo says itself that the machine is too busy")
     assert process.returncode == 0, output
     assert "Traceback" not in output
     report = json.loads((tmp_path / "report/report.json").read_text())

@@ -165,14 +165,14 @@ def test_controller_of_a_fixed_base_moves_an_arm_in_space(ros):
     ros.wait_for_diagnostics(lambda status: status_values(status).get("base") == "free", "free")
     goal = [START[0] + 0.5, START[1] - 0.4]
     point = JointTrajectoryPoint(positions=goal, time_from_start=Duration(sec=1))
-    trajectories.publish(JointTrajectory(joint_names=["shoulder", "elbow"], points=[point]))
+    motion = JointTrajectory(joint_names=["shoulder", "elbow"], points=[point])
 
     def is_there() -> bool:
         state = states[-1]
         states.clear()
         return np.allclose(state.position, goal, atol=2e-3) and np.abs(state.velocity).max() < 2e-3
 
-    ros.wait_for(lambda: states and is_there(), "the goal")
+    ros.ask(trajectories, motion, lambda: states and is_there(), "the goal")
     moved = np.array(list(base.pose.values())[-1][:3]) - POSE[:3]
     assert np.linalg.norm(moved) > 0.01
 

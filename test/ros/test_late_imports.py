@@ -127,11 +127,17 @@ def test_a_late_import_would_be_seen(ros):
     """The watch itself works: what a node imports after it has become active is said."""
     program = (
         "import sys; sys.argv[:0] = []\n"
-        f"exec(open({LATE!r}).read().replace('sys.exit(', 'import threading; threading.Timer(6.0,"
-        ' lambda: __import__("colorsys")).start(); sys.exit(\'))'
+        "import os, threading, time\n"
+        "def late():\n"
+        "    while not os.path.exists('late'): time.sleep(0.1)\n"
+        "    import colorsys\n"
+        "threading.Thread(target=late, daemon=True).start()\n"
+        f"exec(open({LATE!r}).read())"
     )
     file = ros.folder / "slider.yaml"
     file.write_text(f"/**: {{ros__parameters: {{robot_description: '{SLIDER}'}}}}")
     command = [sys.executable, "-c", program, "digital_twin", "--ros-args"]
     node = ros.run([*command, "--params-file", str(file)])
+    node.wait_for_output("activate: done")
+    (ros.folder / "late").touch()
     node.wait_for_output("late import: colorsys")

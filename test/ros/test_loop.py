@@ -139,9 +139,13 @@ def test_thread_and_executor_run_a_cycle_alike(ros, in_thread):
 def test_messages_are_answered_while_nobody_gives_the_interpreter_free(ros, bench):
     ros.run([sys.executable, str(TALKER), "states", "200"])
     ros.wait_for(lambda: bench.cycle.messages > 10, "the talker")
-    before = bench.cycle.messages
-    ctypes.PyDLL(None).usleep(500_000)  # PyDLL: with the interpreter held
-    assert bench.cycle.messages - before > 20
+
+    def answered() -> bool:
+        before = bench.cycle.messages
+        ctypes.PyDLL(None).usleep(500_000)  # PyDLL: with the interpreter held
+        return bench.cycle.messages - before > 20
+
+    ros.attempt(answered, "answers without the interpreter")
 
 
 def test_large_messages_are_dropped_and_recorded_and_the_next_one_is_answered(ros, bench, capfd):
@@ -218,13 +222,13 @@ def test_requests_are_answered_before_the_start_and_after_the_end(ros):
 
 
 def test_a_request_that_is_late_is_withdrawn(ros):
-    bench = Bench(ros, duration=0.5)
+    bench = Bench(ros, duration=2.0)
     bench.loop.start()
     bench.publisher.publish(STATE)
     ros.wait_for(lambda: bench.cycle.messages, "the message that keeps the loop busy")
     with pytest.raises(TimeoutError, match="no time"):
         bench.runner.request(1, timeout=0.05)
-    assert bench.runner.request(2) == 1  # the first one has not been counted
+    assert bench.runner.request(2, timeout=DEADLINE) == 1  # the first one has not been counted
     bench.close()
 
 
@@ -272,13 +276,13 @@ def test_records_about_objects_find_room_when_others_are_dropped(ros):
 def test_the_end_waits_until_it_is_safe_and_messages_are_answered_meanwhile(ros):
     bench = Bench(ros, rest=0.4)
     bench.loop.start()
-    bench.loop.end(within=5.0)
     begun = time.monotonic()
+    bench.loop.end(within=DEADLINE)
     while not bench.loop.has_ended:
         bench.publisher.publish(STATE)
         ros.run_for(0.02)
     assert time.monotonic() - begun >= 0.35
-    assert len(bench.answers) >= 5
+    ros.wait_for(lambda: bench.answers, "an answer")
     assert bench.loop.stop()
     assert [record[3][0] for record in bench.host.of_kind(ENDED_RECORD)] == [1.0]
 
@@ -288,7 +292,7 @@ def test_the_end_comes_in_time_if_it_never_gets_safe(ros):
     bench.loop.start()
     begun = time.monotonic()
     assert bench.loop.stop(within=0.2)
-    assert 0.2 <= time.monotonic() - begun < 2.0
+    assert 0.2 <= time.monotonic() - begun < DEADLINE
     assert [record[3][0] for record in bench.host.of_kind(ENDED_RECORD)] == [0.0]
 
 

@@ -36,7 +36,7 @@ def test_once_shows_every_namespace(ros):
     start_twins(ros)
     for side in ("left", "right"):
         ros.wait_for_state(f"/{side}/digital_twin", "active")
-    process = monitor(ros, "--once", "--timeout", "15")
+    process = monitor(ros, "--once", "--timeout", "40")
     assert process.wait() == 0, process.output
     for name in ("left/digital_twin", "right/digital_twin"):
         assert re.search(rf"{name}\s+active", process.output), process.output
@@ -53,7 +53,7 @@ def test_once_fails_if_a_node_has_an_error(ros):
     status = DiagnosticStatus(name="arm/feedforward_controller", level=DiagnosticStatus.ERROR)
     status.message = "no usable joint states"
     status.values = [KeyValue(key="state", value="active")]
-    process = monitor(ros, "--once", "--timeout", "15")
+    process = monitor(ros, "--once", "--timeout", "40")
     ros.wait_for(
         lambda: publisher.publish(DiagnosticArray(status=[status])) or not process.is_running,
         "end of the monitor",

@@ -36,8 +36,12 @@ def pair(tmp_path_factory) -> Iterator[Pair]:
 def attack(pair: Pair, kind: str, seconds: float = SECONDS) -> Witness:
     """Let a neighbour flood for a while, until it arrives; return what was witnessed."""
     witness = Witness(pair.ros)
-    pair.sway()
-    pair.ros.wait_for(lambda: witness.commands > 10, "commands")
+
+    def sways() -> bool:
+        pair.sway()
+        return pair.ros.comes(lambda: witness.worst_step > 0.0)
+
+    pair.ros.attempt(sways, "motion")
     neighbour = start_neighbour(pair.ros, kind, min(KINDS[kind][0], FLOOD))
     try:
         pair.ros.run_for(seconds)

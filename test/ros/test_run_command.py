@@ -53,7 +53,7 @@ def test_a_trajectory_is_followed_and_a_signal_ends_both_nodes(ros, signum):
         "arm at the goal",
     )
     process.send(signum)
-    assert process.wait(30.0) == (0 if signum == signal.SIGINT else 143), process.output
+    assert process.wait() == (0 if signum == signal.SIGINT else 143), process.output
     assert "Traceback" not in process.output
     assert ("both nodes have ended" in process.output) == (signum == signal.SIGINT)
     assert not any(is_alive(pid) for pid in nodes)
@@ -64,12 +64,17 @@ def test_a_trajectory_file_is_followed_once_the_arm_is_held(ros):
     goal = {"positions": [0.1] * 6, "velocities": [0.0] * 6, "time_from_start": {"sec": 1}}
     plan.write_text(json.dumps({"joint_names": JOINTS, "points": [goal]}))
     states = ros.collect(JointState, "joint_states", 1)
-    process = start(ros, str(robot_file("ur5e")), "--trajectory", str(plan))
+    patient = ros.folder / "patient.yaml"  # it is sent once, and a busy machine might break it off
+    patient.write_text(
+        "/**/feedforward_controller: {ros__parameters: {state_timeout: 10.0, path_tolerance: 0.0}}"
+    )
+    arguments = ("--trajectory", str(plan), "--parameters", str(patient))
+    process = start(ros, str(robot_file("ur5e")), *arguments)
     ros.wait_for(
         lambda: states and all(abs(q - 0.1) < 0.01 for q in states[-1].position), "arm at the goal"
     )
     process.send(signal.SIGINT)
-    assert process.wait(30.0) == 0, process.output
+    assert process.wait() == 0, process.output
 
 
 def test_nodes_outlive_their_command_by_no_more_than_it_takes_to_come_to_rest(ros):
@@ -89,7 +94,7 @@ def test_a_node_that_dies_ends_the_other_and_is_named(ros):
         if "digital_twin " in Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     ]
     os.kill(twin, signal.SIGKILL)
-    assert process.wait(30.0) == 1
+    assert process.wait() == 1
     assert "digital_twin ended with exit status -9" in process.output
     assert "Traceback" not in process.output
     assert not any(is_alive(pid) for pid in nodes)
@@ -100,5 +105,5 @@ def test_what_a_node_refuses_is_shown(ros):
     file.write_text("/**/digital_twin: {ros__parameters: {rate: -1.0}}")
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", "panda"]
     process = ros.run([*command, "--parameters", str(file)])
-    assert process.wait(40.0) == 1
+    assert process.wait() == 1
     assert "digital_twin ended with exit status" in process.output and "rate" in process.output

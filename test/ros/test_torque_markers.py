@@ -27,8 +27,9 @@ def markers(ros: Ros):
     ros.wait_for_state(NODE, "active")
     arrays = ros.collect(MarkerArray, f"{NODE}/markers")
 
-    def newest(condition, what):
+    def newest(condition, what, publish=lambda: None):
         def find():
+            publish()
             found = [m for array in arrays[-1:] for m in array.markers if condition(m)]
             return found[0] if found else None
 
@@ -45,10 +46,13 @@ def length(marker: Marker) -> float:
 def test_torque_is_an_arrow_along_the_joints_axis(ros, markers):
     names = list(ROBOT.model.joint_names)
     effort = [43.5, -87.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    ros.publisher(JointState, "joint_states").publish(
-        JointState(name=[*names, "other"], position=[0.0] * 8, effort=[*effort, 1.0])
+    states = ros.publisher(JointState, "joint_states")
+    state = JointState(name=[*names, "other"], position=[0.0] * 8, effort=[*effort, 1.0])
+    half = markers(
+        lambda m: m.header.frame_id == "panda_link1" and m.points,
+        "arrow of joint 1",
+        lambda: states.publish(state),
     )
-    half = markers(lambda m: m.header.frame_id == "panda_link1" and m.points, "arrow of joint 1")
     assert (half.ns, half.type, half.action) == ("torque", Marker.ARROW, Marker.ADD)
     assert half.frame_locked and half.header.stamp.sec == 0
     assert_allclose([half.points[1].x, half.points[1].y, half.points[1].z], [0, 0, 0.2])
@@ -64,8 +68,12 @@ def test_wrench_is_two_arrows_at_its_link(ros, markers):
         header=Header(frame_id="panda_hand"),
         wrench=Wrench(force=Vector3(x=30.0, y=-40.0), torque=Vector3(z=2.0)),
     )
-    ros.publisher(WrenchStamped, "external_wrench_estimate").publish(message)
-    force = markers(lambda m: m.ns == "external_wrench_estimate" and m.id == 2, "force")
+    estimates = ros.publisher(WrenchStamped, "external_wrench_estimate")
+    force = markers(
+        lambda m: m.ns == "external_wrench_estimate" and m.id == 2,
+        "force",
+        lambda: estimates.publish(message),
+    )
     assert force.header.frame_id == "panda_hand"
     assert_allclose([force.points[1].x, force.points[1].y], [0.3, -0.4])
     moment = markers(lambda m: m.ns == "external_wrench_estimate" and m.id == 3, "moment")
@@ -83,8 +91,12 @@ def test_arrows_vanish_when_the_node_is_deactivated(ros, markers):
 def test_effort_that_is_no_number_draws_nothing(ros, markers):
     states = ros.publisher(JointState, "joint_states")
     name = ROBOT.model.joint_names[0]
-    states.publish(JointState(name=[name], effort=[float("nan")]))
-    gone = markers(lambda m: m.header.frame_id == "panda_link1", "marker of joint 1")
+    state = JointState(name=[name], effort=[float("nan")])
+    gone = markers(
+        lambda m: m.header.frame_id == "panda_link1",
+        "marker of joint 1",
+        lambda: states.publish(state),
+    )
     assert gone.action == Marker.DELETE
 
 
