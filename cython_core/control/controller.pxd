@@ -67,6 +67,7 @@ cdef inline bint accept_state(Controller* c, double now, double stamp, double on
         add_reckoned(&c.reckoning, &c.settings, desired, c.scratch, c.scratch + c.n)
     else:
         c.reckoning.begins = True
+        memcpy(c.validator.repeated_from, q, c.n * sizeof(double))
     return accept(&c.validator, now, stamp, on_its_way, q, qd, desired, pushed, likely, c.settings.jump_tolerance,
                   c.settings.velocity_cutoff, c.settings.state_timeout)
 

@@ -32,6 +32,7 @@ cdef inline void latch(Controller* c) noexcept nogil:
     stop_motion(c, c.validator.time, c.state)
     c.reckoning.begins = True
     sample(&c.motion, c.validator.time, c.desired)
+    memcpy(c.validator.repeated_from, c.desired, c.n * sizeof(double))      # the leap there asks for no motion
     if leads_hand(c):
         begin_mode(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd, c.settings.stop_time)
     begin_transfer(&c.governor, c.settings.blend_time)

@@ -1,0 +1,392 @@
+"""What the controller watches for on every command, and each bound at which it acts.
+
+The states are given as they are meant, whatever is commanded; positions and velocities agree.
+"""
+
+from collections.abc import Callable
+
+import control_arm
+import numpy as np
+import pytest
+from control_arm import NAMES, PERIOD, Bench, Q
+from numpy.testing import assert_allclose
+
+import featherstone_ros as fr
+from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import Mode, UpdateOn
+from featherstone_ros.control.trajectory import JointSpace, Point
+
+LIMIT = 3.0  # rad/s, of both joints
+FAULT_DAMPING = 0.2 * 20.0 / LIMIT  # N m s/rad: a fifth of the effort limit at the speed limit
+
+
+def give(bench: Bench, q: np.ndarray, qd: np.ndarray, period: float = PERIOD) -> np.ndarray | None:
+    bench.now += period
+    bench.stamp += period
+    bench.arm.set_state(q, qd)
+    return bench.state()
+
+
+def look(bench: Bench, duration: float) -> None:
+    """Let time pass without states; the controller looks at their age every millisecond."""
+    for _ in range(round(duration / PERIOD)):
+        bench.run(PERIOD, states=False)
+        bench.update()
+
+
+def lead(
+    bench: Bench, speed: Callable[[float], float], duration: float, joint: int = 0
+) -> float | None:
+    """Move one joint at a speed by time; return when that became a fault, None if it did not."""
+    q = bench.arm.q
+    for k in range(round(duration / PERIOD)):
+        qd = np.zeros(2)
+        qd[joint] = speed((k + 0.5) * PERIOD)
+        q = q + PERIOD * qd
+        give(bench, q, qd)
+        if bench.controller.phase is Phase.FAULT:
+            return (k + 1) * PERIOD
+    return None
+
+
+def far_from_its_path(**changes) -> Bench:
+    """Return a bench whose arm may be anywhere, so that only its speed matters."""
+    bench = Bench(path_tolerance=0.0, **changes)
+    bench.arm.reset([0.0, 0.0])
+    return bench.start()
+
+
+# Speed
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("joint", [0, 1])
+def test_a_joint_faster_than_its_limit_for_a_tenth_of_a_second_is_a_fault(joint, sign):
+    """At 1.2 times the limit; the further beyond, the sooner."""
+    assert lead(far_from_its_path(), lambda t: sign * 1.15 * LIMIT, 0.5, joint) is None
+    for share in (1.3, 1.8):
+        bench = far_from_its_path()
+        since = lead(bench, lambda t, share=share: sign * share * LIMIT, 0.5, joint)
+        assert since == pytest.approx(0.1 * 1.2 / share, abs=0.005)
+        assert f"joint {NAMES[joint]!r} moves at" in bench.controller.hold_reason
+
+
+@pytest.mark.parametrize(("pause", "is_fault"), [(0.1, False), (0.02, True)])
+def test_bumps_are_forgotten_in_twice_their_time(pause, is_fault):
+    bench = far_from_its_path()
+    bench.configure(p=np.zeros(2), d=np.zeros(2))
+
+    def bumps(t: float) -> float:
+        return 1.5 * LIMIT if t % (0.04 + pause) < 0.04 else 0.1
+
+    assert (lead(bench, bumps, 0.7) is not None) == is_fault
+    assert not bench.controller.refused
+
+
+def test_one_velocity_that_no_position_shows_is_no_speed():
+    bench = far_from_its_path(state_timeout=0.5)
+    q = bench.arm.q
+    for k in range(40):  # 10 Hz: of one state in two the velocity is wrong
+        q = q + 1e-6
+        give(bench, q, np.array([6.5 * (k % 2), 0.0]), 0.1)
+        assert bench.controller.phase is not Phase.FAULT
+
+
+# Oscillation
+
+
+def swinging(share: float, frequency: float) -> Callable[[float], float]:
+    return lambda t: share * LIMIT * np.sin(2.0 * np.pi * frequency * t)
+
+
+@pytest.mark.parametrize("joint", [0, 1])
+def test_a_joint_that_goes_to_and_fro_at_speed_is_a_fault(joint):
+    """More than 3 turns beyond what half of 6 in 2 s are, each at a quarter of the limit."""
+    bench = far_from_its_path()
+    since = lead(bench, swinging(0.4, 4.0), 3.0, joint)
+    assert since is not None and 0.4 < since < 0.8
+    assert f"{NAMES[joint]!r} oscillates" in bench.controller.hold_reason
+    assert "bound 0.75" in bench.controller.hold_reason
+
+
+@pytest.mark.parametrize(("share", "frequency"), [(0.24, 4.0), (0.4, 1.3)])
+def test_a_joint_that_swings_slowly_or_seldom_is_none(share, frequency):
+    assert lead(far_from_its_path(), swinging(share, frequency), 6.0) is None
+
+
+def test_a_joint_that_is_asked_to_swing_is_none():
+    bench, swing = far_from_its_path(reference_timeout=1.0), swinging(0.4, 4.0)
+    q = bench.arm.q
+    for k in range(2000):
+        qd = np.array([swing(k * PERIOD), 0.0])
+        q = q + PERIOD * qd
+        bench.controller.set_reference(bench.now, Point(0.0, q, qd))
+        give(bench, q, qd)
+    assert bench.controller.phase is Phase.REFERENCE
+
+
+# A fault
+
+
+@pytest.mark.parametrize("damping", [0.5, 3.0])
+def test_a_fault_brakes_by_gravity_and_damping_alone(damping):
+    bench = far_from_its_path(damping=np.full(2, damping), torque_rate=np.full(2, 1e6))
+    assert lead(bench, lambda t: 1.5 * LIMIT, 0.5) is not None
+    qd = np.array([2.0, -1.0])
+    command = give(bench, bench.arm.q + PERIOD * qd, qd)
+    assert_allclose(command, bench.gravity() - max(damping, FAULT_DAMPING) * qd)
+
+
+def test_an_effort_that_is_not_finite_ends_in_the_gravity_hold():
+    bench = Bench().start()
+    bench.configure(d=np.full(2, 1.7e308), blend_time=0.0)
+    command = give(bench, Q, np.full(2, 1.5))
+    assert bench.controller.phase is Phase.DAMPED
+    assert "not finite" in bench.controller.hold_reason
+    assert np.isfinite(command).all()
+    bench.configure(d=np.ones(2))
+    bench.arm.set_state(Q, np.zeros(2))
+    assert bench.run(0.3).controller.phase is Phase.HOLDING
+    assert bench.largest_rate() <= 1.0
+
+
+# Motions that are abandoned
+
+
+@pytest.mark.parametrize(("speed", "phase"), [(0.5, Phase.FAULT), (0.06, Phase.HOLDING)])
+def test_an_arm_that_is_pushed_off_three_times_within_ten_seconds_is_a_fault(speed, phase):
+    bench = Bench(p=np.zeros(2), d=np.zeros(2)).start()
+    begin, period = bench.arm.q, 0.005
+    for k in range(round(1.1 / speed / period)):  # each 0.3 rad it holds anew
+        give(bench, begin - np.array([0.0, speed * k * period]), np.array([0.0, -speed]), period)
+        if bench.controller.phase is Phase.FAULT:
+            break
+    assert sum("path_tolerance" in note for note in bench.notes) == 3
+    assert bench.controller.phase is phase
+    if phase is Phase.FAULT:
+        assert "3 motions within 10 s" in bench.controller.hold_reason
+
+
+def test_single_positions_that_are_wrong_are_no_disobedience():
+    bench = Bench(jump_tolerance=0.6).start()
+    for k in range(2000):
+        wrong = 0.4 if k % 200 == 199 else 1e-9 * (k % 2)
+        give(bench, Q + np.array([0.0, wrong]), np.zeros(2))
+    assert any("path_tolerance" in note for note in bench.notes)
+    assert bench.controller.phase is Phase.HOLDING
+
+
+ENDS = {
+    "abandoned": lambda bench: None,  # by itself
+    "fall back": lambda bench: bench.controller.fall_back(bench.now),
+    "mode": lambda bench: bench.configure(mode=Mode.GRAVITY_COMPENSATION),
+    "deactivated": lambda bench: bench.controller.deactivate(bench.now),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_motion_that_ends_far_from_the_arm_freezes_no_position(end):
+    """Where positions come twice each: the desired one leaps to the arm's, which has not moved."""
+    bench = Bench(path_tolerance=0.25, p=np.zeros(2), d=np.zeros(2)).start()
+    q, qd = bench.arm.q, np.array([0.0, -0.5])
+    for k in range(1000):
+        q = q + PERIOD * qd * (2.0 if k % 2 else 0.0)
+        give(bench, q, qd)
+        if k == 487:
+            ENDS[end](bench)
+    assert not bench.controller.refused
+    assert bench.controller.hold_reason or end == "mode"
+
+
+def test_stamps_that_leap_are_no_gap():
+    bench = Bench().start()
+    bench.stamp += 0.3
+    bench.run(0.1)
+    assert bench.controller.hold_reason == ""
+
+
+# Arms that cannot be taken over, or can
+
+
+@pytest.mark.parametrize("joint", [0, 1])
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_an_arm_that_its_drives_cannot_hold_is_not_taken_over(joint, share):
+    bench = Bench()
+    limit = np.full(2, 20.0)
+    limit[joint] = share * np.abs(bench.gravity()[joint])
+    bench.configure(effort_limit=limit)
+    bench.controller.activate(bench.now)
+    bench.run(0.1)
+    if share > 1.0:
+        assert bench.controller.phase is Phase.HOLDING
+        return
+    assert bench.controller.phase is Phase.WAITING
+    assert not bench.commands
+    assert [note for note in bench.notes if f"{NAMES[joint]!r} needs" in note] == bench.notes
+    assert len(bench.notes) == 1
+    bench.configure(effort_limit=np.full(2, 20.0))
+    bench.run(0.1)
+    assert bench.controller.phase is Phase.HOLDING
+    assert bench.controller.hold_reason == ""
+
+
+@pytest.mark.parametrize(("beyond", "is_said"), [(0.19, False), (0.21, True), (-6.01, True)])
+def test_an_arm_found_outside_its_limits_after_silence_is_held_and_named(beyond, is_said):
+    bench = Bench(start_tolerance=0.2).start()
+    bench.run(2.0, states=False)
+    assert bench.controller.phase is Phase.SILENT
+    q = np.array([0.6, 2.9 + beyond])
+    for _ in range(2):  # one alone is not believed so far away
+        give(bench, q, np.zeros(2))
+    assert bench.controller.phase is Phase.HOLDING
+    outside = [note for note in bench.notes if "outside its limits [-2.9, 2.9]" in note]
+    assert len(outside) == is_said
+    assert all("'elbow'" in note for note in outside)
+
+
+# Without states
+
+
+@pytest.mark.parametrize("state_timeout", [0.05, 0.2])
+@pytest.mark.parametrize("give_up_after", [0.3, 0.8])
+def test_commands_end_when_their_time_is_over_and_not_before(state_timeout, give_up_after):
+    bench = Bench(state_timeout=state_timeout, give_up_after=give_up_after).start()
+    last_state, interval = bench.now, 0.01
+    bench.run(2.0, states=False)
+    assert bench.controller.phase is Phase.SILENT
+    blind = [time - last_state for time, _ in bench.commands if time > last_state]
+    assert state_timeout < blind[0] <= state_timeout + 1.5 * interval
+    assert blind[-1] == pytest.approx(state_timeout + give_up_after, abs=1.5 * interval)
+
+
+DRIVES = {
+    "ideal": {},
+    "offset": {"offset": np.array([6.0, -3.0])},
+    "viscous": {"viscous": np.array([4.0, 1.5])},
+    "coulomb": {"coulomb": np.array([4.0, 1.5])},
+    "rotors": {"armature": np.array([0.6, 0.2])},
+}
+
+
+@pytest.mark.parametrize("hardware_adds_gravity", [False, True])
+@pytest.mark.parametrize("drives", DRIVES)
+def test_blind_stop_knows_what_the_drives_need(drives, hardware_adds_gravity):
+    """It begins where the arm is by then under the last command, at the speed that it has."""
+    its, goal = DRIVES[drives], Q + np.array([0.8, -1.0])
+    rate = np.full(2, 1000.0)
+    bench = Bench(hardware_adds_gravity=hardware_adds_gravity, torque_rate=rate, **its)
+    offset = its.get("offset", np.zeros(2))
+    bench.arm = fr.Simulator(
+        bench.model,
+        PERIOD,
+        damping=its.get("viscous", 0.0),
+        friction=its.get("coulomb", 0.0),
+        armature=its.get("armature", 0.0),
+    )
+    bench.arm.reset(Q)
+    applied = Bench.applied
+    bench.applied = lambda: applied(bench) - (offset if bench.commands else 0.0)
+    bench.start()
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.6, goal, [0.0, 0.0])])
+    bench.run(0.2)
+    assert np.abs(bench.arm.qd).min() > 1.0
+    while bench.controller.phase is not Phase.BLIND:
+        look(bench, PERIOD)
+    there, expected = bench.arm, bench.compiled.desired
+    assert_allclose(expected[0], there.q, atol=0.02)
+    assert_allclose(expected[1], there.qd, atol=0.15)
+    look(bench, 0.3)
+    assert np.abs(bench.arm.qd).max() < 0.1
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_blind_stop_ends_within_the_position_limits(side):
+    bench = Bench(stop_time=0.05)
+    bench.arm.reset([side * 1.5, 0.0])
+    bench.start()
+    goal = [side * 2.85, 0.0]
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.8, goal, [0.0, 0.0])])
+    while side * bench.arm.q[0] < 2.65:
+        bench.run(PERIOD)
+    bench.run(0.3, states=False)
+    assert bench.controller.phase is Phase.BLIND
+    assert 2.7 < side * bench.compiled.desired[0][0] <= 2.9
+
+
+# The way out
+
+
+@pytest.mark.parametrize(("speed", "ends"), [(0.049, True), (0.051, False)])
+@pytest.mark.parametrize("joint", [0, 1])
+def test_commands_go_on_until_the_arm_stands(joint, speed, ends):
+    bench = far_from_its_path()
+    bench.controller.deactivate(bench.now)
+    lead(bench, lambda t: speed, 1.24, joint)
+    assert bench.controller.phase is Phase.SETTLING  # stop_time and give_up_after last 1.25 s
+    lead(bench, lambda t: speed, 0.1, joint)
+    assert (bench.controller.phase is Phase.INACTIVE) == ends
+
+
+# Set-points and trajectories, by where the arm is when they are taken
+
+
+@pytest.mark.parametrize(("step", "is_led_in"), [(0.054, False), (0.056, True)])
+def test_set_points_no_further_apart_than_the_arm_may_come_are_followed_at_once(step, is_led_in):
+    """0.01 rad, and 1.5 times the speed limit for the time between them."""
+    bench = Bench().start()
+    place = bench.compiled.desired[0].copy()
+    bench.controller.set_reference(bench.now, Point(0.0, place))
+    bench.run(0.01)
+    place[1] += step
+    bench.controller.set_reference(bench.now, Point(0.0, place))
+    bench.run(PERIOD)
+    assert (abs(bench.compiled.desired[0][1] - place[1]) > 1e-9) == is_led_in
+
+
+def test_the_first_set_point_has_had_no_time():
+    bench = Bench().start()
+    bench.controller.set_reference(bench.now, Point(0.0, Q + 0.02))
+    bench.run(PERIOD)
+    assert np.abs(bench.compiled.desired[0] - Q).max() < 1e-3
+
+
+# By the timer
+
+
+def test_commands_by_the_timer_follow_the_motion_between_the_states():
+    bench = Bench(update_on=UpdateOn.TIMER, rate=500.0, state_timeout=0.2).start()
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(2.0, Q + 0.4, [0.0, 0.0])])
+    bench.run(0.5)
+    before = bench.compiled.desired[0].copy()
+    bench.run(0.05, states=False)
+    moved = bench.compiled.desired[0] - before
+    assert_allclose(moved, 0.05 * bench.compiled.desired[1], rtol=0.2)
+
+
+# Modes
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_gravity_of_the_drives_cannot_change_under_commands_and_may_without(blind):
+    bench = Bench().start()
+    if blind:
+        bench.run(0.3, states=False)
+        assert bench.controller.phase is Phase.BLIND
+    with pytest.raises(ValueError, match="deactivate first"):
+        bench.configure(hardware_adds_gravity=True)
+    bench.settings = control_arm.settings()
+    bench.run(2.0, states=False)
+    assert bench.controller.phase is Phase.SILENT
+    bench.configure(hardware_adds_gravity=True)
+
+
+def test_a_mode_without_its_hand_is_refused_and_changes_nothing():
+    settings = control_arm.settings()
+    model = control_arm.model()
+    controller = TorqueController(JointSpace.of(model), model, settings)
+    with pytest.raises(ValueError, match="needs a tip"):
+        controller.configure(0.0, control_arm.settings(mode=Mode.CARTESIAN_IMPEDANCE))
+    controller.activate(0.0)
+    assert_allclose(controller.accept_state(0.001, Q, np.zeros(2)), fr.Dynamics(model).gravity(Q))
+    assert controller.phase is Phase.HOLDING
