@@ -55,7 +55,10 @@ cdef inline void expect(Controller* c, double now) noexcept nogil:
 
 
 cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
-    """Brake the arm by the model, or hold the last good state; its velocity says less and less: the damping fades."""
+    """Brake the arm by the model; without blind_stop, hold it by gravity and by damping that goes to zero.
+
+    That damping is for the velocity of the last good state, which says less and less.
+    """
     cdef double dt = now - c.commanded
     cdef Py_ssize_t i
     pass_time(&c.models, dt)

@@ -7,8 +7,9 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.string cimport memcpy
 
-from cartesian_impedance cimport (WALLS, Hand, Impedance, ImpedanceSettings, Wall, add_armature, cartesian_impedance, delay_margin,
-                                  hand_kinematics, lay_out, memory_size, start_impedance)
+from control.cartesian_impedance cimport (WALLS, Hand, Impedance, ImpedanceSettings, Wall, add_armature,
+                                          cartesian_impedance, delay_margin, hand_kinematics, lay_out, memory_size,
+                                          start_impedance)
 from dynamics_interface cimport DynamicsInterface
 
 import numpy as np
@@ -16,7 +17,6 @@ import numpy as np
 cnp.import_array()
 
 most_walls = WALLS
-
 
 include "impedance_settings.pxi"
 

@@ -28,7 +28,7 @@
 #    M_d^1/2 Lambda^-1 M_d^1/2 = U mu U^T it is F = M_d^1/2 U f U^T M_d^-1/2 (...), f = 1 / mu. Along a mode whose inertia is
 #    beyond SHAPED times M_d, as near a singular posture, the spring has f = SHAPED alone; the damper then has
 #    sqrt(SHAPED / mu), which keeps the mode's damping ratio.
-# 8. No joint is driven to its speed limit: from SLOW of it on, what would drive it further fades, and a damper brakes it.
+# 8. No joint is driven to its speed limit: from SLOW of it on, what would drive it further is reduced, and a damper brakes it.
 #    Both only take energy out.
 
 from libc.math cimport INFINITY, atan, fabs, fmax, fmin, sqrt

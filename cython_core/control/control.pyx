@@ -50,9 +50,9 @@ from featherstone_ros.control.phases import TRANSITIONS
 
 cnp.import_array()
 
-# What is compiled stands before what uses it; of the first two each is independent of the other.
+# What is compiled stands before what uses it.
 include "impedance_settings.pxi"
-include "kernels.pxi"
-include "requests.pxi"       # uses both
-include "controller.pxi"     # uses all above
-include "parts.pxi"          # uses all above
+include "arrays.pxi"
+include "requests.pxi"       # the request classes; uses both
+include "controller.pxi"     # CompiledController; uses all above
+include "parts.pxi"          # its parts one by one, for tests; uses all above

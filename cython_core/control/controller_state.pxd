@@ -62,7 +62,7 @@ cdef struct Controller:
     bint expects             # the motion is that of a blind stop, by steady time
     bint has_commanded       # since it was activated
     bint floats              # mode gravity_compensation
-    bint let_go              # the hand was led a moment ago: what is left of its torque fades
+    bint let_go              # the hand was led a moment ago, and the transfer from its torque goes on
     double commanded         # steady time of the last command
     double set_point_at
     double held_since

@@ -1,8 +1,8 @@
 # The torque governor: what stands between the control law and the drives.
 #
 # Per joint, in this order:
-# 1. bumpless transfer: after a change of law, gains, model or state the difference to the last command is faded out, so
-#    that what is asked for afterwards never begins with a step;
+# 1. bumpless transfer: after a change of law, gains, model or state the first command equals the last one, and the
+#    difference goes to zero smoothly;
 # 2. clamp to the effort limits;
 # 3. rate limit, which wins over the clamp: if a limit is lowered below the present command, the command goes there at
 #    the rate limit;
@@ -26,11 +26,11 @@ cdef struct Governor:
     Py_ssize_t n
     double* command          # (n,) the last one
     double* asked            # (n,) what was last asked for
-    double* difference       # (n,) that is being faded out
-    double* wanted           # (n,) what is asked for and what is left of that
+    double* difference       # (n,) at the beginning of a transfer: last command minus what was asked for
+    double* wanted           # (n,) what is asked for, plus what is left of the difference
     Reach reach
     bint transferring
-    bint begins              # the difference is to be taken with the next command
+    bint begins              # a transfer, with the next command
     double elapsed, duration
     long long saturated      # commands of which an effort limit changed some joint
     long long interventions  # commands of which any limit did
@@ -43,14 +43,14 @@ cdef inline double transfer_weight(double progress) noexcept nogil:
 
 
 cdef inline double transfer_left(const Governor* g) noexcept nogil:
-    """Weight of the difference that is being faded out."""
+    """Weight of the difference in the last command, 0 when no transfer is under way."""
     if g.begins:
         return 1.0
     return transfer_weight(g.elapsed / g.duration) if g.transferring else 0.0
 
 
 cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
-    """Fade the difference between the last command and what is asked for next out; 0 leaves it to the rate limit."""
+    """Begin a bumpless transfer with the next command; duration [s], 0 leaves the difference to the rate limit."""
     g.begins, g.transferring, g.duration, g.elapsed = duration > 0.0, False, duration, 0.0
 
 
@@ -88,7 +88,7 @@ cdef inline double advance_transfer(Governor* g, double dt) noexcept nogil:
     return weight
 
 
-cdef inline void fade(Governor* g, double dt) noexcept nogil:
+cdef inline void transfer(Governor* g, double dt) noexcept nogil:
     """Find what is wanted after a time dt: what is asked for, and what is left of the difference."""
     cdef bint repeats = g.begins
     cdef double weight = advance_transfer(g, dt)
@@ -127,7 +127,7 @@ cdef inline bint govern(Governor* g, const Settings* settings, const double* ask
     if not all_finite(asked, g.n):
         return False
     memcpy(g.asked, asked, g.n * sizeof(double))
-    fade(g, dt)
+    transfer(g, dt)
     saturated = find_reach(g, settings, added, min(dt, LONGEST_STEP))
     for i in range(g.n):
         g.command[i] = within(g.wanted[i], g.reach.low[i], g.reach.high[i])

@@ -53,7 +53,7 @@ cdef class TorqueGovernor:
         start_from(&self.its, &self.settings, numbers(effort, self.its.n, "effort"))
 
     def begin_transfer(self, double duration):
-        """Fade the difference between the last command and what is asked for next out [s]."""
+        """Begin a bumpless transfer with the next command; duration [s]."""
         begin_transfer(&self.its, duration)
 
     def govern(self, cnp.ndarray asked not None, double dt, added=None, motion=None):
@@ -91,7 +91,7 @@ cdef class TorqueGovernor:
 
 
 def transfer_weight_at(double progress):
-    """Weight of the difference that is faded out, 1 at progress 0 and 0 at 1."""
+    """Weight of the difference during a bumpless transfer, 1 at progress 0 and 0 at 1."""
     return transfer_weight(progress)
 
 

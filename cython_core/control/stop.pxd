@@ -53,7 +53,7 @@ cdef inline void begin_tracking(Controller* c) noexcept nogil:
 
 
 cdef inline void begin_hold(Controller* c, double now) noexcept nogil:
-    """Fade to what holds the arm without asking it to be anywhere."""
+    """Go over to what holds the arm without asking it to be anywhere."""
     c.held_since, c.expects = now, False
     memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
     begin_transfer(&c.governor, c.settings.decay_time)

@@ -32,9 +32,10 @@ cnp.import_array()
 
 cdef enum: SECOND = 1_000_000_000      # [ns]
 
-include "memory.pxi"
-include "cycle_owner.pxi"
-include "cycle.pxi"
+# What is compiled stands before what uses it.
+include "memory.pxi"         # Memory: all that the shadow points to
+include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
+include "cycle.pxi"          # the shadow as such a cycle
 
 INPUTS = {"joint_states": JOINT_STATES, "commands": COMMANDS}
 OUTPUTS = {"predicted_joint_states": PREDICTED, "residual": RESIDUAL, "external_wrench_estimate": WRENCH,

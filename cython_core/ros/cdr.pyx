@@ -21,7 +21,7 @@ from featherstone_ros.message_faults import message_fault
 
 cnp.import_array()
 
-include "memory.pxi"
+include "memory.pxi"         # Memory: a template's bytes and names
 
 
 cdef inline double* data(cnp.ndarray array) noexcept:

@@ -80,11 +80,11 @@ cdef class ExecutorRunner(Runner):
             give_message(self.core, input, &incoming, info["source_timestamp"] if input == 0 else 0)
 
     def due(self):
-        """Return when ``turn`` is wanted next, by the steady clock [s]; infinity: for a message only."""
+        """Return when ``spin_once`` is wanted next, by the steady clock [s]; infinity: for a message only."""
         cdef int64_t due = self.core.cycle.due(self.core.cycle.self)
         return float("inf") if due == INT64_MAX else due * 1e-9
 
-    def turn(self):
+    def spin_once(self):
         """Do what is due; return whether to go on."""
         with self.lock:
             self.core.timing.rounds += 1
@@ -92,5 +92,5 @@ cdef class ExecutorRunner(Runner):
             return not may_end(self.core, steady_now())
 
     def stop(self, double within=1.0):
-        """As that of ``RclLoop``; ``turn`` tells when it is over."""
+        """As that of ``RclLoop``; ``spin_once`` tells when it is over."""
         store_time(&self.core.stop_by, steady_now() + <int64_t> (within * 1e9), RELEASE)

@@ -49,9 +49,10 @@ ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
 TAKE_FAILED_RECORD, PUBLISH_FAILED_RECORD = TAKE_FAILED, PUBLISH_FAILED
 MOST_OBJECTS = RESERVED               # that may be in use at a time, so that no record about one is lost
 
-include "runner.pxi"
-include "spin.pxi"
-include "rcl_loop.pxi"
-include "executor.pxi"
-include "echo.pxi"
-include "wake_times.pxi"
+# What is compiled stands before what uses it.
+include "runner.pxi"         # Runner: requests in, records out
+include "spin.pxi"           # the loop's thread, without Python
+include "rcl_loop.pxi"       # a Runner of that thread: uses both
+include "executor.pxi"       # a Runner without it: uses the first
+include "echo.pxi"           # a cycle for tests and benchmarks of either; uses none
+include "wake_times.pxi"     # uses none

@@ -33,10 +33,11 @@ from featherstone_ros._cdr import JointStateEncoder
 
 cnp.import_array()
 
-include "memory.pxi"
-include "cycle_owner.pxi"
-include "cycle.pxi"
-include "snapshot.pxi"
+# What is compiled stands before what uses it.
+include "memory.pxi"         # Memory: all that the twin points to
+include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
+include "cycle.pxi"          # the twin as such a cycle
+include "snapshot.pxi"       # Snapshot, its settings; uses Memory
 
 REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE, "resume": RESUME, "step": STEP}
 MOST_WAITING = 100                     # requests to a loop, and more

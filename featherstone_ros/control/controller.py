@@ -27,13 +27,7 @@ from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
 from featherstone_ros.control.planning import PlanningContext
 from featherstone_ros.control.settings import Settings
-from featherstone_ros.control.trajectory import (
-    JointSpace,
-    Point,
-    Trajectory,
-    TrajectoryError,
-    set_point,
-)
+from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
@@ -158,6 +152,16 @@ class TorqueController:
 
     # Requests
 
+    def ask(self, request: _control.ControlRequest, now: float) -> None:
+        """Make a request, as a node does of its loop.
+
+        Raises:
+            TrajectoryError: It is refused; nothing has changed.
+        """
+        refusal = self._apply(request, now)
+        if refusal:
+            raise TrajectoryError(self._refusal(explain(request, refusal)))
+
     def set_trajectory(
         self,
         now: float,
@@ -181,20 +185,7 @@ class TorqueController:
         """
         trajectory = Trajectory(names, points, self._space, self._settings.allow_moving_end)
         start = self.context().check(trajectory, delay, inspect)
-        self._ask(_control.FollowRequest(trajectory.compiled(self._settings.stop_time), start), now)
-
-    def set_reference(self, now: float, point: Point) -> None:
-        """Follow a set-point, extrapolated by its velocity and acceleration until the next one.
-
-        Args:
-            now: Steady time [s].
-            point: Set-point in joint order; its time is not used.
-
-        Raises:
-            TrajectoryError: It is refused; nothing has changed.
-        """
-        state = set_point(point, self._space, self.compiled.desired[0])
-        self._ask(_control.SetPointRequest(state.rows()), now)
+        self.ask(_control.FollowRequest(trajectory.compiled(self._settings.stop_time), start), now)
 
     def set_target(
         self,
@@ -214,7 +205,7 @@ class TorqueController:
         Raises:
             TrajectoryError: It is refused (named); nothing has changed.
         """
-        self._ask(target_request(pose, twist, wrench), now)
+        self.ask(target_request(pose, twist, wrench), now)
 
     def hold(self, now: float) -> None:
         """Come to rest within ``stop_time`` and stay there; ends a fault.
@@ -222,7 +213,7 @@ class TorqueController:
         Raises:
             TrajectoryError: The mode or phase has no desired state.
         """
-        self._ask(_control.HOLD_REQUEST, now)
+        self.ask(_control.HOLD_REQUEST, now)
 
     def context(self) -> PlanningContext:
         """Return what a trajectory is to be checked against.
@@ -303,11 +294,6 @@ class TorqueController:
         refusal = self.compiled.apply(request, now)
         self._tell()
         return refusal
-
-    def _ask(self, request: _control.ControlRequest, now: float) -> None:
-        refusal = self._apply(request, now)
-        if refusal:
-            raise TrajectoryError(self._refusal(explain(request, refusal)))
 
     def _refusal(self, refusal: Explanation) -> str:
         return events.refusal_text(refusal, self._space.names, self.phase.text, self.hold_reason)

@@ -70,7 +70,7 @@ class Settings:
         hardware_adds_gravity: The drives add g(q) to the command by themselves.
         start_from_measured_effort: Begin with the effort in the joint state, if it has any.
         friction_velocity: Reference velocity at which 76 % of Coulomb friction are compensated.
-        blend_time: How long a change of law, gains or source of the reference is faded [s].
+        blend_time: Bumpless transfer after a change of law, gains or source of the reference [s].
         decay_time: How long the decay to gravity hold takes [s].
         stop_time: How long a stop takes [s].
         state_timeout: Age of the last joint state at which it is stale [s].

@@ -267,7 +267,7 @@ class ExecutorLoop:
 
     def _run_cycle(self) -> None:
         if not self.has_ended:
-            self.has_ended = not self.runner.turn()
+            self.has_ended = not self.runner.spin_once()
         if records := self.runner.records():
             self._deliver(records)
 

@@ -7,10 +7,11 @@ import numpy as np
 import urdf_text
 
 import featherstone_ros as fr
+from featherstone_ros import _control
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.settings import Settings
-from featherstone_ros.control.trajectory import JointSpace
+from featherstone_ros.control.trajectory import JointSpace, Point, set_point
 
 NAMES = ("shoulder", "elbow")
 LIMITS = '<limit lower="-2.9" upper="2.9" velocity="3" effort="20"/>'
@@ -66,6 +67,11 @@ class Bench:
         self.settings = replace(self.settings, **changes)
         self.controller.configure(self.now, self.settings)
 
+    def set_point(self, point: Point) -> None:
+        """Ask for a set-point, as the node does."""
+        state = set_point(point, JointSpace.of(self.model), self.compiled.desired[0])
+        self.controller.ask(_control.SetPointRequest(state.rows()), self.now)
+
     @property
     def compiled(self) -> Any:
         """The compiled controller: what it believes of the arm."""
@@ -114,7 +120,7 @@ class Bench:
         return self
 
     def start(self) -> "Bench":
-        """Activate and run until the first fade is over."""
+        """Activate and run until the first transfer is over."""
         self.controller.activate(self.now)
         return self.run(0.3)
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from featherstone_ros import Dynamics, Model, Simulator
+from featherstone_ros import Dynamics, Model, Simulator, _control
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
-from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
+from featherstone_ros.control.trajectory import JointSpace, TrajectoryError
 from featherstone_ros.kinematics import pose_error
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -341,7 +341,7 @@ def test_bad_targets_are_refused_by_name(target, reason):
 def test_each_mode_refuses_what_it_does_not_follow():
     bench = Bench().run(0.1)
     with pytest.raises(TrajectoryError, match="follows poses of the hand"):
-        bench.controller.set_reference(bench.now, Point(0.0, tuple(HOME)))
+        bench.controller.ask(_control.SetPointRequest(np.zeros((4, 7))), bench.now)
     bench.configure(mode=Mode.FEEDFORWARD)
     with pytest.raises(TrajectoryError, match="in mode cartesian_impedance only"):
         bench.controller.set_target(bench.now, bench.pose)

@@ -121,7 +121,7 @@ def test_a_joint_that_is_asked_to_swing_is_none():
     for k in range(2000):
         qd = np.array([swing(k * PERIOD), 0.0])
         q = q + PERIOD * qd
-        bench.controller.set_reference(bench.now, Point(0.0, q, qd))
+        bench.set_point(Point(0.0, q, qd))
         give(bench, q, qd)
     assert bench.controller.phase is Phase.REFERENCE
 
@@ -336,17 +336,17 @@ def test_set_points_no_further_apart_than_the_arm_may_come_are_followed_at_once(
     """0.01 rad, and 1.5 times the speed limit for the time between them."""
     bench = Bench().start()
     place = bench.compiled.desired[0].copy()
-    bench.controller.set_reference(bench.now, Point(0.0, place))
+    bench.set_point(Point(0.0, place))
     bench.run(0.01)
     place[1] += step
-    bench.controller.set_reference(bench.now, Point(0.0, place))
+    bench.set_point(Point(0.0, place))
     bench.run(PERIOD)
     assert (abs(bench.compiled.desired[0][1] - place[1]) > 1e-9) == is_led_in
 
 
 def test_the_first_set_point_has_had_no_time():
     bench = Bench().start()
-    bench.controller.set_reference(bench.now, Point(0.0, Q + 0.02))
+    bench.set_point(Point(0.0, Q + 0.02))
     bench.run(PERIOD)
     assert np.abs(bench.compiled.desired[0] - Q).max() < 1e-3
 

@@ -265,7 +265,7 @@ def stream(bench: Bench, duration: float, velocity: float = 0.5, every: int = 10
     for i in range(round(duration / PERIOD)):
         if i % every == 0:
             q = begin + velocity * i * PERIOD
-            bench.controller.set_reference(bench.now, Point(0.0, q, np.full(2, velocity)))
+            bench.set_point(Point(0.0, q, np.full(2, velocity)))
         bench.run(PERIOD)
 
 
@@ -289,14 +289,14 @@ def test_end_of_the_stream_stops_the_arm_without_a_step(bench):
 
 def test_far_set_point_is_refused(bench):
     with pytest.raises(TrajectoryError, match=r"joint 'elbow' is 0.5 from the desired"):
-        bench.controller.set_reference(bench.now, Point(0.0, [Q[0], 1.0]))
+        bench.set_point(Point(0.0, [Q[0], 1.0]))
     assert bench.controller.phase is Phase.HOLDING
 
 
 @pytest.mark.parametrize("positions", [[0.6], [0.6, np.nan], [0.6, 0.5, 0.4], []])
 def test_bad_set_point_is_refused(bench, positions):
     with pytest.raises(TrajectoryError):
-        bench.controller.set_reference(bench.now, Point(0.0, positions))
+        bench.set_point(Point(0.0, positions))
 
 
 @pytest.mark.parametrize(
@@ -309,13 +309,13 @@ def test_bad_set_point_is_refused(bench, positions):
 )
 def test_set_point_faster_than_the_limits_is_refused(bench, velocity, acceleration, field):
     with pytest.raises(TrajectoryError, match=f"{field} of joint"):
-        bench.controller.set_reference(bench.now, Point(0.0, Q, velocity, acceleration))
+        bench.set_point(Point(0.0, Q, velocity, acceleration))
     assert bench.controller.phase is Phase.HOLDING
 
 
 def test_set_point_that_jumps_is_led_in_below_the_velocity_limit(bench):
     for _ in range(1000):
-        bench.controller.set_reference(bench.now, Point(0.0, Q + 0.15))
+        bench.set_point(Point(0.0, Q + 0.15))
         bench.run(PERIOD)
         assert (np.abs(bench.controller.desired().velocity) < 0.3 * 3.0).all()
     assert_allclose(bench.controller.desired().position, Q + 0.15, atol=1e-6)
@@ -323,7 +323,7 @@ def test_set_point_that_jumps_is_led_in_below_the_velocity_limit(bench):
 
 @pytest.mark.parametrize("way", [0.02, 0.18])
 def test_a_single_set_point_at_rest_is_reached(bench, way):
-    bench.controller.set_reference(bench.now, Point(0.0, Q + way))
+    bench.set_point(Point(0.0, Q + way))
     bench.run(1.5)
     assert bench.controller.phase is Phase.HOLDING
     assert_allclose(bench.controller.desired().position, Q + way, atol=1e-9)
@@ -331,7 +331,7 @@ def test_a_single_set_point_at_rest_is_reached(bench, way):
 
 
 def test_a_single_set_point_in_motion_is_left_after_its_time(bench):
-    bench.controller.set_reference(bench.now, Point(0.0, Q + 0.1, [0.5, 0.0]))
+    bench.set_point(Point(0.0, Q + 0.1, [0.5, 0.0]))
     bench.run(0.12)  # reference_timeout is 0.1
     assert bench.controller.phase is Phase.HOLDING
 
@@ -340,7 +340,7 @@ def test_extrapolated_set_point_ends_at_the_position_limits():
     bench = Bench(reference_timeout=1.0, start_tolerance=1.0).start()
     bench.controller.set_trajectory(bench.now, NAMES, [Point(1.5, [2.8, 0.5], [0.0, 0.0])])
     bench.run(2.0)
-    bench.controller.set_reference(bench.now, Point(0.0, [2.8, 0.5], [2.0, 0.0]))
+    bench.set_point(Point(0.0, [2.8, 0.5], [2.0, 0.0]))
     bench.run(0.5)
     assert bench.controller.desired().position[0] <= 2.9
 
@@ -958,7 +958,7 @@ def test_requests_are_refused_while_not_running():
     for request in (
         lambda: bench.controller.hold(bench.now),
         lambda: follow(bench),
-        lambda: bench.controller.set_reference(bench.now, Point(0.0, Q)),
+        lambda: bench.set_point(Point(0.0, Q)),
     ):
         with pytest.raises(TrajectoryError, match="not running: inactive"):
             request()
@@ -1022,7 +1022,7 @@ def test_set_points_of_a_joint_without_end_go_the_short_way():
     turn_to(bench, 3.1)
     for k in range(40):
         position = [3.1 + 0.002 * k - 2.0 * np.pi, Q[1]]
-        bench.controller.set_reference(bench.now, Point(0.0, position, [0.2, 0.0]))
+        bench.set_point(Point(0.0, position, [0.2, 0.0]))
         bench.run(0.01)
     assert_allclose(bench.arm.q[0], 3.18, atol=0.02)
 

@@ -40,7 +40,7 @@ class Disturber:
 
     def do_reference(self) -> None:
         point = Point(0.0, self.near(0.05), self.random.normal(size=2), [1.0, 1.0], [0.5, 0.5])
-        self.bench.controller.set_reference(self.bench.now, point)
+        self.bench.set_point(point)
 
     def do_target(self) -> None:
         pose = fr.Dynamics(self.bench.model).link_pose(self.near(0.5), "link2")

@@ -192,7 +192,7 @@ def other_trajectory(bench):
 
 
 def set_point(bench):
-    bench.controller.set_reference(bench.now, Point(0.0, bench.compiled.desired[0]))
+    bench.set_point(Point(0.0, bench.compiled.desired[0]))
 
 
 def let_states_stop(bench):

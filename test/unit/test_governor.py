@@ -1,4 +1,4 @@
-"""The torque governor: clamp, rate limit, fade, priority."""
+"""The torque governor: clamp, rate limit, bumpless transfer, priority."""
 
 import numpy as np
 import pytest
@@ -116,7 +116,7 @@ def test_a_command_as_asked_for_is_no_intervention():
     it = governor()
     it.start(np.array([5.0, -3.0]))
     it.begin_transfer(0.2)
-    assert it.govern(np.array([9.3, 0.7]), 0.0) is not None  # a fade begins at the last command
+    assert it.govern(np.array([9.3, 0.7]), 0.0) is not None  # a transfer begins at the last command
     for _ in range(300):
         it.govern(np.array([9.3, 0.7]), DT)
     it.govern(it.command + 0.19, DT)
