@@ -1,0 +1,257 @@
+"""What the controller does in a loop: from bytes to bytes, in time, and when Python is gone."""
+
+import cdr_messages
+import numpy as np
+import pytest
+from control_arm import NAMES, PERIOD, Bench, Q
+from control_loop import COMMANDS, DESIRED, ERROR, LoopBench
+from numpy.testing import assert_allclose
+
+from featherstone_ros._control import DeadlineRequest
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import UpdateOn
+from featherstone_ros.control.trajectory import Point
+
+GOAL = Q + np.array([0.8, -1.0])
+
+
+@pytest.fixture
+def bench() -> LoopBench:
+    return LoopBench().start()
+
+
+def follow(bench: Bench, duration: float = 1.0) -> None:
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(duration, GOAL, [0.0, 0.0])])
+
+
+def test_bytes_give_the_commands_that_numbers_give():
+    """In whatever order the joints are named."""
+    called, looped = Bench().start(), LoopBench().start()
+    for bench in (called, looped):
+        follow(bench)
+        bench.run(0.3)
+    assert_allclose(looped.commands[-1][1], called.commands[-1][1], rtol=1e-12)
+    for bench in (called, looped):
+        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    called.state()
+    looped.message(looped.encoded(NAMES[::-1]))
+    assert_allclose(looped.commands[-1][1], called.commands[-1][1], rtol=1e-12)
+
+
+def test_state_in_parts_is_answered_when_every_joint_has_come(bench):
+    before = len(bench.commands)
+    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    for name in ("elbow", "elbow"):
+        bench.message(bench.encoded((name,)))
+        assert len(bench.commands) == before
+    bench.message(bench.encoded(("shoulder",)))
+    assert len(bench.commands) == before + 1
+    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    bench.message(bench.encoded(("shoulder",)))
+    assert len(bench.commands) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [
+        (cdr_messages.joint_state(["finger"], [0.1]), "foreign"),
+        (cdr_messages.joint_state(NAMES, [0.1]), "malformed"),
+        (cdr_messages.joint_state(NAMES, [0.1, 0.2])[:40], "malformed"),
+    ],
+    ids=["foreign", "short", "cut off"],
+)
+def test_message_that_is_none_of_the_arms_is_counted_and_moves_nothing(bench, data, count):
+    before, commands = bench.compiled.counters(), len(bench.commands)
+    bench.message(data)
+    after = bench.compiled.counters()
+    assert after == {**before, count: before[count] + 1}
+    assert len(bench.commands) == commands
+
+
+# In time
+
+
+def test_time_is_told_once_a_period_only_where_no_state_comes(bench):
+    bench.ticks.clear()
+    bench.run(0.1)
+    assert not bench.ticks  # a state does for it
+    bench.run(0.02, states=False)
+    assert_allclose(np.diff(bench.ticks), bench.settings.period)
+    bench.run(0.2, states=False)
+    assert bench.controller.phase is Phase.BLIND
+    assert_allclose(np.diff(bench.ticks[-50:]), 0.001)  # a motion in coarse steps drifts away
+
+
+def test_states_that_stop_end_in_a_stop_and_then_in_silence(bench):
+    follow(bench)
+    bench.run(0.4)
+    last = bench.now
+    bench.run(0.5, states=False)
+    assert np.abs(bench.arm.qd).max() < 0.05
+    assert not bench.is_safe_to_end
+    bench.run(1.0, states=False)
+    assert bench.controller.phase is Phase.SILENT
+    assert bench.is_safe_to_end
+    assert bench.commands[-1][0] - last == pytest.approx(1.1, abs=0.003)
+    assert bench.largest_rate() <= 1.0
+
+
+def test_commands_by_the_timer_come_at_its_rate_whether_states_do_or_not():
+    bench = LoopBench(update_on=UpdateOn.TIMER, rate=250.0).start()
+    bench.commands.clear()
+    bench.run(0.05)
+    bench.run(0.05, states=False)
+    assert_allclose(np.diff([time for time, _ in bench.commands]), 0.004, rtol=1e-6)
+    assert len(bench.commands) == 25
+
+
+# On the way out
+
+
+def test_a_loop_that_is_to_end_stops_the_arm_first(bench):
+    follow(bench)
+    bench.run(0.4)
+    assert np.abs(bench.arm.qd).max() > 1.0
+    bench.stop()
+    while not bench.is_safe_to_end:
+        bench.run(PERIOD)
+        assert bench.now < 110.0
+    assert bench.controller.phase is Phase.INACTIVE
+    assert np.abs(bench.arm.qd).max() < 0.05
+    assert bench.now - bench.commands[-1][0] <= 2.0 * PERIOD
+
+
+# Without Python
+
+
+@pytest.mark.parametrize("states", [True, False], ids=["by states", "by the timer"])
+@pytest.mark.parametrize("executor_timeout", [0.3, 0.0])
+def test_motion_ends_when_python_gives_no_sign_of_life(executor_timeout, states):
+    update_on = UpdateOn.STATE if states else UpdateOn.TIMER
+    bench = LoopBench(executor_timeout=executor_timeout, update_on=update_on, rate=500.0).start()
+    follow(bench, 3.0)
+    bench.heartbeat = last = bench.now
+    bench.run(0.29)
+    assert bench.controller.phase is Phase.TRAJECTORY
+    bench.run(0.02)
+    if executor_timeout == 0.0:  # it may be gone for as long as it likes
+        assert bench.controller.phase is Phase.TRAJECTORY
+        return
+    assert bench.controller.phase is Phase.HOLDING
+    assert "no sign of life" in bench.controller.hold_reason
+    bench.run(0.4)
+    assert bench.now > last + 0.3
+    assert np.abs(bench.arm.qd).max() < 0.02
+    assert bench.largest_rate() <= 1.0
+
+
+def test_set_points_end_when_python_gives_no_sign_of_life():
+    bench = LoopBench(executor_timeout=0.3, reference_timeout=2.0).start()
+    bench.heartbeat = bench.now
+    bench.controller.set_reference(bench.now, Point(0.0, Q, [0.3, 0.0]))
+    bench.run(0.29)
+    assert bench.controller.phase is Phase.REFERENCE
+    bench.run(0.02)
+    assert bench.controller.phase is Phase.HOLDING
+
+
+def test_signs_of_life_keep_a_motion_going_and_a_hold_needs_none(bench):
+    bench.heartbeat = bench.now
+    bench.run(3.0)
+    assert not bench.controller.hold_reason
+    follow(bench, 5.0)
+    for _ in range(30):
+        bench.heartbeat = bench.now
+        bench.run(0.1)
+    assert bench.controller.phase is Phase.TRAJECTORY
+
+
+# Deadlines
+
+LONG_AGO, IN_TIME = 1, 0  # when the middleware took a state in, by the system clock; 0: unknown
+
+
+def late_states(bench: LoopBench, count: int, late: int) -> None:
+    """Give states a millisecond apart; of ``late``, spread over them, the command is late."""
+    for k in range(count):
+        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.arm.step(bench.applied())
+        is_late = (k + 1) * late // count > k * late // count
+        bench.message(bench.encoded(), received=LONG_AGO if is_late else IN_TIME)
+
+
+@pytest.mark.parametrize("holds", [True, False])
+@pytest.mark.parametrize(("late", "is_too_many"), [(5, False), (6, True)])
+def test_more_late_commands_within_a_second_than_are_allowed(bench, late, is_too_many, holds):
+    bench.compiled.apply(DeadlineRequest(0.002, 5, holds), bench.now)
+    late_states(bench, 400, late)
+    assert bench.compiled.is_late == is_too_many
+    assert (bench.controller.phase is Phase.DAMPED) == (is_too_many and holds)
+    late_states(bench, 1100, 0)
+    assert not bench.compiled.is_late
+    late_states(bench, 300, 0)
+    assert bench.controller.phase is Phase.HOLDING
+
+
+def test_late_commands_more_than_a_second_apart_are_not_counted_together(bench):
+    bench.compiled.apply(DeadlineRequest(0.002, 5, True), bench.now)
+    for _ in range(4):
+        late_states(bench, 1100, 5)
+        late_states(bench, 1000, 0)
+    assert not bench.compiled.is_late
+    assert not bench.controller.hold_reason
+
+
+def test_without_a_deadline_no_command_is_late(bench):
+    late_states(bench, 100, 100)
+    assert not bench.compiled.is_late
+
+
+# Several publishers
+
+
+def heard(bench: LoopBench, sequences: list[int]) -> bool:
+    for sequence in sequences:
+        bench.now, bench.stamp = bench.now + 0.005, bench.stamp + 0.005
+        bench.message(bench.encoded(), sequence)
+    return bench.compiled.hears_several(bench.now)
+
+
+def test_numbers_that_fall_back_again_and_again_are_those_of_several_publishers(bench):
+    assert not heard(bench, list(range(1, 100)))
+    assert not heard(bench, [-1] * 10)  # unknown
+    assert not heard(bench, [1, 2, 3])  # it was started again
+    assert not heard(bench, [2, 4])
+    assert heard(bench, [3])
+    bench.now += 2.1
+    assert not bench.compiled.hears_several(bench.now)
+
+
+# What is shown
+
+
+def test_motion_is_shown_at_its_rate_to_whoever_watches():
+    bench = LoopBench().start()
+    follow(bench)
+    bench.run(0.3)
+    assert {output for output, *_ in bench.published} == {COMMANDS}
+    bench.watched = {ERROR}  # one of the two is enough for both
+    begin = len(bench.published)
+    bench.run(0.3)
+    shown = [(out, time, data) for out, time, data in bench.published[begin:] if out != COMMANDS]
+    times = [time for output, time, _ in shown if output == DESIRED]
+    assert_allclose(np.diff(times), 0.02, atol=1e-6)
+    assert times == [time for output, time, _ in shown if output == ERROR]
+
+
+def test_what_is_shown_adds_up_to_the_command():
+    bench = LoopBench().start()
+    follow(bench)
+    bench.watched = {DESIRED}
+    bench.run(0.3)
+    while bench.published[-1][0] != ERROR:
+        bench.run(PERIOD)
+    desired, error = (np.frombuffer(data[-8 * 8 :]) for _, _, data in bench.published[-2:])
+    effort = [values[-2:] for values in (desired, error)]
+    assert_allclose(effort[0] + effort[1], bench.commands[-1][1])
+    assert_allclose(effort[0], bench.controller.desired().effort)
