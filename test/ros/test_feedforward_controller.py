@@ -639,7 +639,7 @@ GENTLE = {**PARAMETERS, **{f"torque_rate.{name}": 200.0 for name in NAMES}}
 STEP = 1.0 + 1e-9  # 200 N m/s for at most 5 ms
 
 
-START = 10  # [s] simulation time: after the time that the trajectory takes to arrive
+START = 6  # [s] simulation time: after the time that the trajectory takes to arrive
 FAST = [
     point(0.0, Q, velocities=[0.0, 0.0], accelerations=[0.0, 0.0]),
     point(0.8, Q + 0.9, velocities=[0.0, 0.0], accelerations=[0.0, 0.0]),
@@ -662,7 +662,7 @@ def run_in_lockstep(folder: Path) -> dict[int, Sequence[float]]:
 
 
 def heard_in_lockstep(ros: Ros) -> dict[int, Sequence[float]]:
-    """Return what was heard, from the start of the trajectory on."""
+    """Return what was heard from the start of the trajectory on, nothing if that came too late."""
     states = ros.collect(JointState, "joint_states", 20_000)
     controller = ros.start(MODULE, {**PARAMETERS, **PATIENT})
     publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
@@ -671,9 +671,13 @@ def heard_in_lockstep(ros: Ros) -> dict[int, Sequence[float]]:
     message.header.stamp = stamp(START)
     ros.wait_for(lambda: states and states[-1].header.stamp.sec > 0, "joint states")
     publisher.publish(message)
+    controller.wait_for_output("trajectory of")
+    arrived_in_time = states[-1].header.stamp.sec < START
     ros.wait_for(lambda: states[-1].header.stamp.sec > START, "end of the motion")
     controller.stop()
     twin.stop()
+    if not arrived_in_time:
+        return {}
     times = [state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states]
     numbers = [round((time - START) * TWIN["rate"]) for time in times]
     positions = dict(zip(numbers, (state.position for state in states), strict=True))

@@ -31,6 +31,7 @@ from featherstone_ros._core import get_num_threads, lanes
 
 FEW = 2 * lanes + 1  # two full registers and one that is not
 MANY = 4096 + 3
+LONG = 100  # [s], reached only when a test fails
 
 every_method = pytest.mark.parametrize("method", CALLS)
 method_with_wrenches = pytest.mark.parametrize("method", WITH_WRENCHES)
@@ -346,9 +347,9 @@ def test_forked_child_computes_too(threads, tree, in_child):
     child = context.Process(target=work)
     child.start()
     try:
-        assert here.poll(20), "the child hangs"
+        assert here.poll(LONG), "the child hangs"
         assert here.recv() == 1
-        assert here.poll(20), "the child hangs"
+        assert here.poll(LONG), "the child hangs"
         np.testing.assert_array_equal(here.recv(), expected)
     finally:
         child.kill()
@@ -403,7 +404,7 @@ def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
             busy = is_at_work(tree)
             child = os.fork()
             if child == 0:
-                signal.alarm(20)  # ends a child that hangs
+                signal.alarm(LONG)  # ends a child that hangs
                 right = not is_at_work(tree) and np.array_equal(tree.aba(*given), expected)
                 os.write(there, b"right" if right else b"wrong")
                 os._exit(0)

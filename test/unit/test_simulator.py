@@ -1,5 +1,6 @@
 """The simulator: energy, convergence, friction, stops, and what its methods take."""
 
+import contextlib
 import copy
 import os
 import pickle
@@ -710,11 +711,28 @@ def test_ctrl_c_ends_long_steps_and_leaves_the_state(tree, size):
     simulator = started(tree, q, qd, **EVERYTHING)
     simulator.step(tau)
     before = states(simulator)
-    later = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-    later.start()
-    with pytest.raises(KeyboardInterrupt):
-        simulator.step(0 * tau, steps=10**12)
-    later.join()
+    enough = threading.Event()
+
+    def handler(*_):
+        try:
+            simulator.step(tau, steps=0)
+        except RuntimeError:  # at work: the steps are under way
+            raise KeyboardInterrupt from None
+
+    def press():
+        while not enough.wait(0.01):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    usual = signal.signal(signal.SIGINT, handler)
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            simulator.step(0 * tau, steps=10**12)
+    finally:
+        enough.set()
+        pressing.join()
+        signal.signal(signal.SIGINT, usual)
     np.testing.assert_array_equal(states(simulator), before)
     assert simulator.time == 0.001
     simulator.step(tau)
@@ -780,18 +798,25 @@ def test_steps_run_without_the_gil(tree):
 def test_refused_call_leaves_the_steps_of_the_other_thread_alone(tree):
     q, qd, tau = random_state(tree, 4000)
     alone, disturbed = started(tree, q, qd), started(tree, q, qd)
-    alone.step(tau, steps=40)
-    worker = threading.Thread(target=disturbed.step, args=(tau, 40))
-    worker.start()
-    refused = 0
-    while worker.is_alive():
-        try:
-            disturbed.step(tau, steps=0)
-        except RuntimeError as error:
-            assert "at work in another thread" in str(error)
-            refused += 1
-    worker.join()
-    assert refused
+
+    def work():
+        with contextlib.suppress(RuntimeError):  # the other one was at work first
+            disturbed.step(tau, steps=40)
+            done.append(True)
+
+    refused, done = 0, []
+    while not refused or not done:  # this thread may get no processor until the other is done
+        worker = threading.Thread(target=work)
+        worker.start()
+        while worker.is_alive():
+            try:
+                disturbed.step(tau, steps=0)
+            except RuntimeError as error:
+                assert "at work in another thread" in str(error)
+                refused += 1
+        worker.join()
+    for _ in done:
+        alone.step(tau, steps=40)
     np.testing.assert_array_equal(states(disturbed), states(alone))
 
 
