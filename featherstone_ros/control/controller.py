@@ -21,7 +21,7 @@ from featherstone_ros._core import BoundDynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control import events
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
-from featherstone_ros.control.events import Explanation, Narrator, cause_text, rejection_text
+from featherstone_ros.control.events import Narrator, Reason, cause_text, rejection_text
 from featherstone_ros.control.governor import cut
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
@@ -223,7 +223,7 @@ class TorqueController:
         """
         refusal = events.why_not(self.phase)
         if refusal:
-            raise TrajectoryError(self._refusal(Explanation(refusal, -1, 0.0, 0.0)))
+            raise TrajectoryError(self._refusal(Reason(refusal, -1, 0.0, 0.0)))
         return PlanningContext.of(self.snapshot(), self._settings)
 
     def configure(self, now: float, settings: Settings) -> None:
@@ -234,7 +234,7 @@ class TorqueController:
         """
         refusal = self._apply(_control.ConfigureRequest(settings), now)
         if refusal:
-            raise ValueError(self._refusal(Explanation(refusal, -1, 0.0, 0.0)))
+            raise ValueError(self._refusal(Reason(refusal, -1, 0.0, 0.0)))
         self._settings = settings
 
     def change_model(self, now: float, model: Model, transition_time: float) -> None:
@@ -251,12 +251,12 @@ class TorqueController:
     @property
     def hold_reason(self) -> str:
         """Why the arm was last held, in words."""
-        return cause_text(Explanation(*self.compiled.hold), self._space.names)
+        return cause_text(Reason(*self.compiled.hold), self._space.names)
 
     @property
     def rejection(self) -> str:
         """Why the last state was not believed, empty if it was."""
-        return rejection_text(Explanation(*self.compiled.rejection), self._space.names)
+        return rejection_text(Reason(*self.compiled.rejection), self._space.names)
 
     @property
     def refused(self) -> dict[str, int]:
@@ -295,7 +295,7 @@ class TorqueController:
         self._tell()
         return refusal
 
-    def _refusal(self, refusal: Explanation) -> str:
+    def _refusal(self, refusal: Reason) -> str:
         return events.refusal_text(refusal, self._space.names, self.phase.text, self.hold_reason)
 
     def _tell(self) -> None:
@@ -339,9 +339,9 @@ def target_request(
         raise TrajectoryError(str(error)) from None
 
 
-def explain(request: _control.ControlRequest, refusal: int) -> Explanation:
+def explain(request: _control.ControlRequest, refusal: int) -> Reason:
     """Return why a request was refused, with its figures if it has any."""
-    return Explanation(refusal, *getattr(request, "detail", (-1, 0.0, 0.0)))
+    return Reason(refusal, *getattr(request, "detail", (-1, 0.0, 0.0)))
 
 
 def desired_of(snapshot: _control.SnapshotRequest, settings: Settings) -> Desired | None:

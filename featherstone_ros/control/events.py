@@ -78,7 +78,7 @@ GRANTED, NOT_RUNNING, FOLLOWS_NOTHING = 0, 1, 2  # of REFUSALS
 IN_FAULT, GRAVITY_IN_USE, FOLLOWS_POSES = 6, 7, 8
 
 
-class Explanation(NamedTuple):
+class Reason(NamedTuple):
     """Why the arm is held, a state or a message refused, with its figures.
 
     Attributes:
@@ -99,13 +99,13 @@ def joint_name(names: Sequence[str], index: int) -> str:
     return names[index] if 0 <= index < len(names) else "?"
 
 
-def cause_text(cause: Explanation, names: Sequence[str]) -> str:
+def cause_text(cause: Reason, names: Sequence[str]) -> str:
     """Return why the arm is held, or its motion abandoned."""
     joint = joint_name(names, cause.joint)
     return CAUSES[cause.code].format(joint=joint, found=cause.found, bound=cause.bound)
 
 
-def rejection_text(rejection: Explanation, names: Sequence[str]) -> str:
+def rejection_text(rejection: Reason, names: Sequence[str]) -> str:
     """Return why a state is not believed."""
     text = REJECTIONS[rejection.code]
     if rejection.joint < 0:
@@ -114,7 +114,7 @@ def rejection_text(rejection: Explanation, names: Sequence[str]) -> str:
     return f"{text}: joint {joint!r}, {rejection.found:.4g}, bound {rejection.bound:.4g}"
 
 
-def refusal_text(refusal: Explanation, names: Sequence[str], phase: str, reason: str) -> str:
+def refusal_text(refusal: Reason, names: Sequence[str], phase: str, reason: str) -> str:
     """Return why a request is refused in a phase, held for a reason."""
     joint = joint_name(names, refusal.joint)
     return REFUSALS[refusal.code].format(
@@ -177,7 +177,7 @@ class Narrator:
                 said += self._finish("")
                 self._change = Event(index), Phase(int(values[0])), Phase(int(values[1]))
             elif kind == CAUSE:
-                reason = cause_text(Explanation(int(values[0]), index, *values[1:3]), self._names)
+                reason = cause_text(Reason(int(values[0]), index, *values[1:3]), self._names)
                 said += self._finish(reason) if self._change else [reason]
             elif kind == OUTSIDE:
                 said.append(outside_text(self._names[index], *values[:3]))

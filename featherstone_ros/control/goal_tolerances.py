@@ -21,7 +21,7 @@ from featherstone_ros.control.events import (
     OFF_PATH,
     OFF_SPEED,
     OFTEN,
-    Explanation,
+    Reason,
     cause_text,
 )
 from featherstone_ros.control.phases import Phase
@@ -256,7 +256,7 @@ class GoalTracker:
         """Return why the motion is no longer the goal's."""
         if moment.causes == self._causes:
             return Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, LOST.get(phase, phase.text))
-        cause = Explanation(*moment.hold)
+        cause = Reason(*moment.hold)
         followed = cause.code not in NOT_FOLLOWED
         code = ErrorCode.INVALID_GOAL if followed else ErrorCode.PATH_TOLERANCE_VIOLATED
         return Verdict(Status.ABORTED, code, cause_text(cause, self._names))

@@ -23,7 +23,7 @@ from featherstone_ros.model import urdf
 from featherstone_ros.model.finding import Finding, Rule, Severity, worst
 from featherstone_ros.model.inertia_rules import impossible_inertias
 from featherstone_ros.model.joint_rules import odd_joints, odd_mimics
-from featherstone_ros.model.urdf import Joint, Link, Robot
+from featherstone_ros.model.urdf import Joint, Link, RobotDescription
 
 REFUSED = Rule(
     "refused",
@@ -49,7 +49,7 @@ class Inspection:
     """
 
     name: str = ""
-    robot: Robot | None = None
+    robot: RobotDescription | None = None
     sizes: dict[str, Size] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
 
@@ -118,7 +118,7 @@ def examine(text: str | bytes, folder: Path | None = None) -> Inspection:
     return Inspection(robot.name, robot, size_of, tuple(findings))
 
 
-def _of_the_model(robot: Robot) -> list[Finding]:
+def _of_the_model(robot: RobotDescription) -> list[Finding]:
     if not any(joint.moves for joint in robot.joints):
         return [Finding(Severity.WARNING, NOTHING_MOVES, "robot", robot.name)]
     try:

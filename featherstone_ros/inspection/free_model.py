@@ -4,13 +4,13 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import EARTH, Model, body_tree, joint_selection
-from featherstone_ros.model.urdf import Robot
+from featherstone_ros.model.urdf import RobotDescription
 
 HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
 MOST_JOINTS = 300  # that are checked: the time goes with the cube of them
 
 
-def free_model(robot: Robot) -> tuple[Model, list[str]]:
+def free_model(robot: RobotDescription) -> tuple[Model, list[str]]:
     """Return a robot's model, and the joints that move no inertia: they are locked at 0 in it.
 
     Raises:

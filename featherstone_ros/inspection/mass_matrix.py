@@ -12,7 +12,7 @@ from featherstone_ros.inspection.free_model import (
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.joint_rules import weightless_joints
-from featherstone_ros.model.urdf import Robot
+from featherstone_ros.model.urdf import RobotDescription
 
 POSTURES = 5  # the middle of all ranges, and random ones
 BAD, HOPELESS = 1e8, 1e12  # condition numbers; 8 and 4 digits of the 16 are left
@@ -36,7 +36,7 @@ UNCHECKED = Rule(
 )
 
 
-def degenerate_joints(robot: Robot) -> list[Finding]:
+def degenerate_joints(robot: RobotDescription) -> list[Finding]:
     """Check the joint-space inertia of the robot with all joints free.
 
     Raises:

@@ -7,7 +7,7 @@ from featherstone_ros.inspection.free_model import MOST_JOINTS, free_model, rand
 from featherstone_ros.inspection.sizes import reach
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import NEGLIGIBLE, carriers
-from featherstone_ros.model.urdf import Inertial, Robot
+from featherstone_ros.model.urdf import Inertial, RobotDescription
 
 SHORTEST = 0.05  # [m] a reach below tells nothing of mass
 # [kg/m^3] of the cube of a robot's reach: arms have 10 to 120
@@ -37,7 +37,7 @@ CANNOT_HOLD = Rule(
 )
 
 
-def implausible(robot: Robot) -> list[Finding]:
+def implausible(robot: RobotDescription) -> list[Finding]:
     """Check the robot as a whole, its base apart."""
     moving, _ = carriers(robot)
     inertials = [
@@ -51,7 +51,7 @@ def implausible(robot: Robot) -> list[Finding]:
     return [finding for check in checks for finding in check(robot, inertials)]
 
 
-def weak_joints(robot: Robot) -> list[Finding]:
+def weak_joints(robot: RobotDescription) -> list[Finding]:
     """Check the effort limits against gravity along -z of the base, in random postures.
 
     Raises:
@@ -74,7 +74,7 @@ def weak_joints(robot: Robot) -> list[Finding]:
     return findings
 
 
-def _placeholders(robot: Robot, inertials: list[Inertial]) -> list[Finding]:
+def _placeholders(robot: RobotDescription, inertials: list[Inertial]) -> list[Finding]:
     first = inertials[0]
     same = all(
         one.mass == first.mass and np.array_equal(one.inertia, first.inertia) for one in inertials
@@ -88,7 +88,7 @@ def _placeholders(robot: Robot, inertials: list[Inertial]) -> list[Finding]:
     return [Finding(severity, PLACEHOLDERS, "robot", robot.name, text)]
 
 
-def _centres(robot: Robot, inertials: list[Inertial]) -> list[Finding]:
+def _centres(robot: RobotDescription, inertials: list[Inertial]) -> list[Finding]:
     if any(inertial.com.any() for inertial in inertials):
         return []
     return [
@@ -96,7 +96,7 @@ def _centres(robot: Robot, inertials: list[Inertial]) -> list[Finding]:
     ]
 
 
-def _weight(robot: Robot, inertials: list[Inertial]) -> list[Finding]:
+def _weight(robot: RobotDescription, inertials: list[Inertial]) -> list[Finding]:
     length, mass = reach(robot), sum(inertial.mass for inertial in inertials)
     if length < SHORTEST or not mass > HEAVY * length**3:
         return []

@@ -16,7 +16,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.inspection.geometry import Box, Shape
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import POINT, carriers, is_helper, is_possible
-from featherstone_ros.model.urdf import Inertial, Link, Robot
+from featherstone_ros.model.urdf import Inertial, Link, RobotDescription
 
 PLACEHOLDER = 5e-3  # [m], radius of shapes that are drawn only because something must be
 MARGIN = 0.1  # of the radius, by which things stick out of what is drawn
@@ -89,7 +89,7 @@ class Size(NamedTuple):
     box: Box | None
 
 
-def sizes(robot: Robot, shapes: Mapping[str, Shape]) -> dict[str, Size]:
+def sizes(robot: RobotDescription, shapes: Mapping[str, Shape]) -> dict[str, Size]:
     """Return the size of every link that has a shape, or else joints to guess from."""
     span: dict[str, float] = {}
     for joint in robot.joints:
@@ -108,7 +108,7 @@ def sizes(robot: Robot, shapes: Mapping[str, Shape]) -> dict[str, Size]:
     return found
 
 
-def reach(robot: Robot) -> float:
+def reach(robot: RobotDescription) -> float:
     """Return the greatest sum of distances between joints from the base outwards [m]."""
     distance = {robot.base_link: 0.0}
     for joint in robot.tree:
@@ -118,7 +118,7 @@ def reach(robot: Robot) -> float:
 
 
 def odd_sizes(
-    robot: Robot, shapes: Mapping[str, Shape], size_of: Mapping[str, Size]
+    robot: RobotDescription, shapes: Mapping[str, Shape], size_of: Mapping[str, Size]
 ) -> list[Finding]:
     """Check the inertial figures of all links that move against their size."""
     moving, _ = carriers(robot)
@@ -136,7 +136,7 @@ def odd_sizes(
     return findings
 
 
-def missing_inertias(robot: Robot, shapes: Mapping[str, Shape]) -> list[Finding]:
+def missing_inertias(robot: RobotDescription, shapes: Mapping[str, Shape]) -> list[Finding]:
     """Check that children of moving joints weigh something, with what is fixed to them.
 
     A link that is only a frame between two joints is fine; so is one whose mass is given to links

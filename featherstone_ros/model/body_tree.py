@@ -17,7 +17,7 @@ from featherstone_ros.model.pseudo_inertia import (
     pseudo_inertia,
     transform,
 )
-from featherstone_ros.model.urdf import Inertial, Joint, Robot
+from featherstone_ros.model.urdf import Inertial, Joint, RobotDescription
 
 BASE = -1
 EXTENDED = np.longdouble  # more digits than a double has, where the machine has them
@@ -148,7 +148,7 @@ class BodyTree:
         return replace(self, link_parameters=parameters, **_with_rest(sums))
 
 
-def grow(robot: Robot, selection: JointSelection) -> BodyTree:
+def grow(robot: RobotDescription, selection: JointSelection) -> BodyTree:
     """Turn links and joints into bodies.
 
     Raises:
@@ -231,7 +231,11 @@ def _frame_arrays(frames: list[tuple[int, Floats, Floats]]) -> tuple[Indices, Fl
 
 @np.errstate(over="ignore", invalid="ignore")  # BodyTree sees it and names the body
 def _sum_inertias(
-    robot: Robot, n_bodies: int, link_body: Indices, rotation: Floats, translation: Floats
+    robot: RobotDescription,
+    n_bodies: int,
+    link_body: Indices,
+    rotation: Floats,
+    translation: Floats,
 ) -> dict[str, Floats]:
     """Sum the links' inertias over the bodies that carry them (slot 0: the base)."""
     with_inertial = [k for k, link in enumerate(robot.links) if link.inertial is not None]

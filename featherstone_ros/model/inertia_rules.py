@@ -4,7 +4,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.finding import Finding, Rule, Severity
-from featherstone_ros.model.urdf import Link, Robot
+from featherstone_ros.model.urdf import Link, RobotDescription
 
 ROUNDING = 1e-6  # of the trace: figures are written with few digits
 COARSE = 0.1  # of the trace: what rounding and identification from measurements may leave
@@ -40,7 +40,7 @@ TRIANGLE = Rule(
 )
 
 
-def carriers(robot: Robot) -> tuple[set[str], set[str]]:
+def carriers(robot: RobotDescription) -> tuple[set[str], set[str]]:
     """Return the links that move at all, and of these the children of moving joints."""
     moving: set[str] = set()
     for joint in robot.tree:
@@ -49,7 +49,7 @@ def carriers(robot: Robot) -> tuple[set[str], set[str]]:
     return moving, {joint.child for joint in robot.tree if joint.moves}
 
 
-def impossible_inertias(robot: Robot) -> list[Finding]:
+def impossible_inertias(robot: RobotDescription) -> list[Finding]:
     """Check all links; what does not move gets a note at most, as it has no effect."""
     moving, driven = carriers(robot)
     links = [(link, link.inertial) for link in robot.links if link.inertial is not None]

@@ -4,7 +4,7 @@ import math
 
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.mimic import orphans
-from featherstone_ros.model.urdf import Joint, Robot
+from featherstone_ros.model.urdf import Joint, RobotDescription
 
 FAR = 20.0  # [m] between neighbouring joints
 
@@ -76,7 +76,7 @@ WEIGHTLESS = Rule(
 )
 
 
-def odd_mimics(robot: Robot) -> list[Finding]:
+def odd_mimics(robot: RobotDescription) -> list[Finding]:
     """Check whom joints follow."""
     findings = []
     nobody = set(orphans(robot))
@@ -94,7 +94,7 @@ def odd_mimics(robot: Robot) -> list[Finding]:
     return findings
 
 
-def odd_joints(robot: Robot) -> list[Finding]:
+def odd_joints(robot: RobotDescription) -> list[Finding]:
     """Check limits, friction and places."""
     return [finding for joint in robot.joints for finding in _of_joint(joint)]
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.arguments import HUGE
-from featherstone_ros.model.urdf import Joint, Mimic, Robot, name_list
+from featherstone_ros.model.urdf import Joint, Mimic, RobotDescription, name_list
 
 
-def resolve_mimics(robot: Robot) -> dict[str, Mimic]:
+def resolve_mimics(robot: RobotDescription) -> dict[str, Mimic]:
     """Return what each follower follows in the end, chains multiplied out.
 
     A joint that names a leader the robot does not have is not a follower: real files (the Alex
@@ -39,7 +39,7 @@ def resolve_mimics(robot: Robot) -> dict[str, Mimic]:
     return resolved
 
 
-def orphans(robot: Robot) -> list[str]:
+def orphans(robot: RobotDescription) -> list[str]:
     """Return the joints whose ``<mimic>`` names a leader that the robot does not have."""
     names = {joint.name for joint in robot.joints}
     return [j.name for j in robot.joints if j.mimic is not None and j.mimic.leader not in names]

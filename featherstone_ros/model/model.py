@@ -21,7 +21,7 @@ from featherstone_ros.model.inertia_rules import impossible_inertias
 from featherstone_ros.model.joint_rules import odd_mimics, weightless_joints
 from featherstone_ros.model.joint_selection import JointSelection
 from featherstone_ros.model.primitives import inertial
-from featherstone_ros.model.urdf import Mimic, Robot
+from featherstone_ros.model.urdf import Mimic, RobotDescription
 
 logger = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ class Model:
     @classmethod
     def from_robot(
         cls,
-        robot: Robot,
+        robot: RobotDescription,
         joints: Iterable[str] | None = None,
         locked: Mapping[str, float] | None = None,
         gravity: ArrayLike = EARTH,
@@ -146,7 +146,7 @@ class Model:
     @classmethod
     def from_bodies(
         cls,
-        robot: Robot,
+        robot: RobotDescription,
         chosen: JointSelection,
         tree: BodyTree,
         gravity: ArrayLike,
@@ -361,7 +361,7 @@ def read_file(path: Path) -> str | bytes:
 
 
 def _what_moves(
-    robot: Robot, joints: Iterable[str] | None, locked: Mapping[str, float] | None
+    robot: RobotDescription, joints: Iterable[str] | None, locked: Mapping[str, float] | None
 ) -> tuple[JointSelection, BodyTree, list[str]]:
     """Choose the degrees of freedom and make their tree; none may be without inertia to move.
 
@@ -383,7 +383,7 @@ def _what_moves(
     return chosen, body_tree.grow(robot, chosen), idle
 
 
-def _warn(robot: Robot, idle: list[str]) -> None:
+def _warn(robot: RobotDescription, idle: list[str]) -> None:
     """Name what no rigid body can have, yet vendors ship, and what was not taken as written."""
     odd = [*impossible_inertias(robot), *odd_mimics(robot), *weightless_joints(idle)]
     odd = [finding for finding in odd if finding.severity > Severity.NOTE]
@@ -391,7 +391,7 @@ def _warn(robot: Robot, idle: list[str]) -> None:
         logger.warning("robot %r is read as it is written, but: %s", robot.name, summary(odd))
 
 
-def _joint_properties(robot: Robot, chosen: JointSelection) -> dict[str, Any]:
+def _joint_properties(robot: RobotDescription, chosen: JointSelection) -> dict[str, Any]:
     """Return types, limits and friction of the degrees of freedom.
 
     A leader feels its followers' friction through their multipliers m: the power d qd^2 gives

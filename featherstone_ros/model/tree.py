@@ -13,7 +13,14 @@ from featherstone_ros.model import urdf
 from featherstone_ros.model.arguments import at_least, finite, not_negative, rotation_matrix
 from featherstone_ros.model.model import EARTH, Model
 from featherstone_ros.model.primitives import ORIGIN, UNTURNED, together
-from featherstone_ros.model.urdf import Inertial, Link, Mimic, Robot, assemble, unit_vector
+from featherstone_ros.model.urdf import (
+    Inertial,
+    Link,
+    Mimic,
+    RobotDescription,
+    assemble,
+    unit_vector,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +218,7 @@ class Tree:
         """
         return Model.from_robot(self.robot(), joints, locked, gravity, base)
 
-    def robot(self) -> Robot:
+    def robot(self) -> RobotDescription:
         """Return links and joints as ``urdf.parse`` returns those of a URDF."""
         return assemble(self.name, tuple(self._links.values()), tuple(self._joints.values()))
 

@@ -101,7 +101,7 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Robot:
+class RobotDescription:
     """A checked URDF: exactly one tree.
 
     Attributes:
@@ -119,7 +119,7 @@ class Robot:
     tree: tuple[Joint, ...]
 
 
-def parse(text: str | bytes) -> Robot:
+def parse(text: str | bytes) -> RobotDescription:
     """Read a URDF.
 
     Args:
@@ -137,7 +137,7 @@ def parse(text: str | bytes) -> Robot:
     return read_robot(read_xml(text))
 
 
-def read_robot(root: Element) -> Robot:
+def read_robot(root: Element) -> RobotDescription:
     """Read the element <robot>, see ``parse``."""
     if tag(root) != "robot":
         raise ModelError(f"root element is <{tag(root)}>, expected <robot>")
@@ -154,7 +154,7 @@ def read_robot(root: Element) -> Robot:
     return assemble(robot.name, (*links, *frames), tuple(parts))
 
 
-def released(robot: Robot) -> Robot:
+def released(robot: RobotDescription) -> RobotDescription:
     """Return the robot that a floating joint carries, where its parent is the mere ground.
 
     That is a root link without mass that carries nothing else; any other robot is left as it is.
@@ -172,7 +172,7 @@ def released(robot: Robot) -> Robot:
     )
 
 
-def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> Robot:
+def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> RobotDescription:
     """Return the robot that links and joints make, in the order of the document.
 
     Raises:
@@ -181,7 +181,7 @@ def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> R
     _refuse_duplicates("link", (link.name for link in links))
     _refuse_duplicates("joint", (joint.name for joint in joints))
     base_link, tree = _arrange_as_tree(links, joints)
-    return Robot(name, base_link, links, joints, tree)
+    return RobotDescription(name, base_link, links, joints, tree)
 
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Floats:
@@ -300,7 +300,7 @@ def _in_single_degrees(joint: Joint) -> Iterable[Joint]:
     yield replace(joint, name=f"{joint.name}/theta", type="continuous", parent=y_link)
 
 
-def _refuse_leaders_of_several_degrees(robot: Robot) -> None:
+def _refuse_leaders_of_several_degrees(robot: RobotDescription) -> None:
     types = {joint.name: joint.type for joint in robot.joints}
     for joint in robot.joints:
         if joint.mimic is not None and (kind := types.get(joint.mimic.leader)) in SEVERAL:

@@ -29,8 +29,8 @@ from featherstone_ros.control import events
 from featherstone_ros.control.complaints import late_start, unusable_state
 from featherstone_ros.control.controller import explain, lost_of, target_request, tip_index
 from featherstone_ros.control.events import (
-    Explanation,
     Narrator,
+    Reason,
     cause_text,
     refusal_text,
     rejection_text,
@@ -358,7 +358,7 @@ class FeedforwardController(ModelNode):
         if isinstance(request, _control.FollowRequest):
             self._controller.release(request.path.number)
 
-    def _reason(self, refusal: Explanation) -> str:
+    def _reason(self, refusal: Reason) -> str:
         phase = Phase(self._controller.phase).text
         return refusal_text(refusal, self._space.names, phase, self._hold_reason())
 
@@ -462,7 +462,7 @@ class FeedforwardController(ModelNode):
         if not refusal and self._settings.mode is Mode.CARTESIAN_IMPEDANCE:
             refusal = events.FOLLOWS_POSES
         if refusal:
-            raise TrajectoryError(self._reason(Explanation(refusal, -1, 0.0, 0.0)))
+            raise TrajectoryError(self._reason(Reason(refusal, -1, 0.0, 0.0)))
 
     def _inspect(self, velocity: Any, motion: Motion, begin: float) -> None:
         """Look whether the arm can follow, if the parameter says so.
@@ -540,7 +540,7 @@ class FeedforwardController(ModelNode):
             if kind == events.RELEASED:
                 self._controller.release(sequence)
             elif kind == events.REJECTED:
-                rejection = Explanation(int(values[0]), index, *values[1:3])
+                rejection = Reason(int(values[0]), index, *values[1:3])
                 text = rejection_text(rejection, self._space.names)
                 self.log.warning(f"joint_states: a state was refused: {text}")
             elif kind == events.PHASE and Event(index) in REQUESTED:
@@ -651,16 +651,16 @@ class FeedforwardController(ModelNode):
         return {reason: count for reason, count in counts if count}
 
     def _rejection(self) -> str:
-        rejection = Explanation(*self._controller.rejection)
+        rejection = Reason(*self._controller.rejection)
         if not rejection.code:
             return ""
         return f"joint_states: {rejection_text(rejection, self._space.names)}"
 
     def _hold_reason(self) -> str:
         """Return why the arm is held, and what is wrong with the last state if that is why."""
-        cause = Explanation(*self._controller.hold)
+        cause = Reason(*self._controller.hold)
         text = cause_text(cause, self._space.names)
-        rejection = Explanation(*self._controller.rejection)
+        rejection = Reason(*self._controller.rejection)
         if cause.code == events.NO_STATES and rejection.code:
             text += f" (refused: {rejection_text(rejection, self._space.names)})"
         return text

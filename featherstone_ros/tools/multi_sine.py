@@ -1,5 +1,7 @@
 """The fast motion of the demo: every joint swings at once, from rest to rest, within all limits."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -11,7 +13,7 @@ from featherstone_ros.arrays import Floats
 
 POINT_SPACING = 0.05  # [s] quintics between points so far apart follow the motion to 1e-6 rad
 _SHAPE = ((1.0, 1.0, 0.0), (0.35, 2.3, 0.8))  # weight, frequency ratio and phase [rad] of each sine
-_SLOWEST, _FASTEST = 2.0, 3.8  # [rad/s] base frequencies of the first and of the last joint
+_FREQUENCIES = 2.0, 3.8  # [rad/s] base frequencies of the first and of the last joint
 _SLOWER = 0.9  # factor on all frequencies while the torque is too large
 _RANGE_USED, _EFFORT_USED = 0.9, 0.8  # shares of the room on either side and of the effort limit
 _MOST_ATTEMPTS = 40
@@ -35,6 +37,14 @@ class MultiSine:
     frequency: Floats
     duration: float
     ramp: float
+
+    @classmethod
+    def of_unit_swings(
+        cls, centre: Floats, frequencies: tuple[float, float], duration: float, ramp: float
+    ) -> MultiSine:
+        """Return one of amplitude 1, with base frequencies from the first joint to the last."""
+        n = len(centre)
+        return cls(centre, np.ones(n), np.linspace(*frequencies, n), duration, ramp)
 
     def at(self, time: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """Position, velocity and acceleration at the given times.
@@ -103,13 +113,7 @@ def plan(
     wanted = speed * np.where(np.isfinite(limit), limit, _UNLIMITED_VELOCITY)
     centre = np.asarray(centre, float)
     room = _RANGE_USED * np.minimum(model.upper - centre, centre - model.lower)
-    motion = MultiSine(
-        centre=centre,
-        amplitude=np.ones(model.n),
-        frequency=np.linspace(_SLOWEST, _FASTEST, model.n),
-        duration=duration,
-        ramp=duration / 6,
-    )
+    motion = MultiSine.of_unit_swings(centre, _FREQUENCIES, duration, ramp=duration / 6)
     motion = _fit(motion, wanted, room)
     load = load_share(motion, model, inverse_dynamics)
     for _ in range(_MOST_ATTEMPTS):

@@ -9,7 +9,7 @@ DIFFERENCE = 1e-8  # relative: what such a step leaves, epsilon / STEP and some
 SAMPLED = 12  # links, joints or columns looked at in a big tree
 
 
-class Robot:
+class RobotInState:
     """A model with its dynamics, and one random state."""
 
     def __init__(self, model):

@@ -99,3 +99,12 @@ def test_a_room_tells_what_its_modules_are(room):
     assert named <= modules | BELOW[room] | ({"command"} if room == "tools" else set())
     if room != "tools":  # a folder for each command
         assert not {name for name in modules if not re.search(rf"\b{name}\b", text)}
+
+
+def test_a_class_name_has_one_meaning():
+    places = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
+    assert not {name: at for name, at in places.items() if len(at) > 1}

@@ -16,7 +16,7 @@ from featherstone_ros.tools.bench.robots import (
     example_robots,
     standard_robots,
 )
-from featherstone_ros.tools.bench.sections import NODES, SECTIONS, Setting, single_calls
+from featherstone_ros.tools.bench.sections import NODES, SECTIONS, Workload, single_calls
 
 LIMIT = '<limit lower="-9" upper="9" effort="99" velocity="9"/>'
 MIMIC = '<mimic joint="a" multiplier="-2" offset="0.1"/>'
@@ -25,7 +25,7 @@ RACED = [name for name in SECTIONS if name != NODES]
 
 @pytest.fixture(scope="module")
 def setting():
-    return Setting(standard_robots(), example_robots(), batch=5, large_batch=9)
+    return Workload(standard_robots(), example_robots(), batch=5, large_batch=9)
 
 
 @pytest.mark.parametrize("section", [SECTIONS[name] for name in RACED], ids=RACED)
@@ -46,7 +46,7 @@ def test_robots_with_followers_and_locked_joints_agree_with_pinocchio():
         joint("d", "link3", "link4", "revolute", LIMIT),
     )
     model = Model.from_urdf(text, locked={"d": 0.3})
-    for case in single_calls(Setting([BenchRobot("odd", text, model)])):
+    for case in single_calls(Workload([BenchRobot("odd", text, model)])):
         case.check()
 
 
@@ -68,7 +68,7 @@ def test_not_a_number_is_not_raced():
 
 @pytest.mark.skipif(not find_spec("pinocchio"), reason="Pinocchio is not installed")
 def test_ratio_is_ours_over_theirs_per_unit():
-    case = next(SECTIONS["batch"].cases(Setting([chosen_robot("panda")], batch=100)))
+    case = next(SECTIONS["batch"].cases(Workload([chosen_robot("panda")], batch=100)))
     (result,) = case.judge(np.array([[3.0, 0.1], [2.0, 0.1], [1.0, 0.1]]))
     assert result.ours == pytest.approx(0.02) and result.theirs == pytest.approx(0.1)
     assert result.call == pytest.approx(2) and result.ratio == pytest.approx(0.2)
@@ -76,7 +76,7 @@ def test_ratio_is_ours_over_theirs_per_unit():
 
 
 def test_growth_is_measured_without_the_call():
-    case = next(SECTIONS["growth"].cases(Setting([])))
+    case = next(SECTIONS["growth"].cases(Workload([])))
     links = np.array([1, 10, 30, 100, 300, 1000])
     results = case.judge(np.tile(100 + 2.0 * links, (3, 1)))
     assert [r.n for r in results] == links[1:].tolist()

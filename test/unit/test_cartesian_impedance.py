@@ -21,7 +21,7 @@ STEP = 1e-3
 DELAY = 0.004  # [s], whole periods of 1 kHz and 500 Hz
 
 
-class Arm:
+class ImpedanceArm:
     """A Panda in the simulator, without friction, under the law."""
 
     def __init__(self, q=HOME, **settings):
@@ -66,7 +66,7 @@ def block(R):
 @pytest.mark.parametrize("axis", range(6), ids="x y z rx ry rz".split())
 @pytest.mark.parametrize("axes", ["base", "tip"])
 def test_stiffness_measured_by_a_push_is_that_asked_for(axes, axis):
-    arm = Arm(axes=axes)
+    arm = ImpedanceArm(axes=axes)
     frame = block(arm.pose[:3, :3]) if axes == "tip" else np.eye(6)
     push = np.zeros(6)
     push[axis] = 6.0 if axis < 3 else 0.6
@@ -79,7 +79,7 @@ def test_stiffness_measured_by_a_push_is_that_asked_for(axes, axis):
 @pytest.mark.parametrize("mode", range(6))
 def test_damping_ratio_measured_by_the_step_response_is_that_asked_for(mode, ratio):
     """A mode of the hand, let go at rest, overshoots by exp(-pi z / sqrt(1 - z^2))."""
-    arm = Arm(damping_ratio=ratio)
+    arm = ImpedanceArm(damping_ratio=ratio)
     Lambda = arm.dynamics.operational_space_inertia(HOME, TIP)
     frequencies, modes = np.linalg.eig(np.linalg.solve(Lambda, np.diag(STIFFNESS)))
     shape = modes[:, np.argsort(frequencies)[mode]].real
@@ -97,7 +97,7 @@ def test_damping_ratio_measured_by_the_step_response_is_that_asked_for(mode, rat
 
 
 def test_a_new_stiffness_is_taken_up_without_a_step():
-    arm = Arm().settle(1.0, (8, 0, 0, 0, 0, 0))
+    arm = ImpedanceArm().settle(1.0, (8, 0, 0, 0, 0, 0))
     before = arm.law.torque(arm.simulator.q, arm.simulator.qd, STEP)
     arm.law.configure(stiffness=4 * STIFFNESS, transition_time=0.1)
     torques = np.array([before, *arm.run(0.3, (8, 0, 0, 0, 0, 0))])
@@ -112,9 +112,9 @@ def test_a_new_stiffness_is_taken_up_without_a_step():
 def test_the_delay_margin_is_where_the_arm_becomes_unstable(ratio, rate):
     """Wrists are light: with their stiffness some milliseconds of delay are too much."""
     for share, settles in ((0.8, True), (1.25, False)):
-        arm = Arm(damping_ratio=ratio, posture_stiffness=0, limit_margin=0)
+        arm = ImpedanceArm(damping_ratio=ratio, posture_stiffness=0, limit_margin=0)
         soft = brought_to_margin(arm, share, DELAY + 0.5 / rate)
-        arm = Arm(damping_ratio=ratio, posture_stiffness=0, limit_margin=0, stiffness=soft)
+        arm = ImpedanceArm(damping_ratio=ratio, posture_stiffness=0, limit_margin=0, stiffness=soft)
         speed = delayed(arm, DELAY, rate)
         assert (speed[-200:].max() < speed[:200].max()) == settles
 
@@ -122,7 +122,7 @@ def test_the_delay_margin_is_where_the_arm_becomes_unstable(ratio, rate):
 def test_the_least_margin_is_below_that_of_any_posture_and_grows_with_softness_and_armature():
     settings = CartesianSettings(stiffness=STIFFNESS)
     least = least_delay_margin(MODEL, TIP, settings)
-    arm = Arm()
+    arm = ImpedanceArm()
     for q in np.random.default_rng(1).uniform(MODEL.lower, MODEL.upper, (20, 7)):
         arm.law.start(q)
         arm.law.torque(q, np.zeros(7), 0.0)
@@ -191,7 +191,9 @@ def test_all_damping_takes_energy_out_and_is_bounded_by_the_modes(axes):
 def test_no_closed_push_gains_energy(axes):
     """A hand pushes at random and lets go: at no time has it got more than it has given."""
     random = np.random.default_rng(11)
-    arm = Arm(axes=axes, stiffness=[600, 200, 50, 30, 5, 15], posture_stiffness=10, max_force=20)
+    arm = ImpedanceArm(
+        axes=axes, stiffness=[600, 200, 50, 30, 5, 15], posture_stiffness=10, max_force=20
+    )
     for _ in range(8):
         for _ in range(3):
             wrench = random.normal(size=6) * (15, 15, 15, 1.5, 1.5, 1.5)
@@ -237,7 +239,7 @@ SHAPED = np.array([4, 6, 5, 0.05, 0.04, 0.06])
 @pytest.mark.parametrize("axes", ["base", "tip"])
 def test_each_axis_of_a_shaped_hand_swings_alone_at_its_own_frequency(axes, axis):
     ratio, moved = 0.4, np.zeros(6)
-    arm = Arm(axes=axes, inertia_shaping=True, shaped_inertia=SHAPED, damping_ratio=ratio)
+    arm = ImpedanceArm(axes=axes, inertia_shaping=True, shaped_inertia=SHAPED, damping_ratio=ratio)
     frame = block(arm.pose[:3, :3]) if axes == "tip" else np.eye(6)
     moved[axis] = 0.005
     turned = frame @ moved
@@ -257,7 +259,7 @@ def test_each_axis_of_a_shaped_hand_swings_alone_at_its_own_frequency(axes, axis
 
 
 def test_a_push_against_a_shaped_hand_meets_its_inertias_ratio():
-    arm = Arm(inertia_shaping=True, shaped_inertia=SHAPED)
+    arm = ImpedanceArm(inertia_shaping=True, shaped_inertia=SHAPED)
     push = 0.1 * np.array([3.0, -2.0, 4.0, 0.02, 0.03, -0.01])  # turns the hand by little
     arm.settle(4.0, push)
     error = arm.law.report["error"]
@@ -267,7 +269,7 @@ def test_a_push_against_a_shaped_hand_meets_its_inertias_ratio():
 
 
 def test_a_shaped_hand_stays_bounded_at_singular_postures():
-    arm = Arm(np.array([0, 0, 0, -0.07, 0, 0.0, 0]), inertia_shaping=True)
+    arm = ImpedanceArm(np.array([0, 0, 0, -0.07, 0, 0.0, 0]), inertia_shaping=True)
     target = arm.pose
     target[2, 3] += 0.3  # beyond the arm's reach
     arm.law.set_target(target)
@@ -283,7 +285,9 @@ def test_a_shaped_hand_stays_bounded_at_singular_postures():
 
 
 def test_a_far_target_is_approached_with_bounded_force_speed_and_acceleration():
-    arm = Arm(max_speed=0.2, max_acceleration=1.0, max_turn_rate=0.8, max_force=30, max_torque=5)
+    arm = ImpedanceArm(
+        max_speed=0.2, max_acceleration=1.0, max_turn_rate=0.8, max_force=30, max_torque=5
+    )
     goal = arm.dynamics.link_pose(HOME + FAR, TIP)
     arm.law.set_target(goal)
     desired = [arm.law.report["desired"]]
@@ -299,7 +303,7 @@ def test_a_far_target_is_approached_with_bounded_force_speed_and_acceleration():
 
 
 def test_a_hand_held_far_from_its_target_is_pulled_with_bounded_force():
-    arm = Arm(max_force=30, max_torque=5, damping_ratio=0)
+    arm = ImpedanceArm(max_force=30, max_torque=5, damping_ratio=0)
     far = HOME + np.array([1.5, 0.5, 0, 0.5, 1.0, -1.0, 2.0])
     arm.law.torque(far, np.zeros(7), STEP)
     wrench = arm.law.report["wrench"]
@@ -308,7 +312,7 @@ def test_a_hand_held_far_from_its_target_is_pulled_with_bounded_force():
 
 
 def test_a_feed_forward_wrench_presses():
-    arm = Arm(stiffness=[400, 400, 0, 30, 30, 30], damping=[0, 0, 60, 0, 0, 0])
+    arm = ImpedanceArm(stiffness=[400, 400, 0, 30, 30, 30], damping=[0, 0, 60, 0, 0, 0])
     arm.law.set_target(arm.pose, wrench=(0, 0, -12, 0, 0, 0))
     arm.settle(1.0, (0, 0, 12, 0, 0, 0))
     assert np.abs(arm.velocity).max() < 1e-3
@@ -316,7 +320,7 @@ def test_a_feed_forward_wrench_presses():
 
 @pytest.mark.parametrize("offset", [np.nan, np.inf])
 def test_a_target_that_is_none_is_refused_and_changes_nothing(offset):
-    arm = Arm()
+    arm = ImpedanceArm()
     wrong = arm.pose
     wrong[0, 3] += offset
     with pytest.raises(ValueError, match="pose: expected finite numbers"):
@@ -334,7 +338,7 @@ def test_a_target_that_is_none_is_refused_and_changes_nothing(offset):
 
 def test_the_posture_is_reached_without_moving_the_hand():
     elbow = HOME + 0.2 * np.linalg.svd(Dynamics(MODEL).jacobian(HOME, TIP))[2][-1]
-    arm = Arm(posture=elbow, posture_stiffness=20, posture_energy=5)
+    arm = ImpedanceArm(posture=elbow, posture_stiffness=20, posture_energy=5)
     before = np.linalg.norm(arm.simulator.q - elbow)
     there, off = arm.pose, []
     for _ in arm.run(4.0):
@@ -346,7 +350,7 @@ def test_the_posture_is_reached_without_moving_the_hand():
 @pytest.mark.parametrize("posture", [np.zeros(7), HOME * (1, 1, 1, 0, 1, 0, 1)], ids=["up", "flat"])
 def test_at_a_singular_posture_torque_and_motion_stay_bounded(posture):
     """The target lies beyond reach, straight out of a stretched arm."""
-    arm = Arm(q=np.clip(posture, MODEL.lower + 0.1, MODEL.upper - 0.1), max_speed=1.0)
+    arm = ImpedanceArm(q=np.clip(posture, MODEL.lower + 0.1, MODEL.upper - 0.1), max_speed=1.0)
     target = arm.pose
     target[:3, 3] *= 1.5
     arm.law.set_target(target)
@@ -381,7 +385,9 @@ def test_random_postures_and_targets_give_finite_torques_and_bounded_wrenches():
 def test_a_joint_is_kept_off_its_stop_without_oscillation():
     near = HOME.copy()
     near[5] = MODEL.upper[5] - 0.3
-    arm = Arm(q=near, stiffness=[100, 100, 100, 40, 40, 40], limit_margin=0.1, limit_torque=20)
+    arm = ImpedanceArm(
+        q=near, stiffness=[100, 100, 100, 40, 40, 40], limit_margin=0.1, limit_torque=20
+    )
     away = near.copy()
     away[5] = MODEL.upper[5] + 0.1
     arm.law.set_target(arm.dynamics.link_pose(away, TIP))
@@ -391,8 +397,10 @@ def test_a_joint_is_kept_off_its_stop_without_oscillation():
 
 
 def test_a_wall_pushes_back_and_never_pulls():
-    floor = Wall(normal=(0, 0, 2), offset=Arm().pose[2, 3] - 0.02, stiffness=3000, damping=100)
-    arm = Arm(stiffness=[400, 400, 0, 30, 30, 30], walls=(floor,))
+    floor = Wall(
+        normal=(0, 0, 2), offset=ImpedanceArm().pose[2, 3] - 0.02, stiffness=3000, damping=100
+    )
+    arm = ImpedanceArm(stiffness=[400, 400, 0, 30, 30, 30], walls=(floor,))
     arm.settle(2.0, (0, 0, -15, 0, 0, 0))
     assert arm.pose[2, 3] == pytest.approx(floor.offset - 15 / 3000, abs=2e-4)
     forces = []
@@ -403,7 +411,7 @@ def test_a_wall_pushes_back_and_never_pulls():
 
 def test_a_wall_that_is_put_up_about_the_hand_does_not_throw_it_out():
     """It pushes with three times max_force, however deep and stiff."""
-    arm = Arm()
+    arm = ImpedanceArm()
     wall = Wall((0.0, 0.0, 1.0), arm.pose[2, 3] + 1.0, stiffness=1e5)
     arm.law.configure(walls=(wall,), max_force=20.0)
     arm.law.torque(HOME, np.zeros(7), 0.0)
@@ -411,8 +419,8 @@ def test_a_wall_that_is_put_up_about_the_hand_does_not_throw_it_out():
 
 
 def test_a_box_keeps_the_tip_inside():
-    centre = Arm().pose[:3, 3]
-    arm = Arm(stiffness=[0, 0, 0, 30, 30, 30], damping=[20] * 3 + [0] * 3,
+    centre = ImpedanceArm().pose[:3, 3]
+    arm = ImpedanceArm(stiffness=[0, 0, 0, 30, 30, 30], damping=[20] * 3 + [0] * 3,
               walls=box(centre - 0.03, centre + 0.03))  # fmt: skip
     for direction in np.vstack([np.eye(3), -np.eye(3)]):
         arm.settle(0.8, (*(10 * direction), 0, 0, 0))
@@ -446,7 +454,7 @@ def test_the_hand_may_be_led_by_a_point_of_its_own():
     ],
 )
 def test_a_wrong_setting_is_named_and_changes_nothing(setting, message):
-    arm = Arm().settle(0.01)
+    arm = ImpedanceArm().settle(0.01)
     before = arm.law.settings
     with pytest.raises(ValueError, match=message):
         arm.law.configure(**setting)

@@ -21,7 +21,7 @@ FORCE, MOMENT = 60.0, 15.0  # [N, N m] max_force and max_torque
 MOVING = 300  # steps in which the pose that leads the hand gets fast
 
 
-class Arm:
+class SingularArm:
     """A model, and the law without a spring."""
 
     def __init__(self, robot: str, **settings):
@@ -49,7 +49,7 @@ class Arm:
 @pytest.mark.parametrize("robot", TIPS)
 def test_null_space_torque_moves_the_hand_no_more_than_the_bound_and_never_grows(robot):
     """sqrt(a^T B^-1 a) <= sqrt(tau0^T M^-1 tau0) / 2, and N makes no torque larger."""
-    arm = Arm(robot, stiffness=0, posture_stiffness=10)
+    arm = SingularArm(robot, stiffness=0, posture_stiffness=10)
     shares = []
     for q in arm.postures(np.random.default_rng(0)):
         J, M = arm.dynamics.jacobian(q, arm.tip), arm.dynamics.crba(q)
@@ -73,7 +73,7 @@ def test_null_space_torque_moves_the_hand_no_more_than_the_bound_and_never_grows
 @pytest.mark.parametrize("robot", TIPS)
 def test_torque_at_a_singular_posture_is_bounded_by_that_of_force_and_moment(robot):
     """|tau_i| <= 2 (|J_i| max_force + |J_i| max_torque), linear and angular, with D as large."""
-    arm = Arm(robot, posture_stiffness=0)
+    arm = SingularArm(robot, posture_stiffness=0)
     random = np.random.default_rng(2)
     shares = []
     for q in arm.postures(random):

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import MODELS
-from states import DIFFERENCE, Robot, difference
+from states import DIFFERENCE, RobotInState, difference
 
 from featherstone_ros import Dynamics
 
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
 def tree(request):
-    return Robot(request.param)
+    return RobotInState(request.param)
 
 
 def coriolis(tree, qd=None):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from comparison import EPSILON, assert_equal_to_rounding, relative_error, solving_tolerance
 from random_trees import MODELS, TREES, random_tree
-from states import DIFFERENCE, Robot, difference
+from states import DIFFERENCE, RobotInState, difference
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
@@ -14,7 +14,7 @@ from featherstone_ros import Dynamics, Model
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
 def tree(request):
-    return Robot(request.param)
+    return RobotInState(request.param)
 
 
 def torque_scale(tree):
@@ -103,7 +103,7 @@ def test_minv_has_the_columns_that_aba_gives(tree):
 
 
 def test_minv_of_a_long_chain():
-    chain = Robot(Model.from_urdf(random_tree(1000, 1000, branching=0)))
+    chain = RobotInState(Model.from_urdf(random_tree(1000, 1000, branching=0)))
     Minv = chain.dynamics.minv(chain.q)
     without_bias = chain.tau - chain.dynamics.bias(chain.q, chain.qd)
     qdd = chain.dynamics.aba(chain.q, chain.qd, chain.tau)
@@ -173,7 +173,7 @@ def test_acceleration_under_wrenches_changes_as_differences_say(tree):
 @pytest.mark.parametrize("tree", ["mimic", "all at once"])
 def test_followers_count_through_the_map_of_coordinates(tree):
     """tau = G^T tau_full(G q + offset), so that each derivative is G^T (...) G."""
-    coupled = Robot(Model.from_urdf(TREES[tree]))
+    coupled = RobotInState(Model.from_urdf(TREES[tree]))
     free = Dynamics(Model.from_urdf(re.sub("<mimic[^>]*>", "", TREES[tree])))
     column = {name: k for k, name in enumerate(coupled.model.joint_names)}
     G, offset = np.zeros((free.model.n, coupled.model.n)), np.zeros(free.model.n)
@@ -188,7 +188,7 @@ def test_followers_count_through_the_map_of_coordinates(tree):
 
 
 def test_locked_joints_leave_the_rows_and_columns_of_the_others():
-    free = Robot(Model.from_urdf(TREES["fixed between"]))
+    free = RobotInState(Model.from_urdf(TREES["fixed between"]))
     names = free.model.joint_names
     locked = {name: free.q[k] for k, name in enumerate(names) if k % 3 == 1}
     kept = [k for k, name in enumerate(names) if name not in locked]
@@ -215,7 +215,7 @@ def test_a_robot_on_rails_is_the_same_a_kilometre_away():
         joint("elbow", "upper", "lower", axis="0 1 0"),
         joint("wrist", "lower", "hand", axis="1 0 0"),
     )  # fmt: skip
-    wagon = Robot(Model.from_urdf(text))
+    wagon = RobotInState(Model.from_urdf(text))
     away = wagon.q + np.array([1000, 0, 0, 0])
     lost = 1000 * EPSILON * 100
     assert_equal_to_rounding(wagon.dynamics.minv(away), wagon.dynamics.minv(wagon.q), None, lost)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from comparison import TOLERANCE, assert_equal_to_rounding, relative_error, solving_tolerance
 from random_trees import MODELS, random_tree
-from states import DIFFERENCE, Robot, difference
+from states import DIFFERENCE, RobotInState, difference
 from urdf_text import chain, joint, link, robot
 
 from featherstone_ros import Dynamics, Model
@@ -12,7 +12,7 @@ from featherstone_ros import Dynamics, Model
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
 def tree(request):
-    return Robot(request.param)
+    return RobotInState(request.param)
 
 
 def test_aba_is_the_inverse_of_rnea(tree):
@@ -307,7 +307,7 @@ LINKS = 1000
 
 @pytest.fixture(scope="module")
 def long_chain():
-    return Robot(Model.from_urdf(random_tree(1000, LINKS, branching=0)))
+    return RobotInState(Model.from_urdf(random_tree(1000, LINKS, branching=0)))
 
 
 def test_long_chain_keeps_the_identities(long_chain):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from random_trees import MODELS, TREES
-from states import Robot
+from states import RobotInState
 from test_dynamics_arguments import on_the_axis
 
 from featherstone_ros import Dynamics, Model, SingularInertiaError
@@ -12,7 +12,7 @@ from featherstone_ros import Dynamics, Model, SingularInertiaError
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
 def tree(request):
-    return Robot(request.param)
+    return RobotInState(request.param)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_undoes_itself_with_the_roles_exchanged(tree, prescribed):
 
 @pytest.mark.parametrize("urdf", TREES.values(), ids=TREES)
 def test_joint_held_at_rest_is_a_joint_locked(urdf):
-    robot = Robot(Model.from_urdf(urdf))
+    robot = RobotInState(Model.from_urdf(urdf))
     prescribed = robot.random.random(robot.model.n) < 0.5
     q, qd = robot.q, np.where(prescribed, 0, robot.qd)
     qdd, _ = robot.dynamics.hybrid(q, qd, 0 * qd, robot.tau, prescribed)

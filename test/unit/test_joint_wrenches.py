@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import MODELS
-from states import DIFFERENCE, Robot, difference
+from states import DIFFERENCE, RobotInState, difference
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
@@ -14,7 +14,7 @@ from featherstone_ros import Dynamics, Model
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
 def tree(request):
-    return Robot(request.param)
+    return RobotInState(request.param)
 
 
 def child_link(model, k):

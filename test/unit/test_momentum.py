@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import MODELS, random_tree
-from states import DIFFERENCE, Robot, difference
+from states import DIFFERENCE, RobotInState, difference
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
@@ -12,7 +12,7 @@ from featherstone_ros import Dynamics, Model
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
 def tree(request):
-    return Robot(request.param)
+    return RobotInState(request.param)
 
 
 def test_linear_momentum_is_mass_times_velocity_of_the_centre_of_mass(tree):

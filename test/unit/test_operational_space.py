@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import as_tree, random_tree
-from states import DIFFERENCE, Robot, difference
+from states import DIFFERENCE, RobotInState, difference
 
 import featherstone_ros as fr
 from featherstone_ros import Dynamics, Model, SingularJacobianError
@@ -18,7 +18,7 @@ ARM = "panda_hand"
 
 @pytest.fixture(scope="module")
 def panda():
-    return Robot(Model.from_file(CONFIG / "panda.urdf"))
+    return RobotInState(Model.from_file(CONFIG / "panda.urdf"))
 
 
 @pytest.fixture(params=["chain", "mimic", "screws"])
@@ -26,8 +26,8 @@ def robot(request, panda):
     if request.param == "chain":
         return panda
     if request.param == "mimic":
-        return Robot(Model.from_urdf(random_tree(12, 12, mimic=0.4)))
-    return Robot(as_tree(random_tree(3, 9), screws=0.5).model())
+        return RobotInState(Model.from_urdf(random_tree(12, 12, mimic=0.4)))
+    return RobotInState(as_tree(random_tree(3, 9), screws=0.5).model())
 
 
 def test_jacobian_derivative_is_that_of_the_jacobian_at_the_same_point(robot):
@@ -73,7 +73,7 @@ def test_operational_space_inertia_is_the_inverse_of_what_a_wrench_accelerates(p
 
 
 def test_operational_space_inertia_knows_mimic_joints():
-    robot = Robot(Model.from_urdf(random_tree(12, 14, mimic=0.3, branching=0.0)))
+    robot = RobotInState(Model.from_urdf(random_tree(12, 14, mimic=0.3, branching=0.0)))
     link = robot.model.link_names[-1]
     J = robot.dynamics.jacobian(robot.q, link)
     assert robot.model.mimics and np.linalg.matrix_rank(J) == 6

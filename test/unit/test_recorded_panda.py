@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("rosbags")
 pytest.importorskip("scipy")
 
-from featherstone_ros.tools.evaluate.session import Options, evaluate
+from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
 
 RECORDING = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
 BAG = RECORDING / "panda_exciting_trajectory.db3"
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not BAG.is_file(), reason=f"the recording {BAG} 
 
 @pytest.fixture(scope="module")
 def evaluation():
-    return evaluate(BAG, URDF, Options(fit_friction=True))
+    return evaluate(BAG, URDF, EvaluationOptions(fit_friction=True))
 
 
 def test_samples_are_what_the_recordings_readme_says(evaluation):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import MODELS
-from states import Robot
+from states import RobotInState
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
@@ -12,7 +12,7 @@ from featherstone_ros import Dynamics, Model
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
 def tree(request):
-    return Robot(request.param)
+    return RobotInState(request.param)
 
 
 def regressor(tree, dynamics=None):

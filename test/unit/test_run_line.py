@@ -4,14 +4,14 @@ import numpy as np
 
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools.monitor.roster import Condition, Level
+from featherstone_ros.tools.monitor.roster import Level, NodeStatus
 from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, WAITING, Seen, by_joint, line
 
 MODEL = Model.from_file(robot_file("ur5e"))
 
 
 def condition(name, level, message, heard=100.0):
-    return Condition(name, "active", level, message, {}, heard)
+    return NodeStatus(name, "active", level, message, {}, heard)
 
 
 def test_nothing_heard_is_said():

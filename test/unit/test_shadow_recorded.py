@@ -14,7 +14,7 @@ from featherstone_ros.observer.verdict import ContractState
 pytest.importorskip("rosbags", reason="rosbags is not installed: it reads the recording")
 pytest.importorskip("scipy", reason="scipy is not installed: evaluation filters with it")
 from featherstone_ros.identification.bags import read_joint_states
-from featherstone_ros.tools.evaluate.session import Options, evaluate
+from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
 
 RECORDING = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
 BAG, URDF = RECORDING / "panda_exciting_trajectory.db3", RECORDING / "panda_fer_hand.urdf"
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(not BAG.is_file(), reason=f"{BAG} is not there")
 
 @pytest.fixture(scope="module")
 def evaluation():
-    return evaluate(BAG, URDF, Options(fit_friction=True))
+    return evaluate(BAG, URDF, EvaluationOptions(fit_friction=True))
 
 
 @pytest.fixture(scope="module")

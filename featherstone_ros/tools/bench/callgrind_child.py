@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from featherstone_ros.tools.bench.child import protocol
 from featherstone_ros.tools.bench.instruction_sets import in_use
 from featherstone_ros.tools.bench.robots import chosen_robot, standard_robots
-from featherstone_ros.tools.bench.sections import SECTIONS, Setting
+from featherstone_ros.tools.bench.sections import SECTIONS, Workload
 
 SECTIONS_COUNTED = ("single", "kept", "further", "batch", "simulation")
 CALLS = 100
@@ -24,7 +24,7 @@ def main(order: str) -> None:
     """Call all calls, in the order of their cases."""
     chosen: Sequence[str] | None = json.loads(order)["robots"]
     robots = [chosen_robot(name) for name in chosen] if chosen else standard_robots()
-    setting = Setting(robots, batch=BATCH, instruction_set=in_use())
+    setting = Workload(robots, batch=BATCH, instruction_set=in_use())
     with protocol() as out:
         for section in SECTIONS_COUNTED:
             if SECTIONS[section].lacks:

@@ -14,7 +14,7 @@ from featherstone_ros.tools.bench.case import Case, DisagreementError
 from featherstone_ros.tools.bench.instruction_sets import in_use
 from featherstone_ros.tools.bench.race import RacePlan, race
 from featherstone_ros.tools.bench.robots import chosen_robot, example_robots, standard_robots
-from featherstone_ros.tools.bench.sections import SECTIONS, Setting
+from featherstone_ros.tools.bench.sections import SECTIONS, Workload
 
 PACE = RacePlan(block=5e-4, duration=0.8, rounds=7)
 PACES = {
@@ -55,12 +55,12 @@ def run(
         _write(out, {"case": case.name} | _outcome(case, pace))
 
 
-def _setting(is_about_all: bool, chosen: Sequence[str] | None, quick: bool) -> Setting:
+def _setting(is_about_all: bool, chosen: Sequence[str] | None, quick: bool) -> Workload:
     raced = [chosen_robot(name) for name in chosen] if chosen else standard_robots()
     others = example_robots() if is_about_all else []
     if quick:
-        return Setting(raced[:1], others[:QUICK_ROBOTS], 64, 256, in_use())
-    return Setting(raced, others, instruction_set=in_use())
+        return Workload(raced[:1], others[:QUICK_ROBOTS], 64, 256, in_use())
+    return Workload(raced, others, instruction_set=in_use())
 
 
 def _outcome(case: Case, pace: RacePlan) -> dict[str, Any]:

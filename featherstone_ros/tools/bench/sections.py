@@ -40,7 +40,7 @@ State = Mapping[str, Floats]
 
 
 @dataclass(frozen=True)
-class Setting:
+class Workload:
     """What the sections take their cases from.
 
     Attributes:
@@ -58,17 +58,17 @@ class Setting:
     instruction_set: str = ""
 
 
-def single_calls(setting: Setting) -> Iterator[Case]:
+def single_calls(setting: Workload) -> Iterator[Case]:
     """One state per call, the result returned, against Pinocchio."""
     yield from _singles("single", setting)
 
 
-def kept_results(setting: Setting) -> Iterator[Case]:
+def kept_results(setting: Workload) -> Iterator[Case]:
     """The same by a caller who keeps the results, which is when we allocate, as Pinocchio does."""
     yield from _singles("kept", setting)
 
 
-def batches(setting: Setting) -> Iterator[Case]:
+def batches(setting: Workload) -> Iterator[Case]:
     """Many states per call on one thread, against Pinocchio's call for one."""
     slower = SLOWER_LANES.get(setting.instruction_set, 4)
     for robot in setting.robots:
@@ -78,14 +78,14 @@ def batches(setting: Setting) -> Iterator[Case]:
             yield _against_pinocchio("batch", robot, algorithm, target, setting.batch)
 
 
-def floating_bases(setting: Setting) -> Iterator[Case]:
+def floating_bases(setting: Workload) -> Iterator[Case]:
     """The same robots with a floating base, one state per call, against Pinocchio's free-flyer."""
     for robot in setting.robots:
         for algorithm in ("rnea", "aba"):
             yield _against_pinocchio("floating", robot.afloat(), algorithm, Target(0.25))
 
 
-def further_algorithms(setting: Setting) -> Iterator[Case]:
+def further_algorithms(setting: Workload) -> Iterator[Case]:
     """Matrices and derivatives, one state per call, against Pinocchio."""
     for robot in setting.robots:
         for algorithm in FURTHER:
@@ -93,14 +93,14 @@ def further_algorithms(setting: Setting) -> Iterator[Case]:
                 yield _against_pinocchio("further", robot, algorithm, Target(0.35))
 
 
-def all_robots(setting: Setting) -> Iterator[Case]:
+def all_robots(setting: Workload) -> Iterator[Case]:
     """Every robot of example-robot-data, against Pinocchio."""
     for robot in setting.others:
         for algorithm in BASIC:
             yield _against_pinocchio("robots", robot, algorithm, Target(0.5))
 
 
-def simulation(setting: Setting) -> Iterator[Case]:
+def simulation(setting: Workload) -> Iterator[Case]:
     """Steps of 1 ms in compiled loops, one robot and a batch of them, against MuJoCo's mj_step."""
     from featherstone_ros.tools.bench.mujoco_peer import MujocoPeer
 
@@ -124,7 +124,7 @@ def simulation(setting: Setting) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def threads(setting: Setting) -> Iterator[Case]:
+def threads(setting: Workload) -> Iterator[Case]:
     """Two threads against one: throughput."""
     for robot in setting.robots:
         for algorithm in ("rnea", "aba"):
@@ -132,13 +132,13 @@ def threads(setting: Setting) -> Iterator[Case]:
                 yield _two_threads(robot, algorithm, batch)
 
 
-def growth(setting: Setting) -> Iterator[Case]:
+def growth(setting: Workload) -> Iterator[Case]:
     """Chains of 10 to 1,000 links: the time that each further link takes."""
     for algorithm in ("rnea", "aba"):
         yield _growing_chain(algorithm)
 
 
-def no_races(_: Setting) -> Iterator[Case]:
+def no_races(_: Workload) -> Iterator[Case]:
     """Nothing that one process races: ``bench.nodes`` measures processes."""
     return iter(())
 
@@ -154,7 +154,7 @@ class Section:
     """
 
     title: str
-    cases: Callable[[Setting], Iterator[Case]]
+    cases: Callable[[Workload], Iterator[Case]]
     peer: str | None = None
 
     @property
@@ -196,7 +196,7 @@ def _random_state(model: fr.Model, *batch: int) -> State:
     return state
 
 
-def _singles(section: str, setting: Setting) -> Iterator[Case]:
+def _singles(section: str, setting: Workload) -> Iterator[Case]:
     for robot in setting.robots:
         for algorithm in BASIC:
             heavy = 0.35 if is_humanoid(robot) else 0.27

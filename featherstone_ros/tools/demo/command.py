@@ -92,11 +92,11 @@ def run(args: argparse.Namespace) -> int:
     for module, remedy in _NEEDED.items():
         _require(module, remedy)
 
-    from featherstone_ros.tools.demo.play import Options, play
+    from featherstone_ros.tools.demo.play import DemoOptions, play
     from featherstone_ros.tools.processes import own_domain
 
     play(
-        Options(
+        DemoOptions(
             robot=args.robot,
             output=args.output,
             rate=args.rate,

@@ -19,7 +19,7 @@ from featherstone_ros.model.parameter_files import NODES
 from featherstone_ros.tools.demo.measure import LAWS, MeasurementError, Run, measure
 from featherstone_ros.tools.demo.picture import draw
 from featherstone_ros.tools.demo.report import DemoReport
-from featherstone_ros.tools.demo.session import LEAD, Session
+from featherstone_ros.tools.demo.session import LEAD, DemoNode
 from featherstone_ros.tools.demo.skeleton import segments
 from featherstone_ros.tools.multi_sine import MultiSine, load_share, plan
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
@@ -33,7 +33,7 @@ _REMAPPED = {
 
 
 @dataclass(frozen=True)
-class Options:
+class DemoOptions:
     """What can be chosen, see ``featherstone-ros demo --help``.
 
     Attributes:
@@ -55,7 +55,7 @@ class Options:
     discovery_range: str
 
 
-def play(options: Options) -> DemoReport:
+def play(options: DemoOptions) -> DemoReport:
     """Drive the robot three times, print the result and write it to ``options.output``.
 
     Raises:
@@ -74,7 +74,7 @@ def play(options: Options) -> DemoReport:
     began = time.monotonic()
     with _nodes(options, robot, namespace) as nodes, _progress(console) as progress:
         task = progress.add_task("starting the nodes", total=len(LAWS) * (LEAD + motion.duration))
-        with Session(namespace, options.domain, partial(_check, nodes)) as session:
+        with DemoNode(namespace, options.domain, partial(_check, nodes)) as session:
             session.wait_until_running()
             runs = [_drive(session, robot, motion, law, progress, task) for law in LAWS]
             progress.update(task, description="done")
@@ -105,7 +105,7 @@ def play(options: Options) -> DemoReport:
 
 
 def _drive(
-    session: Session,
+    session: DemoNode,
     robot: RobotSetup,
     motion: MultiSine,
     law: str,
@@ -144,7 +144,7 @@ def _drive(
     return run
 
 
-def _conditions(options: Options, robot: RobotSetup, motion: MultiSine) -> list[str]:
+def _conditions(options: DemoOptions, robot: RobotSetup, motion: MultiSine) -> list[str]:
     """Say what the figures were taken with."""
     p = robot.by_joint("feedforward_controller", "gains.{}.p")
     d = robot.by_joint("feedforward_controller", "gains.{}.d")
@@ -177,7 +177,7 @@ def _list(values: np.ndarray) -> str:
 
 
 @contextmanager
-def _nodes(options: Options, robot: RobotSetup, namespace: str) -> Iterator[list[NodeProcess]]:
+def _nodes(options: DemoOptions, robot: RobotSetup, namespace: str) -> Iterator[list[NodeProcess]]:
     """Start both nodes; stop them afterwards and keep their output."""
     text = with_heavier_links(robot.text, options.model_error)
     own: dict[str, dict[str, object]] = {

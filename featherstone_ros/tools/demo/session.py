@@ -44,7 +44,7 @@ LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and c
 Message = tuple[bytes, int, int]  # serialized, sent and received [ns]
 
 
-class Session:
+class DemoNode:
     """One node that talks to twin and controller in the demo's namespace; a context manager."""
 
     def __init__(self, namespace: str, domain: int, watch: Callable[[], None]) -> None:
@@ -89,7 +89,7 @@ class Session:
         self._life = self.node.create_client(ChangeState, "feedforward_controller/change_state")
         self._clients = (self._parameters, self._reset, self._pause, self._life)
 
-    def __enter__(self) -> "Session":
+    def __enter__(self) -> "DemoNode":
         """Return the session."""
         return self
 

@@ -83,14 +83,14 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.evaluate.picture import draw
     from featherstone_ros.tools.evaluate.report import tables
     from featherstone_ros.tools.evaluate.samples_file import write_csv
-    from featherstone_ros.tools.evaluate.session import Options, evaluate
+    from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
     from featherstone_ros.tools.progress import LateProgress
 
     require_matplotlib(args.plot)
     if args.known and (args.fit_friction or args.fit_armature or args.parameters):
         raise FeatherstoneError("--with fits nothing: leave out --fit-... and --parameters")
     console = Console()
-    options = Options(
+    options = EvaluationOptions(
         fit_friction=args.fit_friction or args.parameters is not None,
         fit_armature=args.fit_armature,
         known=args.known,

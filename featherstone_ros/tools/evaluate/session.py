@@ -44,7 +44,7 @@ MOST_OF_IT = 0.5  # share of the unexplained squares that a load must explain
 
 
 @dataclass(frozen=True)
-class Options:
+class EvaluationOptions:
     """What to evaluate, and how.
 
     Attributes:
@@ -70,7 +70,7 @@ class Options:
 
 
 def evaluate(
-    bag: str | Path, urdf: str | Path, options: Options, progress: Progress | None = None
+    bag: str | Path, urdf: str | Path, options: EvaluationOptions, progress: Progress | None = None
 ) -> Evaluation:
     """Compare what a model predicts with what was measured.
 
@@ -165,7 +165,7 @@ def load_arm(
 
 
 def unmodelled(
-    recording: Recording, arm: Arm, judged: Sequence[int], options: Options
+    recording: Recording, arm: Arm, judged: Sequence[int], options: EvaluationOptions
 ) -> Payload | None:
     """Return the load on the last link that the torque speaks of, if it explains most of the rest.
 
@@ -190,7 +190,7 @@ def last_link(model: Model) -> str:
 
 
 def held_out(
-    recording: Recording, arm: Arm, judged: Sequence[int], options: Options
+    recording: Recording, arm: Arm, judged: Sequence[int], options: EvaluationOptions
 ) -> Explanation | None:
     """Explain the last third of a recording, with friction fitted, if at all, to what is before."""
     try:

@@ -1,4 +1,4 @@
-""""Plan the motion to record for `identify`: every joint, from rest to rest, within all limits.
+""""PlannedMotion the motion to record for `identify`: every joint, from rest to rest, within all limits.
 
 Searches finite Fourier series for the motion whose regressor (base parameters and friction) has
 the lowest condition number. The motion keeps a margin to the limits of position, speed and torque,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from featherstone_ros.tools.checked_arm import CheckedArm
-    from featherstone_ros.tools.excite.excitation import Excitation, Plan
+    from featherstone_ros.tools.excite.excitation import Excitation, PlannedMotion
     from featherstone_ros.tools.excite.rehearsal import Rehearsal
 
 LEAD_IN = 5.0  # [s] to the first point
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan, rehearse, check and write.
+    """PlannedMotion, rehearse, check and write.
 
     Returns:
         0; errors are raised.
@@ -149,7 +149,7 @@ def _tell(
     arm: CheckedArm,
     duration: float,
     planner: Excitation,
-    plan: Plan,
+    plan: PlannedMotion,
     rehearsal: Rehearsal,
 ) -> None:
     console.print(

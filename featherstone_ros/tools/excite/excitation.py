@@ -81,7 +81,7 @@ class Series:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class PlannedMotion:
     """A motion planned, and what is said about it.
 
     Attributes:
@@ -151,7 +151,7 @@ class Excitation:
 
     def search(
         self, start: Floats | None = None, seed: int = 0, progress: Progress | None = None
-    ) -> Plan:
+    ) -> PlannedMotion:
         """Search for a motion.
 
         Args:
@@ -191,7 +191,7 @@ class Excitation:
                 if progress:
                     progress(done, total)
         least = self.clearance.least(best.samples(4 * SAMPLES)[1])
-        return Plan(best, first, best_cost, least, len(self._columns))
+        return PlannedMotion(best, first, best_cost, least, len(self._columns))
 
     def _random(self, random: np.random.Generator, start: Floats | None) -> Series:
         n, H = self.arm.model.n, self._harmonics

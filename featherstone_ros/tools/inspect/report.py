@@ -12,7 +12,7 @@ from rich.text import Text
 from featherstone_ros.inspection.doctor import Inspection
 from featherstone_ros.inspection.sizes import Size, gyration
 from featherstone_ros.model.finding import Finding, Rule, Severity, by_rule
-from featherstone_ros.model.urdf import Joint, Robot
+from featherstone_ros.model.urdf import Joint, RobotDescription
 from featherstone_ros.tools.style import new_table
 
 WIDE = 110  # columns that the table of links takes, with names of 20 letters
@@ -50,7 +50,7 @@ def findings(inspection: Inspection) -> Group:
 
 
 def _link_table(
-    inspection: Inspection, robot: Robot, masses: bool = True, moments: bool = True
+    inspection: Inspection, robot: RobotDescription, masses: bool = True, moments: bool = True
 ) -> Table:
     """Return mass and centre of mass, moments of inertia, or both."""
     table = new_table(f"Links of {inspection.name}", "link")
@@ -74,7 +74,7 @@ def _link_table(
     return table
 
 
-def _joint_table(robot: Robot, short: bool = False) -> Table:
+def _joint_table(robot: RobotDescription, short: bool = False) -> Table:
     moving = [joint for joint in robot.joints if joint.moves]
     followers = any(joint.mimic for joint in moving)
     table = new_table("Joints that move, in rad or m, N m or N", "joint", "type")

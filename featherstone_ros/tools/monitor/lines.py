@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from featherstone_ros.tools.monitor.columns import COLUMNS, scheduling
-from featherstone_ros.tools.monitor.roster import Condition
+from featherstone_ros.tools.monitor.roster import NodeStatus
 
 
-def line(condition: Condition, now: float) -> str:
+def line(condition: NodeStatus, now: float) -> str:
     """Return one line.
 
     Args:

@@ -33,7 +33,7 @@ class Note:
 
 
 @dataclass
-class Condition:
+class NodeStatus:
     """What one node said last.
 
     Attributes:
@@ -64,10 +64,10 @@ class Roster:
 
     def __init__(self) -> None:
         """Begin without nodes."""
-        self._nodes: dict[str, Condition] = {}
+        self._nodes: dict[str, NodeStatus] = {}
 
     @property
-    def conditions(self) -> list[Condition]:
+    def conditions(self) -> list[NodeStatus]:
         """All nodes heard so far, by name."""
         return sorted(self._nodes.values(), key=lambda condition: condition.name)
 
@@ -90,7 +90,7 @@ class Roster:
         Returns:
             Whether any of it was of one of our nodes.
         """
-        heard: dict[str, Condition] = {}
+        heard: dict[str, NodeStatus] = {}
         for status in statuses:
             state = next((item.value for item in status.values if item.key == "state"), "")
             if state not in STATES:
@@ -99,7 +99,7 @@ class Roster:
             level, message = as_level(status.level), plain(status.message)
             if not part and (name in self._nodes or len(self._nodes) < MOST_NODES):
                 values = {plain(v.key): v.value[:LONGEST_VALUE] for v in status.values}
-                heard[name] = Condition(name, state, level, message, values, now)
+                heard[name] = NodeStatus(name, state, level, message, values, now)
                 self._nodes[name] = heard[name]
             elif level and name in heard:
                 heard[name].notes[part] = Note(level, message)

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from featherstone_ros.tools.monitor.columns import COLUMNS, Column, histogram, scheduling, sketch
-from featherstone_ros.tools.monitor.roster import Condition, Level
+from featherstone_ros.tools.monitor.roster import Level, NodeStatus
 
 STYLES = {
     Level.OK: "green",
@@ -20,7 +20,7 @@ NOBODY = "No node of ours has been heard on /diagnostics yet."
 FEW = 4  # nodes whose histograms are shown; more would not fit on a screen
 
 
-def view(conditions: Sequence[Condition], now: float) -> Group:
+def view(conditions: Sequence[NodeStatus], now: float) -> Group:
     """Return what there is to be seen of the nodes; 80 columns are wide enough.
 
     Args:
@@ -40,7 +40,7 @@ def view(conditions: Sequence[Condition], now: float) -> Group:
     )
 
 
-def _node(condition: Condition, now: float, with_histogram: bool) -> Iterator[Text]:
+def _node(condition: NodeStatus, now: float, with_histogram: bool) -> Iterator[Text]:
     style = STYLES[condition.level]
     text = Text().append("● ", style=style).append(condition.name, style="bold")
     if condition.state != condition.message:
@@ -67,7 +67,7 @@ def _row(cells: Sequence[tuple[str, str]]) -> Text:
     return row
 
 
-def _cell(column: Column, condition: Condition) -> tuple[str, str]:
+def _cell(column: Column, condition: NodeStatus) -> tuple[str, str]:
     value = column.of(condition.values)
     if value is None:
         return "–", "dim"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from featherstone_ros.model import Model
     from featherstone_ros.tools.processes import NodeProcess
-    from featherstone_ros.tools.run.session import Listener, SimulatedArm
+    from featherstone_ros.tools.run.session import ArmListener, SimulatedArm
 
 REFRESH = 0.2  # [s] between two lines on a terminal
 REPORT = 5.0  # [s] between two lines elsewhere, if nothing changes
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from featherstone_ros.tools.preflight import source
-    from featherstone_ros.tools.run.session import Listener, domain, nodes
+    from featherstone_ros.tools.run.session import ArmListener, domain, nodes
 
     arm = _load(args)
     plan = source.read(str(args.trajectory))[0] if args.trajectory else None
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     console.print("[dim]Ctrl-C brings the arm to rest and ends both nodes.")
     with tempfile.TemporaryDirectory(prefix="featherstone_run_") as folder:
         try:
-            with nodes(arm, Path(folder)) as processes, Listener(arm.model, plan) as listener:
+            with nodes(arm, Path(folder)) as processes, ArmListener(arm.model, plan) as listener:
                 tell = _live if console.is_interactive else _log
                 tell(console, arm.model, listener, processes)
         except KeyboardInterrupt:
@@ -115,7 +115,7 @@ def _load(args: argparse.Namespace) -> SimulatedArm:
 
 
 def _live(
-    console: Console, model: Model, listener: Listener, processes: Sequence[NodeProcess]
+    console: Console, model: Model, listener: ArmListener, processes: Sequence[NodeProcess]
 ) -> None:
     from rich.live import Live
 
@@ -131,7 +131,7 @@ def _live(
 
 
 def _log(
-    console: Console, model: Model, listener: Listener, processes: Sequence[NodeProcess]
+    console: Console, model: Model, listener: ArmListener, processes: Sequence[NodeProcess]
 ) -> None:
     from featherstone_ros.tools.run.status_line import line
 

@@ -81,7 +81,7 @@ def domain() -> int:
     return int(os.environ.get("ROS_DOMAIN_ID") or 0)
 
 
-class Listener:
+class ArmListener:
     """Hears the nodes; a context manager."""
 
     def __init__(self, model: Model, plan: Given | None = None) -> None:
@@ -123,7 +123,7 @@ class Listener:
     def _quiet(self, kind: type, topic: str) -> Subscription:
         return self._node.create_subscription(kind, topic, lambda _: None, NEWEST, raw=True)
 
-    def __enter__(self) -> Listener:
+    def __enter__(self) -> ArmListener:
         """Return the listener."""
         return self
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
-from featherstone_ros.tools.monitor.roster import Condition, Level
+from featherstone_ros.tools.monitor.roster import Level, NodeStatus
 from featherstone_ros.tools.monitor.view import STYLES
 
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
@@ -29,7 +29,7 @@ class Seen:
 
     error: Floats | None = None
     effort: Floats | None = None
-    conditions: dict[str, Condition] = field(default_factory=dict)
+    conditions: dict[str, NodeStatus] = field(default_factory=dict)
 
 
 def by_joint(names: Sequence[str], values: Sequence[float], model: Model) -> Floats | None:

@@ -139,7 +139,7 @@ def _head(proposal: Proposal, drives: list[Drive]) -> list[str]:
     found = by_rule(f for f in proposal.inspection.findings if f.severity > Severity.NOTE)
     lines += [
         f"#   {severity}: {statement(rule, same, 6)}" for (severity, rule), same in found.items()
-    ] or ["#   nothing"]
+    ] or ["#   no errors, no warnings"]
     lines += ["#", "# Driven on the twin, at the period and delay below:"]
     return [*lines, *(f"#   {sentence(drive, proposal)}" for drive in drives)]
 

@@ -49,11 +49,11 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
 
 
 def _reduced(proposal: Proposal) -> str:
-    slow = f"* Less than {proposal.asked:g} rad/s: at its lightest the joint bears no more damping."
+    slow = f"* Less than {proposal.asked:g} rad/s: more damping would be unstable at its lightest."
     if proposal.rotors is None:
         return slow
     share = np.max(proposal.rotors / proposal.loop.heaviest)
-    return f"{slow} With drives' inertia of {share:.0%} of the largest it would: see the file."
+    return f"{slow} An armature of {share:.0%} of its largest inertia would allow it: see the file."
 
 
 def _stuck(proposal: Proposal) -> str:
@@ -76,7 +76,14 @@ def _table(proposal: Proposal, drives: list[Drive]) -> Table:
     model = proposal.model
     table = new_table(f"{model.name}: {model.n} joints", "joint")
     table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
-    for heading in ("P", "D", "rad/s", "error\nmrad, mm", "heavier\narm", "torque\n% of limit"):
+    for heading in (
+        "P",
+        "D",
+        "bandwidth\nrad/s",
+        "error\nmrad, mm",
+        "heavier\narm",
+        "torque\n% of limit",
+    ):
         table.add_column(heading, justify="right", no_wrap=True)
     load = drives[0].load(model.effort_limit)
     for j, joint in enumerate(model.joint_names):

@@ -22,7 +22,7 @@ from featherstone_ros.tools.setup.proposal import Proposal
 DURATION, HOLD = 4.0, 0.5  # [s] of the motion, and of the rest before and after it
 SWING = 0.3  # [rad or m] at most
 SPEED, ROOM, EFFORT = 0.5, 0.5, 0.8  # shares of the limits that the motion uses at most
-SLOWEST, FASTEST = 2.0, 4.0  # [rad/s] of the first and of the last joint
+FREQUENCIES = 2.0, 4.0  # [rad/s] of the first and of the last joint
 MOST_HALVINGS = 10
 HEAVIER = 0.1  # excess of all masses in the second drive
 FAR = 0.2  # [rad or m] of error that is no longer following
@@ -66,13 +66,7 @@ class Drive:
 
 def gentle_motion(model: Model, start: Floats) -> MultiSine:
     """Return a motion of all joints about a posture that stays well within all limits."""
-    motion = MultiSine(
-        centre=start,
-        amplitude=np.ones(model.n),
-        frequency=np.linspace(SLOWEST, FASTEST, model.n),
-        duration=DURATION,
-        ramp=DURATION / 4,
-    )
+    motion = MultiSine.of_unit_swings(start, FREQUENCIES, DURATION, ramp=DURATION / 4)
     _, q, qd, _ = motion.samples(0.01)
     reach, speed = np.abs(q - start).max(axis=0), np.abs(qd).max(axis=0)
     room = np.minimum(model.upper - start, start - model.lower)

@@ -132,17 +132,17 @@ def _be_scheduled_as_the_nodes_are() -> None:
     raise_priority(os.getpid())
 
 
-def _plans(quick: bool, soak: float, scheduling: str) -> Iterator[loops.Plan]:
+def _plans(quick: bool, soak: float, scheduling: str) -> Iterator[loops.LoopPlan]:
     """Yield what runs in closed loops.
 
     What may need more processors than there are does not get SCHED_FIFO: nothing else would run.
     """
     panda = load("panda")
     if quick:
-        yield loops.Plan("one arm", panda, 1, SOAK_RATE, 2.0, scheduling)
+        yield loops.LoopPlan("one arm", panda, 1, SOAK_RATE, 2.0, scheduling)
         return
-    yield loops.Plan("one arm", panda, 1, SOAK_RATE, soak, scheduling)
-    crowd = partial(loops.Plan, rate=CROWD_RATE, duration=CROWD_DURATION, scheduling=DEFAULT)
+    yield loops.LoopPlan("one arm", panda, 1, SOAK_RATE, soak, scheduling)
+    crowd = partial(loops.LoopPlan, rate=CROWD_RATE, duration=CROWD_DURATION, scheduling=DEFAULT)
     yield crowd("4 arms", panda, 4)
     yield crowd("one long arm", _long_arm(), 1, speed=0.1)
     yield crowd("4 long arms", _long_arm(), 4, speed=0.1)

@@ -24,7 +24,7 @@ from featherstone_ros.tools.bench.nodes.processes import (
     twin_parameters,
 )
 from featherstone_ros.tools.bench.nodes.reaction import driver
-from featherstone_ros.tools.bench.nodes.recorder import Diagnostics, Recorder
+from featherstone_ros.tools.bench.nodes.recorder import LastDiagnostics, Recorder
 from featherstone_ros.tools.bench.nodes.scheduling import listening
 from featherstone_ros.tools.bench.nodes.stream import published, reactions, silence, unanswered
 from featherstone_ros.tools.bench.nodes.wake_loop import deviations
@@ -40,7 +40,7 @@ _PAUSE = 1.0  # [s] between two runs of the motion
 
 
 @dataclass(frozen=True)
-class Plan:
+class LoopPlan:
     """Loops that run at once.
 
     Attributes:
@@ -62,19 +62,19 @@ class Plan:
     speed: float = 0.8
 
 
-def steps(plan: Plan) -> int:
+def steps(plan: LoopPlan) -> int:
     """Return how often ``watch`` yields before the end: every second."""
     return round(plan.duration)
 
 
-def watch(bench: Bench, node: Node, plan: Plan) -> Iterator[list[Loop]]:
+def watch(bench: Bench, node: Node, plan: LoopPlan) -> Iterator[list[Loop]]:
     """Run the loops; yields every second, in the end what was seen of each.
 
     Raises:
         FeatherstoneError: Not all nodes come to run.
     """
     with ExitStack() as stack:
-        diagnostics = Diagnostics(node)
+        diagnostics = LastDiagnostics(node)
         arms = [_Arm(bench, node, plan, stack) for _ in range(plan.arms)]
         motion = _motion(plan)
         drive = [driver(node, arm.controller_name, plan.robot, motion) for arm in arms]
@@ -103,7 +103,7 @@ def watch(bench: Bench, node: Node, plan: Plan) -> Iterator[list[Loop]]:
 class _Arm:
     """One pair of nodes, and what is noted of it."""
 
-    def __init__(self, bench: Bench, node: Node, plan: Plan, stack: ExitStack) -> None:
+    def __init__(self, bench: Bench, node: Node, plan: LoopPlan, stack: ExitStack) -> None:
         namespace = bench.new_namespace()
         self.controller_name = f"{namespace}/{CONTROLLER}"
         self._plan = plan
@@ -128,7 +128,7 @@ class _Arm:
         for process in self._processes:
             process.settle()
 
-    def begin(self, diagnostics: Diagnostics) -> None:
+    def begin(self, diagnostics: LastDiagnostics) -> None:
         """Forget what was, note where the counts stand."""
         self.recorder.clear()
         self._interventions = self._told(diagnostics)
@@ -139,7 +139,7 @@ class _Arm:
         if second >= min(MINUTE, self._plan.duration / 2):
             self._memory.append([process.resident_memory for process in self._processes])
 
-    def loop(self, arm: int, elapsed: float, diagnostics: Diagnostics) -> Loop:
+    def loop(self, arm: int, elapsed: float, diagnostics: LastDiagnostics) -> Loop:
         """Return what was seen."""
         states, commands = self.recorder.states, self.recorder.commands
         period = round(1e9 / self._plan.rate)
@@ -174,12 +174,12 @@ class _Arm:
             jitter=distribution("loop jitter", deviations(states.sent, period)),
         )
 
-    def _told(self, diagnostics: Diagnostics) -> int | None:
+    def _told(self, diagnostics: LastDiagnostics) -> int | None:
         count = diagnostics.of(self.controller_name).get(INTERVENTIONS)
         return None if count is None else int(count)
 
 
-def _motion(loops: Plan) -> MultiSine:
+def _motion(loops: LoopPlan) -> MultiSine:
     robot = loops.robot
     return plan(robot.model, robot.inverse_dynamics, robot.start, speed=loops.speed)
 

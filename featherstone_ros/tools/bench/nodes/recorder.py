@@ -63,7 +63,7 @@ class Recorder:
             self.not_finite += not np.isfinite(values).all()
 
 
-class Diagnostics:
+class LastDiagnostics:
     """The last diagnostics of every node."""
 
     def __init__(self, node: Node) -> None:
