@@ -328,6 +328,20 @@ def test_commands_go_on_until_the_arm_stands(joint, speed, ends):
     assert (bench.controller.phase is Phase.INACTIVE) == ends
 
 
+def test_states_that_come_back_on_the_way_out_are_answered_until_the_arm_has_been_held():
+    bench = Bench().start()
+    bench.run(0.3, states=False)
+    bench.controller.deactivate(bench.now)
+    bench.run(0.5, states=False)
+    assert bench.controller.phase is Phase.LEAVING_BLIND
+    bench.run(0.99)  # give_up_after is 1 s
+    assert bench.controller.phase is Phase.SETTLING
+    assert bench.commands[-1][0] == bench.now
+    bench.run(0.02)
+    assert bench.controller.phase is Phase.INACTIVE
+    assert bench.largest_rate() <= 1.0
+
+
 # Set-points and trajectories, by where the arm is when they are taken
 
 

@@ -1,0 +1,168 @@
+"""What the compiled controller is asked for: refused by phase, mode and place, without effect."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from control_arm import NAMES, PERIOD, Bench, Q, space
+from numpy.testing import assert_allclose, assert_array_equal
+
+from featherstone_ros import _control
+from featherstone_ros.control import events
+from featherstone_ros.control.controller import target_request
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.trajectory import Point, Trajectory
+
+ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, FOLLOWS_NO_POSES = 3, 4, 5, 9
+START_TOLERANCE, SPEED = 0.2, 3.0  # rad, rad/s
+X = np.array([0.0, 1.0])
+
+
+def path(*points: Point) -> _control.CompiledPath:
+    return Trajectory(NAMES, points, space(), True).compiled(0.25)
+
+
+def trajectory() -> _control.ControlRequest:
+    return _control.FollowRequest(path(Point(1.0, Q)))
+
+
+def set_point() -> _control.ControlRequest:
+    return _control.SetPointRequest(np.array([Q, *np.zeros((3, 2))]))
+
+
+def target() -> _control.ControlRequest:
+    return target_request(twist=np.full(6, 0.1))
+
+
+def hold() -> _control.ControlRequest:
+    return _control.HOLD_REQUEST
+
+
+def swing(bench: Bench) -> None:
+    bench.arm.set_state(Q - 0.2, np.zeros(2))
+    while bench.controller.phase is not Phase.FAULT:
+        bench.arm.set_state(bench.arm.q, np.full(2, 4.5))
+        bench.run(PERIOD)
+
+
+REACH: dict[Phase, Callable[[Bench], object]] = {
+    Phase.INACTIVE: lambda bench: bench.controller.deactivate(bench.now) or bench.run(1.5),
+    Phase.WAITING: lambda bench: (
+        bench.controller.deactivate(bench.now) or bench.run(1.5),
+        bench.controller.activate(bench.now),
+    ),
+    Phase.FLOATING: lambda bench: bench.configure(mode=Mode.GRAVITY_COMPENSATION),
+    Phase.DAMPED: lambda bench: bench.controller.fall_back(bench.now),
+    Phase.FAULT: swing,
+    Phase.BLIND: lambda bench: bench.run(0.3, states=False),
+    Phase.SILENT: lambda bench: bench.run(2.0, states=False),
+    Phase.STOPPING: lambda bench: bench.controller.deactivate(bench.now),
+}
+
+
+@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.CARTESIAN_IMPEDANCE])
+@pytest.mark.parametrize("request_of", [trajectory, set_point, target, hold])
+@pytest.mark.parametrize("phase", REACH, ids=lambda phase: phase.name)
+def test_nothing_can_be_asked_for_in_a_phase_that_follows_nothing(phase, request_of, mode):
+    bench = Bench(mode=mode).start()
+    REACH[phase](bench)
+    assert bench.controller.phase is phase
+    desired = bench.compiled.desired
+    answer = bench.compiled.apply(request_of(), bench.now)
+    if request_of is hold and phase is Phase.FAULT:  # that is how a fault ends
+        assert answer == events.GRANTED
+        assert bench.controller.phase is Phase.HOLDING
+        return
+    assert answer == events.why_not(phase) != events.GRANTED
+    assert bench.controller.phase is phase
+    assert_array_equal(bench.compiled.desired, desired)
+
+
+@pytest.mark.parametrize(
+    ("mode", "request_of", "answer"),
+    [
+        (Mode.FEEDFORWARD, target, FOLLOWS_NO_POSES),
+        (Mode.COMPUTED_TORQUE, target, FOLLOWS_NO_POSES),
+        (Mode.CARTESIAN_IMPEDANCE, trajectory, events.FOLLOWS_POSES),
+        (Mode.CARTESIAN_IMPEDANCE, set_point, events.FOLLOWS_POSES),
+        (Mode.FEEDFORWARD, trajectory, events.GRANTED),
+        (Mode.COMPUTED_TORQUE, set_point, events.GRANTED),
+        (Mode.CARTESIAN_IMPEDANCE, target, events.GRANTED),
+    ],
+)
+def test_a_mode_follows_its_own_kind_of_motion(mode, request_of, answer):
+    bench = Bench(mode=mode).start()
+    assert bench.compiled.apply(request_of(), bench.now) == answer
+    moves = bench.controller.phase in (Phase.TRAJECTORY, Phase.REFERENCE)
+    assert moves == (answer == events.GRANTED)
+
+
+# A trajectory against the arm at the moment at which it is taken
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.5])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize(("share", "answer"), [(0.99, 0), (1.01, STARTS_TOO_FAR)])
+def test_a_trajectory_begins_where_the_arm_may_come_in_time(wait, sign, share, answer):
+    bench = Bench().start()
+    allowed = START_TOLERANCE + SPEED * wait
+    place = bench.compiled.q + sign * share * allowed * X
+    request = _control.FollowRequest(path(Point(wait, place), Point(wait + 1.0, place)))
+    assert bench.compiled.apply(request, bench.now) == answer
+    if answer:
+        assert_allclose(request.detail, [1, share * allowed, allowed])
+
+
+@pytest.mark.parametrize(("share", "answer"), [(0.99, 0), (1.01, STARTS_TOO_FAR)])
+def test_a_trajectory_that_is_under_way_has_no_time_to_be_reached(share, answer):
+    bench = Bench().start()
+    place = bench.compiled.q
+    off = share * START_TOLERANCE * X
+    points = [Point(0.0, place - off), Point(1.0, place + off), Point(2.0, place - 3.0 * off)]
+    request = _control.FollowRequest(path(*points), bench.compiled.time - 1.0)
+    assert bench.compiled.apply(request, bench.now) == answer
+
+
+@pytest.mark.parametrize(("ago", "answer"), [(0.99, 0), (1.01, ENDED)])
+def test_a_trajectory_that_is_over_is_refused(ago, answer):
+    bench = Bench().start()
+    place = bench.compiled.q
+    points = [Point(0.0, place), Point(1.0, place)]
+    request = _control.FollowRequest(path(*points), bench.compiled.time - ago)
+    assert bench.compiled.apply(request, bench.now) == answer
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize(("share", "answer"), [(0.99, 0), (1.01, SET_POINT_TOO_FAR)])
+def test_a_set_point_is_near_what_is_asked_for(share, sign, answer):
+    bench = Bench().start()
+    state = bench.compiled.desired
+    state[0] += sign * share * START_TOLERANCE * X
+    request = _control.SetPointRequest(state)
+    assert bench.compiled.apply(request, bench.now) == answer
+    if answer:
+        assert_allclose(request.detail, [1, share * START_TOLERANCE, START_TOLERANCE])
+
+
+# What is said of a state that is not believed
+
+
+@pytest.mark.parametrize(
+    ("step", "velocity", "words"),
+    [
+        (0.5, 0.0, "jumped: joint 'elbow', 0.5, bound 0.106"),
+        (-0.5, 0.0, "jumped: joint 'elbow', -0.5, bound 0.106"),
+        (20.0, 0.0, "far beyond the limits: joint 'elbow', 20.5, bound 2.9"),
+        (0.0, 8.0, "velocity not plausible: joint 'elbow', 8, bound 7"),
+        (0.0, -8.0, "velocity not plausible: joint 'elbow', -8, bound 7"),
+        (np.nan, 0.0, "not finite: joint 'elbow', nan"),
+        (0.0, np.inf, "not finite: joint 'elbow', inf"),
+    ],
+)
+def test_a_state_that_is_not_believed_is_told_of_with_its_figures(step, velocity, words):
+    bench = Bench().start()
+    q, qd = bench.compiled.q, np.array([0.0, velocity])
+    q[1] += step
+    assert bench.controller.accept_state(bench.now + PERIOD, q, qd) is None
+    assert words in bench.controller.rejection
