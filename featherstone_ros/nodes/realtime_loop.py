@@ -181,7 +181,7 @@ class ThreadLoop:
         return self.has_ended
 
     def _run(self) -> None:
-        for problem in self._wanted.enter(needs_interpreter=False):
+        for problem in self._wanted.enter():
             self._node.defer(lambda text=problem: self._node.get_logger().warning(text))
         self.scheduling = self._wanted.in_force()
         self.runner.run()

@@ -37,18 +37,10 @@ class Scheduling:
     cpus: tuple[int, ...] = ()
     lock_memory: bool = False
 
-    def enter(self, needs_interpreter: bool = True) -> list[str]:
+    def enter(self) -> list[str]:
         """Put it into effect for the calling thread, memory for the whole process.
 
-        With a priority, the process's other threads change too. Those of the middleware hand
-        messages to the calling one, Python's hold the interpreter at times.
-
-        Args:
-            needs_interpreter: Whether the calling thread does. If so, all others get the best
-                scheduling without real-time: the middleware's could otherwise, in a flood, keep the
-                one that holds the interpreter from running, and the calling thread would wait for
-                both. If not, the middleware's get the lowest real-time priority, and Python's stay
-                as they are.
+        With a priority, threads change that the calling one waits for: ``hurry_others``.
 
         Returns:
             What was not allowed, a line for each that says how to allow it.
@@ -59,7 +51,7 @@ class Scheduling:
         if self.priority:
             try:
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(self.priority))
-                (hurry_others if needs_interpreter else hurry_middleware)()
+                hurry_others()
             except PermissionError:
                 problems.append(
                     f"no privilege for real-time priority {self.priority}: the loop runs with "
@@ -82,20 +74,20 @@ class Scheduling:
 
 
 def hurry_others() -> None:
-    """Give the process's other threads the best scheduling without real-time, if allowed."""
+    """Let other threads of the process go before other processes, if allowed.
+
+    Threads that are not Python's, the middleware's, hand messages over: they get the lowest
+    real-time priority. The main one, the executor's, publishes too, under locks of the middleware
+    that a loop waits for: it gets the best scheduling without real-time. Any other Python gets
+    nothing, so that one that never rests keeps no other process from running.
+    """
     set_session_niceness(os.getpid(), BEST_NICE)
-    for task in map(int, os.listdir("/proc/self/task")):
-        if task != threading.get_native_id():
-            with suppress(OSError):  # not allowed, or a thread that has just ended
-                os.setpriority(os.PRIO_PROCESS, task, BEST_NICE)
-
-
-def hurry_middleware() -> None:
-    """Give threads that are not Python's the lowest real-time priority, if allowed."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, os.getpid(), BEST_NICE)  # of this thread alone
     python = {thread.native_id for thread in threading.enumerate()}
     for task in map(int, os.listdir("/proc/self/task")):
         if task not in python:
-            with suppress(OSError):
+            with suppress(OSError):  # not allowed, or a thread that has just ended
                 os.sched_setscheduler(task, os.SCHED_FIFO, os.sched_param(LOWEST_PRIORITY))
 
 

@@ -424,8 +424,12 @@ SCHEDULED = (
     + """
 from featherstone_ros.realtime.scheduling import Scheduling
 def run():
-    assert not Scheduling(priority=20).enter(needs_interpreter=False)
+    assert not Scheduling(priority=20).enter()
     loop.run()
+end = threading.Event()
+before = os.getpriority(os.PRIO_PROCESS, 0)
+other = threading.Thread(target=end.wait, daemon=True)
+other.start()
 thread = threading.Thread(target=run)
 thread.start()
 while not loop.counters()["ticks"]:
@@ -436,6 +440,10 @@ priority = {t: os.sched_getparam(t).sched_priority for t in tasks}
 assert priority[thread.native_id] == 20
 assert {priority[t] for t in python - {thread.native_id}} == {0}
 assert {priority[t] for t in tasks - python} == {1}
+nice = {t: os.getpriority(os.PRIO_PROCESS, t) for t in python}
+assert nice[other.native_id] == before
+assert nice[os.getpid()] == (-20 if os.getuid() == 0 else before)
+end.set()
 loop.stop()
 thread.join()
 """
