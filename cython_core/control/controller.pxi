@@ -173,13 +173,14 @@ cdef class CompiledController:
         v.compared_q, v.compared_qd = self._room(at, n), self._room(at, n)
         v.discrepancy, v.travelled, v.repeated_from = self._room(at, n), self._room(at, n), self._room(at, n)
         v.pace, v.shown = self._room(at, n), self._room(at, n)
-        v.moved = self._room(at, n)
+        v.moved, v.smallest_step = self._room(at, n), self._room(at, n)
 
     cdef _lay_out_reckoning(self, double** at):
         cdef Reckoning* r = &self.its.controller.reckoning
         cdef Py_ssize_t n = self.its.controller.n
         r.n, r.begins = n, True
-        r.push, r.change, r.start = self._room(at, n), self._room(at, n), self._room(at, n)
+        r.push, r.change, r.start = self._room(at, 2 * n), self._room(at, n), self._room(at, n)
+        r.unchanged = self._room(at, n)
         r.sure, r.likely, r.scratch = self._room(at, 2 * n), self._room(at, 2 * n), self._room(at, 5 * n)
         r.inertia, r.friction, r.most_friction = self._room(at, n), self._room(at, n), self._room(at, n)
 

@@ -10,7 +10,7 @@
 # was seen to stop against the push: brakes or an obstacle hold it; nor of one that is pushed against its stop. Arrays are
 # (n,).
 
-from libc.math cimport NAN, fabs, isnan
+from libc.math cimport NAN, copysign, fabs, isnan
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
@@ -18,7 +18,7 @@ from friction cimport drag, smooth_sign
 from control.governor cimport all_finite
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, Settings
-from control.state_validator cimport StateValidator
+from control.state_validator cimport StateValidator, common, encoder_step
 
 cdef extern from *:
     """
@@ -49,8 +49,10 @@ cdef struct Reckoning:
     bint begins              # nothing is known of the push before
     long long accepted       # number of the good state that was last looked at
     double until             # since then [s]
-    double* push             # of the feedback when each position last changed; NaN: it stopped against it
-    double* change           # of the push since then
+    double* push             # (2, n) of the feedback when each position last changed, and of its share without velocities;
+                             # NaN: it stopped against it
+    double* change           # of the push since then, as far as both show it
+    double* unchanged        # time for which each position had been the same [s]
     double* start            # desired position then
     double* sure             # (2, n) way and speed since then, of a joint that friction hinders most
     double* likely           # (2, n) the same beside the desired motion, with the friction that is known
@@ -153,25 +155,37 @@ cdef inline double unhindered(const StateValidator* v, Py_ssize_t i, double push
     return 0.0 if push * off > 0.0 and fabs(off) > v.half_range[i] - AT_STOP else push
 
 
+cdef inline double sure_speed(const Reckoning* r, const StateValidator* v, Py_ssize_t i, double speed) noexcept nogil:
+    """What the last positions show of a speed whatever they were rounded by: one estimated from them is high at each step."""
+    cdef double step = v.q[i] - v.last_q[i]
+    if r.unchanged[i] <= 0.0:
+        return 0.0
+    return common(speed, copysign(max(fabs(step) - encoder_step(v, i), 0.0), step) / r.unchanged[i])
+
+
 cdef inline void begin_joints(Reckoning* r, const Settings* its, const StateValidator* v, const double* desired,
                               const double* push) noexcept nogil:
-    """Where a position is new, what moves the joint from here on counts."""
+    """Where a position is new, what moves the joint from here on counts. push: (2, n) as in ``Reckoning``."""
     cdef Py_ssize_t n = r.n, i
     cdef bint anew = r.begins or v.dt == 0.0
     cdef double speed
     for i in range(n):
         r.inertia[i] = its.armature[i]
+        r.unchanged[i] = v.dt if anew else r.unchanged[i] + v.dt
         if anew or v.q[i] != v.last_q[i]:
             r.inertia[i] = LOCKED
-            r.push[i], r.start[i] = push[i], desired[i]
-            r.sure[i] = r.likely[i] = 0.0
             speed = unhindered(v, i, v.qd[i])
-            r.sure[n + i] = r.likely[n + i] = speed
+            r.push[i], r.push[n + i], r.start[i] = push[i], push[n + i], desired[i]
+            r.sure[i] = r.likely[i] = 0.0
+            r.sure[n + i], r.likely[n + i] = sure_speed(r, v, i, speed), speed
+            r.unchanged[i] = 0.0
             if feeds_forward(its):
                 r.likely[n + i] -= desired[n + i]
             if was_stopped(its, i, push[i], desired[n + i], speed):
                 r.push[i] = NAN
-        r.change[i] = unhindered(v, i, push[i] - r.push[i]) if not isnan(r.push[i]) else 0.0
+        r.change[i] = unhindered(v, i, common(push[i] - r.push[i], push[n + i] - r.push[n + i]))
+        if isnan(r.push[i]):
+            r.change[i] = 0.0
     r.begins, r.accepted, r.until = False, v.accepted, 0.0
 
 
@@ -205,8 +219,9 @@ cdef inline void reckon(Reckoning* r, const Settings* its, ModelBlend* models, c
     After a gap everything begins anew.
     """
     cdef Py_ssize_t n = r.n, i, k, steps
-    cdef double* push = r.scratch
-    cdef double* effort = r.scratch + 4 * n
+    cdef double* push = r.scratch                               # (2, n)
+    cdef double* still = r.scratch + 4 * n
+    cdef double* effort = still
     cdef double h, left
     if elapsed > its.state_timeout:
         r.begins = True
@@ -214,7 +229,9 @@ cdef inline void reckon(Reckoning* r, const Settings* its, ModelBlend* models, c
         memset(r.likely, 0, 2 * n * sizeof(double))
         return
     if r.begins or r.accepted != v.accepted:
-        find_push(its, models, n, v.q, v.qd, desired, push, r.scratch + n)
+        find_push(its, models, n, v.q, v.qd, desired, push, r.scratch + 2 * n)
+        memset(still, 0, n * sizeof(double))
+        find_push(its, models, n, v.q, still, desired, push + n, r.scratch + 2 * n)
         begin_joints(r, its, v, desired, push)
     h, r.until = elapsed - r.until, max(elapsed, r.until)
     if h <= 0.0 or not is_pushed(r, its):

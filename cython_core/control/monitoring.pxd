@@ -1,14 +1,14 @@
 # What every command is checked for: that the arm keeps to its path and its speed, that it does not oscillate, and that
 # it moves at all when its hand is pulled.
 
-from libc.math cimport fabs
+from libc.math cimport copysign, fabs, isnan
 from libc.string cimport memcpy
 
 from control.controller_state cimport Controller
 from control.events cimport CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OSCILLATION, CAUSE_STANDS, CAUSE_TOO_FAST
 from control.faults cimport abandon, fail
 from control.phases cimport TRAJECTORY
-from control.state_validator cimport StateValidator, common, same
+from control.state_validator cimport StateValidator, common, encoder_step, same
 
 cdef extern from *:
     """
@@ -32,8 +32,17 @@ cdef extern from *:
 
 
 cdef inline double surplus(const StateValidator* v, Py_ssize_t i, double desired) noexcept nogil:
-    """Velocity beyond the desired one that both velocity and positions show: one wrong number makes no motion."""
-    return common(v.qd[i] - desired, (v.q[i] - v.last_q[i]) / v.dt - desired) if v.dt > 0.0 else 0.0
+    """Velocity beyond the desired one that both velocity and positions show: one wrong number makes no motion.
+
+    Nor does a step of the encoder where the velocity is estimated from it.
+    """
+    cdef double shown
+    if v.dt <= 0.0:
+        return 0.0
+    shown = (v.q[i] - v.last_q[i]) / v.dt - desired
+    if isnan(v.compared_qd[i]):                                 # it was not measured
+        shown = copysign(max(fabs(shown) - encoder_step(v, i) / v.dt, 0.0), shown)
+    return common(v.qd[i] - desired, shown)
 
 
 cdef inline void watch_speed(Controller* c, double now, double dt) noexcept nogil:

@@ -210,7 +210,7 @@ cdef class JointStateValidator:
         v.compared_q, v.compared_qd = own(self.owned, n), own(self.owned, n)
         v.discrepancy, v.travelled, v.repeated_from = own(self.owned, n), own(self.owned, n), own(self.owned, n)
         v.pace, v.shown = own(self.owned, n), own(self.owned, n)
-        v.moved = own(self.owned, n)
+        v.moved, v.smallest_step = own(self.owned, n), own(self.owned, n)
         limit_validator(v, -none if lower is None else lower, none if upper is None else upper, velocity_limit)
         begin_validator(v)
 

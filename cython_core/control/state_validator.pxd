@@ -72,18 +72,23 @@ cdef extern from *:
 # A position that does not change by a single bit in any joint, while velocities say that it has moved by this [rad, m],
 # or while the arm was asked to move by this, is the last one repeated; it is until it changes, or the velocities say that
 # the arm stands. One velocity alone says nothing: it may be wrong. So is the position of one joint that stays the same
-# although feedback has pushed it by this for sure (dead_reckoning.pxd); it is until it changes.
+# although feedback has pushed it by this for sure (dead_reckoning.pxd), and by more than the step of its encoder; it is
+# until it changes. An encoder's step is the smallest that its position has made; before the first, that of 10 bits a turn.
 cdef extern from *:
     """
     #define MEASURED_MOTION (0.02)
     #define STILL (0.02)
     #define DESIRED_MOTION (0.2)
     #define PUSHED_MOTION (0.005)
+    #define COARSEST_STEP (0.0062)
+    #define HIDDEN_STEPS (1.5)
     """
     const double MEASURED_MOTION
     const double STILL             # [rad/s, m/s] below which a velocity says that it stands, and nothing is repeated
     const double DESIRED_MOTION
     const double PUSHED_MOTION
+    const double COARSEST_STEP
+    const double HIDDEN_STEPS      # of its encoder by which a joint may move unseen between two states
 
 # How long a long time between states is remembered [s]: by then one of those to come may be as long.
 cdef extern from *:
@@ -119,6 +124,7 @@ cdef struct StateValidator:
     double* shown            # velocity that they show in common with those before, filtered
     double* discrepancy      # position minus integral of the velocity, of late
     double* travelled        # integral of the speed, of late
+    double* smallest_step    # that the position has ever made; 0: none
     double* moved            # integral of the velocity since the position last changed
     double* repeated_from    # desired position when the position last changed
     Judged frozen            # joint whose position does not change although the arm was asked to move; -1: none
@@ -305,9 +311,25 @@ cdef inline void trust(StateValidator* v) noexcept nogil:
     v.frozen.joint, v.all_frozen = -1, False
 
 
+cdef inline double encoder_step(const StateValidator* v, Py_ssize_t i) noexcept nogil:
+    """How far a joint may move at most without a change of its position, as far as is known."""
+    return min(v.smallest_step[i], COARSEST_STEP) if v.smallest_step[i] > 0.0 else COARSEST_STEP
+
+
+cdef inline void learn_encoder_steps(StateValidator* v) noexcept nogil:
+    """By the last two positions."""
+    cdef double step
+    cdef Py_ssize_t i
+    for i in range(v.n):
+        step = fabs(v.q[i] - v.last_q[i])
+        if step > 0.0 and (step < v.smallest_step[i] or v.smallest_step[i] == 0.0):
+            v.smallest_step[i] = step
+
+
 cdef inline Judged judge_repetition(StateValidator* v, double dt, const double* q, const double* qd,
                                     const double* desired, const double* pushed, const double* likely) noexcept nogil:
     """Whether a position is the last one again although the arm moves, or is asked to."""
+    cdef double bound
     cdef Py_ssize_t i
     cdef bint all_same = same_position(v, q)
     if all_same if v.all_frozen else is_frozen(v) and q[v.frozen.joint] == v.q[v.frozen.joint]:
@@ -315,8 +337,9 @@ cdef inline Judged judge_repetition(StateValidator* v, double dt, const double* 
     trust(v)
     if v.accepted > 0:
         for i in range(v.n):
-            if q[i] == v.q[i] and fabs(pushed[i]) > PUSHED_MOTION:
-                v.frozen, v.all_frozen = judged(REPEATED, i, pushed[i], PUSHED_MOTION), all_same
+            bound = max(PUSHED_MOTION, HIDDEN_STEPS * encoder_step(v, i))
+            if q[i] == v.q[i] and fabs(pushed[i]) > bound:
+                v.frozen, v.all_frozen = judged(REPEATED, i, pushed[i], bound), all_same
                 return v.frozen
     if not all_same:
         memcpy(v.repeated_from, desired, v.n * sizeof(double))
@@ -486,6 +509,8 @@ cdef inline void take_over(StateValidator* v, double now, double dt, double stam
     v.qd, v.last_qd = v.last_qd, v.qd
     take_velocity(v, dt, q, qd, cutoff)
     memcpy(v.q, q, v.n * sizeof(double))
+    if not v.fresh:
+        learn_encoder_steps(v)
     v.dt = 0.0 if v.fresh else dt
     v.interval = max(v.dt if v.dt < state_timeout else 0.0, v.interval * exp(-v.dt / SPARSE_FOR))
     pass_time(v, stamp)

@@ -24,6 +24,7 @@ STEP = 0.001  # [s]
 COMMAND_TIMEOUT = 0.2  # [s] after which the brakes are on
 ROBOTS = ("panda", "ur5e")
 FASTEST = {"panda": 0.6, "ur5e": 1.4}  # over the speed limit: light wrists stick by much friction
+FASTEST_UNSURE = 2.5  # where positions come in coarse steps
 MOTIONS = ((0.1, 0.4), (0.1, 3.0), (0.4, 1.0), (0.4, 4.0))  # how far [rad], how long [s]
 
 
@@ -116,6 +117,19 @@ class SimulatedArm:
             q, qd = q.copy(), qd.copy()
             q[joints], qd[joints] = place, velocity
             return q, qd
+
+        self.spoil = spoil
+
+    def round(self, step: float, velocities: str) -> None:
+        """Let positions come in steps, and velocities be true, derived from them, or missing."""
+        dt = self.every * STEP
+        last, filtered = self.simulator.q, np.zeros(self.model.n)
+
+        def spoil(q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+            q = step * np.round(q / step)
+            filtered[:] += (1.0 - np.exp(-2.0 * np.pi * 20.0 * dt)) * ((q - last) / dt - filtered)
+            last[:] = q
+            return q, {"true": qd, "derived": filtered.copy(), "missing": np.nan * qd}[velocities]
 
         self.spoil = spoil
 
@@ -249,6 +263,40 @@ def test_a_joint_that_runs_into_its_stop_is_not_taken_for_frozen(cutoff):
     assert not arm.simulator.qd.any()
     assert not arm.controller.refused
     assert arm.phase in RUNNING | HOLDS
+
+
+@pytest.mark.parametrize("velocities", ["true", "derived", "missing"])
+@pytest.mark.parametrize("step", [0.005, 0.0015, 0.0003])
+def test_steps_of_an_encoder_are_not_taken_for_frozen_positions(step, velocities):
+    """As coarse as the 300 degrees in 1024 steps of a small servo; velocities peak at each step."""
+    for name in ROBOTS:
+        arm = SimulatedArm(name)
+        arm.round(step, velocities)
+        arm.run(0.3)
+        for way, duration in ((0.005, 0.5), (0.1, 0.4), (0.1, 3.0), (0.4, 1.0)):
+            for place in (arm.away(way), arm.start):
+                arm.follow(place, duration)
+                arm.run(duration + 0.3)
+        assert not arm.controller.refused
+        assert arm.phase is Phase.HOLDING
+        assert arm.speed < 0.6
+
+
+@pytest.mark.parametrize("velocities", ["derived", "missing"])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_positions_in_coarse_steps_that_freeze_end_in_silence(name, velocities):
+    """Later than those in fine steps: a step may be all that a joint has moved."""
+    for way, duration in MOTIONS:
+        arm = SimulatedArm(name)
+        arm.round(0.005, velocities)
+        arm.run(0.3)
+        arm.follow(arm.away(way), duration)
+        arm.run(0.4 * duration)
+        place = 0.005 * np.round(arm.simulator.q / 0.005)
+        arm.spoil = lambda q, qd, place=place: (place, 0.0 * qd)
+        arm.run(duration + 1.0)
+        assert arm.speed < FASTEST_UNSURE, (way, duration)
+        assert arm.phase is Phase.SILENT, (way, duration)
 
 
 @pytest.mark.parametrize("stiction", [0.5, 1.5])
