@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from featherstone_ros.control import events
 
 SOURCE = Path(__file__).resolve().parents[2]
+CODE = (".pyx", ".pxd", ".pxi", ".h", ".py", ".md")
 DOCUMENTS = sorted((SOURCE / "docs").glob("*.md"))
 
 
@@ -22,15 +24,47 @@ def test_every_python_line_runs(document, monkeypatch):
         exec(compile("\n" * lines_above + block[1], str(document), "exec"), names)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_named_file_is_there(document):
-    package = SOURCE / "featherstone_ros"
-    core = SOURCE / "cython_core"
-    rooms = [room for room in core.iterdir() if room.is_dir()]
-    roots = [SOURCE, SOURCE / "docs", core, *rooms, package, package / "reference"]
-    named = set(re.findall(r"`([\w/]+\.(?:py|pxd|pxi|md|urdf))`", document.read_text()))
-    missing = {path for path in named if not any((root / path).is_file() for root in roots)}
-    assert not missing
+@cache
+def sources():
+    """Return the repository's own files of code and prose, relative to its folder."""
+    folders = ("cython_core", "docs", "examples", "featherstone_ros", "launch", "test", ".ci")
+    found = [
+        path for folder in folders for path in (SOURCE / folder).rglob("*") if path.suffix in CODE
+    ]
+    return [
+        path.relative_to(SOURCE) for path in (*found, SOURCE / "README.md", SOURCE / "setup.py")
+    ]
+
+
+def named(file):
+    """Return the files whose path ends so."""
+    wanted = Path(file).parts
+    return [path for path in sources() if path.parts[-len(wanted) :] == wanted]
+
+
+@pytest.mark.parametrize(
+    "folder", ["cython_core", "docs", "examples", "featherstone_ros", "README.md"]
+)
+def test_every_file_that_is_named_is_there(folder):
+    """In documents, docstrings and comments alike."""
+    missing, count = [], 0
+    for path in (path for path in sources() if path.parts[0] == folder):
+        text = (SOURCE / path).read_text()
+        for file in re.findall(r"(?<![\w/.<{-])([\w/]+\.(?:pyx|pxd|pxi|md|py))(?![\w.])", text):
+            count += 1
+            if not named(file):
+                missing.append((str(path), file))
+    assert count and not missing
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, SOURCE / "README.md"], ids=lambda path: path.name)
+def test_every_function_is_in_the_file_that_is_named_for_it(document):
+    """As "`a` and `b` in `file`"."""
+    pattern = r"((?:`[\w.]+`(?:, | and )?)+) (?:in|of) `([\w/]+\.(?:py|pxd|pxi|pyx))`"
+    for names, file in re.findall(pattern, document.read_text()):
+        text = "".join((SOURCE / path).read_text() for path in named(file))
+        for name in re.findall(r"`(?:\w+\.)*(\w+)`", names):
+            assert re.search(rf"\b{name}\b", text), f"{file} has no {name}"
 
 
 def test_every_function_of_the_reference_that_is_named_is_there():
