@@ -41,7 +41,6 @@ OUTPUTS = {
     "~/contact": Bool,
 }
 TOPICS = tuple(INPUTS)
-NANOSECONDS = 1_000_000_000
 RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a lost thread
 
 
@@ -129,7 +128,7 @@ class ShadowMode(LoopMode):
                 self._refusals.refuse(topic, MessageError(reason))
             elif kind == RECORDS["lost"]:
                 self._lost_thread = lost_thread(int(value[0]), index, value[1], names)
-                self._lost_time = time / NANOSECONDS
+                self._lost_time = 1e-9 * time
                 self._node.log.warning(f"{self._lost_thread}: the observer starts anew")
             elif kind == RECORDS["rested"]:
                 self._report_verdict(self._shadow.judge_rest(index, *value))

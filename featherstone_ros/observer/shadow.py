@@ -25,7 +25,6 @@ from featherstone_ros.observer.settings import (
 )
 from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
-NANOSECONDS = 1_000_000_000
 FIELDS = ("position", "velocity", "effort")
 _numbers = count()
 

@@ -13,13 +13,14 @@ import logging
 import sys
 
 import numpy as np
+from arm import TIPS
 from rich.progress import track
 
 from featherstone_ros import Dynamics, Simulator
 from featherstone_ros.control import CartesianImpedance
 from featherstone_ros.tools.robot_setup import load
 
-TIP = "panda_hand"
+TIP = TIPS["panda"]
 STEP = 1e-3  # [s]
 TOGETHER = 50  # pushes of one arm
 PUSHED, LET_GO = 60, 120  # steps

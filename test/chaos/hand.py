@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
 import numpy as np
+from arm import TIPS
 from rich.progress import track
 from scipy.spatial.transform import Rotation
 
@@ -34,7 +35,6 @@ from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import JointSpace, TrajectoryError
 from featherstone_ros.tools.robot_setup import load
 
-TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 STEP = 1e-3
 TARGETS = 10
 TICKS = 150  # of each target
