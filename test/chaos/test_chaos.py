@@ -15,7 +15,7 @@ from bench import Bench
 from campaign import outcome_of
 from episodes import KINDS, draw
 
-pytestmark = [pytest.mark.ros, pytest.mark.alone]
+pytestmark = pytest.mark.ros
 
 SEEDS = {
     "drop commands": 1,
@@ -40,6 +40,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         bench.close()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", SEEDS)
 def test_arm_stays_safe_and_recovers(bench, kind):
     episode = draw(SEEDS[kind], bench.arm.model, bench.arm.home)
