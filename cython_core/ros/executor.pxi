@@ -27,7 +27,7 @@ cdef class ExecutorRunner(Runner):
     cdef list publishers, watched
     cdef object clock, lock
     cdef Failures[1] failed, too_large
-    cdef Sequence* sequences
+    cdef Sequences* sequences
     cdef size_t largest
 
     def __init__(self, cycle, int inputs, publishers, clock=None, *, size_t largest_message=65536):
@@ -43,7 +43,7 @@ cdef class ExecutorRunner(Runner):
         super().__init__(cycle)
         self.publishers, self.watched = list(publishers), [False] * len(publishers)
         self.clock, self.lock, self.largest = clock, threading.RLock(), largest_message
-        self.sequences = <Sequence*> calloc(max(inputs, 1), sizeof(Sequence))
+        self.sequences = <Sequences*> calloc(max(inputs, 1), sizeof(Sequences))
         if self.sequences == NULL:
             raise MemoryError()
         self.core.runner = <void*> self
@@ -66,6 +66,7 @@ cdef class ExecutorRunner(Runner):
     def message(self, int input, bytes data not None, info):
         """Have the cycle answer a serialised message; ``info`` is what rclpy knows about it."""
         cdef IncomingMessage incoming
+        cdef uint64_t[2] nobody = [0, 0]   # rclpy does not tell who sent it
         cdef int64_t number = -1 if info["publication_sequence_number"] is None else info["publication_sequence_number"]
         if <size_t> len(data) > self.largest:
             self.core.timing.too_large += 1
@@ -76,7 +77,7 @@ cdef class ExecutorRunner(Runner):
         incoming.sequence = number
         with self.lock:
             if number >= 0:
-                self.core.timing.lost += lost_before(&self.sequences[input], number)
+                self.core.timing.lost += lost_before(&self.sequences[input], nobody, number)
             give_message(self.core, input, &incoming, info["source_timestamp"] if input == 0 else 0)
 
     def due(self):

@@ -23,7 +23,7 @@ from ros.core cimport (Core, Failures, give_message, give_requests, give_time, h
 from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Requests, Slot, free_slot, put_request,
                         take_record)
 from ros.rcl cimport (NOTHING_TAKEN, Allocator, MessageInfo, OnMessage, Rcl, Serialized, check_layout, find_functions)
-from ros.timing cimport Histogram, Sequence, Timing, lost_before
+from ros.timing cimport Histogram, Sequences, Timing, lost_before
 
 import threading
 from contextlib import ExitStack

@@ -34,6 +34,9 @@ cdef struct MessageInfo:     # rmw_message_info_t
     int64_t published        # by the system clock [ns]
     int64_t received
     uint64_t sequence        # the publisher's number of the message
+    uint64_t taken           # the subscription's
+    const char* middleware
+    uint64_t[2] publisher    # its identifier, 16 bytes
     uint8_t[SPARE] spare
 
 ctypedef void (*OnMessage)(const void* data, size_t count) noexcept nogil

@@ -27,7 +27,7 @@ cdef struct Topic:
     Loop* loop
     void* subscription
     uint32_t waiting                      # messages
-    Sequence sequence
+    Sequences sequences
     Failures too_large, take_failed
 
 cdef struct Destination:
@@ -209,7 +209,7 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
         incoming.received, incoming.sent = loop.info.received, loop.info.published
         if <int64_t> loop.info.sequence >= 0:     # -1: unsupported
             incoming.sequence = <int64_t> loop.info.sequence
-            loop.core.timing.lost += lost_before(&topic.sequence, incoming.sequence)
+            loop.core.timing.lost += lost_before(&topic.sequences, loop.info.publisher, incoming.sequence)
     give_message(loop.core, input, &incoming, loop.info.published if loop.at_once and input == 0 else 0)
     return True
 

@@ -8,6 +8,7 @@ cdef enum:
     COARSE = 4096            # of 64 us above them,
     COARSE_WIDTH = 64
     BUCKETS = FINE + COARSE + 1  # and one for the rest
+    MOST_PUBLISHERS = 4      # of a topic whose numbers are followed; of more, some losses stay unseen
 
 cdef struct Histogram:
     uint64_t[BUCKETS] counts
@@ -48,16 +49,36 @@ cdef inline void answered(Timing* timing, int64_t taken, int64_t now) noexcept n
     timing.last = now
 
 
-cdef struct Sequence:        # of a topic's messages
+cdef struct Sequence:        # of a publisher's messages
+    uint64_t[2] publisher    # its identifier; 0: unknown
     int64_t newest, gap
     bint is_known
 
+cdef struct Sequences:       # of a topic's messages
+    Sequence[MOST_PUBLISHERS] of
+    int next                 # to be given to another publisher
 
-cdef inline int64_t lost_before(Sequence* sequence, int64_t number) noexcept nogil:
+
+cdef inline Sequence* sequence_of(Sequences* sequences, const uint64_t* publisher) noexcept nogil:
+    """Return a publisher's messages; of one that is not known yet in place of another's."""
+    cdef Sequence* sequence
+    cdef int k
+    for k in range(MOST_PUBLISHERS):
+        sequence = &sequences.of[k]
+        if sequence.is_known and sequence.publisher[0] == publisher[0] and sequence.publisher[1] == publisher[1]:
+            return sequence
+    sequence = &sequences.of[sequences.next]
+    sequences.next = (sequences.next + 1) % MOST_PUBLISHERS
+    sequence.publisher[0], sequence.publisher[1], sequence.is_known = publisher[0], publisher[1], False
+    return sequence
+
+
+cdef inline int64_t lost_before(Sequences* sequences, const uint64_t* publisher, int64_t number) noexcept nogil:
     """Return how many messages are known to be missing, now that one with a publisher's number is there.
 
-    Nothing says which of several publishers sent one: a gap counts only once the numbers go on behind it.
+    Where nothing says which of several publishers sent one, a gap counts only once the numbers go on behind it.
     """
+    cdef Sequence* sequence = sequence_of(sequences, publisher)
     cdef int64_t lost = 0
     if not sequence.is_known or number < sequence.newest:
         sequence.gap = 0

@@ -116,6 +116,30 @@ def test_every_message_is_answered_with_the_cycles_bytes(ros, bench):
     assert (counters["messages"], counters["lost"], counters["publish_failed"]) == (20, 0, 0)
 
 
+def test_the_numbers_of_several_publishers_are_not_taken_for_one_anothers(ros, bench):
+    other = ros.publisher(JointState, "states", 100)
+    ros.wait_for(lambda: bench.input.get_publisher_count() == 2, "both publishers")
+    bursts = [(other, 30)] + [(bench.publisher, 2), (other, 2)] * 5
+    for publisher, count in bursts:
+        answered = bench.runner.counters()["messages"]
+        for _ in range(count):
+            publisher.publish(STATE)
+        ros.wait_for(
+            lambda n=answered + count: bench.runner.counters()["messages"] >= n, "all messages"
+        )
+    assert bench.runner.counters()["lost"] == 0
+
+
+def test_what_the_queue_cannot_hold_is_counted_as_lost(ros):
+    bench = Bench(ros, duration=0.03)
+    bench.loop.start()
+    for _ in range(300):
+        bench.publisher.publish(STATE)
+    ros.wait_for(lambda: bench.runner.counters()["lost"], "losses")
+    assert bench.runner.counters()["lost"] <= 200
+    bench.close()
+
+
 @pytest.mark.parametrize("in_thread", [True, False])
 def test_thread_and_executor_run_a_cycle_alike(ros, in_thread):
     bench = Bench(ros, in_thread=in_thread)
