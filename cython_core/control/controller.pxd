@@ -81,7 +81,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     """
     cdef double last = c.validator.received, dt
     cdef bint blind = is_blind(c), follows_first = c.validator.dt == 0.0
-    c.updated = now
+    c.updated, c.stalled = now, False
     if c.phase == INACTIVE:
         return False
     count_turns(c, q)
@@ -120,11 +120,12 @@ cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
 
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     """See how old the last good state is; to be called every period. Returns whether there is a command."""
-    cdef bint stalled = now - c.updated > STALL * c.settings.period
+    cdef bint stalled_before = c.stalled
     cdef double age = now - c.validator.received
+    c.stalled = now - c.updated > STALL * c.settings.period
     c.updated = now
-    # After a stall of this process the states that arrived meanwhile are still to be read.
-    if sees(c) and age > c.settings.state_timeout and not stalled:
+    # After a stall of this process the states that arrived meanwhile are still to be read: by the next look they are.
+    if sees(c) and age > c.settings.state_timeout and (stalled_before or not c.stalled):
         go_blind(c, now, age)
     if is_blind(c):
         if age > c.settings.state_timeout:                      # not after one state that contradicts itself

@@ -63,6 +63,7 @@ cdef struct Controller:
     bint has_commanded       # since it was activated
     bint floats              # mode gravity_compensation
     bint let_go              # the hand was led a moment ago, and the transfer from its torque goes on
+    bint stalled             # so long before the last look at the age that states may wait to be read
     double commanded         # steady time of the last command
     double set_point_at
     double held_since

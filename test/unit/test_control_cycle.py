@@ -148,7 +148,7 @@ def test_motion_ends_when_python_gives_no_sign_of_life(executor_timeout, states)
 def test_set_points_end_when_python_gives_no_sign_of_life():
     bench = LoopBench(executor_timeout=0.3, reference_timeout=2.0).start()
     bench.heartbeat = bench.now
-    bench.controller.set_reference(bench.now, Point(0.0, Q, [0.3, 0.0]))
+    bench.set_point(Point(0.0, Q, [0.3, 0.0]))
     bench.run(0.29)
     assert bench.controller.phase is Phase.REFERENCE
     bench.run(0.02)

@@ -260,6 +260,22 @@ def test_commands_end_when_their_time_is_over_and_not_before(state_timeout, give
     assert blind[-1] == pytest.approx(state_timeout + give_up_after, abs=1.5 * interval)
 
 
+@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.CARTESIAN_IMPEDANCE])
+@pytest.mark.parametrize("update_on", UpdateOn)
+@pytest.mark.parametrize("gap", [0.02, 0.05, 0.5])
+def test_states_that_stop_are_noticed_however_seldom_the_controller_looks(gap, update_on, mode):
+    """One look after a stall is let pass: what has arrived meanwhile is read before the next."""
+    bench = Bench(update_on=update_on, mode=mode, rate=500.0).start()
+    last_state = bench.now
+    while bench.controller.phase is not Phase.BLIND:
+        bench.now += gap
+        bench.update()
+        assert bench.now - last_state <= 0.1 + 2.0 * gap  # state_timeout
+    bench.now += 1.5  # longer than give_up_after
+    assert bench.update() is None
+    assert bench.controller.phase is Phase.SILENT
+
+
 DRIVES = {
     "ideal": {},
     "offset": {"offset": np.array([6.0, -3.0])},
