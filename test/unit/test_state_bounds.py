@@ -57,6 +57,13 @@ def repeated(source: Source, speed: float, duration: float, **more) -> bool:
     return all(source.give(Q, [speed, 0.0], **more) for _ in range(count))
 
 
+def pushed(source: Source, encoder_step: float, way: float) -> bool:
+    """Whether a position is believed again although the joint has been pushed, after one step."""
+    there = Q + encoder_step
+    assert source.give(there)
+    return source.give(there, pushed=-way * OTHER)
+
+
 def creeping(source: Source, speed: float) -> bool:
     """Whether a velocity is believed for two seconds that the positions do not show."""
     return all(source.give(Q + 1e-7 * k, [speed, 0.0]) for k in range(2000))
@@ -91,7 +98,10 @@ BOUNDS = {
         REPEATED,
         lambda s, x: s.give(desired=Q) and s.give(desired=Q - x * OTHER),
     ),
-    "pushed": (0.005, REPEATED, lambda s, x: s.give(pushed=np.array([0.0, -x]))),
+    "pushed, encoder unknown": (1.5 * 0.0062, REPEATED, lambda s, x: pushed(s, 0.0, x)),
+    "pushed, fine encoder": (0.005, REPEATED, lambda s, x: pushed(s, 1e-4, x)),
+    "pushed, coarse encoder": (1.5 * 0.004, REPEATED, lambda s, x: pushed(s, 0.004, x)),
+    "pushed, coarser than any": (1.5 * 0.0062, REPEATED, lambda s, x: pushed(s, 0.05, x)),
     "velocity without a way": (0.1 / (0.25 - 0.3 * 0.25), CONTRADICTORY, creeping),
     "on the way": (0.1, LATE, late),
 }
