@@ -53,6 +53,16 @@ def test_what_is_merely_far_away_is_not_called_degrees():
     assert "degrees" not in text
 
 
+@pytest.mark.parametrize("joint", range(MODEL.n))
+@pytest.mark.parametrize(("beyond", "is_told"), [(-0.1, False), (0.49, False), (0.51, True)])
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_position_is_told_of_half_a_radian_beyond_its_limits(joint, side, beyond, is_told):
+    position = np.array(HOME)
+    limit = MODEL.upper[joint] if side > 0.0 else MODEL.lower[joint]
+    position[joint] = limit + side * beyond
+    assert (said(position=position) != "") == is_told
+
+
 def test_values_that_are_none_and_lengths_that_do_not_fit_are_named():
     velocity = [0.0, NAN, NAN, *STILL[3:]]
     assert said(velocity=velocity) == (
@@ -60,6 +70,17 @@ def test_values_that_are_none_and_lengths_that_do_not_fit_are_named():
     )
     assert said(position=[*HOME[:6], NAN]).startswith("position of panda_joint7 is nan")
     assert said(position=HOME[:6]) == "6 position values for 7 names, expected one for each"
+
+
+@pytest.mark.parametrize(("count", "words"), [(3, "c,"), (4, "c and 1 more,")])
+def test_names_beyond_three_are_counted(count, words):
+    text = said(list("abcd")[:count], [0.0] * count, [])
+    assert f"the joints are a, b, {words}" in text
+
+
+@pytest.mark.parametrize(("delay", "is_told"), [(9.9, False), (10.1, True)])
+def test_a_start_is_late_after_ten_seconds(delay, is_told):
+    assert (late_start(delay, 1e9) != "") == is_told
 
 
 def test_late_start_names_both_clocks():

@@ -244,6 +244,12 @@ def test_motion_is_shown_at_its_rate_to_whoever_watches():
     assert times == [time for output, time, _ in shown if output == ERROR]
 
 
+def rows_of(data: bytes) -> list[np.ndarray]:
+    """Position, velocity and effort at the end of a JointState of two joints."""
+    ends = len(data), len(data) - 24, len(data) - 48  # each: its length, padding, two numbers
+    return [np.frombuffer(data[end - 16 : end]) for end in reversed(ends)]
+
+
 def test_what_is_shown_adds_up_to_the_command():
     bench = LoopBench().start()
     follow(bench)
@@ -251,7 +257,8 @@ def test_what_is_shown_adds_up_to_the_command():
     bench.run(0.3)
     while bench.published[-1][0] != ERROR:
         bench.run(PERIOD)
-    desired, error = (np.frombuffer(data[-8 * 8 :]) for _, _, data in bench.published[-2:])
-    effort = [values[-2:] for values in (desired, error)]
-    assert_allclose(effort[0] + effort[1], bench.commands[-1][1])
-    assert_allclose(effort[0], bench.controller.desired().effort)
+    rows = np.array([rows_of(data) for _, _, data in bench.published[-2:]])
+    expected = bench.controller.desired()
+    assert_allclose(rows[0], [expected.position, expected.velocity, expected.effort])
+    believed = [bench.compiled.q, bench.compiled.qd, bench.commands[-1][1]]
+    assert_allclose(rows[0] - [[1.0], [1.0], [-1.0]] * rows[1], believed)

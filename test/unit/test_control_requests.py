@@ -73,6 +73,7 @@ def test_nothing_can_be_asked_for_in_a_phase_that_follows_nothing(phase, request
     if request_of is hold and phase is Phase.FAULT:  # that is how a fault ends
         assert answer == events.GRANTED
         assert bench.controller.phase is Phase.HOLDING
+        assert_array_equal(bench.compiled.desired[0], bench.compiled.q)
         return
     assert answer == events.why_not(phase) != events.GRANTED
     assert bench.controller.phase is phase
@@ -131,6 +132,14 @@ def test_a_trajectory_that_is_over_is_refused(ago, answer):
     points = [Point(0.0, place), Point(1.0, place)]
     request = _control.FollowRequest(path(*points), bench.compiled.time - ago)
     assert bench.compiled.apply(request, bench.now) == answer
+    if answer:
+        assert request.detail[1] == pytest.approx(ago - 1.0)
+
+
+def test_a_trajectory_right_after_a_hold_begins_where_the_arm_is():
+    bench = Bench().start()
+    assert bench.compiled.apply(hold(), bench.now) == events.GRANTED
+    assert bench.compiled.apply(trajectory(), bench.now) == events.GRANTED
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])

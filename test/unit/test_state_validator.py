@@ -92,6 +92,8 @@ def test_simulation_may_begin_at_time_zero():
         (101.0, 7.0, 100.0, 1.0),  # the state's clock is another than the sender's
         (8.0, 7.0, 1.7e9, 1.0),  # both are a simulation's
         (99.0, 99.998, 100.0, -0.998),
+        (100.0, 99.52, 100.0, 0.48),  # a state half a second old may be by another clock
+        (100.0, 99.48, 100.0, 0.0),
     ],
 )
 def test_start_delay(start, stamp, now, delay):

@@ -26,6 +26,7 @@ def test_error_that_passes_is_a_warning():
     first, second, last = looks(0.15, -0.15, 0.05)
     assert "'elbow' is 0.15" in first.text and not first.is_serious
     assert "'elbow' is 0.15" in second.text and not second.is_serious
+    assert "for" not in first.text.split() and second.text.endswith(", for 1 s")
     assert last == Complaint()
 
 
@@ -43,6 +44,14 @@ def test_error_that_grows_becomes_serious(errors):
 def test_errors_count_anew_after_one_that_passed():
     assert not any(complaint.is_serious for complaint in looks(*[0.15, 0.15, 0.15, 0.0] * 4))
     assert not any(complaint.is_serious for complaint in looks(*[0.15, 0.15, 0.15, None] * 4))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(0.07, (False, False)), (0.08, (True, False)), (0.31, (True, True))]
+)
+def test_without_a_tolerance_the_usual_one_counts(error, said):
+    (complaint,) = looks(error, tolerance=0.0)
+    assert (complaint.text != "", complaint.is_serious) == said
 
 
 def test_without_a_tolerance_an_arm_far_away_is_still_told_of():
