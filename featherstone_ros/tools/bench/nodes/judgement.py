@@ -83,11 +83,11 @@ def judge_reaction(
             )
         )  # fmt: skip
     if LOST in bounds:
-        mine, its = (float(sum(block.lost for block in blocks)) for blocks in (ours, theirs))
+        lost, its_lost = (float(sum(b.lost for b in blocks)) for blocks in (ours, theirs))
         results.append(
             Result(
-                "nodes", robot.name, robot.model.n, LOST, rival, "state", mine, its, mine,
-                mine, (mine, mine), len(ours), bounds[LOST], remark,
+                "nodes", robot.name, robot.model.n, LOST, rival, "state", lost, its_lost, lost,
+                lost, (lost, lost), len(ours), bounds[LOST], remark,
             )
         )  # fmt: skip
     return results
