@@ -34,7 +34,7 @@ from control.state_validator cimport (FALLBACK_SPEED, REJECTIONS, StateValidator
                                       trust)
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
-from ros.atomic cimport steady_now, timespec
+from ros.atomic cimport SECOND, steady_now, timespec
 from ros.messages cimport MOST_NAMES, Template, write_stamp
 
 cdef extern from "<time.h>" nogil:

@@ -20,7 +20,7 @@ from control.settings cimport GRAVITY_COMPENSATION, Settings
 from control.state_validator cimport CLOCK_JUMP
 from cycle cimport STOP_REQUESTED, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
-from ros.atomic cimport CLOCK_REALTIME, clock_now
+from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointNames, JointParts, JointStateMessage, Reader, Template, collect_joints,
                            open_message, read_joint_state, write_last, write_stamp)
 from ros.refusals cimport CUT_OFF_BELOW
@@ -275,7 +275,7 @@ cdef inline void show(ControlCycle* its) noexcept nogil:
         return
     if sec == 0 and nanosec == 0:
         time = its.output.ros_time(its.output.loop)
-        sec, nanosec = <int32_t> (time // 1000000000), <uint32_t> (time % 1000000000)
+        sec, nanosec = <int32_t> (time // SECOND), <uint32_t> (time % SECOND)
     if is_watched(its, OUTPUT_DESIRED, OUTPUT_ERROR):
         show_joints(its, sec, nanosec)
     if c.hand.link >= 0 and is_watched(its, OUTPUT_POSE, OUTPUT_TWIST):

@@ -356,10 +356,10 @@ cdef class CompiledController:
             for k in range(count):
                 if pause > 0.0:
                     nanosleep(&wait, NULL)
-                stamp = 1000000000 + <int64_t> ((k + 1) * period * 1e9)
+                stamp = SECOND + <int64_t> ((k + 1) * period * 1e9)
                 state = &states[k % 2]
                 incoming.data, incoming.size = state.data, state.size
-                write_stamp(state, <int32_t> (stamp // 1000000000), <uint32_t> (stamp % 1000000000))
+                write_stamp(state, <int32_t> (stamp // SECOND), <uint32_t> (stamp % SECOND))
                 begun = steady_now()
                 on_message(&self.its, 0, &incoming, begun, &self.output)
                 out[k] = (steady_now() - begun) * 1e-9

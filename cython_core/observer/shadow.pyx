@@ -17,6 +17,7 @@ from observer.settings cimport Contract, Settings
 from observer.shadow cimport (ABSURD, NOT_LOST, Outcome, Shadow, adopt, command, first_absurd, joint_torque, restart,
                               update)
 from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
+from ros.atomic cimport SECOND
 from ros.messages cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN, HEADER_SIZE, MESSAGE_WHOLE,
                            MOST_NAMES, OTHER_LENGTH, Doubles, Field, JointNames, JointParts, JointStateMessage, Reader,
                            Template, collect_joints, read_joint_state, write_last, write_stamp)
@@ -30,7 +31,6 @@ from featherstone_ros._cdr import JointStateEncoder, stamped
 
 cnp.import_array()
 
-cdef enum: SECOND = 1_000_000_000      # [ns]
 
 # What is compiled stands before what uses it.
 include "memory.pxi"         # Memory: all that the shadow points to

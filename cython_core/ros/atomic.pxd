@@ -40,13 +40,13 @@ cdef extern from "<time.h>" nogil:
 cdef extern from "<limits.h>" nogil:
     enum: INT_MAX
 
-cdef enum: NANOSECONDS = 1000000000
+cdef enum: SECOND = 1_000_000_000      # [ns]
 
 
 cdef inline int64_t clock_now(int clock) noexcept nogil:
     cdef timespec time
     clock_gettime(clock, &time)
-    return <int64_t> time.tv_sec * NANOSECONDS + time.tv_nsec
+    return <int64_t> time.tv_sec * SECOND + time.tv_nsec
 
 
 cdef inline int64_t steady_now() noexcept nogil:
@@ -61,7 +61,7 @@ cdef inline bint claim(uint32_t* word, uint32_t expected, uint32_t value) noexce
 cdef inline void sleep_while(const uint32_t* word, uint32_t value, int64_t until) noexcept nogil:
     """Sleep until somebody calls ``wake``, at once if the word is another one; at most until a steady time [ns]."""
     cdef timespec time
-    time.tv_sec, time.tv_nsec = <long> (until // NANOSECONDS), <long> (until % NANOSECONDS)
+    time.tv_sec, time.tv_nsec = <long> (until // SECOND), <long> (until % SECOND)
     syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, &time, NULL, FUTEX_BITSET_MATCH_ANY)
 
 

@@ -16,7 +16,7 @@ from libc.string cimport memset
 
 from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARGE, Cycle, IncomingMessage, Output, Record,
                     Request)
-from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER, NANOSECONDS, RELEASE, add32, claim,
+from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND, add32, claim,
                          clock_now, exchange32, exchange_time, load32, load64, load_time, sleep_while, steady_now, store32,
                          store_time, timespec, wake)
 from ros.core cimport (Core, Failures, give_message, give_requests, give_time, heartbeat, may_end, put, put_failure)

@@ -205,7 +205,7 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
         return True
     incoming.data, incoming.size = loop.memory, loop.incoming.length
     incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
-    if llabs(loop.info.received - clock_now(CLOCK_REALTIME)) // NANOSECONDS < PLAUSIBLE:
+    if llabs(loop.info.received - clock_now(CLOCK_REALTIME)) // SECOND < PLAUSIBLE:
         incoming.received, incoming.sent = loop.info.received, loop.info.published
         if <int64_t> loop.info.sequence >= 0:     # -1: unsupported
             incoming.sequence = <int64_t> loop.info.sequence

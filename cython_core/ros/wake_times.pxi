@@ -22,7 +22,7 @@ def wake_times(int64_t period, Py_ssize_t count):
     with nogil:
         for k in range(count):
             due += period
-            until.tv_sec, until.tv_nsec = <long> (due // NANOSECONDS), <long> (due % NANOSECONDS)
+            until.tv_sec, until.tv_nsec = <long> (due // SECOND), <long> (due % SECOND)
             clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL)
             times[k] = steady_now()
     prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0)    # as it was

@@ -9,6 +9,7 @@ from libc.math cimport INFINITY, fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from ros.atomic cimport SECOND
 from simulation.noise cimport Generator, seed, standard_normal
 from simulator_interface cimport Load, SimulatorInterface
 
@@ -23,7 +24,6 @@ cdef extern from *:
     const double STOPPING_TIME         # [s] in which the brakes stop every joint
 
 cdef enum:
-    SECOND = 1_000_000_000             # [ns]
     MOST_LOADS = 64                    # wrenches at the same time
 
 cdef enum FaultKind:
