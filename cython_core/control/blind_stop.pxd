@@ -13,8 +13,9 @@ from control.laws cimport damped_gravity, motion_torque
 from control.model_blend cimport pass_time
 from control.motion cimport sample
 from control.phases cimport FALL_BACK, HOLDING, STATE, STATES_STOPPED
-from control.state_validator cimport CONTRADICTORY, Judged, best_estimate, is_frozen, seen_since
+from control.state_estimate cimport best_estimate, seen_since
 from control.stop cimport begin_hold, begin_tracking, stop_motion
+from control.validator_state cimport CONTRADICTORY, Judged, is_frozen
 
 
 cdef inline void go_blind(Controller* c, double now, double age) noexcept nogil:

@@ -1,4 +1,4 @@
-"""Cartesian impedance control for callers in Python: owns the memory of cartesian_impedance.pxd.
+"""Cartesian impedance control for callers in Python: owns the memory for cartesian_impedance.pxd.
 
 featherstone_ros.control.CartesianImpedance checks the settings and says what they mean.
 """
@@ -7,9 +7,11 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.string cimport memcpy
 
-from control.cartesian_impedance cimport (WALLS, Hand, Impedance, ImpedanceSettings, Wall, add_armature,
-                                          cartesian_impedance, delay_margin, hand_kinematics, lay_out, memory_size,
-                                          start_impedance)
+from control.cartesian_impedance cimport cartesian_impedance
+from control.hand_kinematics cimport add_armature, hand_kinematics
+from control.impedance_modes cimport delay_margin
+from control.impedance_state cimport (WALLS, Hand, Impedance, ImpedanceSettings, Wall, lay_out, memory_size,
+                                      start_impedance)
 from dynamics_interface cimport DynamicsInterface
 
 import numpy as np

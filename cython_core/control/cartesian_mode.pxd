@@ -3,8 +3,11 @@
 from libc.math cimport INFINITY, NAN, fabs, fmax, isnan
 from libc.string cimport memcpy, memset
 
-from control.cartesian_impedance cimport (Hand, Impedance, ImpedanceSettings, add_armature, cartesian_impedance,
-                                          hand_kinematics, lay_out, limit, memory_size, start_impedance, times_inertia, to_axes)
+from control.cartesian_impedance cimport cartesian_impedance
+from control.hand_kinematics cimport add_armature, hand_kinematics
+from control.impedance_modes cimport times_inertia, to_axes
+from control.impedance_state cimport Hand, Impedance, ImpedanceSettings, lay_out, memory_size, start_impedance
+from control.impedance_wrench cimport limit
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport norm, quaternion_of, turn
 

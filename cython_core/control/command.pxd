@@ -12,8 +12,8 @@ from control.laws cimport add_drives, damped_gravity, law
 from control.model_blend cimport combine, gravity, pass_time
 from control.monitoring cimport watch_path, watch_speed, watch_standing, watch_swings
 from control.motion cimport leads_to_rest, sample
-from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SET_POINTS_STOPPED, SETTLED,
-                             SETTLING, STOPPED, STOPPING, TRAJECTORY)
+from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SETTLED, SETTLING,
+                             SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
 from control.speed_limit cimport SpeedLimit
 from control.stop cimport begin_hold, begin_tracking, stop_desired
 

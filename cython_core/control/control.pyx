@@ -13,7 +13,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from control.cartesian_impedance cimport Impedance, ImpedanceSettings, Wall, lay_out, memory_size
 from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
 from control.control_cycle cimport *
 from control.controller cimport check_age, take_state
@@ -22,6 +21,7 @@ from control.dead_reckoning cimport Reckoning
 from control.events cimport CAUSE_FAILURE, NO_TIP
 from control.faults cimport fall_back
 from control.governor cimport Governor, begin_transfer, govern, start_from, transfer_weight
+from control.impedance_state cimport Impedance, ImpedanceSettings, Wall, lay_out, memory_size
 from control.laws cimport damped_gravity, law, model_torque
 from control.model_blend cimport ModelBlend, change_model, combine, gravity, pass_time
 from control.motion cimport LEAD_CUBIC, LEAD_QUINTIC, LEAD_STRAIGHT, Path, hold_at
@@ -30,8 +30,9 @@ from control.request_handlers cimport configure
 from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, GRAVITY_COMPENSATION, SETTINGS_ARRAYS,
                                TERMS_FULL, TERMS_GRAVITY, TERMS_NONE, Settings)
 from control.speed_limit cimport SpeedLimit
-from control.state_validator cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, accept, best_estimate, forget, forget_clocks,
-                                      trust)
+from control.state_estimate cimport best_estimate
+from control.state_validator cimport accept
+from control.validator_state cimport FALLBACK_SPEED, REJECTIONS, StateValidator, forget, forget_clocks, trust
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from ros.atomic cimport SECOND, steady_now, timespec

@@ -4,18 +4,18 @@ from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from control.cartesian_impedance cimport strain
 from control.cartesian_mode cimport CartesianTarget, find_distance, update_kinematics, write_pose
 from control.controller cimport check_age, take_state, watch_executor
 from control.controller_state cimport Controller, Hold, is_blind, is_tracking, leads_hand, note
-from control.events cimport (CAUSE_FAILURE, CAUSE_LATE_COMMANDS, GRANTED, NOTE_CAUSE, NOTE_MESSAGE, NoteKind, Refusal)
+from control.events cimport CAUSE_FAILURE, CAUSE_LATE_COMMANDS, GRANTED, NOTE_CAUSE, NOTE_MESSAGE, NoteKind, Refusal
 from control.faults cimport fall_back
+from control.impedance_wrench cimport strain
 from control.laws cimport model_torque
 from control.model_blend cimport gravity, uses
 from control.motion cimport Path
 from control.phases cimport FLOATING
-from control.request_handlers cimport (activate, configure, deactivate, follow, hold, is_at_rest, take_model, take_set_point,
-                                       take_target)
+from control.request_handlers cimport (activate, configure, deactivate, follow, hold, is_at_rest, take_model,
+                                       take_set_point, take_target)
 from control.settings cimport GRAVITY_COMPENSATION, Settings
 from control.state_validator cimport CLOCK_JUMP
 from cycle cimport STOP_REQUESTED, IncomingMessage, Output, Record, Request

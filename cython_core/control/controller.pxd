@@ -23,8 +23,10 @@ from control.events cimport CAUSE_EXECUTOR, CAUSE_GAP, NOTE_REJECTED
 from control.faults cimport abandon
 from control.phases cimport BLIND, GIVE_UP, HOLD, HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WAITING
 from control.startup cimport begin
-from control.state_validator cimport CONTRADICTORY, REPEATED, accept, elapsed, forget, seen_since, was_misled
+from control.state_estimate cimport seen_since, was_misled
+from control.state_validator cimport accept, elapsed
 from control.stop cimport begin_tracking, stop_desired
+from control.validator_state cimport CONTRADICTORY, REPEATED, forget
 
 cdef extern from *:
     """

@@ -18,7 +18,8 @@ from friction cimport drag, smooth_sign
 from control.governor cimport all_finite
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, Settings
-from control.state_validator cimport StateValidator, common, encoder_step
+from control.state_consistency cimport encoder_step
+from control.validator_state cimport StateValidator, common
 
 cdef extern from *:
     """

@@ -8,7 +8,8 @@ from control.controller_state cimport Controller
 from control.events cimport CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OSCILLATION, CAUSE_STANDS, CAUSE_TOO_FAST
 from control.faults cimport abandon, fail
 from control.phases cimport TRAJECTORY
-from control.state_validator cimport StateValidator, common, encoder_step, same
+from control.state_consistency cimport encoder_step
+from control.validator_state cimport StateValidator, common, same
 
 cdef extern from *:
     """

@@ -1,7 +1,7 @@
 # Everything about the controller that may change while it runs; control.pyx fills it from featherstone_ros.control.Settings,
 # which has checked the values and says what each means.
 
-from control.cartesian_impedance cimport ImpedanceSettings
+from control.impedance_state cimport ImpedanceSettings
 
 cdef enum Mode:
     GRAVITY_COMPENSATION, FEEDFORWARD, COMPUTED_TORQUE, CARTESIAN_IMPEDANCE

@@ -4,14 +4,14 @@
 from libc.math cimport fabs, isfinite
 
 from control.controller_state cimport Controller, because, fire, note
-from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, NO_CAUSE, NOTE_OUTSIDE
+from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
 from control.faults cimport return_to_fault
 from control.governor cimport start_from
 from control.model_blend cimport gravity
 from control.motion cimport any_nonzero
 from control.phases cimport STATE, WAITING
-from control.state_validator cimport forget
 from control.stop cimport begin_tracking
+from control.validator_state cimport forget
 
 cdef extern from *:
     """

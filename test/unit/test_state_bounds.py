@@ -1,6 +1,6 @@
 """Where each bound of the state validator stands: just within a state is believed, just beyond not.
 
-The bounds are those of cython_core/control/state_validator.pxd, for a joint whose speed limit is
+The bounds are those of cython_core/control/state_*.pxd, for a joint whose speed limit is
 2 rad/s and one without.
 """
 

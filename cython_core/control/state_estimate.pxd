@@ -1,0 +1,95 @@
+# Position and velocity of the arm by the joint states that were believed (state_validator.pxd), for states that have no
+# velocity, or a wrong one.
+
+from libc.math cimport M_PI, copysign, exp, fabs, isnan
+from libc.string cimport memcpy
+
+from control.state_consistency cimport MEASURED_MOTION
+from control.validator_state cimport CONTRADICTORY, StateValidator, common
+
+# What a joint may gain at once and per second, in speed limits, and how long it may have gone on with that [s]: a state
+# that says more, and is the last one, is rather wrong. In a hard stop it may be right, and is believed if others follow.
+cdef extern from *:
+    """
+    #define AT_ONCE (0.05)
+    #define PER_SECOND (5.0)
+    #define GONE_ON (0.1)
+    """
+    const double AT_ONCE
+    const double PER_SECOND
+    const double GONE_ON
+
+# A velocity goes against the positions if these show the opposite direction, and at least this share of the speed.
+cdef extern from *:
+    """
+    #define AGAINST (0.25)
+    """
+    const double AGAINST
+
+
+cdef inline void take_velocity(StateValidator* v, double dt, const double* q, const double* qd,
+                               double cutoff) noexcept nogil:
+    """Measured velocities, and first-order filtered differences of the position where there is none.
+
+    One that goes against the positions, the last two as well as those before, would damp the arm the wrong way: it counts as
+    none until they agree, and if it has gone against them for long, its size counts, as far as they show it.
+    """
+    cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
+    cdef Py_ssize_t i
+    for i in range(v.n):
+        if not isnan(qd[i]):
+            v.qd[i] = qd[i]
+            if qd[i] * v.shown[i] < 0.0 and fabs(v.shown[i]) > AGAINST * fabs(qd[i]) and qd[i] * v.pace[i] <= 0.0:
+                v.qd[i] = 0.0
+                if fabs(v.discrepancy[i]) > MEASURED_MOTION:
+                    v.qd[i] = copysign(min(fabs(qd[i]), fabs(v.shown[i])), v.shown[i])
+        elif v.fresh:
+            v.qd[i] = 0.0
+        else:
+            v.qd[i] = v.last_qd[i] + weight * ((q[i] - v.last_q[i]) / dt - v.last_qd[i])
+
+
+cdef inline double median(double a, double b, double c) noexcept nogil:
+    return max(min(a, b), min(max(a, b), c))
+
+
+cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) noexcept nogil:
+    """Position and velocity when the last good state came, as far as one may rely on it.
+
+    A joint whose last velocity or position is unlikely after the ones before, and that nothing has confirmed since, goes
+    on at the speed that the last two velocities and the positions agree on. If velocities contradict the positions, these
+    are relied on, but for a last one that they do not lead to.
+    """
+    cdef bint contradictory = v.last.rejection == CONTRADICTORY
+    cdef const double* from_q = v.q if contradictory else v.last_q
+    cdef double dt = v.compared_at - v.received if contradictory else v.dt, limit, speed
+    cdef Py_ssize_t i
+    memcpy(q, v.compared_q if contradictory else v.q, v.n * sizeof(double))
+    memcpy(qd, v.shown if contradictory else v.qd, v.n * sizeof(double))
+    if dt == 0.0:                                               # it follows on nothing
+        return
+    for i in range(v.n):
+        limit = 0.5 * v.plausible_speed[i] * (AT_ONCE + PER_SECOND * dt)
+        speed = v.shown[i] if contradictory else median(v.last_qd[i], v.qd[i], v.shown[i])
+        if not fabs(qd[i] - speed) <= limit:
+            qd[i] = speed
+        if not fabs(q[i] - from_q[i] - dt * speed) <= limit * GONE_ON:
+            q[i] = from_q[i] + dt * speed
+
+
+cdef inline bint was_misled(const StateValidator* v) noexcept nogil:
+    """Whether the good state before had a velocity that neither the last one nor the way between them shows."""
+    cdef double limit
+    cdef Py_ssize_t i
+    if v.dt <= 0.0:
+        return False
+    for i in range(v.n):
+        limit = 0.5 * v.plausible_speed[i] * (AT_ONCE + PER_SECOND * v.dt)
+        if fabs(common(v.qd[i] - v.last_qd[i], (v.q[i] - v.last_q[i]) / v.dt - v.last_qd[i])) > limit:
+            return True
+    return False
+
+
+cdef inline double seen_since(const StateValidator* v) noexcept nogil:
+    """Steady time of what ``best_estimate`` says."""
+    return v.compared_at if v.last.rejection == CONTRADICTORY else v.received
