@@ -139,7 +139,8 @@ def test_a_trajectory_that_is_over_is_refused(ago, answer):
 def test_a_trajectory_right_after_a_hold_begins_where_the_arm_is():
     bench = Bench().start()
     assert bench.compiled.apply(hold(), bench.now) == events.GRANTED
-    assert bench.compiled.apply(trajectory(), bench.now) == events.GRANTED
+    request = _control.FollowRequest(path(Point(0.0, Q), Point(1.0, Q)))
+    assert bench.compiled.apply(request, bench.now) == events.GRANTED
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
