@@ -1,4 +1,4 @@
-""""PlannedMotion the motion to record for `identify`: every joint, from rest to rest, within all limits.
+"""Plan the motion to record for `identify`: every joint, from rest to rest, within all limits.
 
 Searches finite Fourier series for the motion whose regressor (base parameters and friction) has
 the lowest condition number. The motion keeps a margin to the limits of position, speed and torque,
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """PlannedMotion, rehearse, check and write.
+    """Plan, rehearse, check and write.
 
     Returns:
         0; errors are raised.
