@@ -176,3 +176,20 @@ def test_a_state_that_is_not_believed_is_told_of_with_its_figures(step, velocity
     q[1] += step
     assert bench.controller.accept_state(bench.now + PERIOD, q, qd) is None
     assert words in bench.controller.rejection
+
+
+def test_effort_of_a_set_point_is_its_own_alone_and_ends_with_a_hold():
+    """Not that of the way to a trajectory's first point, which had been growing."""
+    bench = Bench(reference_timeout=1.0).start()
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q, effort=[5.0, 0.0])])
+    bench.run(0.3)
+    assert_allclose(bench.compiled.desired[3], [1.5, 0.0], atol=0.01)
+    state = np.array([bench.compiled.desired[0], *np.zeros((2, 2)), [0.5, 0.0]])
+    assert bench.compiled.apply(_control.SetPointRequest(state), bench.now) == events.GRANTED
+    for _ in range(3):
+        bench.run(0.1)
+        assert_allclose(bench.compiled.desired[3], [0.5, 0.0])
+    bench.controller.hold(bench.now)
+    bench.run(0.3)
+    assert_allclose(bench.compiled.desired[3], 0.0, atol=1e-12)
+    assert bench.largest_rate() <= 1.0
