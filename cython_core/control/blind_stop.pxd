@@ -19,7 +19,7 @@ from control.validator_state cimport CONTRADICTORY, Judged, is_frozen
 
 
 cdef inline void go_blind(Controller* c, double now, double age) noexcept nogil:
-    """Do without states."""
+    """Go on without states; age: of the last good one [s]."""
     cdef const Judged* frozen = &c.validator.frozen
     if not fire(c, STATES_STOPPED):
         return
@@ -33,9 +33,9 @@ cdef inline void go_blind(Controller* c, double now, double age) noexcept nogil:
 
 
 cdef inline void expect(Controller* c, double now) noexcept nogil:
-    """Make the motion by which the arm is to come to rest from where it must be by now, in steady time.
+    """Plan the motion that brings the arm to rest from where it must be by now, in steady time.
 
-    Since the last good state it has had the last command.
+    Since the last good state it has been under the last command.
     """
     cdef double age = now - seen_since(&c.validator)
     cdef Py_ssize_t i
@@ -77,12 +77,12 @@ cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
 
 
 cdef inline bint has_stopped_frozen(const Controller* c, double now) noexcept nogil:
-    """Whether a blind stop is over for positions that lie: what would hold the arm there lets it fall where it is."""
+    """Whether a blind stop from frozen positions is over: what would hold the arm there need not hold it where it is."""
     return is_frozen(&c.validator) and c.expects and now >= c.motion.end
 
 
 cdef inline void resume(Controller* c, double now) noexcept nogil:
-    """States are back."""
+    """Go on with states that are back."""
     fire(c, STATE)
     if c.phase != HOLDING:                                      # leaving
         begin_hold(c, now)

@@ -31,7 +31,7 @@ cdef extern from *:
 
 
 cdef inline void keep_within_limits(Controller* c) noexcept nogil:
-    """What the arm is asked for ends at the position limits, or where it is if that is beyond: a stop is not pressed for good."""
+    """Keep the desired position within the limits, or at an arm beyond them: nothing presses on a stop for good."""
     cdef double lower, upper
     cdef Py_ssize_t i
     for i in range(c.n):
@@ -82,7 +82,7 @@ cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
 
 
 cdef inline const SpeedLimit* speed_limit(Controller* c, const double* added) noexcept nogil:
-    """What keeps the joints' speed where the hand is led, or let go; NULL elsewhere, or where the model moves no inertia."""
+    """The joints' speed limit while the hand is led or has just been let go; NULL otherwise, and for a model without inertia."""
     cdef Py_ssize_t i
     c.let_go &= transfer_left(&c.governor) > 0.0
     if is_blind(c) or not (leads_hand(c) or (c.let_go and c.phase == FLOATING)):
@@ -114,7 +114,7 @@ cdef inline bint give(Controller* c, double now, double dt, const double* torque
 
 
 cdef inline double fault_damping(const Controller* c, Py_ssize_t i) noexcept nogil:
-    """Damping that ends a fault's motion soon, and that bears delays which the gains may not; 0 without limits."""
+    """Damping that soon ends a fault's motion and tolerates longer delays than the gains may; 0 without limits."""
     cdef double damping = FAULT_SHARE * c.settings.effort_limit[i] / c.limits.velocity[i]
     return damping if isfinite(damping) else 0.0
 
@@ -130,7 +130,7 @@ cdef inline bint damped_command(Controller* c, double now, double dt) noexcept n
 
 
 cdef inline double held_for(const Controller* c) noexcept nogil:
-    """How long a command may act, where states are so far apart that the gains cannot bear it, else 0 [s]."""
+    """How long a command will act [s] where states are too far apart for the gains, else 0."""
     return c.validator.interval if c.validator.interval > SPARSE else 0.0
 
 

@@ -38,7 +38,7 @@ cdef extern from *:
 
 
 cdef inline void note_rejection(Controller* c, double now) noexcept nogil:
-    """Tell of a state that is not believed, not of every one."""
+    """Tell of a state that is not believed, at most one in NOTE_INTERVAL."""
     if now - c.noted_at < NOTE_INTERVAL:
         return
     c.noted_at = now

@@ -94,7 +94,7 @@ cdef inline bint fire(Controller* c, Event event) noexcept nogil:
 
 
 cdef inline void because(Controller* c, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
-    """Keep and say why the arm is held; on the way out that stays what led there."""
+    """Tell why the arm is held, and keep it; while it settles after a deactivation, what led there is kept."""
     if c.phase != SETTLING or cause == CAUSE_DEACTIVATED:
         c.hold.cause, c.hold.joint, c.hold.found, c.hold.bound = cause, joint, found, bound
         c.causes += 1

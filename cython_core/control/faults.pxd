@@ -33,8 +33,8 @@ cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
 cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
     """Give the motion up and come to rest from the state that the arm is in; too often, and it is a fault.
 
-    Of single states that may be wrong, none counts: the one before has to be on its way there. Nor does a tolerance of
-    the trajectory's own, nor a motion that is ahead because the stamps have leapt.
+    A deviation from the path counts only beyond path_tolerance, not beyond the trajectory's own tolerance, only if the
+    state before shows half of it, and not after a gap, which has carried the motion ahead.
     """
     cdef bint was_trajectory = c.phase == TRAJECTORY
     cdef bint shown_twice = joint >= 0 and fabs(common(c.desired[joint] - c.validator.q[joint],
@@ -54,7 +54,7 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
 
 
 cdef inline void disobeyed(Controller* c, double now, Cause cause, Py_ssize_t joint, double bound) noexcept nogil:
-    """The arm does not do what it is asked to."""
+    """Make it a fault that the arm does not do what it is asked to."""
     if fire(c, FAIL):
         c.watch.abandoned, c.watch.in_a_row = 0.0, 0
         because(c, cause, joint, MOST_ABANDONED, bound)

@@ -47,7 +47,7 @@ cdef inline double surplus(const StateValidator* v, Py_ssize_t i, double desired
 
 
 cdef inline void watch_speed(Controller* c, double now, double dt) noexcept nogil:
-    """A speed beyond what is allowed or asked for, for longer than a bump lasts."""
+    """Fail at a speed beyond what is allowed or asked for that lasts longer than a bump."""
     cdef double speed, bound
     cdef Py_ssize_t i
     for i in range(c.n):
@@ -60,7 +60,7 @@ cdef inline void watch_speed(Controller* c, double now, double dt) noexcept nogi
 
 
 cdef inline void watch_swings(Controller* c, double now, double dt) noexcept nogil:
-    """A joint that goes to and fro at speed without being asked to."""
+    """Fail if a joint oscillates at speed without being asked to."""
     cdef double error, bound, direction
     cdef Py_ssize_t i
     for i in range(c.n):
@@ -84,7 +84,7 @@ cdef inline double smaller_tolerance(double a, double b) noexcept nogil:
 
 
 cdef inline void watch_path(Controller* c, double now) noexcept nogil:
-    """A motion that the arm does not follow: what holds it may let go at any time."""
+    """Abandon a motion that the arm does not follow: what holds it back may let go at any time."""
     cdef const double* own = c.motion.path.tolerance if c.phase == TRAJECTORY and c.motion.path != NULL else c.zero
     cdef double worst = 1.0, error, bound
     cdef Py_ssize_t i, joint = -1
@@ -104,7 +104,7 @@ cdef inline void watch_path(Controller* c, double now) noexcept nogil:
 
 
 cdef inline void watch_standing(Controller* c, double now, double dt) noexcept nogil:
-    """A hand that is pulled on and an arm that does not move by a bit: brakes hold it, or its states are frozen."""
+    """Abandon the motion of a hand that is pulled while no position changes: brakes hold it, or states are frozen."""
     cdef Py_ssize_t n = c.n, i, k
     cdef double effort, bound
     if not same(n, c.validator.q, c.validator.last_q):

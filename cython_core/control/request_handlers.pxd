@@ -30,7 +30,7 @@ cdef extern from *:
 
 
 cdef inline void activate(Controller* c, double now) noexcept nogil:
-    """Begin with the next joint state, or go on where the arm has not come to rest yet."""
+    """Begin with the next joint state, or go on if the arm has not come to rest yet."""
     c.updated = now
     c.hold.cause = c.fault.cause = NO_CAUSE
     if c.phase == INACTIVE:

@@ -76,7 +76,8 @@ cdef inline void note_outside(Controller* c) noexcept nogil:
 cdef inline Py_ssize_t where_no_arm_is(const Controller* c) noexcept nogil:
     """The first joint that stands further beyond its limits than start_tolerance, or -1.
 
-    Or at all beyond them, if all positions are exactly zero: that is what hardware says that has not heard of its arm yet.
+    If all positions are exactly zero, any distance beyond them counts: that is what hardware reports before it has heard
+    from its arm.
     """
     cdef double slack = c.settings.start_tolerance if any_nonzero(c.validator.q, c.n) else LIMIT_SLACK
     cdef Py_ssize_t i
@@ -87,7 +88,7 @@ cdef inline Py_ssize_t where_no_arm_is(const Controller* c) noexcept nogil:
 
 
 cdef inline bint begin(Controller* c, double now, const double* effort) noexcept nogil:
-    """Begin at the effort that holds the arm now; not if nothing can, nor where no arm is."""
+    """Begin with the effort that holds the arm now, unless none can, or the positions cannot be the arm's."""
     cdef Py_ssize_t i = where_no_arm_is(c) if c.phase == WAITING else -1
     if i >= 0:
         if c.hold.cause != CAUSE_OUTSIDE:

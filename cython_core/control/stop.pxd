@@ -11,7 +11,7 @@ from control.phases cimport FLOAT
 
 
 cdef inline void stop_motion(Controller* c, double time, const double* state) noexcept nogil:
-    """Ask the arm to come to rest from a motion state (not ``offset``)."""
+    """Ask the arm to come to rest from a motion state; not one in ``offset``, which is overwritten."""
     stop_from(&c.motion, time, state, c.settings.stop_time, c.limits.lower, c.limits.upper, c.offset, c.zero)
 
 
@@ -45,7 +45,7 @@ cdef inline void reset_watch(Controller* c) noexcept nogil:
 
 
 cdef inline void begin_tracking(Controller* c) noexcept nogil:
-    """After a change of phase to HOLDING that follows no desired state."""
+    """Hold the arm where it comes to rest from its present state; after a change of phase to HOLDING."""
     latch(c)
     reset_watch(c)
     if c.floats:

@@ -78,13 +78,13 @@ cdef inline void forget(StateValidator* v) noexcept nogil:
 
 
 cdef inline void forget_clocks(StateValidator* v) noexcept nogil:
-    """Nothing is known any more of how long a state is on its way."""
+    """Forget how long states were on their way."""
     v.transit, v.transit_at = INFINITY, 0.0
     v.transits[0] = v.transits[1] = -INFINITY
 
 
 cdef inline void trust(StateValidator* v) noexcept nogil:
-    """A position that stays the same may be the arm's."""
+    """No longer take positions that stay the same for frozen."""
     v.frozen.joint, v.all_frozen = -1, False
 
 

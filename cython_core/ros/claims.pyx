@@ -64,7 +64,7 @@ cdef Room find(const char* name, Room own) noexcept nogil:
 
 
 cdef bint room(int kind, const char* name, Room own, void* owner, size_t size, size_t most) noexcept nogil:
-    """Have room made for ``size`` items, unless that is more than anybody means."""
+    """Have room made for ``size`` items, unless that is more than any honest message has."""
     global refused
     if size > most:
         refused += 1

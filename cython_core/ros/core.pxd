@@ -1,4 +1,4 @@
-# What all who run a cycle have in common: requests are handed to it, records from it, and its time is taken.
+# What all runners of a cycle share: they hand it requests, take its records and measure how punctual it is.
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset

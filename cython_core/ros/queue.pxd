@@ -21,7 +21,7 @@ cdef enum SlotState:
 
 cdef struct Slot:
     Request request
-    uint32_t state           # who sets it away from WAITING first has decided what becomes of the request
+    uint32_t state           # whoever first changes it from WAITING decides what becomes of the request
     bint is_awaited
 
 cdef struct Requests:
