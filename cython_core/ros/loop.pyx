@@ -18,7 +18,7 @@ from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARG
                     Request)
 from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND, add32, claim,
                          clock_now, exchange32, exchange_time, load32, load64, load_time, sleep_while, steady_now, store32,
-                         store_time, timespec, wake)
+                         store_time, syscall, timespec, wake)
 from ros.core cimport (Core, Failures, give_message, give_requests, give_time, heartbeat, may_end, put, put_failure)
 from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Requests, Slot, free_slot, put_request,
                         take_record)

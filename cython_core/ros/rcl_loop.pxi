@@ -148,14 +148,14 @@ cdef class RclLoop(Runner):
     def run(self):
         """Run the cycle, in the calling thread, without the interpreter, until there is an end to it.
 
-        The thread gets no signals, and timers are as exact for it as for a real-time thread.
+        The thread gets no signals, and even without real-time priority it wakes up as soon as may be.
         """
         cdef sigset_t all_signals, before
         if self.is_running or load_time(&self.core.stop_by, ACQUIRE):
             raise RuntimeError("the loop runs, or has run, already")
         sigfillset(&all_signals)
         pthread_sigmask(SIG_SETMASK, &all_signals, &before)
-        prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+        be_punctual(True)
         self.pid = getpid()
         store32(&self.loop.is_running, 1, RELEASE)
         with nogil:

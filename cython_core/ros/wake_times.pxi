@@ -8,7 +8,7 @@ cdef extern from "<time.h>" nogil:
 def wake_times(int64_t period, Py_ssize_t count):
     """Sleep until each of ``count`` times that are ``period`` [ns] apart, in C and without the interpreter.
 
-    Timers are as exact for it as for a loop (``RclLoop.run``) meanwhile.
+    The thread is as punctual as that of a loop (``RclLoop.run``) meanwhile.
 
     Returns:
         (count,) when it woke, by the steady clock [ns].
@@ -18,12 +18,12 @@ def wake_times(int64_t period, Py_ssize_t count):
     cdef int64_t due = steady_now()
     cdef Py_ssize_t k
     cdef timespec until
-    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    be_punctual(True)
     with nogil:
         for k in range(count):
             due += period
             until.tv_sec, until.tv_nsec = <long> (due // SECOND), <long> (due % SECOND)
             clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL)
             times[k] = steady_now()
-    prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0)    # as it was
+    be_punctual(False)
     return woke

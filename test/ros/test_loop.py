@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import sys
 import threading
@@ -477,6 +478,37 @@ thread.join()
 @pytest.mark.skipif(not may_be_fifo(), reason="SCHED_FIFO is not allowed")
 def test_the_middleware_runs_before_python_but_after_the_loop(ros):
     process = ros.run([sys.executable, "-c", SCHEDULED])
+    assert process.wait() == 0, process.output
+
+
+PUNCTUAL = (
+    PROCESS
+    + """
+def slice_of(thread):
+    with open(f"/proc/self/task/{thread}/sched") as lines:
+        return next(int(line.split()[-1]) for line in lines if line.startswith("se.slice"))
+os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+thread = threading.Thread(target=loop.run)
+thread.start()
+while not loop.counters()["ticks"]:
+    time.sleep(0.01)
+assert slice_of(thread.native_id) == 100_000 < slice_of(os.getpid())
+loop.stop()
+thread.join()
+"""
+)
+
+
+def tells_slices() -> bool:
+    """Return whether Linux has slices of one's own, and shows them."""
+    version = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
+    scheduled = Path("/proc/self/sched")
+    return version >= (6, 12) and scheduled.exists() and "se.slice" in scheduled.read_text()
+
+
+@pytest.mark.skipif(not tells_slices(), reason="Linux 6.12 or newer has slices of a thread's own")
+def test_without_priority_the_loop_goes_before_who_runs_for_longer(ros):
+    process = ros.run([sys.executable, "-c", PUNCTUAL])
     assert process.wait() == 0, process.output
 
 
