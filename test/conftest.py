@@ -78,6 +78,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     faulthandler.dump_traceback_later(ENDING, exit=True, file=config.stash[stderr])
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse tests of nodes where .ci/tests.py does not look for them."""
+    for item in items:
+        if item.path.is_relative_to(TESTS / "unit") or item.path.is_relative_to(TESTS / "fuzz"):
+            if any(item.iter_markers("ros")) or any(item.iter_markers("alone")):
+                raise pytest.UsageError(f"{item.nodeid} is marked as one of nodes: into test/ros")
+
+
 def pytest_runtest_logstart(nodeid: str) -> None:
     """Note which tests run, here or in a worker."""
     running[nodeid] = None
