@@ -75,8 +75,13 @@ cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
     gravity(&c.models, c.validator.q, c.scratch)
     for i in range(n):
         c.desired[i] += c.validator.q[i]
+        c.reckoning.given[i] = c.torque[i]
         c.torque[i] += c.scratch[i]
     add_drives(&c.settings, n, c.desired + n, c.desired + 2 * n, c.torque)
+    for i in range(n):
+        c.reckoning.given[i] -= c.torque[i]                     # what is no feedback
+        if c.settings.hardware_adds_gravity:
+            c.reckoning.given[i] += c.scratch[i]
     if c.phase == REFERENCE and is_idle(&c.hand, now, c.settings.target_timeout):
         fire(c, SET_POINTS_STOPPED)
 
@@ -148,6 +153,7 @@ cdef inline bint stands(const Controller* c) noexcept nogil:
 
 cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:
     """Work out the command for the last good state; returns whether there is one."""
+    cdef Py_ssize_t i
     pass_time(&c.models, dt)
     c.watch.abandoned = max(c.watch.abandoned - dt * MOST_ABANDONED / ABANDONED_TIME, 0.0)
     if is_tracking(c):
@@ -174,6 +180,9 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     else:
         law(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, c.desired, held_for(c), c.scratch, c.torque)
     if give(c, now, dt, c.torque):
+        if leads_hand(c):
+            for i in range(c.n):
+                c.reckoning.given[i] += c.governor.command[i]
         return True
     fall_back(c, now, CAUSE_NOT_FINITE, 0.0, 0.0)
     return damped_command(c, now, dt)

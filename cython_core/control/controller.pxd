@@ -61,14 +61,16 @@ cdef inline bint accept_state(Controller* c, double now, double stamp, double on
     cdef const double* desired = q
     cdef const double* pushed = c.zero
     cdef const double* likely = c.zero
-    if is_tracking(c) and not leads_hand(c):    # a hand may be far from where it is led: see ``watch_standing``
-        desired = c.desired
-        reckon(&c.reckoning, &c.settings, &c.models, &c.validator, desired, elapsed(&c.validator, now, stamp))
+    if is_tracking(c):
+        reckon(&c.reckoning, &c.settings, &c.models, &c.validator, c.desired, elapsed(&c.validator, now, stamp))
         pushed, likely = c.reckoning.sure, c.scratch
         memset(c.scratch, 0, 2 * c.n * sizeof(double))
-        add_reckoned(&c.reckoning, &c.settings, desired, c.scratch, c.scratch + c.n)
+        add_reckoned(&c.reckoning, &c.settings, c.desired, c.scratch, c.scratch + c.n)
+        if not leads_hand(c):                   # a hand may be far from where it is led: see ``watch_standing``
+            desired = c.desired
     else:
         c.reckoning.begins = True
+    if desired == q:
         memcpy(c.validator.repeated_from, q, c.n * sizeof(double))
     return accept(&c.validator, now, stamp, on_its_way, q, qd, desired, pushed, likely, c.settings.jump_tolerance,
                   c.settings.velocity_cutoff, c.settings.state_timeout)

@@ -180,7 +180,7 @@ cdef class CompiledController:
         cdef Py_ssize_t n = self.its.controller.n
         r.n, r.begins = n, True
         r.push, r.change, r.start = self._room(at, 2 * n), self._room(at, n), self._room(at, n)
-        r.unchanged = self._room(at, n)
+        r.unchanged, r.given = self._room(at, n), self._room(at, n)
         r.sure, r.likely, r.scratch = self._room(at, 2 * n), self._room(at, 2 * n), self._room(at, 5 * n)
         r.inertia, r.friction, r.most_friction = self._room(at, n), self._room(at, n), self._room(at, n)
 

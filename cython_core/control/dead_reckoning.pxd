@@ -11,13 +11,13 @@
 # (n,).
 
 from libc.math cimport NAN, copysign, fabs, isnan
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from dynamics_interface cimport DynamicsInterface
 from friction cimport drag, smooth_sign
 from control.governor cimport all_finite
 from control.model_blend cimport ModelBlend, combine, gravity
-from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, Settings
+from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, TERMS_FULL, Settings
 from control.state_consistency cimport encoder_step
 from control.validator_state cimport StateValidator, common
 
@@ -31,6 +31,7 @@ cdef extern from *:
     #define STICTION_SHARE (0.01)
     #define UNKNOWN_STICTION (0.1)
     #define AT_STOP (1e-3)
+    #define SPEED_SETTLES (0.05)
     #define LOCKED (1e9)
     #define ANY_EFFORT (1e9)
     """
@@ -42,6 +43,7 @@ cdef extern from *:
     const double STICTION_SHARE     # of the effort limit, that may hold a joint; where friction is not known
     const double UNKNOWN_STICTION   # of the effort limit
     const double AT_STOP            # [rad, m] from a position limit: its stop may hold the joint
+    const double SPEED_SETTLES      # [s] after a step of the position: one estimated from it, with the hand's damping
     const double LOCKED             # [kg m^2, kg] inertia that keeps a joint's speed
     const double ANY_EFFORT         # [N m, N] where there is no limit
 
@@ -60,6 +62,7 @@ cdef struct Reckoning:
     double* inertia          # of the drives; of a joint that is seen to move so much that it pulls on no other
     double* friction         # that the feedforward leaves, of what is known
     double* most_friction    # and of the most that there may be
+    double* given            # feedback in the last command that led the hand
     double* scratch          # (5, n)
 
 
@@ -134,7 +137,7 @@ cdef inline double most_stiction(const Settings* its, Py_ssize_t i) noexcept nog
 
 cdef inline bint feeds_forward(const Settings* its) noexcept nogil:
     """Whether an arm that is free follows the desired motion without feedback."""
-    return its.terms == TERMS_FULL or its.mode == COMPUTED_TORQUE
+    return its.mode != CARTESIAN_IMPEDANCE and (its.terms == TERMS_FULL or its.mode == COMPUTED_TORQUE)
 
 
 cdef inline double compensated(const Settings* its, Py_ssize_t i, double velocity) noexcept nogil:
@@ -184,6 +187,8 @@ cdef inline void begin_joints(Reckoning* r, const Settings* its, const StateVali
                 r.likely[n + i] -= desired[n + i]
             if was_stopped(its, i, push[i], desired[n + i], speed):
                 r.push[i] = NAN
+        elif its.mode == CARTESIAN_IMPEDANCE and r.unchanged[i] < SPEED_SETTLES and not isnan(r.push[i]):
+            r.push[i], r.push[n + i] = push[i], push[n + i]
         r.change[i] = unhindered(v, i, common(push[i] - r.push[i], push[n + i] - r.push[n + i]))
         if isnan(r.push[i]):
             r.change[i] = 0.0
@@ -230,9 +235,13 @@ cdef inline void reckon(Reckoning* r, const Settings* its, ModelBlend* models, c
         memset(r.likely, 0, 2 * n * sizeof(double))
         return
     if r.begins or r.accepted != v.accepted:
-        find_push(its, models, n, v.q, v.qd, desired, push, r.scratch + 2 * n)
-        memset(still, 0, n * sizeof(double))
-        find_push(its, models, n, v.q, still, desired, push + n, r.scratch + 2 * n)
+        if its.mode == CARTESIAN_IMPEDANCE:
+            memcpy(push, r.given, n * sizeof(double))
+            memcpy(push + n, r.given, n * sizeof(double))
+        else:
+            find_push(its, models, n, v.q, v.qd, desired, push, r.scratch + 2 * n)
+            memset(still, 0, n * sizeof(double))
+            find_push(its, models, n, v.q, still, desired, push + n, r.scratch + 2 * n)
         begin_joints(r, its, v, desired, push)
     h, r.until = elapsed - r.until, max(elapsed, r.until)
     if h <= 0.0 or not is_pushed(r, its):

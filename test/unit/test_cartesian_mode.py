@@ -261,22 +261,21 @@ def test_states_that_stop_are_answered_by_a_blind_stop():
     assert np.abs(bench.arm.qd).max() < 0.05
 
 
-@pytest.mark.parametrize("times", [1, 4])
-def test_an_arm_that_does_not_move_at_all_is_not_pulled_on(times):
-    """Its brakes are on, or its states are frozen; what the spring had built up is let go."""
+def test_an_arm_that_brakes_have_stopped_is_not_pulled_on():
+    """What the spring had built up is let go."""
     bench = Bench().run(0.3)
-    q, at_rest = bench.arm.q.copy(), np.zeros(7)
-    for _ in range(times):
-        bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
-        while bench.phase is Phase.REFERENCE and bench.now < 110.0:
-            bench.now += STEP
-            bench.commands.append(bench.controller.accept_state(bench.now, q, at_rest).copy())
-    said = "does not move at all" if times == 1 else "3 motions within 10 s were off their path"
-    assert said in bench.controller.hold_reason
-    assert bench.phase is (Phase.HOLDING if times == 1 else Phase.FAULT)
+    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
+    bench.run(0.05)
+    q, qd = bench.arm.q.copy(), bench.arm.qd.copy()
+    while bench.phase is Phase.REFERENCE and bench.now < 110.0:
+        bench.now += STEP
+        q, qd = q + STEP * qd, 0.9 * qd * (np.abs(qd).max() > 1e-3)
+        bench.commands.append(bench.controller.accept_state(bench.now, q, qd).copy())
+    assert "does not move at all" in bench.controller.hold_reason
+    assert bench.phase is Phase.HOLDING
     for _ in range(300):
         bench.now += STEP
-        bench.commands.append(bench.controller.accept_state(bench.now, q, at_rest).copy())
+        bench.commands.append(bench.controller.accept_state(bench.now, q, NOTHING).copy())
     np.testing.assert_allclose(bench.commands[-1], bench.dynamics.gravity(q), atol=1e-6)
     assert bench.largest_step() <= 1 + 1e-9
 

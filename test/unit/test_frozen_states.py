@@ -13,16 +13,19 @@ import pytest
 
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import JointSpace, Point
 from featherstone_ros.tools.robot_setup import load
 
 STEP = 0.001  # [s]
 COMMAND_TIMEOUT = 0.2  # [s] after which the brakes are on
 ROBOTS = ("panda", "ur5e")
+TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
+WAYS = ((0.0, 0.1, 0.0), (0.0, 0.0, 0.2), (0.0, 0.0, -0.3), (-0.3, 0.0, 0.0))  # of the hand [m]
 FASTEST = {"panda": 0.6, "ur5e": 1.4}  # over the speed limit: light wrists stick by much friction
 FASTEST_UNSURE = 2.5  # where positions come in coarse steps
 MOTIONS = ((0.1, 0.4), (0.1, 3.0), (0.4, 1.0), (0.4, 4.0))  # how far [rad], how long [s]
@@ -31,7 +34,9 @@ MOTIONS = ((0.1, 0.4), (0.1, 3.0), (0.4, 1.0), (0.4, 4.0))  # how far [rad], how
 class SimulatedArm:
     """An arm, its drives, and the controller; what it says of itself may be spoilt."""
 
-    def __init__(self, name: str, rate: int = 200, stiction: float = 1.0) -> None:
+    def __init__(
+        self, name: str, rate: int = 200, stiction: float = 1.0, mode: Mode = Mode.FEEDFORWARD
+    ) -> None:
         robot = load(name)
         self.model, self.start = robot.model, robot.start
 
@@ -57,10 +62,15 @@ class SimulatedArm:
             effort_limit=limit,
             torque_rate=default_torque_rate(limit),
             path_tolerance=float(robot.parameters["feedforward_controller"]["path_tolerance"]),
+            mode=mode,
+            impedance=prepared(CartesianSettings(), self.model),
         )
+        self.tip = TIPS[name]
         space = JointSpace.of(self.model)
         self.notes: list[str] = []
-        self.controller = TorqueController(space, self.model, settings, self.notes.append)
+        self.controller = TorqueController(
+            space, self.model, settings, self.notes.append, tip=self.tip
+        )
         self.every = round(1.0 / (rate * STEP))
         self.now, self.steps, self.commanded = 100.0, 0, -np.inf
         self.braked = self.deaf = False  # deaf drives keep the last command, then brake
@@ -108,6 +118,12 @@ class SimulatedArm:
     def follow(self, target: Floats, duration: float) -> None:
         point = Point(duration, target, *np.zeros((2, self.model.n)))
         self.controller.set_trajectory(self.now, self.model.joint_names, [point])
+
+    def lead(self, way: tuple[float, float, float]) -> None:
+        """Lead the hand away from where it is [m]."""
+        pose = fr.Dynamics(self.model).link_pose(self.simulator.q, self.tip)
+        pose[:3, 3] += way
+        self.controller.set_target(self.now, pose)
 
     def freeze(self, joints: list[int], velocity: float = 0.0) -> None:
         """Let joints say the position of now from now on."""
@@ -297,6 +313,32 @@ def test_positions_in_coarse_steps_that_freeze_end_in_silence(name, velocities):
         arm.run(duration + 1.0)
         assert arm.speed < FASTEST_UNSURE, (way, duration)
         assert arm.phase is Phase.SILENT, (way, duration)
+
+
+@pytest.mark.parametrize("before", [0.0, 0.3], ids=["at rest", "in motion"])
+@pytest.mark.parametrize("velocity", [0.0, np.nan], ids=["zero", "not measured"])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_positions_that_freeze_while_the_hand_is_led_end_in_silence(name, velocity, before):
+    for way in WAYS:
+        arm = SimulatedArm(name, mode=Mode.CARTESIAN_IMPEDANCE).run(0.3)
+        arm.lead(way)
+        arm.run(before)
+        arm.freeze(list(range(arm.model.n)), velocity)
+        arm.run(2.0)
+        assert arm.speed < FASTEST[name], way
+        assert arm.phase is Phase.SILENT, way
+        assert "stays the same to the bit" in arm.controller.hold_reason
+
+
+@pytest.mark.parametrize("stiction", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_an_honest_arm_that_is_led_by_its_hand_is_not_taken_for_frozen(name, stiction):
+    arm = SimulatedArm(name, stiction=stiction, mode=Mode.CARTESIAN_IMPEDANCE).run(0.3)
+    for way in ((0.0, 0.01, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, -0.15), (0.1, 0.0, 0.0)):
+        arm.lead(way)
+        arm.run(1.2)
+    assert not arm.controller.refused
+    assert arm.phase in RUNNING
 
 
 @pytest.mark.parametrize("stiction", [0.5, 1.5])
