@@ -333,6 +333,23 @@ def test_blind_stop_ends_within_the_position_limits(side):
 # The way out
 
 
+@pytest.mark.parametrize("commanded", [False, True], ids=["waiting", "silent"])
+def test_an_arm_is_taken_over_by_gravity_after_the_way_out_of_silence(commanded):
+    """Whatever was commanded before, or nothing was: brakes may have held the arm since."""
+    bench = Bench()
+    bench.controller.activate(bench.now)
+    if commanded:
+        bench.run(0.3).run(2.0, states=False)
+        assert bench.controller.phase is Phase.SILENT
+    bench.controller.deactivate(bench.now)
+    assert bench.controller.phase is Phase.INACTIVE
+    bench.controller.activate(bench.now)
+    bench.arm.set_state(Q - 0.2, np.zeros(2))
+    for _ in range(2):  # one alone may not be believed so far away
+        command = give(bench, Q - 0.2, np.zeros(2))
+    assert_allclose(command, bench.gravity())
+
+
 @pytest.mark.parametrize(("speed", "ends"), [(0.049, True), (0.051, False)])
 @pytest.mark.parametrize("joint", [0, 1])
 def test_commands_go_on_until_the_arm_stands(joint, speed, ends):

@@ -396,6 +396,7 @@ def test_new_gains_make_no_step(bench):
 @pytest.mark.parametrize("transition", [0.0, 0.5])
 def test_payload_is_taken_on_without_a_step(bench, transition):
     bench.configure(torque_rate=np.full(2, 1e4))
+    bench.run(0.3)  # that change has a transfer of its own
     loaded = bench.model.with_payload("link2", 1.0, (0.0, 0.0, 0.2))
     begin = len(bench.commands) - 1
     bench.controller.change_model(bench.now, loaded, transition)
