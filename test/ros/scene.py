@@ -53,7 +53,7 @@ class Scene:
         commanded: When the last command was heard (monotonic).
         speed_at_last_command: Then [rad/s].
         peak_at_last_command: ``peak`` then.
-        gap: Longest time without a command, between two since ``watch`` [s].
+        gap: Longest time without a command or a state, between two since ``watch`` [s].
         commands: Number of commands.
     """
 
@@ -67,7 +67,7 @@ class Scene:
         self._parameters = {"robot_description": self.urdf, **parameters}
         self.lie: Lie = truth
         self.commands, self.commanded, self.speed_at_last_command = 0, 0.0, 0.0
-        self.watched = 0.0
+        self.watched = self.stated = 0.0
         self.q = self.qd = self.home = np.zeros(0)
         self.names: list[str] = []
         self.peak = self.way = self.speed = self.peak_at_last_command = self.gap = 0.0
@@ -116,7 +116,9 @@ class Scene:
         set_priority(os.getpid(), 0)
 
     def _on_state(self, raw: bytes) -> None:
-        state = deserialize_message(raw, JointState)
+        state, now = deserialize_message(raw, JointState), time.monotonic()
+        self.gap = max(self.gap, now - max(self.stated, self.watched))
+        self.stated = now
         self.names = list(state.name)
         self.q, self.qd = np.array(state.position), np.array(state.velocity)
         self.speed = float(np.abs(self.qd).max())
