@@ -7,7 +7,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``settings``, ``plausibility``, ``governor``: every setting, checked.
 - ``gains``: gains from the model, and whether gains are stable as a sampled loop.
 - ``motion``, ``trajectory``: a JointTrajectory checked and turned into a motion.
-- ``planning``: what it is checked against before the controller is asked to follow it.
+- ``trajectory_acceptance``: what it is checked against before the controller is asked to follow it.
 - ``feasibility``: whether the motors can follow it.
 - ``goal_tolerances``, ``tracking_error``: what becomes of an action's goal; how well the arm
   follows.

@@ -25,9 +25,9 @@ from featherstone_ros.control.events import Narrator, Reason, cause_text, reject
 from featherstone_ros.control.governor import cut
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
-from featherstone_ros.control.planning import PlanningContext
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
+from featherstone_ros.control.trajectory_acceptance import PlanningContext
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model

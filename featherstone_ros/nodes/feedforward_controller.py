@@ -40,7 +40,6 @@ from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.control.phases import HOLDS, RUNNING, SILENT, TRACKING, Event, Phase
-from featherstone_ros.control.planning import PlanningContext
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.tracking_error import Complaint, TrackingWatch
 from featherstone_ros.control.trajectory import (
@@ -50,6 +49,7 @@ from featherstone_ros.control.trajectory import (
     TrajectoryError,
     set_point,
 )
+from featherstone_ros.control.trajectory_acceptance import PlanningContext
 from featherstone_ros.control.trajectory_start import is_same_clock, start_delay
 from featherstone_ros.errors import FeatherstoneError, MessageError
 from featherstone_ros.model import Model

@@ -166,7 +166,7 @@ def test_no_joint_races_and_the_hand_obeys_afterwards(led, attack):
     attack(led)
     peak = led.scene.peak
     print(led.scene.row(attack.__name__, 0.0))
-    assert peak < 1.0
+    led.scene.assert_no_race(peak)
     assert led.scene.controller.is_running
     assert led.ros.state(CONTROLLER) == "active"
     led.set(**IMPEDANCE)
@@ -175,4 +175,4 @@ def test_no_joint_races_and_the_hand_obeys_afterwards(led, attack):
     led.scene.watch()
     for way in ([0.0, -0.1, 0.05], [0.0, 0.0, 0.0]):
         led.lead_until(way, lambda way=way: led.is_at(way), "the hand at its target")
-    assert led.scene.peak < 1.0
+    led.scene.assert_no_race(led.scene.peak)
