@@ -16,18 +16,17 @@ from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER,
                              SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
 from control.speed_limit cimport SpeedLimit
 from control.stop cimport begin_hold, begin_tracking, stop_desired
+from control.state_estimate cimport SPARSE
 
 cdef extern from *:
     """
     #define STANDING (0.02)
     #define STANDING_MOST (0.05)
     #define FAULT_SHARE (0.2)
-    #define SPARSE (0.0125)
     """
     const double STANDING          # share of the velocity limit below which an arm stands,
     const double STANDING_MOST     # [rad/s, m/s] at most
     const double FAULT_SHARE       # of the effort limit, by which damping brakes in a fault at the velocity limit
-    const double SPARSE            # [s] between states: below 80 Hz, or some are missing
 
 
 cdef inline void keep_within_limits(Controller* c) noexcept nogil:

@@ -26,15 +26,17 @@ from control.startup cimport begin
 from control.state_estimate cimport seen_since, was_misled
 from control.state_validator cimport accept, elapsed
 from control.stop cimport begin_tracking, stop_desired
-from control.validator_state cimport CONTRADICTORY, REPEATED, forget
+from control.validator_state cimport CONTRADICTORY, JUMPED, REPEATED, forget
 
 cdef extern from *:
     """
     #define STALL (3.0)
     #define NOTE_INTERVAL (0.1)
+    #define NEARLY_STOPPED (0.5)
     """
     const double STALL             # periods without a call of ``check_age``: the process stood still, not the arm
     const double NOTE_INTERVAL     # [s] between two rejected states that are told of
+    const double NEARLY_STOPPED    # share of state_timeout between the last good states
 
 
 cdef inline void note_rejection(Controller* c, double now) noexcept nogil:
@@ -76,6 +78,16 @@ cdef inline bint accept_state(Controller* c, double now, double stamp, double on
                   c.settings.velocity_cutoff, c.settings.state_timeout)
 
 
+cdef inline bint leads_astray(const Controller* c) noexcept nogil:
+    """Whether the last command goes on to push the arm on, as a rejected state shows.
+
+    Where states are nearly as sparse as those that have stopped, either this one or the last one jumped.
+    """
+    if c.validator.last.rejection == JUMPED:
+        return c.validator.interval > NEARLY_STOPPED * c.settings.state_timeout
+    return c.validator.last.rejection in (REPEATED, CONTRADICTORY)
+
+
 cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, double* q, const double* qd,
                             const double* effort) noexcept nogil:
     """Answer a joint state; returns whether there is a command.
@@ -91,7 +103,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     count_turns(c, q)
     if not accept_state(c, now, stamp, on_its_way, q, qd):
         note_rejection(c, now)
-        if c.validator.last.rejection in (REPEATED, CONTRADICTORY) and sees(c):    # feedback has pushed the arm on
+        if sees(c) and leads_astray(c):
             go_blind(c, now, now - seen_since(&c.validator))
             return is_blind(c) and blind_command(c, now)
         return False

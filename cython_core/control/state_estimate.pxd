@@ -14,10 +14,12 @@ cdef extern from *:
     #define AT_ONCE (0.05)
     #define PER_SECOND (5.0)
     #define GONE_ON (0.1)
+    #define SPARSE (0.0125)
     """
     const double AT_ONCE
     const double PER_SECOND
     const double GONE_ON
+    const double SPARSE           # [s] between states: below 80 Hz, or some are missing
 
 # A velocity goes against the positions if these show the opposite direction, and at least this share of the speed.
 cdef extern from *:
@@ -27,18 +29,33 @@ cdef extern from *:
     const double AGAINST
 
 
+cdef inline double median(double a, double b, double c) noexcept nogil:
+    return max(min(a, b), min(max(a, b), c))
+
+
+cdef inline double plausible_change(const StateValidator* v, Py_ssize_t i, double dt) noexcept nogil:
+    """Half of what a joint's velocity rather changes by, at most, in a time dt [s]."""
+    return 0.5 * v.plausible_speed[i] * (AT_ONCE + PER_SECOND * dt)
+
+
 cdef inline void take_velocity(StateValidator* v, double dt, const double* q, const double* qd,
                                double cutoff) noexcept nogil:
     """Measured velocities, and first-order filtered differences of the position where there is none.
 
     One that goes against the positions, the last two as well as those before, would damp the arm the wrong way: it counts as
     none until they agree, and if it has gone against them for long, its size counts, as far as they show it.
+
+    Where states are sparse, an unlikely one would last: what it and the last one and the positions agree on counts.
     """
     cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
+    cdef double agreed
     cdef Py_ssize_t i
     for i in range(v.n):
         if not isnan(qd[i]):
             v.qd[i] = qd[i]
+            agreed = median(v.last_qd[i], qd[i], v.shown[i])
+            if dt > SPARSE and not v.fresh and fabs(qd[i] - agreed) > plausible_change(v, i, dt):
+                v.qd[i] = agreed
             if qd[i] * v.shown[i] < 0.0 and fabs(v.shown[i]) > AGAINST * fabs(qd[i]) and qd[i] * v.pace[i] <= 0.0:
                 v.qd[i] = 0.0
                 if fabs(v.discrepancy[i]) > MEASURED_MOTION:
@@ -47,10 +64,6 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
             v.qd[i] = 0.0
         else:
             v.qd[i] = v.last_qd[i] + weight * ((q[i] - v.last_q[i]) / dt - v.last_qd[i])
-
-
-cdef inline double median(double a, double b, double c) noexcept nogil:
-    return max(min(a, b), min(max(a, b), c))
 
 
 cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) noexcept nogil:
@@ -69,7 +82,7 @@ cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) n
     if dt == 0.0:                                               # it follows on nothing
         return
     for i in range(v.n):
-        limit = 0.5 * v.plausible_speed[i] * (AT_ONCE + PER_SECOND * dt)
+        limit = plausible_change(v, i, dt)
         speed = v.shown[i] if contradictory else median(v.last_qd[i], v.qd[i], v.shown[i])
         if not fabs(qd[i] - speed) <= limit:
             qd[i] = speed
@@ -84,7 +97,7 @@ cdef inline bint was_misled(const StateValidator* v) noexcept nogil:
     if v.dt <= 0.0:
         return False
     for i in range(v.n):
-        limit = 0.5 * v.plausible_speed[i] * (AT_ONCE + PER_SECOND * v.dt)
+        limit = plausible_change(v, i, v.dt)
         if fabs(common(v.qd[i] - v.last_qd[i], (v.q[i] - v.last_q[i]) / v.dt - v.last_qd[i])) > limit:
             return True
     return False

@@ -110,6 +110,7 @@ class Arm:
 
     def first_answer(self, **fields: Any) -> np.ndarray:
         """Send states until one finds the controller's subscription; return the first command."""
+        self.ros.take_all(self.commands)  # those of a blind stop before may still be on their way
         count = len(self.commands)
 
         def answered() -> bool:

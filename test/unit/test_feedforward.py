@@ -538,6 +538,21 @@ def test_second_publisher_elsewhere_is_not_believed(bench):
     assert bench.controller.phase in RUNNING
 
 
+@pytest.mark.parametrize(("period", "phase"), [(PERIOD, Phase.HOLDING), (0.08, Phase.BLIND)])
+def test_a_jump_where_states_have_nearly_stopped_leaves_open_which_of_two_is_wrong(
+    bench, period, phase
+):
+    """The command for a wrong one would go on until states count as stopped."""
+    for _ in range(5):
+        bench.now += period
+        bench.controller.accept_state(bench.now, bench.arm.q, np.zeros(2))
+    bench.now += period
+    assert bench.controller.phase is Phase.HOLDING
+    bench.controller.accept_state(bench.now, bench.arm.q + np.array([0.6, 0.0]), np.zeros(2))
+    assert bench.controller.refused["position jumped"] == 1
+    assert bench.controller.phase is phase
+
+
 def test_arm_that_was_moved_elsewhere_is_believed_after_the_timeout(bench):
     bench.arm.reset(Q - 0.7)
     bench.run(0.5)

@@ -250,6 +250,22 @@ def test_of_a_velocity_that_keeps_going_against_the_positions_the_size_counts():
     assert_allclose(source.validator.qd, MOVING, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dt", [0.005, 0.03])
+def test_an_unlikely_velocity_does_not_count_where_states_are_sparse(dt):
+    """The command for it would last until the next one: bits flipped, 2.1 times the speed limit."""
+    source, velocity = Source(), np.array([1.0, -1.0])
+    for k in range(20):
+        assert source.give(Q + k * dt * velocity, velocity, after=dt)
+    spoiled = np.array([0.0, -1.0])
+    assert source.give(Q + 20 * dt * velocity, spoiled, after=dt)
+    assert_allclose(source.validator.qd, velocity if dt > 0.02 else spoiled, rtol=1e-6)
+    stands = Q + 20 * dt * velocity
+    for _ in range(3):  # after a hard stop: one state may not be believed, those that follow are
+        assert source.give(stands + 1e-9, np.zeros(2), after=dt)
+        stands = stands + 1e-9
+    assert_allclose(source.validator.qd, 0.0, atol=1e-6)
+
+
 @pytest.mark.parametrize("dt", [0.001, 0.002, 0.005])
 def test_velocities_are_believed_at_once_after_a_bounce(dt):
     """The damping must not vanish where the arm is fastest."""
