@@ -4,7 +4,6 @@
 from libc.math cimport M_PI, copysign, exp, fabs, isnan
 from libc.string cimport memcpy
 
-from control.state_consistency cimport MEASURED_MOTION
 from control.validator_state cimport CONTRADICTORY, StateValidator, common
 
 # What a joint may gain at once and per second, in speed limits, and how long it may have gone on with that [s]: a state
@@ -42,8 +41,8 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
                                double cutoff) noexcept nogil:
     """Measured velocities, and first-order filtered differences of the position where there is none.
 
-    One that goes against the positions, the last two as well as those before, would damp the arm the wrong way: it counts as
-    none until they agree, and if it has gone against them for long, its size counts, as far as they show it.
+    One that goes against the positions, the last two as well as those before, would damp the arm the wrong way: its size
+    counts, as far as they show it.
 
     Where states are sparse, an unlikely one would last: what it and the last one and the positions agree on counts.
     """
@@ -57,9 +56,7 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
             if dt > SPARSE and not v.fresh and fabs(qd[i] - agreed) > plausible_change(v, i, dt):
                 v.qd[i] = agreed
             if qd[i] * v.shown[i] < 0.0 and fabs(v.shown[i]) > AGAINST * fabs(qd[i]) and qd[i] * v.pace[i] <= 0.0:
-                v.qd[i] = 0.0
-                if fabs(v.discrepancy[i]) > MEASURED_MOTION:
-                    v.qd[i] = copysign(min(fabs(qd[i]), fabs(v.shown[i])), v.shown[i])
+                v.qd[i] = copysign(min(fabs(qd[i]), fabs(v.shown[i]), fabs(v.pace[i])), v.shown[i])
         elif v.fresh:
             v.qd[i] = 0.0
         else:

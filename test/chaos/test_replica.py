@@ -43,6 +43,8 @@ ONCE_BEYOND = (
     *(7006686, 7007291),
     # Bits flipped in every state: one in ten is readable, some of these wrong: 2.1 and 2.6 times.
     *(5019710, 9606385),
+    # A velocity of the wrong sign counted as none, and the damper pushed: 2.0 and 2.1 times.
+    *(9701292, 9714158),
 )
 
 

@@ -160,11 +160,11 @@ def moving(speed: float = 0.2) -> tuple[Source, np.ndarray]:
     return source, Q + 12 * dt * speed
 
 
-@pytest.mark.parametrize(("velocity", "believed"), [(-0.78, 0.0), (-0.82, -0.82)])
+@pytest.mark.parametrize(("velocity", "believed"), [(-0.78, 0.2), (-0.82, -0.82)])
 def test_a_velocity_four_times_what_the_positions_show_is_not_against_them(velocity, believed):
     source, q = moving()
     assert source.give(q, np.full(2, velocity), after=0.005)
-    assert_allclose(source.validator.qd, believed)
+    assert_allclose(source.validator.qd, believed, rtol=1e-3)
 
 
 UNLIKELY = 2.0 * (0.05 + 5.0 * 0.005)  # rad/s that the first joint gains in 5 ms, at most
