@@ -108,6 +108,7 @@ cdef class Law:
             "pose": np.array(<double[:16]> self.pose).reshape(4, 4),
             "velocity": np.array(<double[:6]> self.velocity),
             "desired": np.array(<double[:16]> self.state.desired).reshape(4, 4),
+            "desired_velocity": np.array(<double[:6]> self.state.desired_velocity),
             "error": np.array(<double[:6]> self.state.error),
             "wrench": np.array(<double[:6]> self.state.wrench),
             "jacobian": np.array(<double[:6, :n]> self.J),

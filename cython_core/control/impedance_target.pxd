@@ -6,6 +6,12 @@ from libc.math cimport fmin, sqrt
 from control.impedance_state cimport Approach, Impedance, ImpedanceSettings
 from task_space.pose cimport norm, pose_error, turn
 
+cdef extern from *:
+    """
+    #define AT_REST (1e-12)
+    """
+    const double AT_REST  # [m/s, rad/s]; with the denormal numbers that a decay ends in a cycle took three times as long
+
 
 cdef inline void approach_part(const Approach* limits, Py_ssize_t part, const double* way, const double* wanted,
                                double dt, double* velocity) noexcept nogil:
@@ -24,9 +30,11 @@ cdef inline void approach_part(const Approach* limits, Py_ssize_t part, const do
     for k in range(3):
         velocity[k] += factor * change[k]
     size = norm(velocity)
-    if size > limits.speed[part]:
-        for k in range(3):
+    for k in range(3):
+        if size > limits.speed[part]:
             velocity[k] *= limits.speed[part] / size
+        elif size < AT_REST:
+            velocity[k] = 0.0
 
 
 cdef inline void approach(Impedance* its, const ImpedanceSettings* settings, double dt) noexcept nogil:

@@ -257,10 +257,11 @@ class CartesianImpedance:
     def report(self) -> dict[str, Any]:
         """What the last step saw and did, copies.
 
-        pose and desired (4, 4); velocity, error and wrench F (6,), base axes; stiffness in force
-        (6,); jacobian (6, n); tank: energy left to the posture's spring [J]; frequencies (6,) of
-        the hand's modes on its spring [rad/s]; delay_margin: the delay from state to torque, half
-        a sampling period included, at which the first of them becomes unstable [s];
+        pose and desired (4, 4); velocity, desired_velocity, error and wrench F (6,), base axes;
+        stiffness in force (6,); jacobian (6, n); tank: energy left to the posture's spring [J];
+        frequencies (6,) of the hand's modes on its spring [rad/s]; delay_margin: the delay from
+        state to torque, half a sampling period included, at which the first of them becomes
+        unstable [s];
         smallest_singular_value of the Jacobian and manipulability, the product of them all.
         """
         report = self._law.report()
