@@ -155,6 +155,7 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     cdef Py_ssize_t i
     pass_time(&c.models, dt)
     c.watch.abandoned = max(c.watch.abandoned - dt * MOST_ABANDONED / ABANDONED_TIME, 0.0)
+    c.watch.incident = max(c.watch.incident - dt, 0.0)
     if is_tracking(c):
         watch_speed(c, now, dt)
         watch_swings(c, now, dt)

@@ -20,6 +20,7 @@ cdef struct Watch:           # for what no single state shows
     double* swings           # (n,) changes of direction at speed, leaking
     double* direction        # (n,) of the last swing: -1, 0, 1
     double abandoned         # motions off their path, leaking
+    double incident          # [s] for which what is abandoned is still the same one
     int in_a_row             # trajectories off their path since one has arrived
 
 cdef struct Hold:            # why the arm is, or was last, held instead of moved

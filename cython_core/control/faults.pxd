@@ -34,7 +34,8 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
     """Give the motion up and come to rest from the state that the arm is in; too often, and it is a fault.
 
     A deviation from the path counts only beyond path_tolerance, not beyond the trajectory's own tolerance, only if the
-    state before shows half of it, and not after a gap, which has carried the motion ahead.
+    state before shows half of it, not after a gap, which has carried the motion ahead, and once until the arm has had
+    the time to stop: a hold that it overruns is no other motion.
     """
     cdef bint was_trajectory = c.phase == TRAJECTORY
     cdef bint shown_twice = joint >= 0 and fabs(common(c.desired[joint] - c.validator.q[joint],
@@ -44,8 +45,9 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
     because(c, cause, joint, found, bound)
     latch(c)
     if cause == CAUSE_STANDS or (cause == CAUSE_OFF_PATH and shown_twice and bound == c.settings.path_tolerance
-                                 and c.validator.dt <= c.settings.state_timeout):
+                                 and c.validator.dt <= c.settings.state_timeout and c.watch.incident <= 0.0):
         c.watch.abandoned += 1.0
+        c.watch.incident = c.settings.stop_time
         c.watch.in_a_row += was_trajectory
         if c.watch.abandoned > MOST_ABANDONED - 0.5:
             disobeyed(c, now, CAUSE_OFTEN, joint, ABANDONED_TIME)

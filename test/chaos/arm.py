@@ -34,6 +34,7 @@ RECOVERY = 1.0  # [s] from the end of the fault until the arm tracks or holds ag
 # The posture's soft spring has 1.1 rad/s in its slowest way; critically damped, it leaves a fifth
 # of 0.3 rad after 2.7 s, at STANDING.
 RECOVERY_BY_HAND = 3.0  # [s]
+POSTURE_RATE = 1.1  # [rad/s]
 
 STANDING = 0.05  # [rad/s] an arm that is slower stands
 
@@ -57,12 +58,12 @@ class Arm:
         torque_step: Largest step of a command [N m].
         give: How far a stop gives way when pressed [rad].
         spring: Square of how far it does when hit at the speed limit [rad^2].
-        knock: How far wrong commands to the drives may move the arm [rad].
+        overshoot: How far a joint goes on that a second of wrong commands has sped up [rad/s].
         drift: How far it may come by itself while nobody knows where it is [rad].
         jolt: Acceleration that one step of a command may cause [rad/s^2].
         surge: Acceleration that a command as large as the drives go may cause [rad/s^2].
         coasting: Time constant with which the damped hold of a fault brakes [s].
-        knock_by_hand: As ``knock``, where the hand is led.
+        overshoot_by_hand: The same where the hand is led.
         is_led_by_hand: Whether it is.
     """
 
@@ -71,12 +72,12 @@ class Arm:
     torque_step: Floats
     give: Floats
     spring: Floats
-    knock: float
+    overshoot: float
     drift: float
     jolt: Floats
     surge: Floats
     coasting: float
-    knock_by_hand: float
+    overshoot_by_hand: float
     is_led_by_hand: bool = False
 
     @property
@@ -92,6 +93,13 @@ class Arm:
         """
         return self.give + np.sqrt(self.give**2 + self.spring * speed**2)
 
+    def knock(self, kept: float) -> float:
+        """Return how far a wrong command that the drives keep for so long may move the arm [rad].
+
+        It speeds up meanwhile, by a t after a way of a t^2 / 2, and then has to be stopped.
+        """
+        return self.overshoot * kept + 0.5 * float(self.surge.max()) * kept**2
+
     @property
     def tip(self) -> str:
         """The hand."""
@@ -101,7 +109,7 @@ class Arm:
         """Return the arm with the bounds of one that is led by its hand, or by its joints."""
         if not by_hand:
             return self
-        return replace(self, knock=self.knock_by_hand, is_led_by_hand=True)
+        return replace(self, overshoot=self.overshoot_by_hand, is_led_by_hand=True)
 
     @property
     def tracked(self) -> float:
@@ -133,7 +141,7 @@ def arm(name: str) -> Arm:
     stiffness = robot.by_joint("feedforward_controller", "gains.{}.p")
     brakes = FAULT_SHARE * model.effort_limit / model.velocity_limit
     softest = float(np.min(CartesianSettings().posture_stiffness))  # that holds a joint
-    knock = knock_by_hand = drift = coasting = 0.0
+    overshoot = overshoot_by_hand = drift = coasting = 0.0
     jolt, surge = np.zeros((2, model.n))
     for pose in workspace(model, robot.start):
         mass = dynamics.crba(pose) + np.diag(rotors)
@@ -141,18 +149,17 @@ def arm(name: str) -> Arm:
         coasting = max(coasting, float(np.linalg.eigvals(mass / brakes).real.max()))
         most = model.effort_limit + np.abs(dynamics.gravity(pose))
         jolt = np.maximum(jolt, np.abs(mobility * torque_step).max(axis=1))
-        surge = np.maximum(surge, np.abs(mobility * most).max(axis=1))
-        speed = WRONG_COMMANDS / RATE * np.abs(mobility * most).max(axis=1)
+        surged = np.abs(mobility * most).max(axis=1)
+        surge = np.maximum(surge, surged)
         bandwidth = np.sqrt(stiffness * np.diag(mobility))
-        knock = max(knock, float((speed * (OVERSHOOT / bandwidth + 1.0 / RATE)).max()))
+        overshoot = max(overshoot, float((OVERSHOOT * surged / bandwidth).max()))
         bandwidth = np.sqrt(softest * np.diag(mobility))
-        knock_by_hand = max(
-            knock_by_hand, float((speed * (OVERSHOOT / bandwidth + 1.0 / RATE)).max())
-        )
+        overshoot_by_hand = max(overshoot_by_hand, float((OVERSHOOT * surged / bandwidth).max()))
         drift = max(drift, drifted(model, dynamics, mobility, pose))
     period = 1.0 / RATE
     return Arm(
-        robot, period, torque_step, give, spring, knock, drift, jolt, surge, coasting, knock_by_hand
+        *(robot, period, torque_step, give, spring, overshoot, drift),
+        *(jolt, surge, coasting, overshoot_by_hand),
     )
 
 

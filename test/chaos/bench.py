@@ -11,7 +11,7 @@ from time import monotonic
 import numpy as np
 from arm import COMMAND_TIMEOUT, GIVE_UP_AFTER, RATE, RECOVERY, Arm
 from builtin_interfaces.msg import Duration, Time
-from checks import CALM, Traffic, recovery, tracked
+from checks import CALM, Traffic, coasted, recovery, tracked
 from corruption import NANOSECONDS, Corruption, shifted
 from episodes import COMMAND_DAMAGE, COMMANDS, STATE_DAMAGE, STATES, Episode, Fault
 from faulty_link import FaultyLink
@@ -213,12 +213,14 @@ class Bench:
         self._act(episode)
         end = len(self._record.states) - 1
         arm = self.arm.led(episode.by_hand)
-        for _ in range(round(WAITS * arm.recovery / RECOVERY)):
-            self._states_more(round((RECOVERY / WAITS + CALM) * RATE))
+        part, waited = RECOVERY / WAITS, 0.0
+        while True:
+            self._states_more(round((part + CALM) * RATE))
+            waited += part
             traffic = self._record.traffic(begin, end)
-            if recovery(traffic, tracked(traffic, arm), self.arm.period) < arm.recovery:
-                break
-        return traffic
+            recovered = recovery(traffic, tracked(traffic, arm), arm.period) < arm.recovery
+            if recovered or waited >= arm.recovery + coasted(traffic, arm):
+                return traffic
 
     def _prepare(self, start: np.ndarray) -> None:
         """Put the arm at rest at the start, with the controller holding it.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from arm import BRAKING, COMMAND_TIMEOUT, SPEED, STANDING, WRONG_COMMANDS, Arm
+from arm import BRAKING, COMMAND_TIMEOUT, POSTURE_RATE, SPEED, STANDING, WRONG_COMMANDS, Arm
 from episodes import Episode, Fault
 from numpy.typing import NDArray
 
@@ -136,14 +136,13 @@ def judge(
     good = tracked(traffic, arm, calm)
     figures.sag = sag(traffic, good, arm.period)
     unexplained = sag(traffic, good, arm.period, arm.jolt) if is_lie else figures.sag
-    knock = arm.knock * max(kept / (WRONG_COMMANDS * arm.period), 1.0)
+    knock = arm.knock(max(kept, WRONG_COMMANDS * arm.period))
     figures.sag_share = unexplained / (knock + (0.0 if at_rest and not is_lie else arm.drift))
     figures.recovery = recovery(traffic, good, arm.period)
     # An arm that has raced, or swung without commands, may be held where it comes to rest: a fault.
-    # A hand comes to rest where friction and stops leave it.
+    # A hand comes to rest where friction and stops leave it, and its posture returns slowly.
     if figures.speed > 1.0 or loses_commands or arm.is_led_by_hand:
-        coasted = arm.coasting * np.log(max(figures.speed, 1.0))
-        stood = max(standstill(traffic, arm.period) - coasted, 0.0)
+        stood = max(standstill(traffic, arm) - coasted(traffic, arm), 0.0)
         figures.recovery = min(figures.recovery, float(stood))
     allowed = SPEED * model.velocity_limit + arm.surge * kept
     too_fast = bool((np.abs(traffic.qd) > allowed).any())
@@ -226,12 +225,32 @@ def longest_hold(traffic: Traffic, period: float) -> float:
     return min(longest, COMMAND_TIMEOUT)
 
 
-def standstill(traffic: Traffic, period: float) -> float:
+def standstill(traffic: Traffic, arm: Arm) -> float:
     """Return the time from the end of the fault until the arm stands for good [s]; inf: never."""
-    moving = np.flatnonzero(np.abs(traffic.qd).max(axis=1) > STANDING)
-    begin = max(int(moving.max(initial=-1)) + 1, traffic.fault_end)
-    still = (len(traffic.q) - begin) * period
-    return float((begin - traffic.fault_end) * period) if still >= CALM else np.inf
+    moving = np.abs(traffic.qd) > STANDING
+    if arm.is_led_by_hand:
+        moving &= ~returning(traffic)
+    begin = max(int(np.flatnonzero(moving.any(axis=1)).max(initial=-1)) + 1, traffic.fault_end)
+    still = (len(traffic.q) - begin) * arm.period
+    return float((begin - traffic.fault_end) * arm.period) if still >= CALM else np.inf
+
+
+def returning(traffic: Traffic) -> NDArray[np.bool_]:
+    """Tell of each joint in each state whether the posture's spring alone moves it so (K, n).
+
+    It does so towards the posture, x away, at a speed below w x.
+    """
+    number = np.arange(len(traffic.q))
+    last = np.searchsorted(traffic.desired_index, number, side="right") - 1
+    way = traffic.desired[np.maximum(last, 0)] - traffic.q
+    fastest = POSTURE_RATE * np.abs(way).max(axis=1, keepdims=True)
+    return (traffic.qd * way > 0.0) & (np.abs(traffic.qd) < fastest)
+
+
+def coasted(traffic: Traffic, arm: Arm) -> float:
+    """Return for how long damping brakes an arm that has raced to its speed limits [s]."""
+    fastest = float((np.abs(traffic.qd) / arm.model.velocity_limit).max())
+    return arm.coasting * float(np.log(max(fastest, 1.0)))
 
 
 def sag(

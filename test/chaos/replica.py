@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import report
 from arm import COMMAND_TIMEOUT, GIVE_UP_AFTER, RATE, RECOVERY, Arm, arm
-from checks import CALM, Figures, Traffic, judge_episode, recovery, tracked
+from checks import CALM, Figures, Traffic, coasted, judge_episode, recovery, tracked
 from episodes import COMMAND_DAMAGE, COMMANDS, KINDS, STATE_DAMAGE, STATES, Episode, draw
 from faulty_link import FaultyLink
 from rich.console import Console
@@ -200,8 +200,9 @@ class Replica:
         end = len(self._record.states) - 1
         self._pass(RECOVERY + 2.0 * CALM)
         led, traffic = self.arm.led(episode.by_hand), self._record.traffic(begin, end)
-        if episode.by_hand and recovery(traffic, tracked(traffic, led), led.period) > RECOVERY:
-            self._pass(led.recovery - RECOVERY)
+        more = led.recovery - RECOVERY + coasted(traffic, led)
+        if more > 0.0 and recovery(traffic, tracked(traffic, led), led.period) > RECOVERY:
+            self._pass(more)
             traffic = self._record.traffic(begin, end)
         return traffic
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arm import BRAKING, SPEED, arm
+from arm import BRAKING, SPEED, WRONG_COMMANDS, arm
 from checks import Traffic, judge
 
 PANDA = arm("panda")
@@ -119,8 +119,9 @@ def test_arm_that_raced_may_stand_as_a_fault(calm):
 
 
 def test_sag_of_an_arm_at_rest(calm):
-    calm.q[BEGIN : BEGIN + 10, 1] += 1.1 * PANDA.knock
-    assert f"sag {1100 * PANDA.knock:.0f} mrad" in faults(calm)
+    knock = PANDA.knock(WRONG_COMMANDS * PANDA.period)
+    calm.q[BEGIN : BEGIN + 10, 1] += 1.1 * knock
+    assert f"sag {1100 * knock:.0f} mrad" in faults(calm)
 
 
 def test_sag_leaves_out_what_a_last_state_that_lied_may_do(calm):
@@ -166,3 +167,18 @@ def test_silence_is_no_recovery(calm):
     spoken = calm.desired_index < END + 20
     traffic = replace(calm, desired=calm.desired[spoken], desired_index=calm.desired_index[spoken])
     assert "recovery inf s" in faults(traffic)
+
+
+@pytest.mark.parametrize(("speed", "returns"), [(0.2, True), (-0.2, False), (0.4, False)])
+def test_a_posture_that_its_spring_alone_moves_has_recovered(calm, speed, returns):
+    """The spring moves a joint that is .3 rad away by no more than 1.1 rad/s times that."""
+    calm.q[BEGIN:, 0] -= 0.3
+    calm.qd[BEGIN:, 0] = speed
+    recovery = judge(calm, PANDA.led(True), at_rest=False).recovery
+    assert recovery == (0.0 if returns else np.inf)
+
+
+def test_a_command_that_the_drives_keep_moves_the_arm_by_the_square_of_the_time():
+    kept = np.array([0.01, 0.2])
+    way = [PANDA.knock(time) - PANDA.overshoot * time for time in kept]
+    np.testing.assert_allclose(way, 0.5 * PANDA.surge.max() * kept**2)

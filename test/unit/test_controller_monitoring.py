@@ -168,6 +168,15 @@ def test_an_arm_that_is_pushed_off_three_times_within_ten_seconds_is_a_fault(spe
         assert "3 motions within 10 s" in bench.controller.hold_reason
 
 
+def test_an_arm_that_overruns_its_hold_has_left_one_motion_only():
+    bench = Bench(p=np.zeros(2), d=np.zeros(2), path_tolerance=0.01).start()
+    begin, qd, period = bench.arm.q, np.array([0.0, -1.0]), 0.005
+    for k in range(46):
+        give(bench, begin + k * period * qd, qd, period)
+    assert sum("path_tolerance" in note for note in bench.notes) >= 3
+    assert bench.controller.phase is Phase.HOLDING
+
+
 def test_single_positions_that_are_wrong_are_no_disobedience():
     bench = Bench(jump_tolerance=0.6).start()
     for k in range(2000):
