@@ -14,10 +14,17 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
-from control.control_cycle cimport *
+from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_end, on_tick
 from control.controller cimport check_age, take_state
 from control.controller_state cimport Controller, Hold
+from control.cycle_records cimport release_unused, say
+from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CONFIGURE, REQUEST_DEACTIVATE, REQUEST_DEADLINE,
+                                     REQUEST_FALL_BACK, REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_MODEL,
+                                     REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET, FollowPayload,
+                                     ModelPayload, SetPointPayload)
+from control.cycle_state cimport FALL_TIME, ControlCycle
 from control.dead_reckoning cimport Reckoning
+from control.deadline cimport DeadlinePayload
 from control.events cimport CAUSE_FAILURE, NO_TIP
 from control.faults cimport fall_back
 from control.governor cimport Governor, begin_transfer, govern, start_from, transfer_weight
@@ -29,6 +36,7 @@ from control.phases cimport EVENTS, PHASES
 from control.request_handlers cimport configure
 from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, GRAVITY_COMPENSATION, SETTINGS_ARRAYS,
                                TERMS_FULL, TERMS_GRAVITY, TERMS_NONE, Settings)
+from control.snapshot cimport SnapshotPayload
 from control.speed_limit cimport SpeedLimit
 from control.state_estimate cimport best_estimate
 from control.state_validator cimport accept

@@ -1,4 +1,4 @@
-# What the controller does when it is asked to (requests.pxi, control_cycle.pxd). A request that may be refused returns
+# What the controller does when it is asked to (requests.pxi, cycle_requests.pxd). A request that may be refused returns
 # why, or GRANTED; refused, it changes nothing.
 
 from libc.math cimport INFINITY, fabs

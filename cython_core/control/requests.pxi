@@ -23,7 +23,7 @@ cdef class ControlRequest:
     """Something that the controller is asked for; plain ones have no payload.
 
     Attributes:
-        kind: Which one, of control_cycle.pxd.
+        kind: Which one, of cycle_requests.pxd.
         payload: Address of what belongs to it; this object must outlive the request.
     """
 

@@ -1,0 +1,56 @@
+# What Python is told by the controller's cycle (control_cycle.pxd).
+
+from libc.stdint cimport int32_t, uint64_t
+
+from control.controller_state cimport Controller
+from control.cycle_state cimport ControlCycle
+from control.events cimport NoteKind
+from control.model_blend cimport uses
+from cycle cimport Record
+
+cdef enum RecordKind:        # 0 and on: NoteKind
+    RECORD_RELEASED = 100    # object: a path or model that is no longer in use
+
+
+cdef inline void put_record(ControlCycle* its, int32_t kind, Py_ssize_t index, double a, double b,
+                            double c, double d, uint64_t number) noexcept nogil:
+    cdef Record record
+    if its.output == NULL:
+        return
+    record.kind, record.index, record.time, record.object = kind, <int32_t> index, its.now, number
+    record.value[0], record.value[1], record.value[2], record.value[3] = a, b, c, d
+    its.output.record(its.output.loop, &record)
+
+
+cdef inline void say(void* listener, NoteKind kind, Py_ssize_t index, double a, double b, double c,
+                     double d) noexcept nogil:
+    """Pass on what the controller notes (Controller.say)."""
+    put_record(<ControlCycle*> listener, kind, index, a, b, c, d, 0)
+
+
+cdef inline void release(ControlCycle* its, uint64_t number) noexcept nogil:
+    """Tell Python that it may free an object."""
+    if number:
+        put_record(its, RECORD_RELEASED, 0, 0.0, 0.0, 0.0, 0.0, number)
+
+
+cdef inline bint knows_newest(const ControlCycle* its) noexcept nogil:
+    return its.models[its.model_count - 1] == its.controller.models.newest.number
+
+
+cdef inline void release_unused(ControlCycle* its) noexcept nogil:
+    """Release the path once no motion uses it, and the models that have lost their weight."""
+    cdef const Controller* c = &its.controller
+    cdef int k
+    if its.path_number and c.motion.path == NULL:
+        release(its, its.path_number)
+        its.path_number = 0
+    if its.model_count == c.models.olds + 1 and knows_newest(its):
+        return
+    for k in range(its.model_count):
+        if not uses(&c.models, its.models[k]):
+            release(its, its.models[k])
+    for k in range(c.models.olds):
+        its.models[k] = c.models.old[k].number
+    its.models[c.models.olds] = c.models.newest.number
+    its.model_count = c.models.olds + 1

@@ -1,0 +1,80 @@
+# What the controller's cycle may be asked for, and what it does then. Python's classes for it are
+# in requests.pxi.
+
+from libc.stdint cimport uint64_t
+
+from control.cartesian_mode cimport CartesianTarget
+from control.controller_state cimport Controller, Hold
+from control.cycle_records cimport release
+from control.cycle_state cimport ControlCycle
+from control.deadline cimport DeadlinePayload, take_deadline
+from control.events cimport CAUSE_FAILURE, GRANTED, Refusal
+from control.faults cimport fall_back
+from control.motion cimport Path
+from control.request_handlers cimport (activate, configure, deactivate, follow, hold, take_model,
+                                       take_set_point, take_target)
+from control.settings cimport Settings
+from control.snapshot cimport SnapshotPayload, take_snapshot
+from cycle cimport STOP_REQUESTED, Request
+from dynamics_interface cimport DynamicsInterface
+
+cdef enum RequestKind:
+    REQUEST_ACTIVATE, REQUEST_DEACTIVATE, REQUEST_HOLD, REQUEST_FOLLOW, REQUEST_SET_POINT
+    REQUEST_CONFIGURE, REQUEST_MODEL, REQUEST_DEADLINE, REQUEST_SNAPSHOT, REQUEST_FALL_BACK
+    REQUEST_TARGET
+
+cdef struct FollowPayload:
+    const Path* path
+    uint64_t number          # by which Python knows the path
+    double start             # by the controller's time [s]; -inf: now
+    Hold detail              # of a refusal
+
+cdef struct SetPointPayload:
+    const double* state      # (4, n)
+    Hold detail
+
+cdef struct ModelPayload:
+    const DynamicsInterface* model
+    uint64_t number
+    double transition        # [s]
+
+
+cdef inline Refusal take_path(ControlCycle* its, FollowPayload* payload) noexcept nogil:
+    """Follow a path, which replaces the one in use."""
+    cdef Refusal refusal = follow(&its.controller, payload.path, payload.start, &payload.detail)
+    if refusal == GRANTED:
+        release(its, its.path_number)
+        its.path_number = payload.number
+    return refusal
+
+
+cdef inline Refusal answer(ControlCycle* its, const Request* request, double time) noexcept nogil:
+    """Do what is asked for at a steady time [s]; returns why not, if it is refused."""
+    cdef Controller* c = &its.controller
+    cdef SetPointPayload* set_point
+    cdef const ModelPayload* model
+    if request.kind == REQUEST_HOLD:
+        return hold(c, time)
+    if request.kind == REQUEST_FOLLOW:
+        return take_path(its, <FollowPayload*> request.payload)
+    if request.kind == REQUEST_SET_POINT:
+        set_point = <SetPointPayload*> request.payload
+        return take_set_point(c, time, set_point.state, &set_point.detail)
+    if request.kind == REQUEST_TARGET:
+        return take_target(c, time, <const CartesianTarget*> request.payload)
+    if request.kind == REQUEST_CONFIGURE:
+        return configure(c, <const Settings*> request.payload)
+    if request.kind == STOP_REQUESTED or request.kind == REQUEST_DEACTIVATE:
+        deactivate(c, time)
+    elif request.kind == REQUEST_ACTIVATE:
+        activate(c, time)
+    elif request.kind == REQUEST_MODEL:
+        model = <const ModelPayload*> request.payload
+        take_model(c, model.model, model.number, model.transition)
+    elif request.kind == REQUEST_DEADLINE:
+        take_deadline(its, <const DeadlinePayload*> request.payload)
+    elif request.kind == REQUEST_SNAPSHOT:
+        take_snapshot(its, <SnapshotPayload*> request.payload)
+    elif request.kind == REQUEST_FALL_BACK:
+        fall_back(c, time, CAUSE_FAILURE, 0.0, 0.0)
+    return GRANTED

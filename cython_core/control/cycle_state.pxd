@@ -1,0 +1,58 @@
+# What the controller's cycle (control_cycle.pxd) knows: controller, messages, and counts of them.
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from control.controller_state cimport Controller
+from cycle cimport Output
+from ros.messages cimport JointNames, JointStateMessage, Reader, Template
+
+cdef enum OutputNumber:
+    OUTPUT_COMMANDS, OUTPUT_DESIRED, OUTPUT_ERROR, OUTPUT_POSE, OUTPUT_TWIST
+
+cdef enum:
+    BUCKETS = 10             # of a second, in which late commands are counted
+    FALLS = 3                # of sequence numbers, within
+    FALL_TIME = 2000000000   # [ns], are no accident
+
+cdef struct Deadline:        # how long a command may take after the joint state that it answers
+    double cycle_time        # [s]; 0: any time
+    int allowed              # longer ones per second that are tolerated
+    bint holds               # the arm is held while there are more
+    bint missed              # there are more
+    int[BUCKETS] counts
+    int64_t bucket           # the newest: tenths of a second of the steady clock
+
+cdef struct ControlCycle:
+    Controller controller
+    JointNames names
+    Reader reader
+    JointStateMessage message
+    Template command, joint_command, desired, error, pose, twist
+    bint commands_joints     # joint_command instead of command: drives with loops of their own
+    double* part             # (3, n) position, velocity, effort, as the messages bring them
+    bint* there              # (n,) since the last complete state
+    double* shown            # (n,) scratch
+    int32_t sec              # stamp of the last complete state
+    uint32_t nanosec
+    uint64_t path_number     # of the path in use; 0: none
+    uint64_t[6] models       # the numbers of the models in use
+    int model_count
+    int64_t tick_due         # [ns]
+    int64_t show_due
+    int64_t show_period
+    Deadline deadline
+    int64_t* sequence        # (n,) of the last message that named each joint
+    int64_t[FALLS] falls     # when these fell back [ns]: several publishers name the same joints
+    int fall
+    long long states         # complete ones
+    long long foreign        # messages that name none of our joints
+    long long malformed
+    Output* output           # of the call that is being answered
+    int64_t now
+
+
+cdef inline void begin_call(ControlCycle* its, int64_t now, Output* output) noexcept nogil:
+    cdef int64_t heartbeat = output.heartbeat(output.loop)
+    its.now, its.output = now, output
+    its.controller.heartbeat = heartbeat * 1e-9 if heartbeat > 0 else INFINITY

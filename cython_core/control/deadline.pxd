@@ -1,0 +1,49 @@
+# Commands that come too late: how many within the last second, and what follows.
+
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from control.cycle_records cimport say
+from control.cycle_state cimport BUCKETS, ControlCycle, Deadline
+from control.events cimport CAUSE_LATE_COMMANDS, NOTE_CAUSE
+from control.faults cimport fall_back
+
+cdef struct DeadlinePayload:
+    double cycle_time
+    int allowed
+    bint holds
+
+
+cdef inline void take_deadline(ControlCycle* its, const DeadlinePayload* payload) noexcept nogil:
+    memset(&its.deadline, 0, sizeof(Deadline))
+    its.deadline.cycle_time, its.deadline.allowed = payload.cycle_time, payload.allowed
+    its.deadline.holds = payload.holds
+
+
+cdef inline int count_late(Deadline* its, int64_t now, bint late) noexcept nogil:
+    """Count a command; returns how many were late within the last second."""
+    cdef int64_t bucket = now // 100000000
+    cdef int k, total = 0
+    while its.bucket < bucket:
+        its.bucket = max(its.bucket + 1, bucket - BUCKETS)
+        its.counts[its.bucket % BUCKETS] = 0
+    its.counts[bucket % BUCKETS] += late
+    for k in range(BUCKETS):
+        total += its.counts[k]
+    return total
+
+
+cdef inline void check_deadline(ControlCycle* its, double taken) noexcept nogil:
+    """Count a command that took so long [s]; while too many are late, hold the arm if so asked."""
+    cdef Deadline* deadline = &its.deadline
+    cdef bint missed
+    if deadline.cycle_time <= 0.0:
+        return
+    missed = count_late(deadline, its.now, taken > deadline.cycle_time) > deadline.allowed
+    if missed and deadline.holds:
+        fall_back(&its.controller, its.now * 1e-9, CAUSE_LATE_COMMANDS, deadline.allowed,
+                  deadline.cycle_time)
+    elif missed and not deadline.missed:
+        say(its, NOTE_CAUSE, -1, <int> CAUSE_LATE_COMMANDS, deadline.allowed, deadline.cycle_time,
+            0.0)
+    deadline.missed = missed

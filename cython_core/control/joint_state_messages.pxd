@@ -1,0 +1,48 @@
+# Joint states as messages bring them: in parts, from several publishers, some time after they were
+# measured.
+#
+# A state is complete when every joint has come since the last complete one.
+
+from libc.math cimport NAN, fabs
+from libc.stdint cimport int32_t, int64_t
+
+from control.cycle_state cimport FALLS, ControlCycle
+from control.state_validator cimport CLOCK_JUMP
+from cycle cimport IncomingMessage
+from ros.atomic cimport CLOCK_REALTIME, clock_now
+from ros.messages cimport JointParts, collect_joints
+
+
+cdef inline bint collect(ControlCycle* its) noexcept nogil:
+    """Take over what a message says; returns whether the state is complete with it."""
+    cdef JointParts parts
+    parts.n, parts.values = <int32_t> its.controller.n, its.part
+    parts.there, parts.scratch = its.there, its.shown
+    return collect_joints(&parts, &its.message)
+
+
+cdef inline void note_sequence(ControlCycle* its, int64_t sequence) noexcept nogil:
+    """Note when sequence numbers fall back, as those of several publishers often do."""
+    cdef bint falls = False
+    cdef Py_ssize_t i
+    if sequence < 0:
+        return
+    for i in range(its.controller.n):
+        if its.message.place[i] >= 0:
+            falls |= sequence <= its.sequence[i]
+            its.sequence[i] = sequence
+    if falls:
+        its.falls[its.fall] = its.now
+        its.fall = (its.fall + 1) % FALLS
+
+
+cdef inline double transit_time(const IncomingMessage* incoming, double stamp) noexcept nogil:
+    """How long ago a state was measured, or else was sent [s]; NaN: unknown.
+
+    By its stamp, unless that is of another clock than the system's.
+    """
+    cdef int64_t now = clock_now(CLOCK_REALTIME)
+    cdef double age = now * 1e-9 - stamp
+    if fabs(age) < CLOCK_JUMP:
+        return age
+    return (now - incoming.sent) * 1e-9 if incoming.sent else NAN

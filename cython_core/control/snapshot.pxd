@@ -1,0 +1,50 @@
+# What others want to know of the controller, all of it of one moment.
+
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from control.cartesian_mode cimport find_distance
+from control.controller_state cimport Controller, Hold, is_tracking, leads_hand
+from control.cycle_state cimport ControlCycle
+from control.impedance_wrench cimport strain
+from control.model_blend cimport gravity
+from control.motion_messages cimport work_out_model_torque
+
+cdef struct SnapshotPayload:
+    double* arrays           # (9, n): q, qd, desired (4), command, what was asked for, gravity
+    double* model_torque     # (n,)
+    double time              # the controller's [s]
+    double origin            # stamp at which that was zero; NaN: states have none
+    double received          # steady time of the last good state [s]
+    int32_t sec              # its stamp
+    uint32_t nanosec
+    int32_t phase
+    uint64_t path            # number of the path in force; 0: none
+    double elapsed           # its time [s]
+    double since_end         # of the motion [s]
+    double[2] distance       # of the hand from its target [m, rad]
+    double strain            # of its spring, over the most
+    Hold hold
+    long long causes
+
+
+cdef inline void take_snapshot(ControlCycle* its, SnapshotPayload* snapshot) noexcept nogil:
+    cdef Controller* c = &its.controller
+    cdef Py_ssize_t n = c.n
+    memcpy(snapshot.arrays, c.validator.q, n * sizeof(double))
+    memcpy(snapshot.arrays + n, c.validator.qd, n * sizeof(double))
+    memcpy(snapshot.arrays + 2 * n, c.desired, 4 * n * sizeof(double))
+    memcpy(snapshot.arrays + 6 * n, c.governor.command, n * sizeof(double))
+    memcpy(snapshot.arrays + 7 * n, c.governor.asked, n * sizeof(double))
+    gravity(&c.models, c.validator.q, snapshot.arrays + 8 * n)
+    work_out_model_torque(its, snapshot.model_torque)
+    snapshot.time, snapshot.origin = c.validator.time, c.validator.origin
+    snapshot.received, snapshot.phase = c.validator.received, c.phase
+    snapshot.sec, snapshot.nanosec = its.sec, its.nanosec
+    snapshot.path, snapshot.elapsed = its.path_number, c.validator.time - c.motion.path_start
+    snapshot.since_end = c.validator.time - c.motion.end
+    snapshot.hold, snapshot.causes = c.hold, c.causes
+    snapshot.distance[0] = snapshot.distance[1] = snapshot.strain = 0.0
+    if leads_hand(c) and is_tracking(c):
+        find_distance(&c.hand, snapshot.distance)
+        snapshot.strain = strain(&c.hand.law, &c.hand.settings)
