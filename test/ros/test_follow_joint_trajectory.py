@@ -41,6 +41,7 @@ STABLE = {"gains.elbow.p": 20.0, "gains.elbow.d": 1.0, "gains.shoulder.d": 5.0}
 REMAPPED = ["-r", f"{NODE}/commands:=/digital_twin/commands"]
 GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
 Result = FollowJointTrajectory.Result
+UNHURRIED = 10.0  # [s] soon in motion, and still so after the machine has stood still for seconds
 LONG = 30.0  # [s] a trajectory that is still under way when a test has done with it
 
 
@@ -97,6 +98,10 @@ class Client:
     def wait_until_it_stands(self) -> None:
         self.ros.wait_for(self.stands, "arm at rest")
 
+    def wait_until_it_is_at(self, q: Any) -> None:
+        """Wait for the states: on a busy machine they come later than a goal's result."""
+        self.ros.wait_for(lambda: np.abs(self.q - q).max() < 0.01, f"arm at {q}")
+
     @property
     def q(self) -> np.ndarray:
         state = self.states[-1]
@@ -139,7 +144,7 @@ def test_goal_is_followed_with_feedback_and_succeeds(arm):
     status, result = arm.result(arm.send(names=NAMES[::-1], end=GOAL[::-1]))
     success = (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
     assert (status, result.error_code) == success, result.error_string + arm.controller.output
-    assert_allclose(arm.q, GOAL, atol=0.01)
+    arm.wait_until_it_is_at(GOAL)
     assert len(arm.feedback) > 2
     for message in arm.feedback:
         assert list(message.joint_names) == NAMES
@@ -179,7 +184,7 @@ def test_bad_goal_is_rejected_with_its_code_and_the_one_before_goes_on(arm, case
 
 
 def test_cancelled_goal_stops_the_arm(arm):
-    handle = arm.send(end=[q + 1.5 for q in Q], duration=2.0)
+    handle = arm.send(end=[q + 1.5 for q in Q], duration=UNHURRIED)
     arm.wait_until_it_moves()
     assert arm.cancel(handle)
     status, result = arm.result(handle)
@@ -194,7 +199,7 @@ def test_goal_may_begin_later(arm):
     trajectory.header.stamp = start.to_msg()
     arm.reach(GOAL, trajectory=trajectory)
     assert arm.ros.node.get_clock().now() > start
-    assert_allclose(arm.q, GOAL, atol=0.01)
+    arm.wait_until_it_is_at(GOAL)
 
 
 def test_new_goal_preempts_the_one_before(arm):
@@ -204,7 +209,7 @@ def test_new_goal_preempts_the_one_before(arm):
     assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
     assert "preempted" in result.error_string
     assert arm.result(second)[0] == GoalStatus.STATUS_SUCCEEDED
-    assert_allclose(arm.q, GOAL, atol=0.01)
+    arm.wait_until_it_is_at(GOAL)
 
 
 def test_trajectory_by_topic_replaces_a_goal(arm):
@@ -251,15 +256,16 @@ def test_partial_goal_leaves_the_other_joints_where_they_are(arm):
         r.successful for r in arm.ros.set_parameters(NODE, {"allow_partial_joints_goal": True})
     )
     arm.reach([0.2], names=["elbow"])
-    assert_allclose(arm.q, [Q[0], 0.2], atol=0.01)
+    arm.wait_until_it_is_at([Q[0], 0.2])
 
 
-def test_goal_without_points_stops_the_arm_and_succeeds_at_rest(arm):
-    moving = arm.send(end=[q + 1.5 for q in Q], duration=2.0)
+def test_goal_without_points_stops_the_arm_and_succeeds(arm):
+    moving = arm.send(end=[q + 1.5 for q in Q], duration=UNHURRIED)
     arm.wait_until_it_moves()
     status, _ = arm.result(arm.send(trajectory=JointTrajectory()))
     assert status == GoalStatus.STATUS_SUCCEEDED
-    assert arm.stands()
+    arm.wait_until_it_stands()
+    assert np.abs(arm.q - [q + 1.5 for q in Q]).min() > 0.1
     assert arm.result(moving)[0] == GoalStatus.STATUS_ABORTED
 
 
@@ -324,7 +330,7 @@ os.kill(os.getpid(), {int(signal.SIGKILL)})
 def test_goal_of_a_client_that_is_killed_is_followed_to_its_end(arm):
     client = arm.ros.run([sys.executable, "-c", CLIENT_THAT_QUITS])
     assert client.wait() == -signal.SIGKILL, client.output
-    arm.ros.wait_for(lambda: np.abs(arm.q - GOAL).max() < 0.01, "arm at its goal")
+    arm.wait_until_it_is_at(GOAL)
     arm.reach(Q)
 
 
@@ -352,7 +358,7 @@ def test_exception_in_the_action_stops_the_arm_and_nothing_else(ros):
     assert_allclose(arm.q, Q, atol=0.1)
     publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
     publisher.publish(JointTrajectory(joint_names=NAMES, points=[point(0.5, GOAL)]))
-    ros.wait_for(lambda: np.abs(arm.q - GOAL).max() < 0.01, "arm at the end of a trajectory")
+    arm.wait_until_it_is_at(GOAL)
 
 
 def test_goals_are_followed_where_the_executor_runs_the_loop(ros):
