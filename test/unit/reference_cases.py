@@ -12,19 +12,13 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros.reference import Robot
 
 SOURCE = Path(__file__).resolve().parents[2]
-ARMS = {f"config/{path.name}": path for path in sorted((SOURCE / "config").glob("*.urdf"))}
-# Mimic joints: panda, baxter, pr2, talos. Prismatic joints: panda, baxter, pr2, tiago.
-CHOSEN = {
-    "asr_twodof_description/TwoDofs.urdf",
-    "baxter_description/baxter.urdf",
-    "go2_description/go2.urdf",
-    "kinova_description/kinova.urdf",
-    "panda_description/panda.urdf",
-    "pr2_description/pr2.urdf",
-    "talos_data/talos_full_v2.urdf",
-    "tiago_description/tiago_no_hand.urdf",
-    "ur_description/ur10_robot.urdf",
-}
+ARMS = {"config/ur5e.urdf": SOURCE / "config/ur5e.urdf"}
+# Both with mimic and prismatic joints: an arm, and a tree of 30 bodies.
+CHOSEN = {"panda_description/panda.urdf", "pr2_description/pr2.urdf"}
+CHOSEN_TREES = (
+    "one revolute joint", "one prismatic joint", "chain", "massless between", "fixed between",
+    "mimic", "all at once", "parallel within 1e-6", "prismatic along axes",
+)  # fmt: skip
 EXAMPLES = {f"{path.parents[1].name}/{path.name}": path for path in ROBOTS}
 EXAMPLES = {name: path for name, path in EXAMPLES.items() if name in CHOSEN}
 
@@ -63,7 +57,7 @@ def cases(greatest):
     """Return cases with at most ``greatest`` bodies: real robots, and random trees."""
     files = {**ARMS, **EXAMPLES}
     models = {name: Model.from_file(path) for name, path in files.items()}
-    models |= {name: Model.from_urdf(text) for name, text in TREES.items()}
+    models |= {name: Model.from_urdf(text) for name, text in TREES.items() if name in CHOSEN_TREES}
     models["screws"] = with_screws(models["mimic"])
     return [
         Case(name, model) for name, model in models.items() if len(model.tree.parent) <= greatest

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from comparison import EPSILON, TOLERANCE, relative_error, solving_tolerance
-from example_robots import EMPTY, ROBOTS, to_pinocchio
+from example_robots import EMPTY, ROBOTS, UNLIKE_ROBOTS, to_pinocchio
 from random_trees import SCREWS, TREES
 
 from featherstone_ros import Dynamics, Model
@@ -464,7 +464,7 @@ def above_tolerance(errors):
 
 @pytest.mark.skipif(not ROBOTS, reason="example-robot-data is not installed")
 @pytest.mark.parametrize("load", VARIANTS.values(), ids=VARIANTS)
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*UNLIKE_ROBOTS, *OWN_ARMS], ids=lambda path: path.stem)
 def test_robot_agrees_with_pinocchio(path, load):
     model = load(path)
     assert not above_tolerance(errors(model, build(path, model.floating)))

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, to_pinocchio
+from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS, to_pinocchio
 
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model, urdf
@@ -14,7 +14,7 @@ from featherstone_ros.model import Model, urdf
 if not ROBOTS:
     pytest.skip("example-robot-data is not installed", allow_module_level=True)
 
-every_robot = pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
+unlike_robots = pytest.mark.parametrize("path", UNLIKE_ROBOTS, ids=lambda path: path.stem)
 comparable = pytest.mark.parametrize(
     "path", [path for path in ROBOTS if path.name != EMPTY], ids=lambda path: path.stem
 )
@@ -86,7 +86,7 @@ variants = pytest.mark.parametrize(
 )
 
 
-@comparable
+@unlike_robots
 @variants
 def test_bodies_have_the_inertia_that_pinocchio_sums(path, load_variant):
     pinocchio = pytest.importorskip("pinocchio")
@@ -113,7 +113,7 @@ def test_bodies_have_the_inertia_that_pinocchio_sums(path, load_variant):
         np.testing.assert_allclose(tree.inertia[body], about_origin, atol=tolerance)
 
 
-@comparable
+@unlike_robots
 @variants
 def test_links_and_centre_of_mass_are_where_pinocchio_puts_them(path, load_variant):
     pinocchio = pytest.importorskip("pinocchio")

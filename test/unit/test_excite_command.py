@@ -76,7 +76,8 @@ def test_it_keeps_clear_of_itself_and_the_floor(planned):
     assert clearance.standing(q[0]).is_free(q)
 
 
-def test_the_search_lowers_the_condition_number(capsys, tmp_path):
+def test_the_search_lowers_the_condition_number(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 10)
     command = ["excite", "--urdf", "ur5e", "--joints", "shoulder_pan_joint", "elbow_joint"]
     assert not cli.main([*command, "--output", str(tmp_path / "e.yaml"), "--duration", "15"])
     text = " ".join(capsys.readouterr().out.split())

@@ -48,7 +48,7 @@ def planned():
     arm = load_arm("ur5e", known_arm.NAMES)
     clearance = Clearance.of(arm.model, known_arm.URDF.read_text(), None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 20)
+        patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 8)
         return Excitation(arm, clearance).search().series
 
 

@@ -162,7 +162,7 @@ HOPELESS = {
 @pytest.mark.parametrize("case", HOPELESS)
 def test_what_identifies_nothing_gets_a_verdict(case, truth, tmp_path, capsys):
     spoil, words = HOPELESS[case]
-    bag = known_arm.write(tmp_path / "bag", spoil(known_arm.record(truth)))
+    bag = known_arm.write(tmp_path / "bag", spoil(known_arm.record(truth, duration=15.0)))
     command = ["identify", bag, "--urdf", "ur5e", "--output", str(tmp_path / "o.urdf")]
     assert words in error_of(capsys, command)
     assert not (tmp_path / "o.urdf").exists()
@@ -196,7 +196,7 @@ def test_gaps_repeats_and_missing_efforts_cost_little(truth, tmp_path):
 
 
 def test_velocity_and_order_of_names_do_not_matter(truth, tmp_path):
-    t, q, _, tau = known_arm.record(truth)
+    t, q, _, tau = known_arm.record(truth, duration=20.0)
     order = [3, 0, 5, 1, 4, 2]
     signals = (t, *(np.ascontiguousarray(x[:, order]) for x in (q, tau)))
     signals = (signals[0], signals[1], None, signals[2])
@@ -208,7 +208,7 @@ def test_velocity_and_order_of_names_do_not_matter(truth, tmp_path):
 
 
 def test_currents_with_their_gains_are_as_good_as_torque(truth, tmp_path):
-    t, q, qd, tau = known_arm.record(truth)
+    t, q, qd, tau = known_arm.record(truth, duration=20.0)
     gains = np.array([11.0, 11.0, 8.0, 3.0, 3.0, 3.0])
     bag = known_arm.write(tmp_path / "bag", (t, q, qd, tau / gains))
     given = [f"{name}={gain}" for name, gain in zip(NAMES, gains, strict=True)]
@@ -244,7 +244,7 @@ def test_an_arm_in_several_messages_is_read_as_one(result, truth, tmp_path):
 
 def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, capsys):
     loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
-    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9))
+    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9, duration=20.0))
     out = tmp_path / "load.json"
     known = ["--urdf", str(result["urdf"]), "--with", str(result["yaml"])]
     assert not cli.main(["payload", bag, *known, "--link", "tool0", "--json", str(out)])
@@ -261,7 +261,7 @@ def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, capsy
 
 def test_a_load_is_found_beside_a_recording_without_it(result, truth, tmp_path, capsys):
     loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
-    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9))
+    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9, duration=20.0))
     files = {name: tmp_path / f"load.{name}" for name in ("json", "png")}
     options = ["--link", "tool0", "--json", str(files["json"]), "--plot", str(files["png"])]
     command = ["payload", bag, "--urdf", "ur5e", "--without", result["bag"], *options]
@@ -280,7 +280,9 @@ def test_uncertainty_covers_the_truth(truth, tmp_path):
     inside = []
     for seed in range(6):
         loaded = truth.with_payload("tool0", 0.5, [0.0, 0.02, 0.05], 0.002 * np.eye(3))
-        bag = known_arm.write(tmp_path / f"bag{seed}", known_arm.record(loaded, seed=seed))
+        bag = known_arm.write(
+            tmp_path / f"bag{seed}", known_arm.record(loaded, seed=seed, duration=15.0)
+        )
         options = fr.identification.Options()
         recordings, _, _ = fr.identification.session.recorded([bag], known_arm.URDF, options)
         arm = fr.identification.session.Arm(truth, fr.identification.session.Friction.none(6))

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from example_robots import MASSLESS_JOINTS, ROBOTS
+from example_robots import MASSLESS_JOINTS, ROBOTS, SIX
 from urdf_faults import FAULTS, Fault, about_the_origin, lies_far_out
 from urdf_text import chain, joint, link, robot
 
@@ -41,8 +41,12 @@ def test_our_panda_has_the_one_flaw_of_its_source():
     assert named(of(robot_file("panda"))) == {("triangle-inequality", "link", "panda_link4")}
 
 
-@pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
-def test_every_robot_is_examined_and_none_refused(path):
+@pytest.mark.parametrize(
+    "path",
+    [path for path in ROBOTS if path.stem in SIX or path.name in MASSLESS_JOINTS],
+    ids=lambda path: path.stem,
+)
+def test_robot_is_examined_and_not_refused(path):
     inspection = of(path)
     assert not any(finding.rule.name == "refused" for finding in inspection.findings)
     names = {element.name for element in (*inspection.robot.links, *inspection.robot.joints)}
@@ -84,15 +88,15 @@ def test_fault_is_found_and_named(name, fault_name):
     root = ET.parse(path).getroot()
     before = named(of(path))
     elements = targets(root, fault)
-    for k in np.random.default_rng(5).permutation(len(elements))[:2]:
-        broken = copy.deepcopy(root)
-        element = targets(broken, fault)[k]
-        fault.edit(element)
-        inspection = examine(ET.tostring(broken), path.parent)
-        new = named(inspection) - before
-        wanted = {(rule, fault.kind, element.get("name")) for rule in fault.rules}
-        assert new & wanted, f"{element.get('name')}: {new}"
-        assert fault.status == 0 or inspection.worst is Severity.ERROR
+    k = np.random.default_rng(5).integers(len(elements))
+    broken = copy.deepcopy(root)
+    element = targets(broken, fault)[k]
+    fault.edit(element)
+    inspection = examine(ET.tostring(broken), path.parent)
+    new = named(inspection) - before
+    wanted = {(rule, fault.kind, element.get("name")) for rule in fault.rules}
+    assert new & wanted, f"{element.get('name')}: {new}"
+    assert fault.status == 0 or inspection.worst is Severity.ERROR
 
 
 def test_inertia_about_the_origin_is_found_where_it_matters():

@@ -86,7 +86,6 @@ ROBOTS = {
     "rotor of 1e-6 on a load of 1e2": rotor_and_load(1e-6, 1e2),
     "rotor of 1e-9 on a load of 1e3": rotor_and_load(1e-9, 1e3),
     "levers of 30 m": long_levers(0),
-    "other levers of 30 m": long_levers(1),
     "frames 30 m away": far_frames(0),
 }
 
@@ -107,7 +106,7 @@ def test_joints_that_have_turned_far_keep_their_digits(turns):
 
 def test_inverse_of_a_chain_of_300_joints_keeps_its_digits():
     """Also in the derivatives, which are made of it; column by column, each by its own size."""
-    text, joints = random_tree(3, 300, ["revolute"], branching=0), [0, 1, 150, 298, 299]
+    text, joints = random_tree(3, 300, ["revolute"], branching=0), [0, 150, 299]
     dynamics, truth = Dynamics(Model.from_urdf(text)), ManyDigits(text)
     q = np.random.default_rng(3).uniform(-1, 1, truth.n)
     exact = truth.minv(q, joints)

@@ -20,7 +20,7 @@ from featherstone_ros.tools.setup.proposal import SetupError, propose, sufficien
 from featherstone_ros.tools.setup.report import summary
 from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, gentle_motion, settings
 
-ARMS = ("kinova", "xarm7", "ur5_robot", "ur10_robot", "z1", "so100", "tiago_no_hand")
+ARMS = ("kinova", "xarm7", "z1", "so100", "tiago_no_hand")
 PATHS = [
     *map(robot_file, ("panda", "ur5e")),
     *(path for path in ROBOTS if path.stem in ARMS),

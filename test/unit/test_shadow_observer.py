@@ -112,7 +112,7 @@ def random_settings(random, n, contract):
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", [*NAMES, "massless between", "all at once", "along axes"])
 def test_all_that_is_computed_is_what_numpy_computes(name, contract):
     random = np.random.default_rng([CONTRACTS.index(contract), len(name)])
     model = fr.Model.from_urdf(TREES[name])
