@@ -18,7 +18,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # An example may take any time on a busy machine, or under sanitizers. Each run has the same ones: a
 # suite that fails by chance says nothing. --hypothesis-profile=exploring looks for others.
-if importlib.util.find_spec("hypothesis"):
+if importlib.util.find_spec("hypothesis") and not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
     from hypothesis import HealthCheck, settings
 
     patient = settings(

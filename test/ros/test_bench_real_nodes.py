@@ -55,7 +55,6 @@ def nodes_of(domain):
     return found
 
 
-@pytest.mark.alone
 def test_a_moment_of_everything_is_measured_printed_and_written(tmp_path):
     with bench(tmp_path) as (process, domain):
         output, _ = process.communicate(timeout=300)

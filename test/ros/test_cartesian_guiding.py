@@ -94,7 +94,7 @@ def hand(shared: Guided) -> Iterator[Guided]:
     shared.scene.assert_no_race(shared.scene.peak)
 
 
-FREE = {"a line": (1,), "a plane": (0, 1), "rotation only": (3, 4, 5)}
+FREE = {"a plane": (0, 1), "rotation only": (3, 4, 5)}  # along a line: to the wall
 
 
 @pytest.mark.parametrize("free", FREE.values(), ids=FREE)
@@ -113,7 +113,7 @@ def test_hand_goes_where_it_is_free_and_nowhere_else(hand, free):
             )
         else:
             bound = abs(wrench[pushed]) / STIFFNESS[pushed] + STUCK[pushed]
-            for _ in range(50):
+            for _ in range(25):
                 hand.push(wrench)
                 hand.ros.run_for(0.02)
             hand.ros.wait_for(
@@ -144,7 +144,7 @@ def test_wall_stops_the_hand_and_lets_it_go(hand):
     hand.set(walls=[0.0, -1.0, 0.0, -y, stiffness, 50.0])
     wrench = np.array([0.0, FORCE, 0.0, 0.0, 0.0, 0.0])
     hand.push_until(wrench, lambda: hand.moved()[1] > wall - 0.005, "the hand at the wall")
-    for _ in range(75):
+    for _ in range(40):
         hand.push(wrench)
         hand.ros.run_for(0.02)
     hand.ros.wait_for(

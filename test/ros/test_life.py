@@ -24,7 +24,7 @@ NODES = ["digital_twin", "feedforward_controller"]
 GONE = "cleanup, stands: True"
 
 
-def restless(ros: Ros, stand: float = 1.0):
+def restless(ros: Ros, stand: float = 0.5):
     """Start the restless node, active."""
     ros.environment["STAND"] = str(stand)
     file = ros.folder / "restless.yaml"
