@@ -14,15 +14,17 @@ from control.state_consistency cimport judge_repetition, judge_way, learn_encode
 from control.state_estimate cimport take_velocity
 from control.state_plausibility cimport count_implausible, judge_numbers, judge_position, judge_speed
 from control.validator_state cimport (ACCEPTED, DISTRUSTED, JUMPED, LATE, NOT_NEWER, TOO_FAST, Judged, StateValidator,
-                                      accepted, judged)
+                                      accepted, forget_clocks, judged)
 
 cdef extern from *:
     """
     #define CLOCK_JUMP (0.5)
     #define CLOCK_DRIFT (1e-3)
+    #define CLOCK_SET (0.01)
     """
     const double CLOCK_JUMP       # [s] a stamp that differs by more from the last one belongs to another clock
     const double CLOCK_DRIFT      # of the clocks of two computers, at most
+    const double CLOCK_SET        # [s] by which a state may seem later than it can be
 
 # How long a long time between states is remembered [s]: by then one of those to come may be as long.
 cdef extern from *:
@@ -57,6 +59,21 @@ cdef inline bint is_old(const StateValidator* v, double dt, double stamp) noexce
     return not v.fresh and dt <= 0.0
 
 
+cdef inline void watch_clocks(StateValidator* v, double now, double on_its_way) noexcept nogil:
+    """Forget how long states were on their way when one of the two clocks was set.
+
+    What was measured later cannot be later by more than the time that has passed meanwhile: three in a row that seem so
+    show another clock. One alone has a wrong stamp.
+    """
+    cdef double before = max(v.transits[0], v.transits[1])
+    if before == -INFINITY or not on_its_way - before > now - v.transit_at + CLOCK_SET:
+        v.too_late = 0
+        return
+    v.too_late += 1
+    if v.too_late == 3:
+        forget_clocks(v)
+
+
 cdef inline Judged judge_transit(StateValidator* v, double now, double on_its_way, double longest) noexcept nogil:
     """Whether a state was on its way for too long. on_its_way [s] is by two clocks: only its growth counts; NaN: unknown.
 
@@ -69,8 +86,9 @@ cdef inline Judged judge_transit(StateValidator* v, double now, double on_its_wa
         v.transit = longest_of_three
     else:
         v.transit = min(v.transit + CLOCK_DRIFT * (now - v.transit_at), longest_of_three)
-    v.transits[0], v.transits[1] = v.transits[1], on_its_way
-    v.transit_at = now
+    if not v.too_late:
+        v.transits[0], v.transits[1] = v.transits[1], on_its_way
+        v.transit_at = now
     if on_its_way - v.transit > longest:
         return judged(LATE, -1, on_its_way - v.transit, longest)
     return accepted()
@@ -83,6 +101,7 @@ cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp,
     cdef Judged way, result = judge_numbers(v, q, qd)
     if result.rejection != ACCEPTED:
         return result
+    watch_clocks(v, now, on_its_way)
     if is_old(v, dt, stamp):
         return judged(NOT_NEWER, -1, stamp, v.newest_stamp)
     v.newest_stamp = stamp

@@ -62,6 +62,7 @@ cdef struct StateValidator:
     double transit           # shortest time on the way that three states in a row took at most so far, by two clocks [s]
     double transit_at
     double transits[2]       # of the last two states; -inf before there were two
+    int too_late             # states in a row that cannot be as late as they seem
     bint fresh               # the next state follows on nothing
     int implausible          # states that were not plausible and have not been made up for
     long long accepted
@@ -81,6 +82,7 @@ cdef inline void forget_clocks(StateValidator* v) noexcept nogil:
     """Forget how long states were on their way."""
     v.transit, v.transit_at = INFINITY, 0.0
     v.transits[0] = v.transits[1] = -INFINITY
+    v.too_late = 0
 
 
 cdef inline void trust(StateValidator* v) noexcept nogil:

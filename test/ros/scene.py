@@ -12,13 +12,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 from support import RUNNING, STARTING, NodeProcess, Ros, set_priority
 
 # isort: split
-from builtin_interfaces.msg import Duration
+from builtin_interfaces.msg import Duration, Time
 from neighbour import CONTROLLER, TWIN
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -308,6 +309,48 @@ def velocities(factor: float) -> Lie:
         return state
 
     return lie
+
+
+def stamped(change: Callable[[float], float]) -> Lie:
+    """Return a lie about the stamps [s]."""
+
+    def lie(state: JointState) -> JointState:
+        seconds = change(state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec)
+        whole = int(np.floor(seconds))
+        state.header.stamp = Time(sec=whole, nanosec=int((seconds - whole) * 1e9))
+        return state
+
+    return lie
+
+
+def named(order: Callable[[int], list[int]]) -> Lie:
+    """Return a lie that names joints by their numbers; those beyond the last are strangers."""
+
+    def lie(state: JointState) -> JointState:
+        n = len(state.name)
+        chosen = order(n)
+        name, *values = (
+            [row[i] if i < n else stranger for i in chosen]
+            for row, stranger in (
+                (state.name, "finger"),
+                (state.position, 1e9),
+                (state.velocity, np.nan),
+                (state.effort, np.inf),
+            )
+        )
+        return JointState(
+            header=state.header,
+            name=[f"finger{k}" if joint == "finger" else joint for k, joint in enumerate(name)],
+            **dict(zip(("position", "velocity", "effort"), values, strict=True)),
+        )
+
+    return lie
+
+
+def in_turn(*lies: Lie) -> Lie:
+    """Return a lie for every state, one after the other."""
+    following = cycle(lies)
+    return lambda state: next(following)(state)
 
 
 def altered(**fields: Callable[[JointState], Any]) -> Lie:

@@ -20,7 +20,20 @@ from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
-from scene import STANDING, Delayed, Frozen, Lie, Scene, altered, duration, velocities
+from scene import (
+    STANDING,
+    Delayed,
+    Frozen,
+    Lie,
+    Scene,
+    altered,
+    duration,
+    in_turn,
+    named,
+    stamped,
+    truth,
+    velocities,
+)
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -275,6 +288,59 @@ def test_states_that_fall_behind_are_named_and_the_arm_is_braked(scene):
     told(scene, lambda: Delayed(30), "on the way for too long")
     scene.wait_for_silence()
     scene.assert_no_race(scene.peak_at_last_command)
+
+
+# States as no arm of ours sends them, but as a driver may: changed in mid-motion.
+
+TWICE = named(lambda n: [*range(n), 0])
+HARMLESS_STATES = {
+    "names in another order each time": in_turn(
+        named(lambda n: [*range(n)][::-1]), named(lambda n: [*range(1, n), 0])
+    ),
+    "a gripper's fingers in between": in_turn(named(lambda n: [n, *range(n), n, n]), truth),
+    "in two messages": in_turn(named(lambda n: [*range(3)]), named(lambda n: [*range(3, n)])),
+    "every second one names a joint twice": in_turn(TWICE, truth),
+    "every second one lacks a joint": in_turn(named(lambda n: [*range(1, n)]), truth),
+    "velocities of some joints": altered(
+        velocity=lambda s: [v if i % 2 else math.nan for i, v in enumerate(s.velocity)]
+    ),
+    "no velocities, no efforts": altered(velocity=lambda s: [], effort=lambda s: []),
+    "no stamps": stamped(lambda t: 0.0),
+    "stamps of another epoch": stamped(lambda t: t - 1.4e9),
+    "stamps before time began": stamped(lambda t: t - 2e9),
+    "stamps of two epochs": in_turn(stamped(lambda t: t - 1.4e9), truth),
+}
+USELESS_STATES = {
+    "a joint twice": TWICE,
+    "a joint is missing": named(lambda n: [*range(1, n)]),
+    "too few efforts": altered(effort=lambda s: list(s.effort)[1:]),
+    "too few velocities": altered(velocity=lambda s: list(s.velocity)[1:]),
+    "stamps in whole seconds": stamped(math.floor),
+}
+
+
+@pytest.mark.parametrize("what", HARMLESS_STATES)
+def test_the_arm_moves_on_with_states_that_have_all_that_is_needed(what, scene):
+    told(scene, lambda: HARMLESS_STATES[what], "running: trajectory")
+    commands = scene.commands
+    scene.ros.wait_for(lambda: scene.commands > commands + 100, "commands")
+    scene.assert_no_race(scene.peak)
+
+
+@pytest.mark.parametrize("what", USELESS_STATES)
+def test_the_arm_is_braked_where_states_are_of_no_use(what, scene):
+    told(scene, lambda: USELESS_STATES[what], "no usable joint state")
+    scene.wait_for_rest()
+    scene.assert_no_race(scene.peak)
+
+
+def test_states_of_a_clock_that_was_set_back_are_believed_again(scene):
+    """As it is when a driver's computer gets the time; once silence until a deactivation."""
+    for lie in (stamped(lambda t: t + 0.4), truth):
+        scene.lie = lie
+        scene.ros.run_for(1.0)  # stamps are behind the last one, and then not late
+        scene.wait_for_hold()
+    assert_well(scene)
 
 
 # Usability.

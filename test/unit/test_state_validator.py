@@ -480,6 +480,30 @@ def test_a_clock_that_is_set_is_believed(source):
     assert not source.give(q=Q, on_its_way=-0.25)
 
 
+@pytest.mark.parametrize("ahead", [0.15, 0.3, 0.45])
+def test_a_clock_that_is_set_back_makes_no_state_late_for_long(source, ahead):
+    """Ahead at first, as a driver's computer that has no time yet; not even after an hour."""
+    assert all(source.give(q=Q + 1e-6 * i, on_its_way=-ahead) for i in range(10))
+    believed = [source.give(q=Q + 2e-5 + 1e-6 * i, on_its_way=0.001) for i in range(6)]
+    assert believed == [False, False, True, True, True, True]
+    assert not source.give(q=Q, after=0.2, on_its_way=0.19)
+
+
+def test_a_clock_that_is_set_back_behind_the_last_stamp_makes_no_state_late():
+    source = Source()
+    assert all(source.give(Q + 1e-6 * i, stamp=50 + i * 1e-3, on_its_way=0.0) for i in range(10))
+    for i in range(290):
+        assert not source.give(Q + 2e-5, stamp=49.71 + i * 1e-3, on_its_way=0.3)
+    assert all(source.give(Q + 1e-6 * i, stamp=50.01 + i * 1e-3, on_its_way=0.3) for i in range(10))
+
+
+def test_states_that_are_later_and_later_are_refused_for_as_long_as_they_are(source):
+    assert all(source.give(q=Q + 1e-6 * i, on_its_way=0.0) for i in range(10))
+    for i in range(1, 2000):  # nothing for 0.2 s; then what has piled up, as it was sent
+        late = min(0.2 + 1e-3 * i, 0.5)
+        assert not source.give(q=Q, after=0.2 if i == 1 else 0.001, on_its_way=late - 1e-3)
+
+
 def test_clocks_that_drift_apart_make_no_state_late(source):
     for i in range(6000):  # 300 s, in which they come to differ by more than state_timeout
         assert source.give(q=Q + 1e-6 * i, after=0.05, on_its_way=5e-4 * 0.05 * i)
