@@ -15,30 +15,30 @@ from control.validator_state cimport forget
 
 cdef extern from *:
     """
-    #define EFFORT_TOLERANCE (1.5)
+    #define BEYOND_GRAVITY (0.5)
     #define LIMIT_SLACK (1e-3)
     """
-    const double EFFORT_TOLERANCE  # times the effort limit that a measured effort may be, to be believed
+    const double BEYOND_GRAVITY    # share of the effort limit by which a measured effort may differ from gravity
     const double LIMIT_SLACK       # [rad, m] beyond a limit that an encoder may say
 
 
 cdef inline bint is_plausible_effort(const Controller* c, const double* effort) noexcept nogil:
-    """Whether a measured effort can be what holds the arm.
+    """Whether a measured effort can be what holds the arm, by ``gravity_torque``, a load and friction.
 
-    An effort of exactly zero on all joints means that it is not measured, or that brakes hold the arm; one beyond the
-    limits, that it is not what the drives apply.
+    An effort of exactly zero on all joints means that it is not measured, or that brakes hold the arm; one far from
+    gravity, that it is not what the drives apply: it would throw the arm.
     """
     cdef bint acts = False
     cdef Py_ssize_t i
     for i in range(c.n):
-        if not fabs(effort[i]) <= EFFORT_TOLERANCE * c.settings.effort_limit[i] or not isfinite(effort[i]):
+        if not fabs(effort[i] - c.gravity_torque[i]) <= BEYOND_GRAVITY * c.settings.effort_limit[i] or not isfinite(effort[i]):
             return False
         acts |= effort[i] != 0.0
     return acts
 
 
 cdef inline const double* holding_effort(Controller* c, const double* effort) noexcept nogil:
-    """The command that continues what holds the arm. effort: measured, NULL for none.
+    """The command that continues what holds the arm, by ``gravity_torque``. effort: measured, NULL for none.
 
     Drives that add gravity themselves hold the arm at command zero, whatever they report. After silence the drives still
     have the last command.
@@ -48,10 +48,7 @@ cdef inline const double* holding_effort(Controller* c, const double* effort) no
         return effort
     if c.has_commanded:
         return c.governor.command
-    if adds:
-        return c.zero
-    gravity(&c.models, c.validator.q, c.gravity_torque)
-    return c.gravity_torque
+    return c.zero if adds else c.gravity_torque
 
 
 cdef inline Py_ssize_t too_heavy(Controller* c) noexcept nogil:
