@@ -28,6 +28,8 @@ REJECTIONS = (
     "on the way for too long",
 )
 
+NOT_FINITE = 1  # of REJECTIONS
+
 # In the order of Cause, for the joint, what was found and its bound.
 CAUSES = (
     "",
@@ -111,7 +113,8 @@ def rejection_text(rejection: Reason, names: Sequence[str]) -> str:
     if rejection.joint < 0:
         return text
     joint = joint_name(names, rejection.joint)
-    return f"{text}: joint {joint!r}, {rejection.found:.4g}, bound {rejection.bound:.4g}"
+    bound = "" if rejection.code == NOT_FINITE else f", bound {rejection.bound:.4g}"
+    return f"{text}: joint {joint!r}, {rejection.found:.4g}{bound}"
 
 
 def refusal_text(refusal: Reason, names: Sequence[str], phase: str, reason: str) -> str:
