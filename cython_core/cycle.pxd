@@ -1,14 +1,17 @@
-# What a loop runs (Cycle) and what it gives to it (Output): C structures, without Python and without ROS.
+# What a loop runs (Cycle) and what it gives to it (Output): C structures, without Python and
+# without ROS.
 #
-# A loop (ros/loop.pyx) waits for messages, requests and the time, and calls the cycle's functions one at a time, in one
-# thread, without the GIL. A cycle (the controller's, the twin's) decodes, computes and encodes; it never waits, allocates
-# or raises. What Python is to know of it goes out as records; what Python asks for comes in as requests.
-# Times are of the steady clock (CLOCK_MONOTONIC) [ns] unless said otherwise.
+# A loop (ros/loop.pyx) waits for messages, requests and the time, and calls the cycle's functions
+# one at a time, in one thread, without the GIL. A cycle (the controller's, the twin's) decodes,
+# computes and encodes; it never waits, allocates or raises. What Python is to know of it goes out
+# as records; what Python asks for comes in as requests. Times are of the steady clock
+# (CLOCK_MONOTONIC) [ns] unless said otherwise.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 cdef enum:
-    STOP_REQUESTED = -1      # kind of a request without payload: lead to where it is safe to end, see ``is_safe_to_end``
+    STOP_REQUESTED = -1      # kind of a request without payload: lead to where it is safe to end,
+                             # see ``is_safe_to_end``
     # Kinds of the loop's own records:
     TOO_LARGE = -1           # index: input; value: size of the message [bytes], how many so far
     TAKE_FAILED = -2         # index: input; value: rcl's code, how many so far
@@ -19,10 +22,12 @@ cdef struct IncomingMessage: # serialised
     const uint8_t* data      # CDR, with its encapsulation header; the cycle does not keep it
     size_t size
     int64_t received         # when the middleware took it in, by the system clock [ns]; 0: unknown
-    int64_t sent             # when it was published, by that computer's system clock [ns]; 0: unknown
+    int64_t sent             # when it was published, by that computer's system clock [ns]; 0:
+                             # unknown
     int64_t sequence         # its publisher's number of it; -1: unknown
 
-cdef struct Request:         # in the order in which they were asked for; lives until its answer has been read
+cdef struct Request:         # in the order in which they were asked for; lives until its answer has
+                             # been read
     int32_t kind             # which one: the cycle's own numbers, from 0
     int32_t answer           # written by the cycle: 0 done, else why not (its own numbers)
     void* payload            # what belongs to it
@@ -32,20 +37,24 @@ cdef struct Record:          # one event that Python formats, logs, counts or an
     int32_t index            # e.g. a joint
     int64_t time
     double[4] value
-    uint64_t object          # the number of what is no longer in use: such records are not lost; 0: none
+    uint64_t object          # the number of what is no longer in use: such records are not lost; 0:
+                             # none
 
 cdef struct Output:
     void* loop
-    int (*publish)(void* loop, int output, const uint8_t* data, size_t size) noexcept nogil  # 0, or rcl's code
-    bint (*is_watched)(void* loop, int output) noexcept nogil                    # whether anybody subscribes
-    bint (*record)(void* loop, const Record* record) noexcept nogil              # False: no room, it is lost
-    int64_t (*ros_time)(void* loop) noexcept nogil                               # the node's clock [ns]
-    int64_t (*heartbeat)(void* loop) noexcept nogil                              # when Python last gave a sign of life
+    # 0, or rcl's code
+    int (*publish)(void* loop, int output, const uint8_t* data, size_t size) noexcept nogil
+    bint (*is_watched)(void* loop, int output) noexcept nogil  # whether anybody subscribes
+    bint (*record)(void* loop, const Record* record) noexcept nogil  # False: no room, it is lost
+    int64_t (*ros_time)(void* loop) noexcept nogil  # the node's clock [ns]
+    int64_t (*heartbeat)(void* loop) noexcept nogil  # when Python last gave a sign of life
 
 cdef struct Cycle:
     void* self
-    void (*message)(void* self, int input, const IncomingMessage* incoming, int64_t now, Output* output) noexcept nogil
+    void (*message)(void* self, int input, const IncomingMessage* incoming, int64_t now,
+                    Output* output) noexcept nogil
     void (*request)(void* self, Request* request, int64_t now, Output* output) noexcept nogil
-    int64_t (*due)(void* self) noexcept nogil                                    # when ``tick`` is wanted next; INT64_MAX: never
+    int64_t (*due)(void* self) noexcept nogil  # when ``tick`` is wanted next; INT64_MAX: never
     void (*tick)(void* self, int64_t now, Output* output) noexcept nogil
-    bint (*is_safe_to_end)(void* self, int64_t now) noexcept nogil               # e.g. the arm stands: silence may follow
+    # e.g. the arm stands: silence may follow
+    bint (*is_safe_to_end)(void* self, int64_t now) noexcept nogil

@@ -10,18 +10,20 @@ cdef class Collector:
     def __cinit__(self, int64_t ros_time):
         self.published, self.records, self.ros_time = [], [], ros_time
         self.output.loop = <void*> self
-        self.output.publish, self.output.is_watched, self.output.record = collect, always_watched, collect_record
+        self.output.publish, self.output.is_watched, self.output.record = (
+            collect, always_watched, collect_record)
         self.output.ros_time, self.output.heartbeat = given_time, no_heartbeat
 
 
 cdef int collect(void* loop, int output, const uint8_t* data, size_t size) noexcept with gil:
-    (<Collector> loop).published.append((output, PyBytes_FromStringAndSize(<const char*> data, size)))
+    (<Collector> loop).published.append((output,
+                                         PyBytes_FromStringAndSize(<const char*> data, size)))
     return 0
 
 
 cdef bint collect_record(void* loop, const Record* record) noexcept with gil:
-    (<Collector> loop).records.append((record.kind, record.index, record.time, tuple([record.value[k] for k in range(4)]),
-                                       record.object))
+    (<Collector> loop).records.append((record.kind, record.index, record.time,
+                                       tuple([record.value[k] for k in range(4)]), record.object))
     return True
 
 
@@ -41,7 +43,8 @@ cdef class CycleOwner:
     """What a loop runs, or Python call by call.
 
     Attributes:
-        capsule: For a loop. Whoever has a loop run it only reads from then on, and asks for all else by requests.
+        capsule: For a loop. Whoever has a loop run it only reads from then on, and asks for all
+            else by requests.
     """
 
     cdef Cycle cycle
@@ -67,7 +70,8 @@ cdef class CycleOwner:
             ros_time: Time for stamps [ns].
 
         Returns:
-            What was published: a list of (one of ``OUTPUTS``, bytes), and of records (kind, index, time, four values).
+            What was published: a list of (one of ``OUTPUTS``, bytes), and of records (kind, index,
+            time, four values).
         """
         cdef Collector collector = Collector(ros_time)
         cdef IncomingMessage incoming

@@ -1,22 +1,28 @@
-# The dynamics of a robot for compiled code outside the core: recursions as plain C functions (interface.pxi).
+# The dynamics of a robot for compiled code outside the core: recursions as plain C functions
+# (interface.pxi).
 #
-# The core is built for several instruction sets; what is built once calls the one in use through this. The functions
-# work in the workspace of a BoundDynamics: whoever holds the interface keeps that object alive and is its only user.
-# Arrays are (n,) in joint order; results 0, or 1 + the index of a joint that moves no inertia.
+# The core is built for several instruction sets; what is built once calls the one in use through
+# this. The functions work in the workspace of a BoundDynamics: whoever holds the interface keeps
+# that object alive and is its only user. Arrays are (n,) in joint order; results 0, or 1 + the
+# index of a joint that moves no inertia.
 
 cdef struct DynamicsInterface:
     void* self
     Py_ssize_t n
-    Py_ssize_t (*rnea)(void* self, const double* q, const double* qd, const double* qdd, double* tau) noexcept nogil
+    Py_ssize_t (*rnea)(void* self, const double* q, const double* qd, const double* qdd,
+                       double* tau) noexcept nogil
     Py_ssize_t (*gravity)(void* self, const double* q, double* tau) noexcept nogil
     # qdd = (H + diag(armature))^-1 (tau - C)
-    Py_ssize_t (*aba)(void* self, const double* q, const double* qd, const double* tau, const double* armature,
-                      double* qdd) noexcept nogil
-    Py_ssize_t (*crba)(void* self, const double* q, double* H) noexcept nogil                      # (n, n)
-    Py_ssize_t (*minv)(void* self, const double* q, double* Minv) noexcept nogil                   # (n, n)
-    # Of a link, by its index in model.link_names: pose (16) row by row, velocity (6) and Jacobian (6, n) as Dynamics has them.
-    Py_ssize_t (*link_pose)(void* self, Py_ssize_t link, const double* q, double* pose) noexcept nogil
+    Py_ssize_t (*aba)(void* self, const double* q, const double* qd, const double* tau,
+                      const double* armature, double* qdd) noexcept nogil
+    Py_ssize_t (*crba)(void* self, const double* q, double* H) noexcept nogil  # (n, n)
+    Py_ssize_t (*minv)(void* self, const double* q, double* Minv) noexcept nogil  # (n, n)
+    # Of a link, by its index in model.link_names: pose (16) row by row, velocity (6) and Jacobian
+    # (6, n) as Dynamics has them.
+    Py_ssize_t (*link_pose)(void* self, Py_ssize_t link, const double* q,
+                            double* pose) noexcept nogil
     Py_ssize_t (*link_velocity)(void* self, Py_ssize_t link, const double* q, const double* qd,
                                 double* velocity) noexcept nogil
     Py_ssize_t (*jacobian)(void* self, Py_ssize_t link, const double* q, double* J) noexcept nogil
-    Py_ssize_t (*coriolis)(void* self, const double* q, const double* qd, double* C) noexcept nogil    # (n, n), Christoffel's
+    # C (n, n), Christoffel's
+    Py_ssize_t (*coriolis)(void* self, const double* q, const double* qd, double* C) noexcept nogil

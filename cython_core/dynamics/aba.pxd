@@ -1,26 +1,36 @@
 # The Articulated-Body Algorithm, RBDA Table 7.1.
 #
 # How the coded lines follow from the table:
-# 1. Accelerations are counted from those at qdd = 0, a0, which the first loop of Table 5.1 gives (rnea.pxd). With
-#    a = a0 + a', body i needs the force  f0 + I a',  and  a'_i = iXp a'_p + S qdd  has no velocity-product term c. So
+# 1. Accelerations are counted from those at qdd = 0, a0, which the first loop of Table 5.1 gives
+#    (rnea.pxd). With a = a0 + a', body i needs the force  f0 + I a',  and  a'_i = iXp a'_p + S
+#    qdd  has no velocity-product term c. So
 #        pA = f0         U = IA S         D = S^T U        u = tau - S^T pA
 #        Ia = IA - U U^T / D              pa = pA + U u / D
 #        IA_p += pXi* Ia iXp              pA_p += pXi* pa
-#        a' = iXp a'_p                    qdd = (u - U^T a') / D           a' = a' + S qdd,     a'_0 = 0.
-# 2. An inertia on the joint's own axis (armature, or the h damping of an implicit integrator) adds to D alone.
-# 3. IA = [I H; H^T M] keeps 6 + 9 + 6 numbers. Seen from a point p away, P = [p]x, with G = H + P M / 2:
+#        a' = iXp a'_p                    qdd = (u - U^T a') / D
+#        a' = a' + S qdd                  a'_0 = 0
+# 2. An inertia on the joint's own axis (armature, or the h damping of an implicit integrator) adds
+#    to D alone.
+# 3. IA = [I H; H^T M] keeps 6 + 9 + 6 numbers. Seen from a point p away, P = [p]x, with G = H + P M
+#    / 2:
 #        M,    H + P M,    I - G P - (G P)^T.
-# 4. A revolute joint leaves Ia S = 0: the row of I and of H along its axis need not be computed, turned or stored.
-# 5. A D of the size of the rounding error of IA stands for zero: nothing resists the joint's acceleration.
-# 6. A joint may be held, a' = iXp a'_p whatever torque that takes: 1 / D = 0 says so, and leaves Ia = IA and pa = pA.
-# 7. What a body hands to the next slot stays in local variables; the workspace holds the sums of a body that forks.
-# 8. A floating base has S = 1: in place of u and D it has the 6 x 6 system  IA a' = tau - pA  (RBDA section 9.4).
+# 4. A revolute joint leaves Ia S = 0: the row of I and of H along its axis need not be computed,
+#    turned or stored.
+# 5. A D of the size of the rounding error of IA stands for zero: nothing resists the joint's
+#    acceleration.
+# 6. A joint may be held, a' = iXp a'_p whatever torque that takes: 1 / D = 0 says so, and leaves Ia
+#    = IA and pa = pA.
+# 7. What a body hands to the next slot stays in local variables; the workspace holds the sums of a
+#    body that forks.
+# 8. A floating base has S = 1: in place of u and D it has the 6 x 6 system  IA a' = tau - pA  (RBDA
+#    section 9.4).
 
 from libc.float cimport DBL_EPSILON
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport (add, apart, at_most, clear, copy, force_to_parent, magnitude, motion_to_child, put, rarely, real,
-                      reciprocal, step, turn_pair, turn_plane, twist_general, twist_symmetric)
+from spatial cimport (add, apart, at_most, clear, copy, force_to_parent, magnitude, motion_to_child,
+                      put, rarely, real, reciprocal, step, turn_pair, turn_plane, twist_general,
+                      twist_symmetric)
 from cholesky cimport ltl_solve
 
 
@@ -110,7 +120,8 @@ cdef inline step add_body(const Body* b, real* IA) noexcept nogil:
     IA[20] += b.mass
 
 
-cdef inline step axis_inertia(const Body* b, const real* IA, real* U, real* D, real* rounding) noexcept nogil:
+cdef inline step axis_inertia(const Body* b, const real* IA, real* U, real* D,
+                              real* rounding) noexcept nogil:
     """U = IA S, D = S^T U, and what D's rounding error is measured by (note 5)."""
     if b.revolute:
         U[0] = IA[2]
@@ -129,12 +140,18 @@ cdef inline step axis_inertia(const Body* b, const real* IA, real* U, real* D, r
         U[4] = b.angular * IA[13] + b.linear * IA[19]
         U[5] = b.angular * IA[14] + b.linear * IA[20]
         D[0] = b.angular * U[2] + b.linear * U[5]
-        rounding[0] = (b.angular * b.angular * (magnitude(IA[0]) + magnitude(IA[3]) + magnitude(IA[5]))
-                       + b.linear * b.linear * (magnitude(IA[15]) + magnitude(IA[18]) + magnitude(IA[20])))
+        rounding[0] = (b.angular * b.angular
+                       * (magnitude(IA[0]) + magnitude(IA[3]) + magnitude(IA[5]))
+                       + b.linear * b.linear
+                       * (magnitude(IA[15]) + magnitude(IA[18]) + magnitude(IA[20])))
 
 
-cdef inline step beyond_joint(real c, real s, const real* U, const real* K, bint free, real* IA) noexcept nogil:
-    """IA <- Ia = IA - U K^T, K = U / D, in axes that theta does not turn. free: Ia S = 0 (note 4)."""
+cdef inline step beyond_joint(real c, real s, const real* U, const real* K, bint free,
+                              real* IA) noexcept nogil:
+    """IA <- Ia = IA - U K^T, K = U / D, in axes that theta does not turn.
+
+    free: Ia S = 0 (note 4).
+    """
     cdef real* H = IA + 6
     cdef real* M = IA + 15
     cdef real ss = s * s, cs = c * s
@@ -171,8 +188,8 @@ cdef inline step beyond_joint(real c, real s, const real* U, const real* K, bint
         turn_pair(c, s, IA, 2, 4)
 
 
-cdef inline step inertia_to_parent(const Body* b, real c, real s, real d, const real* U, const real* K, bint bare,
-                                   real* IA) noexcept nogil:
+cdef inline step inertia_to_parent(const Body* b, real c, real s, real d, const real* U,
+                                   const real* K, bint bare, real* IA) noexcept nogil:
     """IA <- pXi* Ia iXp, what the body is to its parent; K = U / D. bare: D = S^T U and no more."""
     beyond_joint(c, s, U, K, b.revolute and bare, IA)
     if b.offset:
@@ -198,9 +215,11 @@ cdef inline void unpack(const real* IA, real* A) noexcept nogil:
             A[6 * i + 3 + j] = A[6 * (3 + j) + i] = IA[6 + 3 * i + j]
 
 
-cdef inline apart base_acceleration(const System* system, Workspace* work, const real* tau, const real* held,
-                                    real* qdd) noexcept nogil:
-    """a' of a floating base (note 8) and its qdd; work.failure: 1 + the index of a singular freedom, or 0."""
+cdef inline apart base_acceleration(const System* system, Workspace* work, const real* tau,
+                                    const real* held, real* qdd) noexcept nogil:
+    """a' of a floating base (note 8) and its qdd; work.failure: 1 + the index of a singular
+    freedom, or 0.
+    """
     cdef real* a = <real*> work.a
     cdef real[36] A
     cdef Py_ssize_t i, k
@@ -208,7 +227,7 @@ cdef inline apart base_acceleration(const System* system, Workspace* work, const
     unpack(<real*> work.inertia, A)
     for k in range(6):
         a[k] = tau[(3 + k) % 6] - (<real*> work.f)[k]
-    if held != NULL:                                            # note 6: rows and columns become those of 1
+    if held != NULL:  # note 6: rows and columns become those of 1
         for k in range(6):
             a[k] *= 1.0 - held[(3 + k) % 6]
             for i in range(6):
@@ -228,8 +247,12 @@ cdef inline void clear_sums(const System* system, real* IA) noexcept nogil:
             clear(IA + 21 * i, 21)
 
 
-cdef inline step articulated_inertia(const Body* b, const real* sums, bint from_child, real* IA) noexcept nogil:
-    """IA of a body: its own, and those of its children. from_child: the one in the next slot has left its in IA (note 7)."""
+cdef inline step articulated_inertia(const Body* b, const real* sums, bint from_child,
+                                     real* IA) noexcept nogil:
+    """IA of a body: its own, and those of its children.
+
+    from_child: the one in the next slot has left its in IA (note 7).
+    """
     if not from_child:
         clear(IA, 21)
     if b.forks:
@@ -244,8 +267,12 @@ cdef inline real free_torque(const Body* b, real tau, const real* pA) noexcept n
     return tau - b.angular * pA[2] - b.linear * pA[5]
 
 
-cdef inline Py_ssize_t invert_D(const Body* b, const real* armature, const real* held, real rounding, real* D) noexcept nogil:
-    """D <- 1 / D. armature, held: as for aba. Returns 1 + the index of the joint if D is zero (note 5), in any lane, or 0."""
+cdef inline Py_ssize_t invert_D(const Body* b, const real* armature, const real* held,
+                                real rounding, real* D) noexcept nogil:
+    """D <- 1 / D. armature, held: as for aba.
+
+    Returns 1 + the index of the joint if D is zero (note 5), in any lane, or 0.
+    """
     if armature != NULL:
         D[0] = D[0] + armature[b.dof]                           # note 2
     if held != NULL:                                            # note 6
@@ -258,9 +285,11 @@ cdef inline Py_ssize_t invert_D(const Body* b, const real* armature, const real*
     return 0
 
 
-cdef inline Py_ssize_t towards_base(const System* system, Workspace* work, const real* tau, const real* armature,
-                                    const real* held) noexcept nogil:
-    """IA and pA of every body, of which the rows u / D and U / D are left: the second loop of Table 7.1. As aba."""
+cdef inline Py_ssize_t towards_base(const System* system, Workspace* work, const real* tau,
+                                    const real* armature, const real* held) noexcept nogil:
+    """IA and pA of every body, of which the rows u / D and U / D are left: the second loop of Table
+    7.1. As aba.
+    """
     cdef const Body* b
     cdef real[21] IA
     cdef real[6] pA, U
@@ -315,9 +344,11 @@ cdef inline void from_base(const System* system, Workspace* work, real* qdd) noe
         else:
             if not b.follows:
                 copy(<real*> work.a + 6 * b.parent, 6, a)
-            motion_to_child(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], a)
+            motion_to_child(b, (<real*> work.cosine)[i], (<real*> work.sine)[i],
+                            (<real*> work.d)[i], a)
             K = <real*> work.force_set + 6 * i
-            u = (u - (K[0] * a[0] + K[1] * a[1])) - ((K[2] * a[2] + K[3] * a[3]) + (K[4] * a[4] + K[5] * a[5]))
+            u = ((u - (K[0] * a[0] + K[1] * a[1]))
+                 - ((K[2] * a[2] + K[3] * a[3]) + (K[4] * a[4] + K[5] * a[5])))
         qdd[b.dof] = u
         if b.revolute:
             a[2] += u
@@ -328,13 +359,14 @@ cdef inline void from_base(const System* system, Workspace* work, real* qdd) noe
             copy(a, 6, <real*> work.a + 6 * i)
 
 
-cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* tau, const real* armature,
-                           const real* held, real* qdd) noexcept nogil:
-    """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q and body_forces with qdd = 0; no mimic joints.
+cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* tau,
+                           const real* armature, const real* held, real* qdd) noexcept nogil:
+    """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q and body_forces with qdd = 0; no
+    mimic joints.
 
     armature: (n,) or NULL. held: (n,) 1 for a joint that is held (its qdd is 0), else 0; or NULL.
-    tau and qdd may be the same memory.
-    Returns 1 + the index of a freedom whose D is zero (note 5), in any lane (qdd is then not written), or 0.
+    tau and qdd may be the same memory. Returns 1 + the index of a freedom whose D is zero (note 5),
+    in any lane (qdd is then not written), or 0.
     """
     cdef Py_ssize_t failure = towards_base(system, work, tau, armature, held)
     if failure:

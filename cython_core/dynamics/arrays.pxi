@@ -1,6 +1,7 @@
-# Arguments in, results out, through NumPy's C API: a right array costs nanoseconds, anything else is converted or refused.
+# Arguments in, results out, through NumPy's C API: a right array costs nanoseconds, anything else
+# is converted or refused.
 
-cdef double QUATERNION_TOLERANCE = 1e-3   # of its squared length: a smaller error is normalised away
+cdef double QUATERNION_TOLERANCE = 1e-3  # of its squared length: a smaller error is normalised away
 
 cdef object _shape_error(str name, object x, str expected):
     return ValueError(f"{name}: expected shape {expected}, got {np.shape(x)}")
@@ -12,7 +13,8 @@ cdef object _floats(object x, str name):
         array = np.asarray(x)
         if array.dtype.kind not in "biuf" and not (
                 array.dtype.kind == "O" and all(isinstance(entry, Real) for entry in array.flat)):
-            raise ValueError(f"got {'text' if array.dtype.kind in 'US' else array.dtype}: {x!r:.80}")
+            found = "text" if array.dtype.kind in "US" else array.dtype
+            raise ValueError(f"got {found}: {x!r:.80}")
         return np.asarray(array, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name}: expected an array of numbers: {error}") from error
@@ -46,21 +48,25 @@ cdef inline cnp.ndarray like_states(object x, cnp.ndarray q, Py_ssize_t n, str n
 
 cdef inline int refuse_floating(CompiledModel model, str what) except -1:
     if rarely(model.system.floating):
-        raise NotImplementedError(f"{what}: expected a model with a fixed base, that of link {model.body_names[0]!r} floats")
+        raise NotImplementedError(f"{what}: expected a model with a fixed base, "
+                                  f"that of link {model.body_names[0]!r} floats")
     return 0
 
 
 cdef int check_quaternions(cnp.ndarray q) except -1:
-    """Raise ValueError for a floating base that is not turned by a unit quaternion; NaN is not looked at."""
+    """Raise ValueError for a floating base that is not turned by a unit quaternion; NaN is not
+    looked at.
+    """
     cdef const double* x
     cdef Py_ssize_t row
     for row in range(rows_of(q)):
         x = data(q) + row * cnp.PyArray_DIM(q, cnp.PyArray_NDIM(q) - 1) + 3
-        if not fabs(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3] - 1) <= QUATERNION_TOLERANCE:
+        if (not fabs(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3] - 1)
+                <= QUATERNION_TOLERANCE):
             if x[0] + x[1] + x[2] + x[3] == x[0] + x[1] + x[2] + x[3]:
                 which = f" (row {row})" if cnp.PyArray_NDIM(q) == 2 else ""
-                raise ValueError(f"q[3:7]{which}: expected the unit quaternion x y z w of the floating base, "
-                                 f"got {np.array([x[0], x[1], x[2], x[3]])}")
+                raise ValueError(f"q[3:7]{which}: expected the unit quaternion x y z w of the "
+                                 f"floating base, got {np.array([x[0], x[1], x[2], x[3]])}")
     return 0
 
 
@@ -73,15 +79,18 @@ cdef cnp.ndarray _booleans(object x, str name):
 
 cdef cnp.ndarray as_choice(object x, cnp.ndarray q, Py_ssize_t n, str name):
     """True and False, (n,) or of the same shape as q, as ones and zeros of q's shape."""
-    cdef cnp.ndarray choice, array = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(q), cnp.PyArray_DIMS(q), cnp.NPY_DOUBLE)
+    cdef cnp.ndarray choice, array = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(q), cnp.PyArray_DIMS(q),
+                                                           cnp.NPY_DOUBLE)
     cdef Py_ssize_t k, size
     if (cnp.PyArray_CheckExact(x) and cnp.PyArray_TYPE(<cnp.ndarray> x) == cnp.NPY_BOOL
             and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> x)):
         choice = x
     else:
         choice = _booleans(x, name)
-    if not (cnp.PyArray_NDIM(choice) == 1 and cnp.PyArray_DIM(choice, 0) == n or cnp.PyArray_SAMESHAPE(choice, q)):
-        raise _shape_error(name, choice, f"({n},)" if cnp.PyArray_NDIM(q) == 1 else f"({n},) or {np.shape(q)}")
+    if not (cnp.PyArray_NDIM(choice) == 1 and cnp.PyArray_DIM(choice, 0) == n
+            or cnp.PyArray_SAMESHAPE(choice, q)):
+        raise _shape_error(name, choice,
+                           f"({n},)" if cnp.PyArray_NDIM(q) == 1 else f"({n},) or {np.shape(q)}")
     size = cnp.PyArray_SIZE(choice)
     for k in range(cnp.PyArray_SIZE(array)):
         data(array)[k] = (<cnp.npy_bool*> cnp.PyArray_DATA(choice))[k % size]
@@ -90,7 +99,8 @@ cdef cnp.ndarray as_choice(object x, cnp.ndarray q, Py_ssize_t n, str name):
 
 cdef cnp.ndarray either(cnp.ndarray choice, cnp.ndarray a, cnp.ndarray b):
     """a where choice is 1, b where it is 0."""
-    cdef cnp.ndarray array = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), cnp.NPY_DOUBLE)
+    cdef cnp.ndarray array = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a),
+                                                   cnp.NPY_DOUBLE)
     cdef Py_ssize_t k
     for k in range(cnp.PyArray_SIZE(array)):
         data(array)[k] = data(a)[k] if data(choice)[k] else data(b)[k]
@@ -122,7 +132,8 @@ cdef cnp.ndarray _checked_out(object out, int ndim, cnp.npy_intp* shape):
         return <cnp.ndarray> out
     expected = tuple([shape[k] for k in range(ndim)])
     if not isinstance(out, np.ndarray) or out.dtype != np.float64 or not out.flags.carray:
-        raise ValueError(f"out: expected a writeable C-contiguous float64 array of shape {expected}, got {type(out).__name__}"
+        raise ValueError("out: expected a writeable C-contiguous float64 array "
+                         f"of shape {expected}, got {type(out).__name__}"
                          + (f" of {out.dtype}" if isinstance(out, np.ndarray) else ""))
     if out.shape != expected:
         raise _shape_error("out", out, str(expected))
@@ -133,13 +144,17 @@ cdef inline double* data(cnp.ndarray array) noexcept nogil:
     return <double*> cnp.PyArray_DATA(array)
 
 
-cdef inline void link_wrench(const double* pose, const double* wrench, double* force) noexcept nogil:
-    """force (moment, force at the body frame's origin) += [fx fy fz tx ty tz] at a link's origin in its axes."""
+cdef inline void link_wrench(const double* pose, const double* wrench,
+                             double* force) noexcept nogil:
+    """force (moment, force at the body frame's origin) += [fx fy fz tx ty tz] at a link's origin in
+    its axes.
+    """
     cdef double[3] f
     cdef Py_ssize_t k
     for k in range(3):
         f[k] = pose[3 * k] * wrench[0] + pose[3 * k + 1] * wrench[1] + pose[3 * k + 2] * wrench[2]
-        force[k] += pose[3 * k] * wrench[3] + pose[3 * k + 1] * wrench[4] + pose[3 * k + 2] * wrench[5]
+        force[k] += (pose[3 * k] * wrench[3] + pose[3 * k + 1] * wrench[4]
+                     + pose[3 * k + 2] * wrench[5])
         force[3 + k] += f[k]
     add_cross[double](pose + 9, f, force)
 
@@ -152,8 +167,8 @@ cdef struct Wrenches:              # of one call, by link
     Py_ssize_t* stride             # 6 where each state has its own wrench, else 0
 
 
-cdef inline void fill_wrenches(const Wrenches* wrenches, const System* system, Workspace* work, Py_ssize_t row,
-                               Py_ssize_t lane, Py_ssize_t width) noexcept nogil:
+cdef inline void fill_wrenches(const Wrenches* wrenches, const System* system, Workspace* work,
+                               Py_ssize_t row, Py_ssize_t lane, Py_ssize_t width) noexcept nogil:
     """Write a row's wrenches into one lane of a workspace of ``width`` states."""
     cdef double[6] force
     cdef Py_ssize_t i, k
@@ -179,7 +194,8 @@ cdef class ExternalForces:
         cdef Py_ssize_t k = 0, link
         cdef Wrenches* w = &self.wrenches
         if not isinstance(f_ext, Mapping):
-            raise TypeError(f"f_ext: expected a mapping from link names to wrenches, got {type(f_ext).__name__}")
+            raise TypeError(f"f_ext: expected a mapping from link names to wrenches, "
+                            f"got {type(f_ext).__name__}")
         self.model = model
         self.arrays = []
         items = list(f_ext.items())

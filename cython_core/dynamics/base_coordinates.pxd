@@ -1,12 +1,14 @@
 # Bodies in base coordinates: spatial vectors in the base's axes about one point O.
 #
-# All bodies share these coordinates, so what is summed over a subtree or met along a path needs no transform. That pays
-# where every pair of joints meets (minv.pxd, derivatives.pxd); body coordinates are cheaper where only neighbours do.
-# They also lose fewer digits: about O an inertia grows with the square of the distance. So O is where the origin of a
-# body in the middle happens to be, and not the base's, from which a robot on rails may be far away.
+# All bodies share these coordinates, so what is summed over a subtree or met along a path needs no
+# transform. That pays where every pair of joints meets (minv.pxd, derivatives.pxd); body
+# coordinates are cheaper where only neighbours do. They also lose fewer digits: about O an inertia
+# grows with the square of the distance. So O is where the origin of a body in the middle happens to
+# be, and not the base's, from which a robot on rails may be far away.
 #
-# A floating base's axes serve as well, at the instant: its six S are unit vectors about its own origin (row r of slot 0),
-# and its Psi_dot = v_p x S is zero, but S_dot = v x S is not, as it is for a single freedom.
+# A floating base's axes serve as well, at the instant: its six S are unit vectors about its own
+# origin (row r of slot 0), and its Psi_dot = v_p x S is zero, but S_dot = v x S is not, as it is
+# for a single freedom.
 
 from system cimport Body, System, Workspace
 from spatial cimport real, add_cross, apart, put, rarely
@@ -68,8 +70,11 @@ cdef inline void base_axes(const System* system, Workspace* work, const real* q)
                 S[3 + k] += b.linear * R[3 * k + 2]
 
 
-cdef inline void base_coordinates(const System* system, Workspace* work, const real* q) noexcept nogil:
-    """S and I of every body: rows S and base_inertia (rotational inertia xx xy xz yy yz zz, h, mass)."""
+cdef inline void base_coordinates(const System* system, Workspace* work,
+                                  const real* q) noexcept nogil:
+    """S and I of every body: rows S and base_inertia (rotational inertia xx xy xz yy yz zz, h,
+    mass).
+    """
     cdef const Body* b
     cdef const real* R
     cdef const real* r
@@ -84,9 +89,12 @@ cdef inline void base_coordinates(const System* system, Workspace* work, const r
         r = <real*> work.r + 3 * i
         I = <real*> work.base_inertia + 10 * i
         for k in range(3):
-            T[3 * k] = R[3 * k] * b.inertia[0] + R[3 * k + 1] * b.inertia[1] + R[3 * k + 2] * b.inertia[2]
-            T[3 * k + 1] = R[3 * k] * b.inertia[1] + R[3 * k + 1] * b.inertia[3] + R[3 * k + 2] * b.inertia[4]
-            T[3 * k + 2] = R[3 * k] * b.inertia[2] + R[3 * k + 1] * b.inertia[4] + R[3 * k + 2] * b.inertia[5]
+            T[3 * k] = (R[3 * k] * b.inertia[0] + R[3 * k + 1] * b.inertia[1]
+                        + R[3 * k + 2] * b.inertia[2])
+            T[3 * k + 1] = (R[3 * k] * b.inertia[1] + R[3 * k + 1] * b.inertia[3]
+                            + R[3 * k + 2] * b.inertia[4])
+            T[3 * k + 2] = (R[3 * k] * b.inertia[2] + R[3 * k + 1] * b.inertia[4]
+                            + R[3 * k + 2] * b.inertia[5])
             h[k] = R[3 * k] * b.h[0] + R[3 * k + 1] * b.h[1] + R[3 * k + 2] * b.h[2]
             g[k] = h[k] + 0.5 * b.mass * r[k]
             I[6 + k] = h[k] + b.mass * r[k]
@@ -138,7 +146,8 @@ cdef inline void force_on_base(const Workspace* work, const real* f, real* out) 
         out[3 + k] = f[k] + moment[k]
 
 
-cdef inline void force_per_base_rate(const Workspace* work, const real* f, real* out) noexcept nogil:
+cdef inline void force_per_base_rate(const Workspace* work, const real* f,
+                                     real* out) noexcept nogil:
     """out = S_dot^T f = (v x S)^T f for a floating base's freedoms, after velocities."""
     cdef real[6] t
     cdef Py_ssize_t k
@@ -148,7 +157,8 @@ cdef inline void force_per_base_rate(const Workspace* work, const real* f, real*
     force_on_base(work, t, out)
 
 
-cdef inline apart base_acceleration_of(const System* system, Workspace* work, const real* qdd) noexcept nogil:
+cdef inline apart base_acceleration_of(const System* system, Workspace* work,
+                                       const real* qdd) noexcept nogil:
     """Row acceleration of a floating base: S qdd, and gravity."""
     cdef real* a = <real*> work.acceleration
     cdef real[3] g
@@ -160,7 +170,9 @@ cdef inline apart base_acceleration_of(const System* system, Workspace* work, co
 
 
 cdef inline void velocities(const System* system, Workspace* work, const real* qd) noexcept nogil:
-    """Velocity of every body, and Psi_dot = v x S, the rate of change of its S; after base_coordinates."""
+    """Velocity of every body, and Psi_dot = v x S, the rate of change of its S; after
+    base_coordinates.
+    """
     cdef const real* S
     cdef const real* parent
     cdef real* v

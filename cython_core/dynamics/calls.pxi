@@ -1,15 +1,16 @@
-# How a call reaches a kernel: one state directly, a batch in tiles of LANES states, on as many threads as wanted.
+# How a call reaches a kernel: one state directly, a batch in tiles of LANES states, on as many
+# threads as wanted.
 #
-# A kernel is compiled for both: on double it reads and writes the arrays themselves; on lanes a tile's rows are first
-# packed, one register per number, and the results unpacked. A tile that the batch does not fill repeats its last row;
-# so a state's result depends on nothing but the state.
+# A kernel is compiled for both: on double it reads and writes the arrays themselves; on lanes a
+# tile's rows are first packed, one register per number, and the results unpacked. A tile that the
+# batch does not fill repeats its last row; so a state's result depends on nothing but the state.
 
 from cython.parallel cimport prange
 
 cdef struct Call
 
-# x, y: the inputs and outputs, NULL where there is none. Returns 0, 1 + the index of a singular joint, or n + 1; what is
-# negative only the caller understands.
+# x, y: the inputs and outputs, NULL where there is none. Returns 0, 1 + the index of a singular
+# joint, or n + 1; what is negative only the caller understands.
 ctypedef Py_ssize_t (*Kernel)(Call* call, Workspace* work, const double** x, const double* f_ext,
                               double** y) noexcept nogil
 
@@ -29,7 +30,8 @@ cdef struct Call:
     const void* settings               # what else the kernel needs
     Py_ssize_t repeats                 # how many times the kernel goes on from what it has put out:
     Py_ssize_t fed_back                # so many outputs become the first inputs
-    Py_ssize_t count, done             # of these, how many the kernel is to do now, and how many came before
+    Py_ssize_t count, done             # of these, how many the kernel is to do now, and how many
+                                       # came before
 
 cdef Py_ssize_t SHARE = 16             # tiles that make another thread worth its start
 cdef Py_ssize_t _num_threads = 1
@@ -51,7 +53,8 @@ cdef inline double seconds() noexcept nogil:
 
 
 def set_num_threads(Py_ssize_t k):
-    """Let batches (B, n) be computed by k threads, in every Dynamics and Simulator; 1 to begin with.
+    """Let batches (B, n) be computed by k threads, in every Dynamics and Simulator; 1 to begin
+    with.
 
     Args:
         k: From 1 to 1024. A forked child process begins with 1 again.
@@ -81,7 +84,8 @@ def _begin_in_child():
     set_num_threads(1)
 
 
-# OpenMP would wait in the child for threads that did not come along: it starts new ones after the fork, on either side.
+# OpenMP would wait in the child for threads that did not come along: it starts new ones after the
+# fork, on either side.
 os.register_at_fork(before=_end_threads, after_in_child=_begin_in_child)
 
 
@@ -117,7 +121,8 @@ cdef inline Py_ssize_t run_one(Call* call, Workspace* work) noexcept nogil:
     return call.one(call, work, call.x, work.f_ext, call.y)
 
 
-cdef Py_ssize_t run_tile(Call* call, Workspace* work, Py_ssize_t row, Py_ssize_t count) noexcept nogil:
+cdef Py_ssize_t run_tile(Call* call, Workspace* work, Py_ssize_t row,
+                         Py_ssize_t count) noexcept nogil:
     """The kernel on rows row .. row + count - 1, at most LANES of them."""
     cdef const double* x[4]
     cdef double* y[4]
@@ -143,7 +148,8 @@ cdef Py_ssize_t run_tile(Call* call, Workspace* work, Py_ssize_t row, Py_ssize_t
     return failure
 
 
-cdef Py_ssize_t run_tiles(Call* call, Workspace* work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+cdef Py_ssize_t run_tiles(Call* call, Workspace* work, Py_ssize_t first,
+                          Py_ssize_t last) noexcept nogil:
     cdef Py_ssize_t row = first
     work.failure = 0
     while row < last and not work.failure:
@@ -155,7 +161,9 @@ cdef Py_ssize_t run_tiles(Call* call, Workspace* work, Py_ssize_t first, Py_ssiz
 
 cdef Py_ssize_t run_rows(Call* call, Workspace* workspaces, int threads, Py_ssize_t first,
                          Py_ssize_t last) noexcept nogil:
-    """The kernel on rows first .. last - 1, on so many threads; a failure is left in the workspace of its thread."""
+    """The kernel on rows first .. last - 1, on so many threads; a failure is left in the workspace
+    of its thread.
+    """
     cdef Py_ssize_t tiles = (last - first + LANES - 1) // LANES, failure = 0, low, high
     cdef int part
     if threads == 1:
@@ -169,8 +177,10 @@ cdef Py_ssize_t run_rows(Call* call, Workspace* workspaces, int threads, Py_ssiz
     return failure
 
 
-cdef Py_ssize_t run_watched(Call* call, Workspace* workspaces, int threads, Py_ssize_t rows) except? -1 nogil:
-    """All rows (of a batch, else 1), as often as wanted, and a look at the signals every few milliseconds between.
+cdef Py_ssize_t run_watched(Call* call, Workspace* workspaces, int threads,
+                            Py_ssize_t rows) except? -1 nogil:
+    """All rows (of a batch, else 1), as often as wanted, and a look at the signals every few
+    milliseconds between.
 
     Raises:
         KeyboardInterrupt, or what else the handler of a signal raises.
@@ -185,7 +195,8 @@ cdef Py_ssize_t run_watched(Call* call, Workspace* workspaces, int threads, Py_s
         while first < rows:
             began = now
             last = min(rows, first + block)
-            failure = run_rows(call, workspaces, threads, first, last) if workspaces != NULL else run_one(call, call.alone)
+            failure = (run_rows(call, workspaces, threads, first, last) if workspaces != NULL
+                       else run_one(call, call.alone))
             if failure:
                 return failure
             now = seconds()
@@ -213,7 +224,8 @@ cdef class WorkspaceOwner:
     cdef Workspace work
     cdef Workspace* workspaces          # (members,)
     cdef int members
-    cdef Py_ssize_t busy                # the generation of the process in which it is at work, else 0
+    cdef Py_ssize_t busy                # the generation of the process in which it is at work, else
+                                        # 0
     cdef PyObject* kept[KEPT]           # results handed out, see result
     cdef int oldest
 
@@ -232,12 +244,14 @@ cdef class WorkspaceOwner:
 
     cdef inline int require_idle(self) except -1:
         if self.busy == _generation:
-            raise RuntimeError(f"this {type(self).__name__} is at work in another thread; make one per thread")
+            raise RuntimeError(f"this {type(self).__name__} is at work in another thread; "
+                               "make one per thread")
         return 0
 
     cdef int require_model(self) except -1:
         if self.work.memory == NULL:
-            raise RuntimeError(f"{type(self).__name__} has no model: its __init__ has not called that of its base")
+            raise RuntimeError(f"{type(self).__name__} has no model: "
+                               "its __init__ has not called that of its base")
         return 0
 
     cdef void forget(self) noexcept:
@@ -274,18 +288,22 @@ cdef class WorkspaceOwner:
             if self.workspaces[k].packed_size < numbers:
                 free(self.workspaces[k].packed)
                 self.workspaces[k].packed_size = 0
-                self.workspaces[k].packed = aligned_alloc(64, (numbers * LANES * sizeof(double) + 63) // 64 * 64)
+                self.workspaces[k].packed = aligned_alloc(64,
+                                                          (numbers * LANES * sizeof(double) + 63)
+                                                          // 64 * 64)
                 if self.workspaces[k].packed == NULL:
                     raise MemoryError
                 self.workspaces[k].packed_size = numbers
         return 0
 
-    cdef inline cnp.ndarray result(self, object out, cnp.ndarray q, int ndim, Py_ssize_t rows, Py_ssize_t columns):
-        """An array of shape (), (rows,) or (rows, columns) per state of q: out, or one that nobody else holds.
+    cdef inline cnp.ndarray result(self, object out, cnp.ndarray q, int ndim, Py_ssize_t rows,
+                                   Py_ssize_t columns):
+        """An array of shape (), (rows,) or (rows, columns) per state of q: out, or one that nobody
+        else holds.
 
-        Making an array costs NumPy more than the recursions take, and the fresh memory of a batch's costs the system as
-        much; so the last few results are kept, unless they are huge, and one that the caller has dropped since, as a
-        loop does, is handed out again.
+        Making an array costs NumPy more than the recursions take, and the fresh memory of a batch's
+        costs the system as much; so the last few results are kept, unless they are huge, and one
+        that the caller has dropped since, as a loop does, is handed out again.
         """
         cdef cnp.npy_intp[3] shape
         cdef cnp.ndarray array
@@ -360,6 +378,7 @@ cdef class WorkspaceOwner:
         self.busy = _generation
         try:
             with nogil:
-                return run_watched(call, self.workspaces if batch else NULL, threads, rows if batch else 1)
+                return run_watched(call, self.workspaces if batch else NULL, threads,
+                                   rows if batch else 1)
         finally:
             self.busy = 0

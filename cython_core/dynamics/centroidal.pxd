@@ -1,6 +1,7 @@
-# The centroidal momentum matrix A_G (Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, 2013): momentum
-# about the centre of mass as a linear function of the joint rates. Its column i is Ic_i S_i, the momentum of all that
-# joint i moves, at a rate of one; its linear rows over the mass are the Jacobian of the centre of mass.
+# The centroidal momentum matrix A_G (Orin, Goswami and Lee, Centroidal dynamics of a humanoid
+# robot, 2013): momentum about the centre of mass as a linear function of the joint rates. Its
+# column i is Ic_i S_i, the momentum of all that joint i moves, at a rate of one; its linear rows
+# over the mass are the Jacobian of the centre of mass.
 
 from system cimport Body, System, Workspace
 from spatial cimport real, add_cross, put, rarely
@@ -9,9 +10,11 @@ from crba cimport axis_force, composite_inertias
 from kinematics cimport first_moment, rotate_to_base
 
 
-cdef inline void add_momentum(const Workspace* work, Py_ssize_t i, const real* F, const real* centre, Py_ssize_t n,
-                              real* A) noexcept nogil:
-    """Add the momentum F in body i's frame to a column of A, (6, n): about the centre of mass, base axes; after poses."""
+cdef inline void add_momentum(const Workspace* work, Py_ssize_t i, const real* F,
+                              const real* centre, Py_ssize_t n, real* A) noexcept nogil:
+    """Add the momentum F in body i's frame to a column of A, (6, n): about the centre of mass, base
+    axes; after poses.
+    """
     cdef real[6] column                                         # moment first
     cdef real[3] arm
     cdef Py_ssize_t k
@@ -25,8 +28,12 @@ cdef inline void add_momentum(const Workspace* work, Py_ssize_t i, const real* F
         A[(3 + k) * n] += column[k]
 
 
-cdef inline double centroidal_momentum_matrix(const System* system, Workspace* work, real* A) noexcept nogil:
-    """A_G, (6, n), linear rows first, base axes; after poses. Returns the total mass, base link included."""
+cdef inline double centroidal_momentum_matrix(const System* system, Workspace* work,
+                                              real* A) noexcept nogil:
+    """A_G, (6, n), linear rows first, base axes; after poses.
+
+    Returns the total mass, base link included.
+    """
     cdef const Body* b
     cdef real[3] centre
     cdef real[6] F, S                                           # angular part first

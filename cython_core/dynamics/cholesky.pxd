@@ -1,21 +1,24 @@
-# A = L^T D L of a joint-space inertia (RBDA section 6.5), for systems whose joints are coupled: the articulated-body
-# recursion needs a tree.
+# A = L^T D L of a joint-space inertia (RBDA section 6.5), for systems whose joints are coupled: the
+# articulated-body recursion needs a tree.
 #
-# Joints on different branches have a zero in A. Eliminated from the tips inward, as here, A keeps its zeros (RBDA
-# section 6.5: branch-induced sparsity), and what they stand for is left out. The zeros are found by looking, since here
-# they depend on who mimics whom as well.
+# Joints on different branches have a zero in A. Eliminated from the tips inward, as here, A keeps
+# its zeros (RBDA section 6.5: branch-induced sparsity), and what they stand for is left out. The
+# zeros are found by looking, since here they depend on who mimics whom as well.
 
 from libc.float cimport DBL_EPSILON
 from spatial cimport real, at_most, magnitude, nonzero, put, reciprocal
 
 
 cdef inline Py_ssize_t ltl_factor(Py_ssize_t n, real* A) noexcept nogil:
-    """Overwrite A, (n, n), by D on and L below its diagonal. Returns 1 + the row of a zero pivot, in any lane, or 0."""
+    """Overwrite A, (n, n), by D on and L below its diagonal.
+
+    Returns 1 + the row of a zero pivot, in any lane, or 0.
+    """
     cdef real* row
     cdef real* above
     cdef real a, D
     cdef Py_ssize_t i, j, k
-    for k in range(n - 1):                                      # the diagonal as it was, to measure D by
+    for k in range(n - 1):  # the diagonal as it was, to measure D by
         A[k * n + k + 1] = A[k * n + k]
     for k in range(n - 1, -1, -1):
         row = A + k * n

@@ -1,20 +1,22 @@
 cdef class CompiledModel:
-    """A kinematic tree in the form that the recursions read: constant after construction, shared by all workspaces.
+    """A kinematic tree in the form that the recursions read: constant after construction, shared by
+    all workspaces.
 
     Args (keywords):
-        n: Degrees of freedom of the joints.
-        parent: (N,) index of the parent body of each body, -1 for the base; parents come first.
-        rotation, translation: (N, 3, 3), (N, 3) [m] pose of joint i's frame, at position 0, in the parent body's frame.
-        axis: (N, 3) unit vector in the joint's frame, which is the body's frame.
-        motion: (N, 2) rotation about and translation along the axis per unit of joint position.
-        dof: (N,) index of the joint, of these n, that drives body i; multiplier, offset: (N,), joint position =
+        n: Degrees of freedom of the joints. parent: (N,) index of the parent body of each body, -1
+        for the base; parents come first. rotation, translation: (N, 3, 3), (N, 3) [m] pose of joint
+        i's frame, at position 0, in the parent body's frame. axis: (N, 3) unit vector in the
+        joint's frame, which is the body's frame. motion: (N, 2) rotation about and translation
+        along the axis per unit of joint position. dof: (N,) index of the joint, of these n, that
+        drives body i; multiplier, offset: (N,), joint position =
             multiplier * q[dof] + offset.
-        mass: (N + 1,) [kg], first_moment: (N + 1, 3) [kg m], inertia: (N + 1, 3, 3) [kg m^2] about the body frame's
+        mass: (N + 1,) [kg], first_moment: (N + 1, 3) [kg m], inertia: (N + 1, 3, 3) [kg m^2] about
+        the body frame's
             origin; entry 0 is the base.
-        gravity: (3,) [m/s^2] in the base frame, or the world's where the base floats.
-        floating: Whether the base is a free body, with six more degrees of freedom.
-        joint_names, body_names: n and N + 1 names, for messages.
-        link_names, link_body, link_rotation, link_translation: (L) named frames, the body that carries each (-1 for
+        gravity: (3,) [m/s^2] in the base frame, or the world's where the base floats. floating:
+        Whether the base is a free body, with six more degrees of freedom. joint_names, body_names:
+        n and N + 1 names, for messages. link_names, link_body, link_rotation, link_translation: (L)
+        named frames, the body that carries each (-1 for
             the base) and their pose in that body's frame.
         joint_body: (n,) the body whose own joint each of q's is.
     """
@@ -24,16 +26,18 @@ cdef class CompiledModel:
     cdef readonly tuple joint_names
     cdef readonly tuple body_names
 
-    def __cinit__(self, *, Py_ssize_t n, parent, rotation, translation, axis, motion, dof, multiplier, offset, mass,
-                  first_moment, inertia, gravity, bint floating, joint_names, body_names, link_names, link_body, link_rotation,
-                  link_translation, joint_body):
+    def __cinit__(self, *, Py_ssize_t n, parent, rotation, translation, axis, motion, dof,
+                  multiplier, offset, mass, first_moment, inertia, gravity, bint floating,
+                  joint_names, body_names, link_names, link_body, link_rotation, link_translation,
+                  joint_body):
         cdef Py_ssize_t N = len(parent), free = 6 if floating else 0, i, k
         parent = np.asarray(parent, dtype=np.intp) + 1
         if not all(0 <= parent[i] <= i for i in range(N)):
             raise ValueError("parent: a body must come after its parent")
         rotation, translation, axis, first_moment, inertia, link_rotation, link_translation = (
             np.asarray(x, dtype=EXTENDED)
-            for x in (rotation, translation, axis, first_moment, inertia, link_rotation, link_translation))
+            for x in (rotation, translation, axis, first_moment, inertia, link_rotation,
+                      link_translation))
         motion = np.asarray(motion, dtype=float)
         self.joint_names, self.body_names = tuple(joint_names), tuple(body_names)
         self.link_index = {name: i for i, name in enumerate(link_names)}
@@ -54,7 +58,8 @@ cdef class CompiledModel:
             self.put_transform(i, Q @ rotation[i - 1] @ orientation[i],
                                Q @ (translation[i - 1] + rotation[i - 1] @ origin[i] - origin[k]),
                                offset[i - 1] * motion[i - 1])
-        self.system.coupled = N != n or sorted(dof) != list(range(n)) or any(m != 1 for m in multiplier)
+        self.system.coupled = (N != n or sorted(dof) != list(range(n))
+                               or any(m != 1 for m in multiplier))
         self.find_reach()
         for i in range(n):
             self.system.joint_link[i] = self.link_index[body_names[joint_body[i] + 1]]
@@ -74,8 +79,9 @@ cdef class CompiledModel:
         its.dof = <Py_ssize_t*> calloc(slots, sizeof(Py_ssize_t))
         its.angular = <double*> calloc(3 * slots, sizeof(double))
         its.reach = <Py_ssize_t*> calloc(2 * its.n + 1, sizeof(Py_ssize_t))
-        if (its.body == NULL or its.link_slot == NULL or its.link_pose == NULL or its.joint_link == NULL
-                or its.dof == NULL or its.angular == NULL or its.reach == NULL):
+        if (its.body == NULL or its.link_slot == NULL or its.link_pose == NULL
+                or its.joint_link == NULL or its.dof == NULL or its.angular == NULL
+                or its.reach == NULL):
             raise MemoryError
         its.theta0 = its.angular + slots
         its.turn = its.theta0 + slots
@@ -111,13 +117,15 @@ cdef class CompiledModel:
         return 0
 
     cdef int put_transform(self, Py_ssize_t i, E, p, at_zero) except -1:
-        """iXp of body i: axes E and origin p of its frame in the parent's; at_zero: where its joint is at q = 0, a mimic's."""
+        """iXp of body i: axes E and origin p of its frame in the parent's; at_zero: where its joint
+        is at q = 0, a mimic's.
+        """
         cdef Body* b = &self.system.body[i]
         cdef Py_ssize_t k
         b.cos_gamma, b.sin_gamma, b.cos_alpha, b.sin_alpha, theta0 = _twist_angles(E)
         b.turned = (b.cos_gamma, b.sin_gamma) != (1, 0)
-        b.twist = (TWIST_NONE if (b.cos_alpha, b.sin_alpha) == (1, 0) else TWIST_GENERAL if b.cos_alpha != 0
-                   else TWIST_PLUS_90 if b.sin_alpha > 0 else TWIST_MINUS_90)
+        b.twist = (TWIST_NONE if (b.cos_alpha, b.sin_alpha) == (1, 0) else TWIST_GENERAL
+                   if b.cos_alpha != 0 else TWIST_PLUS_90 if b.sin_alpha > 0 else TWIST_MINUS_90)
         p = p + at_zero[1] * E[:, 2]
         for k in range(3):
             b.p[k] = p[k] if abs(p[k]) > ROUNDING else 0.0
@@ -125,7 +133,8 @@ cdef class CompiledModel:
         if not b.grounded:
             b.d, s = _offset_and_shift(p, E)
             b.offset = b.d != 0 or b.linear != 0
-            b.shift = SHIFT_NONE if not s.any() else SHIFT_ALONG_X if not s[1:].any() else SHIFT_GENERAL
+            b.shift = (SHIFT_NONE if not s.any() else SHIFT_ALONG_X if not s[1:].any()
+                       else SHIFT_GENERAL)
             for k in range(3):
                 b.s[k] = s[k]
         quarters, self.system.theta0[i] = _quarter_turns(theta0 + at_zero[0])
@@ -189,11 +198,12 @@ cdef class CompiledModel:
 
 cdef CompiledModel _no_model():
     none, vectors, matrices = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, 3))
-    return CompiledModel(
-        n=0, parent=none, rotation=matrices, translation=vectors, axis=vectors, motion=np.zeros((0, 2)), dof=none,
-        multiplier=none, offset=none, mass=np.zeros(1), first_moment=np.zeros((1, 3)), inertia=np.zeros((1, 3, 3)),
-        gravity=np.zeros(3), floating=False, joint_names=(), body_names=("",), link_names=(), link_body=none, link_rotation=matrices,
-        link_translation=vectors, joint_body=none)
+    return CompiledModel(n=0, parent=none, rotation=matrices, translation=vectors, axis=vectors,
+                         motion=np.zeros((0, 2)), dof=none, multiplier=none, offset=none,
+                         mass=np.zeros(1), first_moment=np.zeros((1, 3)),
+                         inertia=np.zeros((1, 3, 3)), gravity=np.zeros(3), floating=False,
+                         joint_names=(), body_names=("",), link_names=(), link_body=none,
+                         link_rotation=matrices, link_translation=vectors, joint_body=none)
 
 
 cdef CompiledModel NO_MODEL = _no_model()   # of who has not been given one yet
@@ -215,11 +225,12 @@ cdef double* room(double* memory, Py_ssize_t* taken, Py_ssize_t numbers) noexcep
     return here
 
 
-cdef Py_ssize_t lay_out_workspace(Workspace* work, const System* system, Py_ssize_t width, double* memory) noexcept:
+cdef Py_ssize_t lay_out_workspace(Workspace* work, const System* system, Py_ssize_t width,
+                                  double* memory) noexcept:
     """Give each row its place; returns how many numbers that takes, also without memory."""
     cdef Py_ssize_t slots = system.N + 1, rows = slots * width, taken = 0
     work.columns = room(memory, &taken, 14 * LANES * slots)
-    work.cosine = room(memory, &taken, rows + LANES * width)    # jcalc writes LANES of them at a time
+    work.cosine = room(memory, &taken, rows + LANES * width)  # jcalc writes LANES of them at a time
     work.sine = room(memory, &taken, rows + LANES * width)
     work.d = room(memory, &taken, rows)
     work.p = room(memory, &taken, 3 * rows)
@@ -270,8 +281,10 @@ cdef int allocate(Workspace* work, const System* system, Py_ssize_t width) excep
         for i in range(width):
             work.w[k * width + i] = work.v[k * width + i] = work.r[k * width + i] = 0.0
             work.motion[k * width + i] = work.motion[(3 + k) * width + i] = 0.0
-            work.motion[(6 + k) * width + i] = -system.gravity[k]    # RBDA section 5.3: gravity as the base's acceleration
-            work.velocity[k * width + i] = work.velocity[(3 + k) * width + i] = work.acceleration[k * width + i] = 0.0
+            # RBDA section 5.3: gravity as the base's acceleration
+            work.motion[(6 + k) * width + i] = -system.gravity[k]
+            work.velocity[k * width + i] = work.velocity[(3 + k) * width + i] = 0.0
+            work.acceleration[k * width + i] = 0.0
             work.acceleration[(3 + k) * width + i] = -system.gravity[k]
     for k in range(9 * width):
         work.R[k] = 1.0 if k // width % 4 == 0 else 0.0

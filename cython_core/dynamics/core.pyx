@@ -1,7 +1,8 @@
 """The compiled core: Featherstone's recursions on arrays. It knows neither ROS nor XML.
 
-An algorithm is one function in a file of its own (rnea.pxd, aba.pxd, crba.pxd, ...), works on the structures of
-system.pxd, and touches no Python object. The classes below own memory, check arguments and call it.
+An algorithm is one function in a file of its own (rnea.pxd, aba.pxd, crba.pxd, ...), works on the
+structures of system.pxd, and touches no Python object. The classes below own memory, check
+arguments and call it.
 """
 
 cimport numpy as cnp
@@ -29,9 +30,11 @@ cdef extern from "<omp.h>":
 cdef extern from "<stdlib.h>" nogil:
     void* aligned_alloc(size_t alignment, size_t size)
 
-from system cimport (SHIFT_ALONG_X, SHIFT_GENERAL, SHIFT_NONE, Body, System, Workspace, TWIST_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90)
+from system cimport (SHIFT_ALONG_X, SHIFT_GENERAL, SHIFT_NONE, Body, System, Workspace,
+                     TWIST_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90)
 from dynamics_interface cimport DynamicsInterface
-from spatial cimport LANES, NO_TURN, any_nonzero, broadcast, less_lanes, load, add_cross, lanes, load_rows, rarely, real, store_rows
+from spatial cimport (LANES, NO_TURN, any_nonzero, broadcast, less_lanes, load, add_cross, lanes,
+                      load_rows, rarely, real, store_rows)
 from joint cimport jcalc
 from rnea cimport rnea
 from crba cimport crba
@@ -49,8 +52,8 @@ from operational_space cimport operational_space_inertia
 from regressor cimport regressor
 from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
 from time_stepping cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives, advance, instants
-from kinematics cimport (first_moment, jacobian, jacobian_derivative, kinetic_energy, link_origin, link_pose,
-                         point_acceleration, point_velocity, poses)
+from kinematics cimport (first_moment, jacobian, jacobian_derivative, kinetic_energy, link_origin,
+                         link_pose, point_acceleration, point_velocity, poses)
 
 import copyreg
 import os
@@ -59,7 +62,8 @@ from numbers import Real
 
 import numpy as np
 
-from featherstone_ros.errors import DivergenceError, SingularInertiaError, SingularJacobianError, UnknownNameError
+from featherstone_ros.errors import (DivergenceError, SingularInertiaError, SingularJacobianError,
+                                     UnknownNameError)
 
 cnp.import_array()
 

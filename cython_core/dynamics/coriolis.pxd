@@ -1,32 +1,40 @@
-# The Coriolis matrix of Christoffel symbols: Echeandia and Wensing, "Numerical methods to compute the Coriolis matrix
-# and Christoffel symbols for rigid-body systems", 2021, Algorithm 1, in base coordinates.
+# The Coriolis matrix of Christoffel symbols: Echeandia and Wensing, "Numerical methods to compute
+# the Coriolis matrix and Christoffel symbols for rigid-body systems", 2021, Algorithm 1, in base
+# coordinates.
 #
 # How the coded lines follow from the paper:
-# 1. A body is its points. Per unit of q_j a point at r moves by d_j = l_j + a_j x r, where S_j = [a_j; l_j]; in all it
-#    moves with r_dot = V_l + V_a x r. H_ij = integral d_i . d_j dm is a metric, and its Christoffel symbols are
-#    Gamma_ijk = integral d_i . (d d_j / d q_k) dm. So
+# 1. A body is its points. Per unit of q_j a point at r moves by d_j = l_j + a_j x r, where S_j =
+#    [a_j; l_j]; in all it moves with r_dot = V_l + V_a x r. H_ij = integral d_i . d_j dm is a
+#    metric, and its Christoffel symbols are Gamma_ijk = integral d_i . (d d_j / d q_k) dm. So
 #        C_ij = sum_k Gamma_ijk qd_k = integral d_i . d_j_dot dm
-#    over the points that both joints move, and H_dot = C + C^T, which is to say that H_dot - 2 C is skew-symmetric.
-# 2. d_j_dot = l_j_dot + a_j_dot x r + a_j x r_dot, with S_j_dot = V x S_j. Over the outer joint's subtree that gives
-#        C_ij = S_i^T (I S_j_dot + B S_j),      B [a; l] = [integral r x (a x r_dot) dm; integral a x r_dot dm].
-#    For one body this is the paper's B = (v x* I - I v x + (I v) x*bar) / 2: its entries are these C_ij, for any S.
+#    over the points that both joints move, and H_dot = C + C^T: H_dot - 2 C is skew-symmetric.
+# 2. d_j_dot = l_j_dot + a_j_dot x r + a_j x r_dot, with S_j_dot = V x S_j. Over the outer joint's
+#    subtree that gives
+#        C_ij = S_i^T (I S_j_dot + B S_j)
+#        B [a; l] = [integral r x (a x r_dot) dm; integral a x r_dot dm]
+#    For one body this is the paper's B = (v x* I - I v x + (I v) x*bar) / 2: its entries are these
+#    C_ij, for any S.
 # 3. Twelve numbers take the place of B's 36, the momentum p = integral r_dot dm and a matrix:
 #        B [a; l] = [Bw a; a x p]        B^T [a; l] = [Bw^T a + p x l; 0]
-#        Bw = -integral [r]x [r_dot]x dm = (V_l . h) 1 - V_l h^T - [V_a]x Sigma,      Sigma = integral r r^T dm.
-# 4. For joint j, and joint i on its path to the base:  C_ij = S_i^T (I S_j_dot + B S_j),  C_ji = S_i_dot^T I S_j + S_i^T B^T S_j.
-#    For a floating base's freedoms as well, though its velocities are no derivatives of coordinates.
+#        Bw = -integral [r]x [r_dot]x dm = (V_l . h) 1 - V_l h^T - [V_a]x Sigma
+#        Sigma = integral r r^T dm
+# 4. For joint j, and joint i on its path to the base:  C_ij = S_i^T (I S_j_dot + B S_j),  C_ji =
+#    S_i_dot^T I S_j + S_i^T B^T S_j. For a floating base's freedoms as well, though its velocities
+#    are no derivatives of coordinates.
 
 from system cimport Body, System, Workspace
 from spatial cimport add, add_cross, apart, clear, rarely, real, step
-from base_coordinates cimport base_freedom, cross, dot, force_on_base, force_per_base_rate, motion_cross, times_inertia, velocities
+from base_coordinates cimport (base_freedom, cross, dot, force_on_base, force_per_base_rate,
+                               motion_cross, times_inertia, velocities)
 
 
 cdef inline void body_coriolis(const real* I, const real* V, real* B) noexcept nogil:
     """B of one body: Bw row by row, p (note 3)."""
     cdef const real* h = I + 6
-    cdef real xx = 0.5 * (I[3] + I[5] - I[0]), yy = 0.5 * (I[0] + I[5] - I[3]), zz = 0.5 * (I[0] + I[3] - I[5])
+    cdef real xx = 0.5 * (I[3] + I[5] - I[0]), yy = 0.5 * (I[0] + I[5] - I[3])
+    cdef real zz = 0.5 * (I[0] + I[3] - I[5])
     cdef Py_ssize_t k
-    B[0] = V[4] * h[1] + V[5] * h[2] - V[2] * I[1] + V[1] * I[2]        # off its diagonal Sigma is -I
+    B[0] = V[4] * h[1] + V[5] * h[2] - V[2] * I[1] + V[1] * I[2]  # off its diagonal Sigma is -I
     B[1] = V[2] * yy + V[1] * I[4] - V[3] * h[1]
     B[2] = -V[1] * zz - V[2] * I[4] - V[3] * h[2]
     B[3] = -V[2] * xx - V[0] * I[2] - V[4] * h[0]
@@ -48,8 +56,11 @@ cdef inline void add_coriolis(const real* B, const real* x, real* out) noexcept 
     add_cross(x, B + 9, out + 3)
 
 
-cdef inline step subtree_forces(const Workspace* work, Py_ssize_t j, real* IS, real* f, real* BtS) noexcept nogil:
-    """I S, I S_dot + B S and the angular part of B^T S, whose linear one is zero (note 4), of body j's subtree."""
+cdef inline step subtree_forces(const Workspace* work, Py_ssize_t j, real* IS, real* f,
+                                real* BtS) noexcept nogil:
+    """I S, I S_dot + B S and the angular part of B^T S, whose linear one is zero (note 4), of body
+    j's subtree.
+    """
     cdef const real* S = <real*> work.S + 6 * j
     cdef const real* I = <real*> work.base_inertia + 10 * j
     cdef const real* B = <real*> work.B + 12 * j
@@ -62,7 +73,8 @@ cdef inline step subtree_forces(const Workspace* work, Py_ssize_t j, real* IS, r
         BtS[k] += B[k] * S[0] + B[3 + k] * S[1] + B[6 + k] * S[2]
 
 
-cdef inline apart base_coupling(const System* system, const Workspace* work, real* C) noexcept nogil:
+cdef inline apart base_coupling(const System* system, const Workspace* work,
+                                real* C) noexcept nogil:
     """Columns and rows of the joints where they meet a floating base's freedoms (note 4)."""
     cdef real[6] IS, f, row, column
     cdef real[3] BtS
@@ -78,8 +90,11 @@ cdef inline apart base_coupling(const System* system, const Workspace* work, rea
             C[j * n + k] += row[k]
 
 
-cdef inline apart base_corner_of_coriolis(const System* system, const Workspace* work, real* C) noexcept nogil:
-    """The corner of C of a floating base, its row of the workspace holding the sums over all bodies."""
+cdef inline apart base_corner_of_coriolis(const System* system, const Workspace* work,
+                                          real* C) noexcept nogil:
+    """The corner of C of a floating base, its row of the workspace holding the sums over all
+    bodies.
+    """
     cdef real[6] S, S_dot, f, column
     cdef Py_ssize_t n = system.n, j, k
     for j in range(6):
@@ -92,7 +107,8 @@ cdef inline apart base_corner_of_coriolis(const System* system, const Workspace*
             C[k * n + j] = column[k]
 
 
-cdef inline void coriolis(const System* system, Workspace* work, const real* qd, real* C) noexcept nogil:
+cdef inline void coriolis(const System* system, Workspace* work, const real* qd,
+                          real* C) noexcept nogil:
     """C(q, qd), (n, n) row by row, after base_coordinates. A coupled system's is G^T C G."""
     cdef const Body* b
     cdef const real* S
@@ -103,7 +119,8 @@ cdef inline void coriolis(const System* system, Workspace* work, const real* qd,
     clear(C, n * n)
     velocities(system, work, qd)
     for i in range(system.ground + 1, system.N + 1):
-        body_coriolis[real](<real*> work.base_inertia + 10 * i, <real*> work.velocity + 6 * i, <real*> work.B + 12 * i)
+        body_coriolis[real](<real*> work.base_inertia + 10 * i, <real*> work.velocity + 6 * i,
+                            <real*> work.B + 12 * i)
     for j in range(system.N, 0, -1):
         b = &system.body[j]
         subtree_forces(work, j, IS, f, BtS)

@@ -1,11 +1,14 @@
-# The Composite-Rigid-Body Algorithm, RBDA Table 6.2; with a floating base Table 9.6: in the base's rows stands each force
-# Ic S as the base feels it, in its corner the composite inertia of all bodies.
+# The Composite-Rigid-Body Algorithm, RBDA Table 6.2; with a floating base Table 9.6: in the base's
+# rows stands each force Ic S as the base feels it, in its corner the composite inertia of all
+# bodies.
 #
-# A rigid-body inertia is ten numbers: rotational inertia (6), first moment h (3), mass. Seen from a point p away they are
+# A rigid-body inertia is ten numbers: rotational inertia (6), first moment h (3), mass. Seen from a
+# point p away they are
 #     I + 2 (p.g) 1 - (p g^T + g p^T)  with  g = h + mass p / 2;     h + mass p;     mass.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport add_cross, apart, force_to_parent, put, rarely, real, step, symmetric_to_parent, turn_to_parent
+from spatial cimport (add_cross, apart, force_to_parent, put, rarely, real, step,
+                      symmetric_to_parent, turn_to_parent)
 from kinematics cimport poses_in_base, turn_by
 
 
@@ -64,8 +67,8 @@ cdef inline step composite_inertias(const System* system, Workspace* work, real*
     for i in range(system.N, 0, -1):
         b = &system.body[i]
         if not b.grounded:
-            add_inertia_to_parent[real](b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i],
-                                        Ic + 10 * i, Ic + 10 * b.parent)
+            add_inertia_to_parent[real](b, (<real*> work.cosine)[i], (<real*> work.sine)[i],
+                                        (<real*> work.d)[i], Ic + 10 * i, Ic + 10 * b.parent)
 
 
 cdef inline void axis_force(const Body* b, const real* I, real* F) noexcept nogil:
@@ -79,12 +82,15 @@ cdef inline void axis_force(const Body* b, const real* I, real* F) noexcept nogi
 
 
 cdef inline apart base_rows(const System* system, Workspace* work, real* H) noexcept nogil:
-    """Rows and columns of H of a floating base, after composite_inertias; H is symmetric and zero there."""
+    """Rows and columns of H of a floating base, after composite_inertias; H is symmetric and zero
+    there.
+    """
     cdef const real* Ic = <real*> work.inertia
     cdef const real* h = Ic + 6
-    cdef real* R = <real*> work.B                               # row r is a caller's, who sees it from elsewhere
+    cdef real* R = <real*> work.B  # row r is a caller's, who sees it from elsewhere
     cdef real* r = R + 9 * (system.N + 1)
-    cdef real[6] F, force                                       # force: as the base feels it, linear part first
+    cdef real[6] F, force                                       # force: as the base feels it,
+                                                                # linear part first
     cdef Py_ssize_t n = system.n, i, j, k, row
     poses_in_base(system, work, R, r)
     for i in range(1, system.N + 1):
@@ -111,7 +117,10 @@ cdef inline apart base_rows(const System* system, Workspace* work, real* H) noex
 
 
 cdef inline void crba(const System* system, Workspace* work, real* H) noexcept nogil:
-    """H(q), (n, n) row by row, after jcalc for q. A coupled system's is G^T H G, G its map from q to joint positions."""
+    """H(q), (n, n) row by row, after jcalc for q.
+
+    A coupled system's is G^T H G, G its map from q to joint positions.
+    """
     cdef const Body* b
     cdef real[6] F
     cdef real value
@@ -127,7 +136,8 @@ cdef inline void crba(const System* system, Workspace* work, real* H) noexcept n
         H[row * system.n + row] += b.angular * F[2] + b.linear * F[5]
         j = i
         while b.parent > 0:
-            force_to_parent(b, (<real*> work.cosine)[j], (<real*> work.sine)[j], (<real*> work.d)[j], F)
+            force_to_parent(b, (<real*> work.cosine)[j], (<real*> work.sine)[j],
+                            (<real*> work.d)[j], F)
             j = b.parent
             b = &system.body[j]
             value = b.angular * F[2] + b.linear * F[5]

@@ -1,27 +1,35 @@
-# Derivatives of inverse and forward dynamics: Singh, Russell and Wensing, Efficient analytical derivatives of
-# rigid-body dynamics using spatial vector algebra, 2022; forward dynamics by Carpentier and Mansard, Analytical
-# derivatives of rigid body dynamics algorithms, 2018.
+# Derivatives of inverse and forward dynamics: Singh, Russell and Wensing, Efficient analytical
+# derivatives of rigid-body dynamics using spatial vector algebra, 2022; forward dynamics by
+# Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018.
 #
 # How the coded lines follow from the sources:
-# 1. For joint i, and joint j on its path to the base (j = i included), with I_i, B_i, f_i summed over i's subtree:
-#        dtau_i/dq_j  = S_i^T (I_i Psi_ddot_j + 2 B_i Psi_dot_j)          Psi_dot_j  = v_p(j) x S_j
+# 1. For joint i, and joint j on its path to the base (j = i included), with I_i, B_i, f_i summed
+#    over i's subtree:
+#        dtau_i/dq_j  = S_i^T (I_i Psi_ddot_j + 2 B_i Psi_dot_j)
 #        dtau_j/dq_i  = S_j^T (I_i Psi_ddot_i + 2 B_i Psi_dot_i + S_i x* f_i)
-#        dtau_i/dqd_j = 2 S_i^T (I_i Psi_dot_j + B_i S_j)                 Psi_ddot_j = a_p(j) x S_j + v_p(j) x Psi_dot_j
+#        dtau_i/dqd_j = 2 S_i^T (I_i Psi_dot_j + B_i S_j)
 #        dtau_j/dqd_i = 2 S_j^T (I_i Psi_dot_i + B_i S_i)
 #        M_ij = M_ji  = S_j^T I_i S_i
-#    and zero for joints on different branches. a_0 = -gravity. (For one freedom, v_i x S_i is Psi_dot_i as well.)
+#        Psi_dot_j    = v_p(j) x S_j
+#        Psi_ddot_j   = a_p(j) x S_j + v_p(j) x Psi_dot_j
+#    and zero for joints on different branches. a_0 = -gravity. (For one freedom, v_i x S_i is
+#    Psi_dot_i as well.)
 # 2. B keeps twelve numbers and S^T B three (coriolis.pxd, note 3), and v x* I v = B v.
-# 3. S is per unit of q[dof], and what a body contributes is summed by dof: G^T (.) G of a coupled system.
-# 4. tau = ID(q, qd, FD(q, qd, tau)) for all q, qd gives  dqdd/dx = -M^-1 dtau/dx  at qdd = FD(q, qd, tau).
-# 5. Of a floating base with its S about its own origin, Psi_dot = 0 and S_dot = v x S (base_coordinates.pxd): its columns
-#    have I S_dot in place of I Psi_dot once, so that  dtau_i/dqd_0 = S_i^T (I_i S_dot_0 + 2 B_i S_0), and Psi_ddot_0 = a_0 x S
-#    with a_0 = -gravity: dtau_i/dq_0 is zero along the base's axes and gravity x F about them, F the force of I_i S_i.
-#    q_0 is the base's displacement in its own axes, as its velocity is.
+# 3. S is per unit of q[dof], and what a body contributes is summed by dof: G^T (.) G of a coupled
+#    system.
+# 4. tau = ID(q, qd, FD(q, qd, tau)) for all q, qd gives  dqdd/dx = -M^-1 dtau/dx  at qdd = FD(q,
+#    qd, tau).
+# 5. Of a floating base with its S about its own origin, Psi_dot = 0 and S_dot = v x S
+#    (base_coordinates.pxd): its columns have I S_dot in place of I Psi_dot once, so
+#    that  dtau_i/dqd_0 = S_i^T (I_i S_dot_0 + 2 B_i S_0), and Psi_ddot_0 = a_0 x S with a_0 =
+#    -gravity: dtau_i/dq_0 is zero along the base's axes and gravity x F about them, F the force of
+#    I_i S_i. q_0 is the base's displacement in its own axes, as its velocity is.
 
 from system cimport Body, System, Workspace
 from spatial cimport LANES, add, apart, broadcast, clear, lanes, put, rarely, real, step
-from base_coordinates cimport (base_acceleration_of, base_freedom, cross, dot, force_cross, force_on_base, force_per_base_rate,
-                               motion_cross, times_inertia, velocities)
+from base_coordinates cimport (base_acceleration_of, base_freedom, cross, dot, force_cross,
+                               force_on_base, force_per_base_rate, motion_cross, times_inertia,
+                               velocities)
 from joint cimport gravity_in_base
 from external_forces cimport add_external_stiffness
 from coriolis cimport add_coriolis, body_coriolis
@@ -29,7 +37,8 @@ from rnea cimport rnea
 from minv cimport minv
 
 
-cdef inline apart begin_at_base(const System* system, Workspace* work, const real* qdd) noexcept nogil:
+cdef inline apart begin_at_base(const System* system, Workspace* work,
+                                const real* qdd) noexcept nogil:
     """What the outward pass leaves at a body, of a floating base."""
     base_acceleration_of(system, work, qdd)
     body_coriolis[real](<real*> work.base_inertia, <real*> work.velocity, <real*> work.B)
@@ -37,8 +46,10 @@ cdef inline apart begin_at_base(const System* system, Workspace* work, const rea
     add_coriolis[real](<real*> work.B, <real*> work.velocity, <real*> work.f)
 
 
-cdef inline step subtree_forces(const Workspace* work, Py_ssize_t i, real* F_q, real* F_qd, real* F_qdd, real* w) noexcept nogil:
-    """Columns: the force on body i's subtree per unit of q_i, qd_i and qdd_i. Row w = S^T 2 B, whose linear part is zero.
+cdef inline step subtree_forces(const Workspace* work, Py_ssize_t i, real* F_q, real* F_qd,
+                                real* F_qdd, real* w) noexcept nogil:
+    """Columns: the force on body i's subtree per unit of q_i, qd_i and qdd_i. Row w = S^T 2 B,
+    whose linear part is zero.
 
     As far as note 1 has them, the sums over the subtree being complete.
     """
@@ -63,8 +74,9 @@ cdef inline step subtree_forces(const Workspace* work, Py_ssize_t i, real* F_q, 
         w[k] = 2.0 * (w[k] + B[k] * S[0] + B[3 + k] * S[1] + B[6 + k] * S[2])
 
 
-cdef inline step with_ancestors(const System* system, const Workspace* work, Py_ssize_t i, const real* F_q, const real* F_qd,
-                                const real* F_qdd, const real* w, real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
+cdef inline step with_ancestors(const System* system, const Workspace* work, Py_ssize_t i,
+                                const real* F_q, const real* F_qd, const real* F_qdd, const real* w,
+                                real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
     """What body i adds where its freedom meets its own and those of its ancestors j (note 1)."""
     cdef const real* S
     cdef const real* Psi_dot
@@ -81,15 +93,16 @@ cdef inline step with_ancestors(const System* system, const Workspace* work, Py_
         if M != NULL:
             M[column] += dot(S, F_qdd)
         if j != i:
-            dtau_dq[row] += dot(F_qdd, Psi_ddot) + (w[0] * Psi_dot[0] + w[1] * Psi_dot[1] + w[2] * Psi_dot[2])
+            dtau_dq[row] += (dot(F_qdd, Psi_ddot)
+                             + (w[0] * Psi_dot[0] + w[1] * Psi_dot[1] + w[2] * Psi_dot[2]))
             dtau_dqd[row] += 2.0 * dot(F_qdd, Psi_dot) + (w[0] * S[0] + w[1] * S[1] + w[2] * S[2])
             if M != NULL:
                 M[row] += dot(S, F_qdd)
         j = system.body[j].parent
 
 
-cdef inline apart base_coupling(const System* system, const Workspace* work, real* dtau_dq, real* dtau_dqd,
-                                real* M) noexcept nogil:
+cdef inline apart base_coupling(const System* system, const Workspace* work, real* dtau_dq,
+                                real* dtau_dqd, real* M) noexcept nogil:
     """Columns and rows of the joints where they meet a floating base's freedoms (note 5)."""
     cdef real[6] F_q, F_qd, F_qdd, by_q, by_qd, by_qdd, row
     cdef real[3] w, g, turned
@@ -115,9 +128,11 @@ cdef inline apart base_coupling(const System* system, const Workspace* work, rea
             dtau_dqd[i * n + 3 + k] += w[k]
 
 
-cdef inline apart base_corner(const System* system, const Workspace* work, real* dtau_dq, real* dtau_dqd,
-                              real* M) noexcept nogil:
-    """The corners of a floating base, its rows of the workspace holding the sums over all bodies (note 5)."""
+cdef inline apart base_corner(const System* system, const Workspace* work, real* dtau_dq,
+                              real* dtau_dqd, real* M) noexcept nogil:
+    """The corners of a floating base, its rows of the workspace holding the sums over all bodies
+    (note 5).
+    """
     cdef real[6] S, S_dot, f, by_qd, by_qdd
     cdef real[3] g, turned
     cdef Py_ssize_t n = system.n, i, k
@@ -141,7 +156,8 @@ cdef inline apart base_corner(const System* system, const Workspace* work, real*
             dtau_dq[i * n + 3 + k] = turned[k]
 
 
-cdef inline step from_base(const System* system, Workspace* work, const real* qd, const real* qdd) noexcept nogil:
+cdef inline step from_base(const System* system, Workspace* work, const real* qd,
+                           const real* qdd) noexcept nogil:
     """Psi_ddot, a, B and f of every body, of itself alone, after velocities."""
     cdef const Body* b
     cdef const real* S
@@ -174,9 +190,11 @@ cdef inline step from_base(const System* system, Workspace* work, const real* qd
         add_coriolis[real](B, <real*> work.velocity + 6 * i, f)
 
 
-cdef inline void rnea_derivatives(const System* system, Workspace* work, const real* qd, const real* qdd,
-                                  real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
-    """dtau/dq, dtau/dqd and dtau/dqdd = M of tau = ID(q, qd, qdd), (n, n) each, after base_coordinates.
+cdef inline void rnea_derivatives(const System* system, Workspace* work, const real* qd,
+                                  const real* qdd, real* dtau_dq, real* dtau_dqd,
+                                  real* M) noexcept nogil:
+    """dtau/dq, dtau/dqd and dtau/dqdd = M of tau = ID(q, qd, qdd), (n, n) each, after
+    base_coordinates.
 
     M may be NULL. Leaves the sums over subtrees in base_inertia, B and f.
     """
@@ -206,13 +224,15 @@ cdef inline void rnea_derivatives(const System* system, Workspace* work, const r
         base_corner(system, work, dtau_dq, dtau_dqd, M)
 
 
-cdef inline void negative_product(const System* system, const real* A, real* X, lanes* columns) noexcept nogil:
+cdef inline void negative_product(const System* system, const real* A, real* X,
+                                  lanes* columns) noexcept nogil:
     """X <- -A X, (n, n) each, both zero where joints do not share a root. columns: (n, 2) scratch.
 
     Takes two registers of columns at a time, or two columns of a register of states.
     """
     cdef lanes[2] sum
-    cdef Py_ssize_t n = system.n, width = 2 * LANES if real is double else 2, first = 0, last, low, high, i, j, k, c
+    cdef Py_ssize_t n = system.n, width = 2 * LANES if real is double else 2, first = 0, last, low
+    cdef Py_ssize_t high, i, j, k, c
     while first < n:
         last = min(first + width, n)
         low = n
@@ -243,9 +263,11 @@ cdef inline void negative_product(const System* system, const real* A, real* X, 
         first = last
 
 
-cdef inline Py_ssize_t aba_derivatives(const System* system, Workspace* work, const real* qd, const real* tau,
-                                       const real* f_ext, real* dqdd_dq, real* dqdd_dqd, real* Minv) noexcept nogil:
-    """dqdd/dq, dqdd/dqd and dqdd/dtau = M^-1 of qdd = FD(q, qd, tau), (n, n) each, after base_coordinates (note 4).
+cdef inline Py_ssize_t aba_derivatives(const System* system, Workspace* work, const real* qd,
+                                       const real* tau, const real* f_ext, real* dqdd_dq,
+                                       real* dqdd_dqd, real* Minv) noexcept nogil:
+    """dqdd/dq, dqdd/dqd and dqdd/dtau = M^-1 of qdd = FD(q, qd, tau), (n, n) each, after
+    base_coordinates (note 4).
 
     f_ext: as for rnea. Returns 1 + the index of a singular joint, or 0.
     """

@@ -1,12 +1,16 @@
 # q + h v on the group: joints along their axes, a floating base along the screw of its velocity.
 #
-# In the base's own axes, u = h v = [u_l, u_a] is the screw that turns it by the vector u_a (of length t) while it moves:
+# In the base's own axes, u = h v = [u_l, u_a] is the screw that turns it by the vector u_a (of
+# length t) while it moves:
 #     quaternion   q <- q * [sin(t/2) u_a / t, cos(t/2)]
-#     position     p <- p + R (1 + A [u_a]x + B [u_a]x [u_a]x) u_l,     A = (1 - cos t) / t^2,  B = (t - sin t) / t^3
-# (Murray, Li and Sastry, A mathematical introduction to robotic manipulation, 1994, equation 2.36). A step of a method
-# that adds, as Runge and Kutta's, adds such u: with the velocity xi at q + u, their rate is
+#     position     p <- p + R (1 + A [u_a]x + B [u_a]x [u_a]x) u_l
+#                  A = (1 - cos t) / t^2,  B = (t - sin t) / t^3
+# (Murray, Li and Sastry, A mathematical introduction to robotic manipulation, 1994, equation 2.36).
+# A step of a method that adds, as Runge and Kutta's, adds such u: with the velocity xi at q + u,
+# their rate is
 #     u_dot = xi + ad_u xi / 2 + ad_u ad_u xi / 12 + O(u^4)
-# (Munthe-Kaas, High order Runge-Kutta methods on manifolds, 1999). The order of the six is the API's: linear, angular.
+# (Munthe-Kaas, High order Runge-Kutta methods on manifolds, 1999). The order of the six is the
+# API's: linear, angular.
 
 from system cimport System
 from spatial cimport add_cross, apart, put, rarely, real, sine_and_cosine, square_root
@@ -14,7 +18,10 @@ from joint cimport base_pose
 
 
 cdef inline apart displace_base(const real* q, double h, const real* v, real* out) noexcept nogil:
-    """out = q + h v of a floating base's seven numbers; may be q itself. The quaternion's length is kept at 1."""
+    """out = q + h v of a floating base's seven numbers; may be q itself.
+
+    The quaternion's length is kept at 1.
+    """
     cdef real[12] pose
     cdef real[3] u, t, tt, x
     cdef real angle, sine, cosine, s, A, B, squared
@@ -40,14 +47,16 @@ cdef inline apart displace_base(const real* q, double h, const real* v, real* ou
     turned[1] = q[4] * cosine + q[6] * u[1] + q[5] * u[0] - q[3] * u[2]
     turned[2] = q[5] * cosine + q[6] * u[2] + q[3] * u[1] - q[4] * u[0]
     turned[3] = q[6] * cosine - (q[3] * u[0] + q[4] * u[1] + q[5] * u[2])
-    squared = turned[0] * turned[0] + turned[1] * turned[1] + turned[2] * turned[2] + turned[3] * turned[3]
+    squared = (turned[0] * turned[0] + turned[1] * turned[1] + turned[2] * turned[2]
+               + turned[3] * turned[3])
     for k in range(3):
         out[k] = pose[9 + k] + pose[3 * k] * x[0] + pose[3 * k + 1] * x[1] + pose[3 * k + 2] * x[2]
     for k in range(4):
-        out[3 + k] = turned[k] * (1.5 - 0.5 * squared)          # 1 / sqrt(squared) where that is nearly 1
+        out[3 + k] = turned[k] * (1.5 - 0.5 * squared)  # 1 / sqrt(squared) where that is nearly 1
 
 
-cdef inline void displace(const System* system, const real* q, double h, const real* v, real* out) noexcept nogil:
+cdef inline void displace(const System* system, const real* q, double h, const real* v,
+                          real* out) noexcept nogil:
     """out = q + h v, (nq,); may be q itself."""
     cdef Py_ssize_t extra = system.nq - system.n, first = 0, i
     if rarely(system.floating):

@@ -26,8 +26,8 @@ cdef inline Py_ssize_t call_minv(Call* call, Workspace* work, const real** x, co
     return minv(call.system, work, y[0])
 
 
-cdef inline Py_ssize_t call_rnea_derivatives(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                             real** y) noexcept nogil:
+cdef inline Py_ssize_t call_rnea_derivatives(Call* call, Workspace* work, const real** x,
+                                             const real* f_ext, real** y) noexcept nogil:
     base_coordinates(call.system, work, x[0])
     rnea_derivatives(call.system, work, x[1], x[2], y[0], y[1], y[2])
     if f_ext != NULL:
@@ -35,14 +35,14 @@ cdef inline Py_ssize_t call_rnea_derivatives(Call* call, Workspace* work, const 
     return 0
 
 
-cdef inline Py_ssize_t call_aba_derivatives(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                            real** y) noexcept nogil:
+cdef inline Py_ssize_t call_aba_derivatives(Call* call, Workspace* work, const real** x,
+                                            const real* f_ext, real** y) noexcept nogil:
     base_coordinates(call.system, work, x[0])
     return aba_derivatives(call.system, work, x[1], x[2], f_ext, y[0], y[1], y[2])
 
 
-cdef inline Py_ssize_t call_link_pose(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                      real** y) noexcept nogil:
+cdef inline Py_ssize_t call_link_pose(Call* call, Workspace* work, const real** x,
+                                      const real* f_ext, real** y) noexcept nogil:
     poses(call.system, work, x[0])
     link_pose(work, call.slot, call.pose, y[0])
     return 0
@@ -57,8 +57,8 @@ cdef inline Py_ssize_t call_jacobian(Call* call, Workspace* work, const real** x
     return 0
 
 
-cdef inline Py_ssize_t call_link_velocity(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                          real** y) noexcept nogil:
+cdef inline Py_ssize_t call_link_velocity(Call* call, Workspace* work, const real** x,
+                                          const real* f_ext, real** y) noexcept nogil:
     cdef real[3] point
     poses(call.system, work, x[0])
     link_origin(work, call.slot, call.pose, point)
@@ -66,8 +66,8 @@ cdef inline Py_ssize_t call_link_velocity(Call* call, Workspace* work, const rea
     return 0
 
 
-cdef inline Py_ssize_t call_link_acceleration(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                              real** y) noexcept nogil:
+cdef inline Py_ssize_t call_link_acceleration(Call* call, Workspace* work, const real** x,
+                                              const real* f_ext, real** y) noexcept nogil:
     cdef real[3] point
     poses(call.system, work, x[0])
     link_origin(work, call.slot, call.pose, point)
@@ -75,8 +75,8 @@ cdef inline Py_ssize_t call_link_acceleration(Call* call, Workspace* work, const
     return 0
 
 
-cdef inline Py_ssize_t call_jacobian_derivative(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                                real** y) noexcept nogil:
+cdef inline Py_ssize_t call_jacobian_derivative(Call* call, Workspace* work, const real** x,
+                                                const real* f_ext, real** y) noexcept nogil:
     cdef real[3] point
     poses(call.system, work, x[0])
     link_origin(work, call.slot, call.pose, point)
@@ -84,23 +84,23 @@ cdef inline Py_ssize_t call_jacobian_derivative(Call* call, Workspace* work, con
     return 0
 
 
-cdef inline Py_ssize_t call_operational_space_inertia(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                                      real** y) noexcept nogil:
+cdef inline Py_ssize_t call_operational_space_inertia(Call* call, Workspace* work, const real** x,
+                                                      const real* f_ext, real** y) noexcept nogil:
     cdef real[3] point
     base_axes(call.system, work, x[0])
     link_origin(work, call.slot, call.pose, point)
     return operational_space_inertia(call.system, work, call.slot, point, y[0])
 
 
-cdef inline Py_ssize_t call_centroidal_momentum_matrix(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                                       real** y) noexcept nogil:
+cdef inline Py_ssize_t call_centroidal_momentum_matrix(Call* call, Workspace* work, const real** x,
+                                                       const real* f_ext, real** y) noexcept nogil:
     poses(call.system, work, x[0])
     centroidal_momentum_matrix(call.system, work, y[0])
     return 0
 
 
-cdef inline Py_ssize_t call_centre_of_mass_jacobian(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                                    real** y) noexcept nogil:
+cdef inline Py_ssize_t call_centre_of_mass_jacobian(Call* call, Workspace* work, const real** x,
+                                                    const real* f_ext, real** y) noexcept nogil:
     cdef real* A = <real*> work.step
     cdef double mass
     cdef Py_ssize_t k
@@ -111,8 +111,8 @@ cdef inline Py_ssize_t call_centre_of_mass_jacobian(Call* call, Workspace* work,
     return 0
 
 
-cdef inline Py_ssize_t call_centre_of_mass(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                           real** y) noexcept nogil:
+cdef inline Py_ssize_t call_centre_of_mass(Call* call, Workspace* work, const real** x,
+                                           const real* f_ext, real** y) noexcept nogil:
     cdef double mass
     cdef Py_ssize_t k
     poses(call.system, work, x[0])
@@ -146,8 +146,8 @@ cdef inline Py_ssize_t call_hybrid(Call* call, Workspace* work, const real** x, 
     return hybrid(call.system, work, x[1], x[2], x[3], f_ext, y[0], y[1])
 
 
-cdef inline Py_ssize_t call_joint_wrenches(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                           real** y) noexcept nogil:
+cdef inline Py_ssize_t call_joint_wrenches(Call* call, Workspace* work, const real** x,
+                                           const real* f_ext, real** y) noexcept nogil:
     jcalc(call.system, work, x[0])
     rnea(call.system, work, x[1], x[2], f_ext, <real*> work.tau)
     joint_wrenches(call.system, work, y[0])
@@ -161,8 +161,8 @@ cdef inline Py_ssize_t call_momentum(Call* call, Workspace* work, const real** x
     return 0
 
 
-cdef inline Py_ssize_t call_regressor(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                      real** y) noexcept nogil:
+cdef inline Py_ssize_t call_regressor(Call* call, Workspace* work, const real** x,
+                                      const real* f_ext, real** y) noexcept nogil:
     base_coordinates(call.system, work, x[0])
     regressor(call.system, work, x[1], x[2], y[0])
     if f_ext != NULL:
@@ -173,21 +173,23 @@ cdef inline Py_ssize_t call_regressor(Call* call, Workspace* work, const real** 
 cdef class Dynamics(WorkspaceOwner):
     """Rigid-body dynamics of one model: Featherstone's recursions with a workspace of their own.
 
-    Make one per thread. q is (nq,); qd, qdd and tau are (nv,). On a fixed base nq = nv = n, in the order of
-    ``model.joint_names``, [rad] or [m] and their rates, [N m] or [N]. The seven numbers of a floating base in q, and its
-    six in qd, qdd and tau, stand before those of the joints, as ``Model`` says; then "base frame" below is the world's.
+    Make one per thread. q is (nq,); qd, qdd and tau are (nv,). On a fixed base nq = nv = n, in the
+    order of ``model.joint_names``, [rad] or [m] and their rates, [N m] or [N]. The seven numbers of
+    a floating base in q, and its six in qd, qdd and tau, stand before those of the joints, as
+    ``Model`` says; then "base frame" below is the world's.
 
-    Every method also takes (B, nq) and (B, nv), then returns (B, ...) and releases the GIL, on ``set_num_threads``
-    threads; all arrays of a call have as many rows. Inputs are never modified; ``out`` receives the result without an
-    allocation, and may be one of q, qd, qdd, tau itself (then that is overwritten) but not overlap them otherwise. When a
-    batch raises (a singular state, Ctrl-C), some rows of ``out`` are written already. Friction, damping and armature are
-    not rigid-body dynamics: see ``Simulator``.
+    Every method also takes (B, nq) and (B, nv), then returns (B, ...) and releases the GIL, on
+    ``set_num_threads`` threads; all arrays of a call have as many rows. Inputs are never modified;
+    ``out`` receives the result without an allocation, and may be one of q, qd, qdd, tau itself
+    (then that is overwritten) but not overlap them otherwise. When a batch raises (a singular
+    state, Ctrl-C), some rows of ``out`` are written already. Friction, damping and armature are not
+    rigid-body dynamics: see ``Simulator``.
 
-    ``f_ext`` maps link names to wrenches [fx fy fz tx ty tz], (6,) or (B, 6), that act on the link at its origin, in its
-    own axes [N, N m].
+    ``f_ext`` maps link names to wrenches [fx fy fz tx ty tz], (6,) or (B, 6), that act on the link
+    at its origin, in its own axes [N, N m].
 
-    All methods raise ValueError for a shape that does not fit (naming the argument), and UnknownNameError (a KeyError)
-    for a link the model does not have.
+    All methods raise ValueError for a shape that does not fit (naming the argument), and
+    UnknownNameError (a KeyError) for a link the model does not have.
 
     Args:
         model: A ``Model``.
@@ -208,9 +210,10 @@ cdef class Dynamics(WorkspaceOwner):
         for name, value in attributes.items():
             setattr(self, name, value)
 
-    # Dynamics --------------------------------------------------------------------------------------------------------
+    # Dynamics -------------------------------------------------------------------------------------
 
-    cdef inline cnp.ndarray inverse_dynamics(self, cnp.ndarray q, cnp.ndarray qd, cnp.ndarray qdd, f_ext, out):
+    cdef inline cnp.ndarray inverse_dynamics(self, cnp.ndarray q, cnp.ndarray qd, cnp.ndarray qdd,
+                                             f_ext, out):
         """Table 5.1, where None stands for zero."""
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray tau = self.result(out, q, 1, n, 0)
@@ -226,7 +229,8 @@ cdef class Dynamics(WorkspaceOwner):
         return tau
 
     def rnea(self, q, qd, qdd, f_ext=None, out=None):
-        """Inverse dynamics: the torque that produces qdd, H(q) qdd + C(q, qd) qd + g(q) - J^T f_ext.
+        """Inverse dynamics: the torque that produces qdd, H(q) qdd + C(q, qd) qd + g(q) - J^T
+        f_ext.
 
         Args:
             q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
@@ -272,7 +276,8 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: RBDA Table 5.1 with qd = qdd = 0.
         """
-        return self.inverse_dynamics(as_states(q, self.compiled.system.nq, "q"), None, None, None, out)
+        return self.inverse_dynamics(as_states(q, self.compiled.system.nq, "q"), None, None, None,
+                                     out)
 
     def aba(self, q, qd, tau, f_ext=None, out=None):
         """Forward dynamics: the acceleration under the torque tau.
@@ -288,7 +293,8 @@ cdef class Dynamics(WorkspaceOwner):
         Raises:
             SingularInertiaError: A joint moves no inertia.
 
-        Source: RBDA Table 7.1; with mimic joints, which couple coordinates, equation 3.20 by Tables 6.2 and 5.1.
+        Source: RBDA Table 7.1; with mimic joints, which couple coordinates, equation 3.20 by Tables
+        6.2 and 5.1.
         """
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
@@ -316,7 +322,8 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA Table 6.2.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), H = self.result(out, q_, 2, n, n)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray H = self.result(out, q_, 2, n, n)
         cdef Call call
         begin(&call, <Kernel> call_crba[double], <Kernel> call_crba[lanes])
         add_input(&call, q_, self.compiled.system.nq)
@@ -337,13 +344,15 @@ cdef class Dynamics(WorkspaceOwner):
         Raises:
             SingularInertiaError: A joint moves no inertia.
 
-        Takes O(n^2). With mimic joints, which couple coordinates, it is the inverse of what ``crba`` gives, O(n^3).
+        Takes O(n^2). With mimic joints, which couple coordinates, it is the inverse of what
+        ``crba`` gives, O(n^3).
 
-        Source: RBDA Table 7.1 under unit torques; Carpentier, Analytical inverse of the joint space inertia matrix,
-        2018.
+        Source: RBDA Table 7.1 under unit torques; Carpentier, Analytical inverse of the joint space
+        inertia matrix, 2018.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), Minv = self.result(out, q_, 2, n, n)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray Minv = self.result(out, q_, 2, n, n)
         cdef Call call
         begin(&call, <Kernel> call_minv[double], <Kernel> call_minv[lanes])
         add_input(&call, q_, self.compiled.system.nq)
@@ -351,7 +360,8 @@ cdef class Dynamics(WorkspaceOwner):
         self.run(&call, q_, None)
         return Minv
 
-    cdef inline tuple derivatives(self, Call* call, cnp.ndarray q, cnp.ndarray qd, cnp.ndarray x, f_ext):
+    cdef inline tuple derivatives(self, Call* call, cnp.ndarray q, cnp.ndarray qd, cnp.ndarray x,
+                                  f_ext):
         """The three (n, n) results of a call that takes q, qd and x."""
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray by_q = self.result(None, q, 2, n, n), by_qd = self.result(None, q, 2, n, n)
@@ -373,12 +383,12 @@ cdef class Dynamics(WorkspaceOwner):
             f_ext: Wrenches on links, see the class; each turns with its link.
 
         Returns:
-            dtau_dq, dtau_dqd, M: (nv, nv) each. Entry i, j is the derivative of tau[i] with respect to q[j], qd[j] and
-            qdd[j] [N m, N per their units]; M is symmetric. The first six q[j] of a floating base
-            are its displacement, linear, then angular, in its own axes.
+            dtau_dq, dtau_dqd, M: (nv, nv) each. Entry i, j is the derivative of tau[i] with respect
+            to q[j], qd[j] and qdd[j] [N m, N per their units]; M is symmetric. The first six q[j]
+            of a floating base are its displacement, linear, then angular, in its own axes.
 
-        Source: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
-        algebra, 2022.
+        Source: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics
+        using spatial vector algebra, 2022.
         """
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
@@ -395,15 +405,16 @@ cdef class Dynamics(WorkspaceOwner):
             f_ext: Wrenches on links, see the class; each turns with its link.
 
         Returns:
-            dqdd_dq, dqdd_dqd, Minv: (nv, nv) each. Entry i, j is the derivative of qdd[i] with respect to q[j], qd[j] and
-            tau[j] [rad/s^2, m/s^2 per their units]; Minv is symmetric. The first six q[j] of a floating base are
-            its displacement, linear, then angular, in its own axes.
+            dqdd_dq, dqdd_dqd, Minv: (nv, nv) each. Entry i, j is the derivative of qdd[i] with
+            respect to q[j], qd[j] and tau[j] [rad/s^2, m/s^2 per their units]; Minv is symmetric.
+            The first six q[j] of a floating base are its displacement, linear, then angular, in its
+            own axes.
 
         Raises:
             SingularInertiaError: A joint moves no inertia.
 
-        Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018: M^-1 times the
-        negative derivatives of inverse dynamics at qdd.
+        Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms,
+        2018: M^-1 times the negative derivatives of inverse dynamics at qdd.
         """
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
@@ -412,7 +423,7 @@ cdef class Dynamics(WorkspaceOwner):
         begin(&call, <Kernel> call_aba_derivatives[double], <Kernel> call_aba_derivatives[lanes])
         return self.derivatives(&call, q_, qd_, tau_, f_ext)
 
-    # Kinematics ------------------------------------------------------------------------------------------------------
+    # Kinematics -----------------------------------------------------------------------------------
 
     cdef int choose_link(self, Call* call, link) except -1:
         """Make the call about that link; raises UnknownNameError."""
@@ -422,7 +433,10 @@ cdef class Dynamics(WorkspaceOwner):
         return 0
 
     cdef int choose_point(self, Call* call, link, point, double* pose) except -1:
-        """Make the call about a point of a link, None for its origin. pose: (12) memory for as long as the call."""
+        """Make the call about a point of a link, None for its origin.
+
+        pose: (12) memory for as long as the call.
+        """
         cdef cnp.ndarray position
         cdef const double* at
         cdef Py_ssize_t row, k
@@ -454,7 +468,8 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA section 4.2, the transforms along the path to the link.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), T = self.result(None, q_, 2, 4, 4)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray T = self.result(None, q_, 2, 4, 4)
         cdef Call call
         begin(&call, <Kernel> call_link_pose[double], <Kernel> call_link_pose[lanes])
         self.choose_link(&call, link)
@@ -464,7 +479,8 @@ cdef class Dynamics(WorkspaceOwner):
         return T
 
     def jacobian(self, q, link, point=None):
-        """Jacobian of a point of a link: [v; w] = J qd, in the axes of the base frame, linear rows first.
+        """Jacobian of a point of a link: [v; w] = J qd, in the axes of the base frame, linear rows
+        first.
 
         Args:
             q: (nq,) position.
@@ -477,7 +493,8 @@ cdef class Dynamics(WorkspaceOwner):
         The columns are S of the joints that support the link, in base axes, seen from the point.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), J = self.result(None, q_, 2, 6, n)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray J = self.result(None, q_, 2, 6, n)
         cdef Call call
         cdef double[12] pose
         begin(&call, <Kernel> call_jacobian[double], <Kernel> call_jacobian[lanes])
@@ -498,15 +515,17 @@ cdef class Dynamics(WorkspaceOwner):
         Returns:
             (6, nv).
 
-        Source: RBDA equation 2.45, the derivative of S as a vector that moves with its body. ``link_acceleration`` gives
-        Jdot qd alone at less cost, with qdd = 0.
+        Source: RBDA equation 2.45, the derivative of S as a vector that moves with its body.
+        ``link_acceleration`` gives Jdot qd alone at less cost, with qdd = 0.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray Jdot = self.result(None, q_, 2, 6, n)
         cdef Call call
         cdef double[12] pose
-        begin(&call, <Kernel> call_jacobian_derivative[double], <Kernel> call_jacobian_derivative[lanes])
+        begin(&call, <Kernel> call_jacobian_derivative[double],
+              <Kernel> call_jacobian_derivative[lanes])
         self.choose_point(&call, link, point, pose)
         add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
@@ -525,7 +544,8 @@ cdef class Dynamics(WorkspaceOwner):
             (6,) [m/s, rad/s].
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray v = self.result(None, q_, 1, 6, 0)
         cdef Call call
         begin(&call, <Kernel> call_link_velocity[double], <Kernel> call_link_velocity[lanes])
@@ -537,23 +557,26 @@ cdef class Dynamics(WorkspaceOwner):
         return v
 
     def link_acceleration(self, q, qd, qdd, link):
-        """Classical acceleration of a link: of its origin as a moving point, and dw/dt, in the axes of the base frame.
+        """Classical acceleration of a link: of its origin as a moving point, and dw/dt, in the axes
+        of the base frame.
 
         Args:
             q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
             link: Name of the link.
 
         Returns:
-            (6,) linear, then angular [m/s^2, rad/s^2], J qdd + Jdot qd. Gravity is not in it: an accelerometer there
-            would show this less ``model.gravity``, turned into its axes.
+            (6,) linear, then angular [m/s^2, rad/s^2], J qdd + Jdot qd. Gravity is not in it: an
+            accelerometer there would show this less ``model.gravity``, turned into its axes.
 
         Source: RBDA section 2.11, classical acceleration.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), a = self.result(None, q_, 1, 6, 0)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray a = self.result(None, q_, 1, 6, 0)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         cdef Call call
-        begin(&call, <Kernel> call_link_acceleration[double], <Kernel> call_link_acceleration[lanes])
+        begin(&call, <Kernel> call_link_acceleration[double],
+              <Kernel> call_link_acceleration[lanes])
         self.choose_link(&call, link)
         add_input(&call, q_, self.compiled.system.nq)
         add_input(&call, qd_, n)
@@ -572,7 +595,8 @@ cdef class Dynamics(WorkspaceOwner):
             (3,) [m]; NaN for a model without mass.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), centre = self.result(None, q_, 1, 3, 0)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray centre = self.result(None, q_, 1, 3, 0)
         cdef Call call
         begin(&call, <Kernel> call_centre_of_mass[double], <Kernel> call_centre_of_mass[lanes])
         add_input(&call, q_, self.compiled.system.nq)
@@ -592,9 +616,11 @@ cdef class Dynamics(WorkspaceOwner):
         Source: the linear rows of ``centroidal_momentum_matrix`` over the total mass.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), J = self.result(None, q_, 2, 3, n)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray J = self.result(None, q_, 2, 3, n)
         cdef Call call
-        begin(&call, <Kernel> call_centre_of_mass_jacobian[double], <Kernel> call_centre_of_mass_jacobian[lanes])
+        begin(&call, <Kernel> call_centre_of_mass_jacobian[double],
+              <Kernel> call_centre_of_mass_jacobian[lanes])
         add_input(&call, q_, self.compiled.system.nq)
         add_output(&call, J, 3 * n)
         self.run(&call, q_, None)
@@ -607,10 +633,12 @@ cdef class Dynamics(WorkspaceOwner):
             q, qd: (nq,), (nv,) position and velocity.
 
         Returns:
-            Two floats, or two (B,) arrays [J]. The potential is zero with the centre of mass at the base frame's origin.
+            Two floats, or two (B,) arrays [J]. The potential is zero with the centre of mass at the
+            base frame's origin.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray kinetic = np.empty(rows_of(q_)), potential = np.empty(rows_of(q_))
         cdef Call call
         begin(&call, <Kernel> call_energy[double], <Kernel> call_energy[lanes])
@@ -623,7 +651,8 @@ cdef class Dynamics(WorkspaceOwner):
             return float(kinetic[0]), float(potential[0])
         return kinetic, potential
 
-    # What follows from the dynamics ----------------------------------------------------------------------------------
+    # What follows from the dynamics
+    # ----------------------------------------------------------------------------------
 
     def coriolis(self, q, qd):
         """The Coriolis matrix C(q, qd): C qd = bias - gravity, and Hdot - 2 C is skew-symmetric.
@@ -637,11 +666,12 @@ cdef class Dynamics(WorkspaceOwner):
         Returns:
             (nv, nv) [N m s, N s].
 
-        Source: Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and Christoffel symbols for
-        rigid-body systems, 2021, Algorithm 1.
+        Source: Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and
+        Christoffel symbols for rigid-body systems, 2021, Algorithm 1.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray C = self.result(None, q_, 2, n, n)
         cdef Call call
         begin(&call, <Kernel> call_coriolis[double], <Kernel> call_coriolis[lanes])
@@ -652,13 +682,16 @@ cdef class Dynamics(WorkspaceOwner):
         return C
 
     def hybrid(self, q, qd, qdd, tau, prescribed, f_ext=None):
-        """Forward dynamics of some joints beside inverse dynamics of others, which are locked or driven by velocity.
+        """Forward dynamics of some joints beside inverse dynamics of others, which are locked or
+        driven by velocity.
 
         Args:
             q, qd: (nq,), (nv,) position and velocity.
-            qdd: (nv,) acceleration of the joints that are prescribed; the other entries are not looked at.
+            qdd: (nv,) acceleration of the joints that are prescribed; the other entries are not
+                looked at.
             tau: (nv,) torque of the joints that are not; the other entries are not looked at.
-            prescribed: (nv,) True for the joints whose acceleration is given; for a batch also (B, nv).
+            prescribed: (nv,) True for the joints whose acceleration is given; for a batch also (B,
+                nv).
             f_ext: Wrenches on links, see the class.
 
         Returns:
@@ -670,10 +703,14 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA section 9.2; with mimic joints by the joint-space inertia.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
-        cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd"), tau_ = like_states(tau, q_, n, "tau")
-        cdef cnp.ndarray held = as_choice(prescribed, q_, n, "prescribed"), given = either(held, qdd_, tau_)
-        cdef cnp.ndarray all_qdd = self.result(None, q_, 1, n, 0), all_tau = self.result(None, q_, 1, n, 0)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd")
+        cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
+        cdef cnp.ndarray held = as_choice(prescribed, q_, n, "prescribed")
+        cdef cnp.ndarray given = either(held, qdd_, tau_)
+        cdef cnp.ndarray all_qdd = self.result(None, q_, 1, n, 0)
+        cdef cnp.ndarray all_tau = self.result(None, q_, 1, n, 0)
         cdef Call call
         begin(&call, <Kernel> call_hybrid[double], <Kernel> call_hybrid[lanes])
         add_input(&call, q_, self.compiled.system.nq)
@@ -686,18 +723,20 @@ cdef class Dynamics(WorkspaceOwner):
         return all_qdd, all_tau
 
     def joint_wrenches(self, q, qd, qdd, f_ext=None):
-        """What crosses each joint: the wrench that the joint's parent side exerts on its child side.
+        """What crosses each joint: the wrench that the joint's parent side exerts on its child
+        side.
 
-        It moves and carries all links beyond the joint, against gravity and f_ext; its part along the joint's axis is
-        what the drive gives, the torque of ``rnea`` where no joint mimics another. A mimic joint is not listed.
+        It moves and carries all links beyond the joint, against gravity and f_ext; its part along
+        the joint's axis is what the drive gives, the torque of ``rnea`` where no joint mimics
+        another. A mimic joint is not listed.
 
         Args:
             q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
             f_ext: Wrenches on links, see the class.
 
         Returns:
-            (n, 6) [fx fy fz tx ty tz] of the joints in ``model.joint_names``, at the origin of the joint's child link,
-            in that link's axes (those of the URDF) [N, N m].
+            (n, 6) [fx fy fz tx ty tz] of the joints in ``model.joint_names``, at the origin of the
+            joint's child link, in that link's axes (those of the URDF) [N, N m].
 
         Source: f of RBDA Table 5.1.
         """
@@ -715,19 +754,21 @@ cdef class Dynamics(WorkspaceOwner):
         return wrenches
 
     def momentum(self, q, qd):
-        """Momentum of all links: linear, then angular about the centre of mass, in the axes of the base frame.
+        """Momentum of all links: linear, then angular about the centre of mass, in the axes of the
+        base frame.
 
         Args:
             q, qd: (nq,), (nv,) position and velocity.
 
         Returns:
-            (6,) [N s, N m s]. The centre of mass is that of ``centre_of_mass``, base link included, and the linear part
-            the total mass times its velocity.
+            (6,) [N s, N m s]. The centre of mass is that of ``centre_of_mass``, base link included,
+            and the linear part the total mass times its velocity.
 
         Source: RBDA section 2.9, summed over the bodies.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), qd_ = like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray h = self.result(None, q_, 1, 6, 0)
         cdef Call call
         begin(&call, <Kernel> call_momentum[double], <Kernel> call_momentum[lanes])
@@ -744,23 +785,26 @@ cdef class Dynamics(WorkspaceOwner):
             q: (nq,) position.
 
         Returns:
-            (6, nv) linear rows, then angular about the centre of mass, in the axes of the base frame [kg m, kg m^2 per
-            their units].
+            (6, nv) linear rows, then angular about the centre of mass, in the axes of the base
+            frame [kg m, kg m^2 per their units].
 
-        Source: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, 2013: composite inertias of RBDA
-        Table 6.2 times S.
+        Source: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, 2013: composite
+        inertias of RBDA Table 6.2 times S.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), A = self.result(None, q_, 2, 6, n)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray A = self.result(None, q_, 2, 6, n)
         cdef Call call
-        begin(&call, <Kernel> call_centroidal_momentum_matrix[double], <Kernel> call_centroidal_momentum_matrix[lanes])
+        begin(&call, <Kernel> call_centroidal_momentum_matrix[double],
+              <Kernel> call_centroidal_momentum_matrix[lanes])
         add_input(&call, q_, self.compiled.system.nq)
         add_output(&call, A, 6 * n)
         self.run(&call, q_, None)
         return A
 
     def operational_space_inertia(self, q, link, point=None):
-        """The operational-space inertia Lambda = (J M^-1 J^T)^-1: the wrench that an acceleration of the link takes.
+        """The operational-space inertia Lambda = (J M^-1 J^T)^-1: the wrench that an acceleration
+        of the link takes.
 
         Args:
             q: (nq,) position.
@@ -771,20 +815,22 @@ cdef class Dynamics(WorkspaceOwner):
             (6, 6), symmetric, rows as those of ``jacobian`` [kg, kg m, kg m^2].
 
         Raises:
-            SingularJacobianError: J has not rank 6 (in some state of a batch): the rows before it leave less than a
-                millionth of a row.
+            SingularJacobianError: J has not rank 6 (in some state of a batch): the rows before it
+                leave less than a millionth of a row.
             SingularInertiaError: A joint moves no inertia.
 
         Takes O(n) beside what ``minv`` needs before its columns.
 
-        Source: Khatib, A unified approach for motion and force control of robot manipulators, 1987; by articulated
-        bodies, RBDA Table 7.1 under unit wrenches.
+        Source: Khatib, A unified approach for motion and force control of robot manipulators, 1987;
+        by articulated bodies, RBDA Table 7.1 under unit wrenches.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q"), Lambda = self.result(None, q_, 2, 6, 6)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray Lambda = self.result(None, q_, 2, 6, 6)
         cdef Call call
         cdef double[12] pose
-        begin(&call, <Kernel> call_operational_space_inertia[double], <Kernel> call_operational_space_inertia[lanes])
+        begin(&call, <Kernel> call_operational_space_inertia[double],
+              <Kernel> call_operational_space_inertia[lanes])
         self.choose_point(&call, link, point, pose)
         add_input(&call, q_, self.compiled.system.nq)
         add_output(&call, Lambda, 36)
@@ -793,18 +839,21 @@ cdef class Dynamics(WorkspaceOwner):
         return Lambda
 
     def regressor(self, q, qd, qdd, f_ext=None):
-        """The matrix Y of the torque as a linear function of masses: rnea = Y @ model.inertial_parameters.
+        """The matrix Y of the torque as a linear function of masses: rnea = Y @
+        model.inertial_parameters.
 
         Args:
             q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
             f_ext: Wrenches on links, see the class.
 
         Returns:
-            Y, (nv, 10 L) for the L ``model.link_names``: ten columns each, in the order of ``model.inertial_parameters``.
-            Zero where a joint does not move a link; gravity is included. With f_ext two arrays: Y, and -J^T f_ext, (nv,),
-            the part of the torque that no masses change: rnea is Y @ model.inertial_parameters and this.
+            Y, (nv, 10 L) for the L ``model.link_names``: ten columns each, in the order of
+            ``model.inertial_parameters``. Zero where a joint does not move a link; gravity is
+            included. With f_ext two arrays: Y, and -J^T f_ext, (nv,), the part of the torque that
+            no masses change: rnea is Y @ model.inertial_parameters and this.
 
-        Source: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads and links, 1986.
+        Source: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads
+        and links, 1986.
         """
         cdef Py_ssize_t n = self.compiled.system.n, columns = 10 * self.compiled.system.links
         cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")

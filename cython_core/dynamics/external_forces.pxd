@@ -1,9 +1,12 @@
-# External forces, fixed in their bodies: the torque they take, tau = -J^T f_ext, and how it changes with position.
+# External forces, fixed in their bodies: the torque they take, tau = -J^T f_ext, and how it changes
+# with position.
 #
 # How the coded lines follow from RBDA Table 5.1, of which these are what is linear in f_ext:
-# 1. f_i = -f_ext, summed over i's subtree, and tau_i = S_i^T f_i; seen from the point O of base_coordinates.pxd.
-# 2. Joint i turns all of its subtree, and with it f_i, which changes by S_i x* f_i: for j on its path to the base (i
-#    included) dtau_j/dq_i = S_j^T (S_i x* f_i). A motion of such a j moves S_i and f_i together, so that tau_i stays.
+# 1. f_i = -f_ext, summed over i's subtree, and tau_i = S_i^T f_i; seen from the point O of
+#    base_coordinates.pxd.
+# 2. Joint i turns all of its subtree, and with it f_i, which changes by S_i x* f_i: for j on its
+#    path to the base (i included) dtau_j/dq_i = S_j^T (S_i x* f_i). A motion of such a j moves S_i
+#    and f_i together, so that tau_i stays.
 # 3. A displacement of a floating base, in its own axes, moves all forces together.
 
 from system cimport System, Workspace
@@ -11,7 +14,8 @@ from spatial cimport real, add_cross, apart, put, rarely
 from base_coordinates cimport dot, force_cross, force_on_base
 
 
-cdef inline apart forces_on_bodies(const System* system, Workspace* work, const real* f_ext) noexcept nogil:
+cdef inline apart forces_on_bodies(const System* system, Workspace* work,
+                                   const real* f_ext) noexcept nogil:
     """Row f of every body, and the base's: -f_ext, (6) per slot as for rnea; after base_axes."""
     cdef const real* R
     cdef const real* given
@@ -29,7 +33,8 @@ cdef inline apart forces_on_bodies(const System* system, Workspace* work, const 
         add_cross[real](<real*> work.r + 3 * i, f + 3, f)
 
 
-cdef inline apart external_torque(const System* system, Workspace* work, const real* f_ext, real* tau) noexcept nogil:
+cdef inline apart external_torque(const System* system, Workspace* work, const real* f_ext,
+                                  real* tau) noexcept nogil:
     """tau = -J^T f_ext, (n,), after base_axes (note 1)."""
     cdef real* f
     cdef Py_ssize_t i, k
@@ -57,7 +62,8 @@ cdef inline apart add_external_stiffness(const System* system, Workspace* work, 
         force_cross[real](<real*> work.S + 6 * i, f, F)
         j = i
         while j > 0:
-            dtau_dq[system.body[j].dof * n + system.body[i].dof] += dot[real](<real*> work.S + 6 * j, F)
+            dtau_dq[system.body[j].dof * n + system.body[i].dof] += dot[real](<real*> work.S
+                                                                              + 6 * j, F)
             j = system.body[j].parent
         if rarely(system.floating):
             force_on_base(work, F, on_base)

@@ -1,5 +1,6 @@
-# qdd = FD(q, qd, tau): articulated bodies, or, where mimic joints couple coordinates, the joint-space inertia:
-# G^T H G qdd = tau - G^T C, RBDA equation 3.20 with a constant G (its g is zero).
+# qdd = FD(q, qd, tau): articulated bodies, or, where mimic joints couple coordinates, the
+# joint-space inertia: G^T H G qdd = tau - G^T C, RBDA equation 3.20 with a constant G (its g is
+# zero).
 
 from system cimport System, Workspace
 from spatial cimport real
@@ -9,10 +10,12 @@ from crba cimport crba
 from cholesky cimport ltl_solve
 
 
-cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work, const real* qd, const real* qdd_0,
-                                          const real* tau, const real* f_ext, const real* armature, const real* held,
+cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work, const real* qd,
+                                          const real* qdd_0, const real* tau, const real* f_ext,
+                                          const real* armature, const real* held,
                                           real* qdd) noexcept nogil:
-    """qdd = (H + diag(armature))^-1 (tau - ID(q, qd, qdd_0)), what tau adds to qdd_0; after jcalc for q.
+    """qdd = (H + diag(armature))^-1 (tau - ID(q, qd, qdd_0)), what tau adds to qdd_0; after jcalc
+    for q.
 
     qdd_0, held: (n,) or NULL, which means zero. Where held is 1, not tau is given but qdd = 0.
     Returns 1 + the index of a singular joint, or 0.
@@ -29,7 +32,7 @@ cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work,
     if armature != NULL:
         for i in range(n):
             H[i * (n + 1)] += armature[i]
-    if held != NULL:                                            # their rows and columns become those of 1
+    if held != NULL:  # their rows and columns become those of 1
         for i in range(n):
             qdd[i] *= 1.0 - held[i]
             for j in range(i):
@@ -38,7 +41,12 @@ cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work,
     return ltl_solve(n, H, qdd)
 
 
-cdef inline Py_ssize_t forward_dynamics(const System* system, Workspace* work, const real* qd, const real* tau,
-                                        const real* f_ext, const real* armature, real* qdd) noexcept nogil:
-    """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q. Returns 1 + the index of a singular joint, or 0."""
-    return added_acceleration(system, work, qd, <const real*> NULL, tau, f_ext, armature, <const real*> NULL, qdd)
+cdef inline Py_ssize_t forward_dynamics(const System* system, Workspace* work, const real* qd,
+                                        const real* tau, const real* f_ext, const real* armature,
+                                        real* qdd) noexcept nogil:
+    """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q.
+
+    Returns 1 + the index of a singular joint, or 0.
+    """
+    return added_acceleration(system, work, qd, <const real*> NULL, tau, f_ext, armature,
+                              <const real*> NULL, qdd)

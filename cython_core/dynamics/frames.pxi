@@ -1,22 +1,25 @@
-# Frames chosen when the model is built, so that the recursions need no 3x3 rotation (system.pxd says what they rely on).
+# Frames chosen when the model is built, so that the recursions need no 3x3 rotation (system.pxd
+# says what they rely on).
 #
-# Body i's frame may turn about joint i's axis and slide along it. Where the body has a child, x is laid along the common
-# perpendicular of the two axes and the origin at its foot: then gamma = 0 and p = (a, 0, 0) + d z_child, the modified
-# Denavit-Hartenberg convention. Nearly parallel axes have their common perpendicular far away, where a long lever would
-# cost digits: there only the exact transform is kept.
+# Body i's frame may turn about joint i's axis and slide along it. Where the body has a child, x is
+# laid along the common perpendicular of the two axes and the origin at its foot: then gamma = 0 and
+# p = (a, 0, 0) + d z_child, the modified Denavit-Hartenberg convention. Nearly parallel axes have
+# their common perpendicular far away, where a long lever would cost digits: there only the exact
+# transform is kept.
 #
-# All of it is computed with more digits than the core has, where the machine has such: a short distance may be what is
-# left of two long ones.
+# All of it is computed with more digits than the core has, where the machine has such: a short
+# distance may be what is left of two long ones.
 
 EXTENDED = np.longdouble
 
 cdef double NEARLY_PARALLEL = 1e-2      # |sin alpha|
-cdef double ROUNDING = 1e-15            # below this a sine, cosine or length is a rounding error of zero
+cdef double ROUNDING = 1e-15  # below this a sine, cosine or length is a rounding error of zero
 
 
 def _cross(a, b):
     """a x b (np.cross takes twenty times as long on three numbers)."""
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
+                     a[0] * b[1] - a[1] * b[0]])
 
 
 def _perpendicular(z):
@@ -27,7 +30,9 @@ def _perpendicular(z):
 
 
 def _feet(zi, zj, point):
-    """Parameters of the feet of the common perpendicular of the axes t zi and point + s zj, (0, 0) where too far away."""
+    """Parameters of the feet of the common perpendicular of the axes t zi and point + s zj, (0, 0)
+    where too far away.
+    """
     cosine = zi @ zj
     t = (point @ zi - cosine * (point @ zj)) / (1 - cosine * cosine)
     s = t * cosine - point @ zj
@@ -36,7 +41,8 @@ def _feet(zi, zj, point):
 
 
 def _choose_frames(parent, rotation, translation, axis):
-    """Frames of the bodies, tips first: orientation (N + 1, 3, 3) and origin (N + 1, 3) in the given body frames.
+    """Frames of the bodies, tips first: orientation (N + 1, 3, 3) and origin (N + 1, 3) in the
+    given body frames.
 
     parent holds slots here; entry 0 of the results is the base's own frame.
     """
@@ -91,7 +97,9 @@ def _twist_angles(E):
 
 
 def _quarter_turns(angle):
-    """k and rest of angle = k pi/2 + rest, |rest| <= pi/4; the rest of a right angle, as nearly as numbers show it, is 0."""
+    """k and rest of angle = k pi/2 + rest, |rest| <= pi/4; the rest of a right angle, as nearly as
+    numbers show it, is 0.
+    """
     right_angle = np.arctan2(EXTENDED(1), EXTENDED(0))
     k = np.rint(angle / right_angle)
     rest = angle - k * right_angle
@@ -101,7 +109,8 @@ def _quarter_turns(angle):
 def _offset_and_shift(p, E):
     """d and s of p = s + d E z: along x alone where the axes have a common perpendicular there."""
     z = E[:, 2]
-    d = p[1] / z[1] if abs(z[1]) > NEARLY_PARALLEL else p[2] / z[2] if abs(z[0]) < ROUNDING and z[2] else 0.0
+    d = (p[1] / z[1] if abs(z[1]) > NEARLY_PARALLEL else p[2] / z[2]
+         if abs(z[0]) < ROUNDING and z[2] else 0.0)
     s = p - d * z
     length = np.linalg.norm(p)
     s[abs(s) <= 4 * ROUNDING * max(1.0, length)] = 0.0
@@ -111,9 +120,11 @@ def _offset_and_shift(p, E):
 
 
 def _inertia_about(mass, h, inertia, Q, t):
-    """First moment and rotational inertia in the axes Q (columns), about the point t along the last of them.
+    """First moment and rotational inertia in the axes Q (columns), about the point t along the last
+    of them.
 
-    Turned first: a shift along the axis leaves alone what is about it, which may be small beside the rest.
+    Turned first: a shift along the axis leaves alone what is about it, which may be small beside
+    the rest.
     """
     h, inertia = Q.T @ h, Q.T @ inertia @ Q
     inertia[0, 0] += t * (mass * t - 2 * h[2])

@@ -1,8 +1,10 @@
-# Hybrid dynamics, RBDA section 9.2: some joints have a given torque, the others a given acceleration.
+# Hybrid dynamics, RBDA section 9.2: some joints have a given torque, the others a given
+# acceleration.
 #
 # How the coded lines follow from the book:
-# 1. Accelerations are counted from qdd_0: what is given, and zero elsewhere. With C' = ID(q, qd, qdd_0) the others are
-#    H qdd' = tau - C' at the joints with a given torque, while the rest are held, qdd' = 0.
+# 1. Accelerations are counted from qdd_0: what is given, and zero elsewhere. With C' = ID(q, qd,
+#    qdd_0) the others are H qdd' = tau - C' at the joints with a given torque, while the rest are
+#    held, qdd' = 0.
 # 2. All accelerations known, the unknown torques are those of Table 5.1.
 
 from system cimport System, Workspace
@@ -11,17 +13,20 @@ from rnea cimport rnea
 from forward_dynamics cimport added_acceleration
 
 
-cdef inline Py_ssize_t hybrid(const System* system, Workspace* work, const real* qd, const real* given,
-                              const real* held, const real* f_ext, real* qdd, real* tau) noexcept nogil:
+cdef inline Py_ssize_t hybrid(const System* system, Workspace* work, const real* qd,
+                              const real* given, const real* held, const real* f_ext, real* qdd,
+                              real* tau) noexcept nogil:
     """All of qdd and tau, after jcalc for q. Returns 1 + the index of a singular joint, or 0.
 
-    f_ext: as for rnea. held: (n,) 1 where given (n,) is a joint's acceleration, 0 where it is its torque.
+    f_ext: as for rnea. held: (n,) 1 where given (n,) is a joint's acceleration, 0 where it is its
+    torque.
     """
     cdef Py_ssize_t i, failure
     for i in range(system.n):
         qdd[i] = held[i] * given[i]
-    failure = added_acceleration(system, work, qd, <const real*> qdd, given, f_ext, <const real*> NULL, held,
-                                 tau)                           # qdd', for a while
+    # tau is qdd' for a while
+    failure = added_acceleration(system, work, qd, <const real*> qdd, given, f_ext,
+                                 <const real*> NULL, held, tau)
     if failure:
         return failure
     for i in range(system.n):

@@ -5,7 +5,8 @@ cdef struct Bound:                     # a model and the workspace that its recu
     Workspace* work
 
 
-cdef Py_ssize_t bound_rnea(void* self, const double* q, const double* qd, const double* qdd, double* tau) noexcept nogil:
+cdef Py_ssize_t bound_rnea(void* self, const double* q, const double* qd, const double* qdd,
+                           double* tau) noexcept nogil:
     cdef Bound* its = <Bound*> self
     jcalc[double](its.system, its.work, q)
     rnea[double](its.system, its.work, qd, qdd, <const double*> NULL, tau)
@@ -16,11 +17,12 @@ cdef Py_ssize_t bound_gravity(void* self, const double* q, double* tau) noexcept
     return bound_rnea(self, q, NULL, NULL, tau)
 
 
-cdef Py_ssize_t bound_aba(void* self, const double* q, const double* qd, const double* tau, const double* armature,
-                          double* qdd) noexcept nogil:
+cdef Py_ssize_t bound_aba(void* self, const double* q, const double* qd, const double* tau,
+                          const double* armature, double* qdd) noexcept nogil:
     cdef Bound* its = <Bound*> self
     jcalc[double](its.system, its.work, q)
-    return forward_dynamics[double](its.system, its.work, qd, tau, <const double*> NULL, armature, qdd)
+    return forward_dynamics[double](its.system, its.work, qd, tau, <const double*> NULL, armature,
+                                    qdd)
 
 
 cdef Py_ssize_t bound_crba(void* self, const double* q, double* H) noexcept nogil:
@@ -36,7 +38,8 @@ cdef Py_ssize_t bound_minv(void* self, const double* q, double* Minv) noexcept n
     return minv[double](its.system, its.work, Minv)
 
 
-cdef Py_ssize_t bound_link_pose(void* self, Py_ssize_t link, const double* q, double* pose) noexcept nogil:
+cdef Py_ssize_t bound_link_pose(void* self, Py_ssize_t link, const double* q,
+                                double* pose) noexcept nogil:
     cdef Bound* its = <Bound*> self
     poses[double](its.system, its.work, q)
     link_pose[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link, pose)
@@ -48,21 +51,25 @@ cdef Py_ssize_t bound_link_velocity(void* self, Py_ssize_t link, const double* q
     cdef Bound* its = <Bound*> self
     cdef double[3] point
     poses[double](its.system, its.work, q)
-    link_origin[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link, point)
+    link_origin[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link,
+                        point)
     point_velocity[double](its.system, its.work, its.system.link_slot[link], point, qd, velocity)
     return 0
 
 
-cdef Py_ssize_t bound_jacobian(void* self, Py_ssize_t link, const double* q, double* J) noexcept nogil:
+cdef Py_ssize_t bound_jacobian(void* self, Py_ssize_t link, const double* q,
+                               double* J) noexcept nogil:
     cdef Bound* its = <Bound*> self
     cdef double[3] point
     poses[double](its.system, its.work, q)
-    link_origin[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link, point)
+    link_origin[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link,
+                        point)
     jacobian[double](its.system, its.work, its.system.link_slot[link], point, J)
     return 0
 
 
-cdef Py_ssize_t bound_coriolis(void* self, const double* q, const double* qd, double* C) noexcept nogil:
+cdef Py_ssize_t bound_coriolis(void* self, const double* q, const double* qd,
+                               double* C) noexcept nogil:
     cdef Bound* its = <Bound*> self
     base_coordinates[double](its.system, its.work, q)
     coriolis[double](its.system, its.work, qd, C)
@@ -73,7 +80,8 @@ cdef class BoundDynamics:
     """A model's recursions as C functions, with a workspace: see dynamics_interface.pxd.
 
     Attributes:
-        capsule: Of a DynamicsInterface*, named "featherstone_ros.DynamicsInterface"; this object must outlive its use.
+        capsule: Of a DynamicsInterface*, named "featherstone_ros.DynamicsInterface"; this object
+            must outlive its use.
         model: As given.
 
     Args:
@@ -94,8 +102,10 @@ cdef class BoundDynamics:
         self.bound.system, self.bound.work = &self.compiled.system, &self.work
         self.interface.self, self.interface.n = &self.bound, self.compiled.system.n
         self.interface.rnea, self.interface.gravity = bound_rnea, bound_gravity
-        self.interface.aba, self.interface.crba, self.interface.minv = bound_aba, bound_crba, bound_minv
-        self.interface.link_pose, self.interface.link_velocity = bound_link_pose, bound_link_velocity
+        self.interface.aba, self.interface.crba, self.interface.minv = (
+            bound_aba, bound_crba, bound_minv)
+        self.interface.link_pose, self.interface.link_velocity = (
+            bound_link_pose, bound_link_velocity)
         self.interface.jacobian, self.interface.coriolis = bound_jacobian, bound_coriolis
         self.capsule = PyCapsule_New(&self.interface, "featherstone_ros.DynamicsInterface", NULL)
 

@@ -1,11 +1,14 @@
 # jcalc of RBDA section 4.4: the only place that knows how a joint's position becomes a transform.
 
 from system cimport Body, System, Workspace
-from spatial cimport LANES, apart, broadcast, real, lanes, gather, load, rarely, reciprocal, sine_cosine, store
+from spatial cimport (LANES, apart, broadcast, real, lanes, gather, load, rarely, reciprocal,
+                      sine_cosine, store)
 
 
 cdef inline apart base_pose(const real* q, real* pose) noexcept nogil:
-    """Orientation and origin of a floating base at position q, RBDA equation 4.12; the quaternion may be of any length."""
+    """Orientation and origin of a floating base at position q, RBDA equation 4.12; the quaternion
+    may be of any length.
+    """
     cdef real x = q[3], y = q[4], z = q[5], w = q[6]
     cdef real s = 2.0 * reciprocal(x * x + y * y + z * z + w * w)
     cdef Py_ssize_t k
@@ -22,16 +25,19 @@ cdef inline apart base_pose(const real* q, real* pose) noexcept nogil:
         pose[9 + k] = q[k]
 
 
-cdef inline void gravity_in_base(const System* system, const Workspace* work, real* g) noexcept nogil:
+cdef inline void gravity_in_base(const System* system, const Workspace* work,
+                                 real* g) noexcept nogil:
     """Gravity in the axes of a floating base, after jcalc."""
     cdef const real* R = <real*> work.pose
     cdef Py_ssize_t k
     for k in range(3):
-        g[k] = system.gravity[0] * R[k] + system.gravity[1] * R[3 + k] + system.gravity[2] * R[6 + k]
+        g[k] = (system.gravity[0] * R[k] + system.gravity[1] * R[3 + k]
+                + system.gravity[2] * R[6 + k])
 
 
 cdef inline void jcalc(const System* system, Workspace* work, const real* q) noexcept nogil:
-    """cosine and sine of theta of every joint at position q, d and p of those that slide, pose of a floating base.
+    """cosine and sine of theta of every joint at position q, d and p of those that slide, pose of a
+    floating base.
 
     One state takes the joints LANES at a time, a register of states one after the other.
     """
@@ -45,15 +51,15 @@ cdef inline void jcalc(const System* system, Workspace* work, const real* q) noe
     if real is double:
         i = 1
         while i <= system.N:
-            sine_cosine(load(system.angular + i) * gather(q, system.dof + i), load(system.theta0 + i),
-                        load(system.turn + i), &sine, &cosine)
+            sine_cosine(load(system.angular + i) * gather(q, system.dof + i),
+                        load(system.theta0 + i), load(system.turn + i), &sine, &cosine)
             store(work.sine + i, sine)
             store(work.cosine + i, cosine)
             i += LANES
     else:
         for i in range(1, system.N + 1):
-            sine_cosine(system.angular[i] * q[system.dof[i]], broadcast(system.theta0[i]), broadcast(system.turn[i]),
-                        <lanes*> work.sine + i, <lanes*> work.cosine + i)
+            sine_cosine(system.angular[i] * q[system.dof[i]], broadcast(system.theta0[i]),
+                        broadcast(system.turn[i]), <lanes*> work.sine + i, <lanes*> work.cosine + i)
     if system.slides:
         for i in range(1, system.N + 1):
             b = &system.body[i]

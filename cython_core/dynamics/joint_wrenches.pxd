@@ -1,11 +1,12 @@
-# The force across joint i is f_i of Table 5.1 (rnea.pxd). Here it is what an engineer reads off a drawing: in the frame
-# of the joint's child link, at its origin, force first.
+# The force across joint i is f_i of Table 5.1 (rnea.pxd). Here it is what an engineer reads off a
+# drawing: in the frame of the joint's child link, at its origin, force first.
 
 from system cimport System, Workspace
 from spatial cimport real, add_cross, put
 
 
-cdef inline void joint_wrenches(const System* system, const Workspace* work, real* wrenches) noexcept nogil:
+cdef inline void joint_wrenches(const System* system, const Workspace* work,
+                                real* wrenches) noexcept nogil:
     """[fx fy fz tx ty tz] across every joint of q, (joints, 6), after rnea."""
     cdef const double* E
     cdef const real* f

@@ -5,8 +5,11 @@ from joint cimport jcalc
 from spatial cimport add_cross, apart, put, rarely, real, to_child
 
 
-cdef inline void poses_on_base(const System* system, const Workspace* work, real* R, real* r) noexcept nogil:
-    """R (orientation, columns are the body's axes) and r (origin) of every body, given those of the base; after jcalc."""
+cdef inline void poses_on_base(const System* system, const Workspace* work, real* R,
+                               real* r) noexcept nogil:
+    """R (orientation, columns are the body's axes) and r (origin) of every body, given those of the
+    base; after jcalc.
+    """
     cdef const Body* b
     cdef const real* cosine = <real*> work.cosine
     cdef const real* sine = <real*> work.sine
@@ -17,9 +20,11 @@ cdef inline void poses_on_base(const System* system, const Workspace* work, real
         b = &system.body[i]
         j = b.parent
         E = R + 9 * j
-        for k in range(3):                                      # row k of R is base axis k in the body's frame
-            r[3 * i + k] = r[3 * j + k] + E[3 * k] * p[3 * i] + E[3 * k + 1] * p[3 * i + 1] + E[3 * k + 2] * p[3 * i + 2]
-            to_child[real](b, cosine[i], sine[i], E[3 * k], E[3 * k + 1], E[3 * k + 2], R + 9 * i + 3 * k)
+        for k in range(3):  # row k of R is base axis k in the body's frame
+            r[3 * i + k] = (r[3 * j + k] + E[3 * k] * p[3 * i] + E[3 * k + 1] * p[3 * i + 1]
+                            + E[3 * k + 2] * p[3 * i + 2])
+            to_child[real](b, cosine[i], sine[i], E[3 * k], E[3 * k + 1], E[3 * k + 2],
+                           R + 9 * i + 3 * k)
 
 
 cdef inline void poses(const System* system, Workspace* work, const real* q) noexcept nogil:
@@ -36,7 +41,8 @@ cdef inline void poses(const System* system, Workspace* work, const real* q) noe
     poses_on_base(system, work, R, r)
 
 
-cdef inline void poses_in_base(const System* system, const Workspace* work, real* R, real* r) noexcept nogil:
+cdef inline void poses_in_base(const System* system, const Workspace* work, real* R,
+                               real* r) noexcept nogil:
     """R and r of every body in the base frame, also where the base floats; after jcalc."""
     cdef Py_ssize_t k
     if rarely(system.floating):
@@ -54,13 +60,18 @@ cdef inline void turn_by(const real* R, const real* x, real* out) noexcept nogil
         out[k] = R[3 * k] * x[0] + R[3 * k + 1] * x[1] + R[3 * k + 2] * x[2]
 
 
-cdef inline void rotate_to_base(const Workspace* work, Py_ssize_t i, const real* x, real* out) noexcept nogil:
+cdef inline void rotate_to_base(const Workspace* work, Py_ssize_t i, const real* x,
+                                real* out) noexcept nogil:
     """out = R_i x."""
     turn_by[real](<real*> work.R + 9 * i, x, out)
 
 
-cdef inline void link_origin(const Workspace* work, Py_ssize_t slot, const double* pose, real* point) noexcept nogil:
-    """Origin of a link in the base frame, after poses. pose: (12) orientation by rows and origin in the slot's frame."""
+cdef inline void link_origin(const Workspace* work, Py_ssize_t slot, const double* pose,
+                             real* point) noexcept nogil:
+    """Origin of a link in the base frame, after poses.
+
+    pose: (12) orientation by rows and origin in the slot's frame.
+    """
     cdef real[3] origin
     cdef Py_ssize_t k
     for k in range(3):
@@ -70,8 +81,12 @@ cdef inline void link_origin(const Workspace* work, Py_ssize_t slot, const doubl
         point[k] += (<real*> work.r)[3 * slot + k]
 
 
-cdef inline void link_pose(const Workspace* work, Py_ssize_t slot, const double* pose, real* T) noexcept nogil:
-    """T, (4, 4): the homogeneous transform from a link's frame to the base's, after poses. pose: see link_origin."""
+cdef inline void link_pose(const Workspace* work, Py_ssize_t slot, const double* pose,
+                           real* T) noexcept nogil:
+    """T, (4, 4): the homogeneous transform from a link's frame to the base's, after poses.
+
+    pose: see link_origin.
+    """
     cdef real[3] x, y
     cdef Py_ssize_t row, column
     link_origin(work, slot, pose, x)
@@ -89,7 +104,9 @@ cdef inline void link_pose(const Workspace* work, Py_ssize_t slot, const double*
 
 cdef inline void joint_column(const Body* b, const Workspace* work, Py_ssize_t i, const real* point,
                               real* column) noexcept nogil:
-    """S_i in base axes, seen from a point (base frame), linear part first: its velocity per rate of q[dof]."""
+    """S_i in base axes, seen from a point (base frame), linear part first: its velocity per rate of
+    q[dof].
+    """
     cdef const real* R = <real*> work.R + 9 * i
     cdef const real* r = <real*> work.r + 3 * i
     cdef real[3] z, d
@@ -102,8 +119,11 @@ cdef inline void joint_column(const Body* b, const Workspace* work, Py_ssize_t i
     add_cross[real](z, d, column)
 
 
-cdef inline void base_column(const Workspace* work, Py_ssize_t freedom, const real* point, real* column) noexcept nogil:
-    """The velocity of a point (base frame) of a floating base per unit of one of its freedoms, linear part first."""
+cdef inline void base_column(const Workspace* work, Py_ssize_t freedom, const real* point,
+                             real* column) noexcept nogil:
+    """The velocity of a point (base frame) of a floating base per unit of one of its freedoms,
+    linear part first.
+    """
     cdef const real* R = <real*> work.R
     cdef real[3] d
     cdef Py_ssize_t axis = freedom % 3, k
@@ -117,7 +137,8 @@ cdef inline void base_column(const Workspace* work, Py_ssize_t freedom, const re
         add_cross[real](column + 3, d, column)
 
 
-cdef inline apart base_velocity(const Workspace* work, const real* point, const real* qd, real* v) noexcept nogil:
+cdef inline apart base_velocity(const Workspace* work, const real* point, const real* qd,
+                                real* v) noexcept nogil:
     """v of a point (base frame) of a floating base, (6), linear part first."""
     cdef real[6] column
     cdef Py_ssize_t i, k
@@ -129,7 +150,8 @@ cdef inline apart base_velocity(const Workspace* work, const real* point, const 
             v[k] += column[k] * qd[i]
 
 
-cdef inline apart base_columns(const System* system, const Workspace* work, const real* point, real* J) noexcept nogil:
+cdef inline apart base_columns(const System* system, const Workspace* work, const real* point,
+                               real* J) noexcept nogil:
     """Columns of J of a floating base."""
     cdef real[6] column
     cdef Py_ssize_t i, k
@@ -139,9 +161,11 @@ cdef inline apart base_columns(const System* system, const Workspace* work, cons
             J[k * system.n + i] = column[k]
 
 
-cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
-                          real* J) noexcept nogil:
-    """J, (6, n), linear rows first: velocity of a point (base frame) of a body per joint rate, base axes; after poses."""
+cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_t body,
+                          const real* point, real* J) noexcept nogil:
+    """J, (6, n), linear rows first: velocity of a point (base frame) of a body per joint rate, base
+    axes; after poses.
+    """
     cdef real[6] column
     cdef Py_ssize_t i = body, k, n = system.n
     for k in range(6 * n):
@@ -155,9 +179,11 @@ cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_
         base_columns(system, work, point, J)
 
 
-cdef inline void point_velocity(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
-                                const real* qd, real* v) noexcept nogil:
-    """v = J qd, (6): velocity of a point (base frame) of a body, base axes, linear part first; after poses."""
+cdef inline void point_velocity(const System* system, const Workspace* work, Py_ssize_t body,
+                                const real* point, const real* qd, real* v) noexcept nogil:
+    """v = J qd, (6): velocity of a point (base frame) of a body, base axes, linear part first;
+    after poses.
+    """
     cdef real[6] column
     cdef Py_ssize_t i = body, k
     for k in range(6):
@@ -171,8 +197,9 @@ cdef inline void point_velocity(const System* system, const Workspace* work, Py_
         i = system.body[i].parent
 
 
-cdef inline void joint_velocity(const System* system, const Workspace* work, Py_ssize_t i, const real* point,
-                                const real* qd, real* column, real* v) noexcept nogil:
+cdef inline void joint_velocity(const System* system, const Workspace* work, Py_ssize_t i,
+                                const real* point, const real* qd, real* column,
+                                real* v) noexcept nogil:
     """joint_column, and v: the velocity that joint i gives the point."""
     cdef Py_ssize_t k
     joint_column[real](&system.body[i], work, i, point, column)
@@ -180,11 +207,14 @@ cdef inline void joint_velocity(const System* system, const Workspace* work, Py_
         v[k] = column[k] * qd[system.body[i].dof]
 
 
-cdef inline void point_acceleration(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
-                                    const real* qd, const real* qdd, real* a) noexcept nogil:
-    """a = J qdd + Jdot qd, (6): classical acceleration of a point (base frame) of a body, base axes, linear part first.
+cdef inline void point_acceleration(const System* system, const Workspace* work, Py_ssize_t body,
+                                    const real* point, const real* qd, const real* qdd,
+                                    real* a) noexcept nogil:
+    """a = J qdd + Jdot qd, (6): classical acceleration of a point (base frame) of a body, base
+    axes, linear part first.
 
-    After poses; gravity is not in it. From the body to the base: u, w is the point's velocity relative to body i.
+    After poses; gravity is not in it. From the body to the base: u, w is the point's velocity
+    relative to body i.
     """
     cdef real[6] column, joint, u
     cdef real[3] t
@@ -211,7 +241,8 @@ cdef inline void point_acceleration(const System* system, const Workspace* work,
         i = system.body[i].parent if i > 0 else -1
 
 
-cdef inline void column_derivative(const real* w, const real* u, const real* column, real* derivative) noexcept nogil:
+cdef inline void column_derivative(const real* w, const real* u, const real* column,
+                                   real* derivative) noexcept nogil:
     """Of a column of J, linear part first: see jacobian_derivative."""
     cdef Py_ssize_t k
     for k in range(6):
@@ -221,12 +252,13 @@ cdef inline void column_derivative(const real* w, const real* u, const real* col
     add_cross[real](column + 3, u, derivative)
 
 
-cdef inline void jacobian_derivative(const System* system, const Workspace* work, Py_ssize_t body, const real* point,
-                                     const real* qd, real* Jdot) noexcept nogil:
+cdef inline void jacobian_derivative(const System* system, const Workspace* work, Py_ssize_t body,
+                                     const real* point, const real* qd, real* Jdot) noexcept nogil:
     """dJ/dt, (6, n), of jacobian at a point that moves with the body; after poses.
 
-    Column i is v_i x S_i, RBDA equation 2.45, seen from the moving point: with w_i of body i and u, the point's velocity
-    relative to body i, its angular part is w_i x S_w and its linear part w_i x S_v + S_w x u.
+    Column i is v_i x S_i, RBDA equation 2.45, seen from the moving point: with w_i of body i and u,
+    the point's velocity relative to body i, its angular part is w_i x S_w and its linear part w_i x
+    S_v + S_w x u.
     """
     cdef real[6] column, joint, u, derivative
     cdef real[3] w
@@ -255,8 +287,12 @@ cdef inline void jacobian_derivative(const System* system, const Workspace* work
                 Jdot[k * n + i] = derivative[k]
 
 
-cdef inline double first_moment(const System* system, const Workspace* work, real* moment) noexcept nogil:
-    """Total mass times centre of mass in the base frame, base link included; after poses. Returns the total mass."""
+cdef inline double first_moment(const System* system, const Workspace* work,
+                                real* moment) noexcept nogil:
+    """Total mass times centre of mass in the base frame, base link included; after poses.
+
+    Returns the total mass.
+    """
     cdef const Body* b
     cdef double mass = 0.0
     cdef real[3] h, t
@@ -305,8 +341,12 @@ cdef inline void velocities(const System* system, Workspace* work, const real* q
         v[2] += b.linear * rate
 
 
-cdef inline real kinetic_energy(const System* system, Workspace* work, const real* qd) noexcept nogil:
-    """The sum over bodies of (w.I w + 2 v.(w x h) + mass v.v) / 2, after jcalc. Leaves w and v of every body."""
+cdef inline real kinetic_energy(const System* system, Workspace* work,
+                                const real* qd) noexcept nogil:
+    """The sum over bodies of (w.I w + 2 v.(w x h) + mass v.v) / 2, after jcalc.
+
+    Leaves w and v of every body.
+    """
     cdef const Body* b
     cdef const real* w
     cdef const real* v
@@ -324,6 +364,8 @@ cdef inline real kinetic_energy(const System* system, Workspace* work, const rea
             momentum[k] = 0.5 * b.mass * v[k]
         add_cross[real](w, t, momentum)
         energy = energy + momentum[0] * v[0] + momentum[1] * v[1] + momentum[2] * v[2]
-        energy = energy + 0.5 * (b.inertia[0] * w[0] * w[0] + b.inertia[3] * w[1] * w[1] + b.inertia[5] * w[2] * w[2]) \
-            + b.inertia[1] * w[0] * w[1] + b.inertia[2] * w[0] * w[2] + b.inertia[4] * w[1] * w[2]
+        energy = (energy + 0.5 * (b.inertia[0] * w[0] * w[0] + b.inertia[3] * w[1] * w[1]
+                                  + b.inertia[5] * w[2] * w[2])
+                  + b.inertia[1] * w[0] * w[1] + b.inertia[2] * w[0] * w[2]
+                  + b.inertia[4] * w[1] * w[2])
     return energy

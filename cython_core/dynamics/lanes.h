@@ -1,7 +1,8 @@
-/* The lane type: one SIMD register of states, as wide as the instruction set that the compiler was given.
+/* The lane type: one SIMD register of states, as wide as the compiler's instruction set.
  *
- * GCC's vector extensions give it + - * / and comparison; what they lack stands here, for the register and, under the
- * same meaning, for one double. Everything else is written once, in Cython, over both (spatial.pxd).
+ * GCC's vector extensions give it + - * / and comparison; what they lack stands here, for the
+ * register and, under the same meaning, for one double. Everything else is written once, in Cython,
+ * over both (spatial.pxd).
  */
 #ifndef FEATHERSTONE_LANES_H
 #define FEATHERSTONE_LANES_H
@@ -50,7 +51,8 @@ static inline void load_rows(const double *rows, ptrdiff_t width, ptrdiff_t coun
         row[l] = rows + (l < count ? l : count - 1) * width;
     for (ptrdiff_t k = 0; k < width; k++)
 #if LANES == 8
-        x[k] = (lanes){row[0][k], row[1][k], row[2][k], row[3][k], row[4][k], row[5][k], row[6][k], row[7][k]};
+        x[k] = (lanes){row[0][k], row[1][k], row[2][k], row[3][k],
+                       row[4][k], row[5][k], row[6][k], row[7][k]};
 #elif LANES == 4
         x[k] = (lanes){row[0][k], row[1][k], row[2][k], row[3][k]};
 #else
@@ -102,8 +104,8 @@ static inline int any_lane(lane_mask mask)
     return any != 0;
 #endif
 }
-/* What returns the first is compiled into its callers, however many they are; what returns the second is not, so that
- * they are no worse for it where they do not call it. */
+/* What returns the first is compiled into its callers, however many they are; what returns the
+ * second is not, so that they are no worse for it where they do not call it. */
 #define inlined __attribute__((always_inline)) void
 #if defined(__GNUC__) && !defined(__clang__)
 #define apart __attribute__((noipa)) void
@@ -112,7 +114,10 @@ static inline int any_lane(lane_mask mask)
 #endif
 static inline int rarely(int condition) { return __builtin_expect(condition != 0, 0); }
 static inline int any_nonzero(lanes x) { return any_lane(x != 0.0); }
-static inline int any_at_most(lanes a, lanes b) { return any_lane((a <= b) & (b < broadcast(INFINITY))); }
+static inline int any_at_most(lanes a, lanes b)
+{
+    return any_lane((a <= b) & (b < broadcast(INFINITY)));
+}
 static inline lanes reciprocal_lanes(lanes x) { return 1.0 / x; }
 static inline lanes root_lanes(lanes x)
 {
@@ -120,32 +125,44 @@ static inline lanes root_lanes(lanes x)
         x[k] = sqrt(x[k]);
     return x;
 }
-static inline lanes less_lanes(lanes a, lanes b) { return select_lanes(a < b, broadcast(1.0), broadcast(0.0)); }
-static inline lanes choose_lanes(lanes choice, lanes a, lanes b) { return select_lanes(choice != 0.0, a, b); }
+static inline lanes less_lanes(lanes a, lanes b)
+{
+    return select_lanes(a < b, broadcast(1.0), broadcast(0.0));
+}
+static inline lanes choose_lanes(lanes choice, lanes a, lanes b)
+{
+    return select_lanes(choice != 0.0, a, b);
+}
 static inline lanes larger_lanes(lanes a, lanes b) { return select_lanes(a > b, a, b); }
 static inline lanes smaller_lanes(lanes a, lanes b) { return select_lanes(a < b, a, b); }
 static inline lanes abs_lanes(lanes x) { return (lanes)((lane_mask)x & 0x7fffffffffffffffLL); }
 
-/* Sine and cosine of x + rest + k pi/2 in every lane, for |rest| <= pi/4 and turn = NO_TURN + k with a whole k.
+/* Sine and cosine of x + rest + k pi/2 in every lane, for |rest| <= pi/4 and turn = NO_TURN + k
+ * with a whole k.
  *
- * For rest = k = 0 to 1.5 units in the last place near zero, 2.5 at |x| = 1e5, libm's beyond. A rest is added to what is
- * left of x after the reduction, where it does not cost x its last digits.
- * 1. n = (x + rest) 2/pi rounded, by adding and subtracting turn; the low bits of the sum are those of n + k.
- * 2. y = x - n pi/2 + rest with pi/2 in three parts (Cody and Waite): n times the first two, 33 bits each, is exact.
+ * For rest = k = 0 to 1.5 units in the last place near zero, 2.5 at |x| = 1e5, libm's beyond. A
+ * rest is added to what is left of x after the reduction, where it does not cost x its last digits.
+ * 1. n = (x + rest) 2/pi rounded, by adding and subtracting turn; the low bits of the sum are those
+ *    of n + k.
+ * 2. y = x - n pi/2 + rest with pi/2 in three parts (Cody and Waite): n times the first two, 33
+ *    bits each, is exact.
  * 3. On |y| <= pi/4 the polynomials of fdlibm (k_sin.c, k_cos.c).
- * 4. The quadrant (n + k) mod 4 exchanges the two (bit 0) and changes signs (bit 1; for the cosine bit 1 of n + k + 1).
+ * 4. The quadrant (n + k) mod 4 exchanges the two (bit 0) and changes signs (bit 1; for the cosine
+ *    bit 1 of n + k + 1).
  */
 #define NO_TURN 0x1.8p52
 static inline void sine_cosine(lanes x, lanes rest, lanes turn, lanes *sine, lanes *cosine)
 {
     lanes shifted = (x + rest) * 0x1.45f306dc9c883p-1 + turn;
     const lanes n = shifted - turn;
-    const lanes y = (((x - n * 0x1.921fb544p+0) - n * 0x1.0b4611a6p-34) - n * 0x1.3198a2e037073p-69) + rest;
+    const lanes y = (((x - n * 0x1.921fb544p+0) - n * 0x1.0b4611a6p-34)
+        - n * 0x1.3198a2e037073p-69) + rest;
     const lanes z = y * y, z2 = z * z, z4 = z2 * z2, h = 0.5 * z, w = 1.0 - h;
     lanes s = y + y * z * ((-1.66666666666666324348e-01 + z * 8.33333333332248946124e-03)
         + z2 * (-1.98412698298579493134e-04 + z * 2.75573137070700676789e-06)
         + z4 * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10));
-    lanes c = w + (((1.0 - w) - h) + z2 * ((4.16666666666666019037e-02 + z * -1.38888888888741095749e-03)
+    lanes c = w + (((1.0 - w) - h)
+        + z2 * ((4.16666666666666019037e-02 + z * -1.38888888888741095749e-03)
         + z2 * (2.48015872894767294178e-05 + z * -2.75573143513906633035e-07)
         + z4 * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)));
     const lane_mask far = ~(abs_lanes(x) <= 1e5);               /* NaN as well */

@@ -1,39 +1,47 @@
-# The inverse of the joint-space inertia by articulated bodies: RBDA Table 7.1 under unit torques (Carpentier,
-# Analytical inverse of the joint space inertia matrix, 2018).
+# The inverse of the joint-space inertia by articulated bodies: RBDA Table 7.1 under unit torques
+# (Carpentier, Analytical inverse of the joint space inertia matrix, 2018).
 #
 # How the coded lines follow from the table:
-# 1. Column j of M^-1 is the acceleration under a unit torque at joint j, of the arm at rest without gravity. IA, U and
-#    D of Table 7.1 do not depend on the torque and serve all columns. With the gain K = U / D, and in base coordinates,
-#    where no X is left (base_coordinates.pxd), column j is
-#        u_i = e_ij - S_i^T pA_i      pA_p += pA_i + K_i u_i         towards the base: zero but for ancestors i of j
-#        qdd_i = u_i / D_i - K_i^T a_p      a_i = a_p + S_i qdd_i    away from it: by symmetry as far as j suffices
-# 2. IA and U come from the recursion of Table 7.1 in body coordinates (aba.pxd): about a point far away they would lose
-#    digits, and so they would as Ic S less what the bodies beyond take away. Only K is then turned to base coordinates.
-# 3. A pass takes two registers of columns at a time (real is double), or two columns of a register of states: where
-#    each operation waits for the one before, two take no longer than one.
+# 1. Column j of M^-1 is the acceleration under a unit torque at joint j, of the arm at rest without
+#    gravity. IA, U and D of Table 7.1 do not depend on the torque and serve all columns. With the
+#    gain K = U / D, and in base coordinates, where no X is left (base_coordinates.pxd), column j is
+#        towards the base, zero but for ancestors i of j:
+#            u_i = e_ij - S_i^T pA_i            pA_p += pA_i + K_i u_i
+#        away from it, by symmetry as far as j suffices:
+#            qdd_i = u_i / D_i - K_i^T a_p      a_i = a_p + S_i qdd_i
+# 2. IA and U come from the recursion of Table 7.1 in body coordinates (aba.pxd): about a point far
+#    away they would lose digits, and so they would as Ic S less what the bodies beyond take away.
+#    Only K is then turned to base coordinates.
+# 3. A pass takes two registers of columns at a time (real is double), or two columns of a register
+#    of states: where each operation waits for the one before, two take no longer than one.
 # 4. Bodies with different roots do not move each other.
-# 5. A floating base has IA^-1 in place of 1 / D, which is its own corner of M^-1, and a = -IA^-1 pA.
+# 5. A floating base has IA^-1 in place of 1 / D, which is its own corner of M^-1, and a = -IA^-1
+#    pA.
 
 from system cimport Body, System, Workspace
-from spatial cimport LANES, add, add_cross, apart, broadcast, clear, copy, lanes, rarely, real, step, unit_lanes
-from aba cimport add_body, articulated_inertia, axis_inertia, clear_sums, inertia_to_parent, invert_D, unpack
+from spatial cimport (LANES, add, add_cross, apart, broadcast, clear, copy, lanes, rarely, real,
+                      step, unit_lanes)
+from aba cimport (add_body, articulated_inertia, axis_inertia, clear_sums, inertia_to_parent,
+                  invert_D, unpack)
 from crba cimport crba
 from kinematics cimport rotate_to_base
 from cholesky cimport ltl_inverse
 
 
-cdef inline void in_base_coordinates(const Workspace* work, Py_ssize_t i, const real* f, real* out) noexcept nogil:
+cdef inline void in_base_coordinates(const Workspace* work, Py_ssize_t i, const real* f,
+                                     real* out) noexcept nogil:
     """out = f, a force vector of body i, seen from O in the base's axes; after base_axes."""
     rotate_to_base[real](work, i, f, out)
     rotate_to_base[real](work, i, f + 3, out + 3)
     add_cross[real](<real*> work.r + 3 * i, out + 3, out)
 
 
-cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K, real* D) noexcept nogil:
+cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K,
+                             real* D) noexcept nogil:
     """K = U / D in base coordinates and 1 / D of every joint, after base_axes (note 2).
 
-    Leaves IA of a floating base in its row. Returns 1 + the index of a joint whose D is zero (note 5 of aba.pxd), in any
-    lane, or 0.
+    Leaves IA of a floating base in its row. Returns 1 + the index of a joint whose D is zero (note
+    5 of aba.pxd), in any lane, or 0.
     """
     cdef const Body* b
     cdef real[21] IA
@@ -54,7 +62,8 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K, rea
         in_base_coordinates(work, i, U_D, K + 6 * i)
         from_child = b.follows
         if not b.grounded:
-            inertia_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], U, U_D, True, IA)
+            inertia_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i],
+                              (<real*> work.d)[i], U, U_D, True, IA)
             if not from_child:
                 add(IA, 21, <real*> work.inertia + 21 * b.parent)
     if rarely(system.floating):
@@ -63,7 +72,10 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K, rea
 
 
 cdef inline Py_ssize_t invert_base_inertia(const Workspace* work, real* X) noexcept nogil:
-    """X = IA^-1 of a floating base, (6, 6) in the order of its freedoms. Returns 1 + the index of a singular one, or 0."""
+    """X = IA^-1 of a floating base, (6, 6) in the order of its freedoms.
+
+    Returns 1 + the index of a singular one, or 0.
+    """
     cdef real[36] A, B
     cdef Py_ssize_t i, k
     unpack(<real*> work.inertia, A)
@@ -73,11 +85,14 @@ cdef inline Py_ssize_t invert_base_inertia(const Workspace* work, real* X) noexc
     return ltl_inverse(6, B, X)
 
 
-cdef inline apart base_columns(const System* system, Workspace* work, Py_ssize_t first, Py_ssize_t last,
-                               real* Minv) noexcept nogil:
-    """a of a floating base under the unit torques of the bodies first .. last - 1, in place of pA in slot 0 (note 5)."""
+cdef inline apart base_columns(const System* system, Workspace* work, Py_ssize_t first,
+                               Py_ssize_t last, real* Minv) noexcept nogil:
+    """a of a floating base under the unit torques of the bodies first .. last - 1, in place of pA
+    in slot 0 (note 5).
+    """
     cdef lanes* p = <lanes*> work.columns + 2
-    cdef lanes[12] f, a                                         # (6, 2) in the order of the base's freedoms
+    cdef lanes[12] f, a                                         # (6, 2) in the order of the base's
+                                                                # freedoms
     cdef real[3] r
     cdef Py_ssize_t n = system.n, i, j, k, c
     for k in range(3):
@@ -108,7 +123,9 @@ cdef inline apart base_columns(const System* system, Workspace* work, Py_ssize_t
 
 
 cdef inline apart base_corner(const System* system, Workspace* work, real* Minv) noexcept nogil:
-    """The corner of M^-1 of a floating base (note 5); work.failure: 1 + the index of a singular freedom, or 0."""
+    """The corner of M^-1 of a floating base (note 5); work.failure: 1 + the index of a singular
+    freedom, or 0.
+    """
     cdef real[36] X
     cdef Py_ssize_t i, k
     work.failure = invert_base_inertia(work, X)
@@ -117,12 +134,15 @@ cdef inline apart base_corner(const System* system, Workspace* work, real* Minv)
             Minv[i * system.n + k] = X[6 * i + k]
 
 
-cdef struct Columns:     # the bodies whose columns of M^-1 a pass computes, and those that they move (note 4)
+cdef struct Columns:     # the bodies whose columns of M^-1 a pass computes, and those that they
+                         # move (note 4)
     Py_ssize_t first, last   # columns of the bodies first .. last - 1
-    Py_ssize_t low, high     # their roots are among these; bodies low .. last - 1 may move, or be ancestors
+    Py_ssize_t low, high     # their roots are among these; bodies low .. last - 1 may move, or be
+                             # ancestors
 
 
-cdef inline Columns columns_of(const System* system, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+cdef inline Columns columns_of(const System* system, Py_ssize_t first,
+                               Py_ssize_t last) noexcept nogil:
     cdef Columns its = Columns(first, last, system.body[first].root, system.body[first].root)
     cdef Py_ssize_t j
     for j in range(first, last):
@@ -131,8 +151,11 @@ cdef inline Columns columns_of(const System* system, Py_ssize_t first, Py_ssize_
     return its
 
 
-cdef inline step towards_base(const System* system, Workspace* work, Columns of, const real* force_set) noexcept nogil:
-    """u of every body under the unit torques, zero but for their ancestors; pA of a floating base is left in slot 0."""
+cdef inline step towards_base(const System* system, Workspace* work, Columns of,
+                              const real* force_set) noexcept nogil:
+    """u of every body under the unit torques, zero but for their ancestors; pA of a floating base
+    is left in slot 0.
+    """
     cdef const Body* b
     cdef const real* S
     cdef const real* K
@@ -178,12 +201,14 @@ cdef inline step towards_base(const System* system, Workspace* work, Columns of,
             add[lanes](p, 12, <lanes*> work.columns + 14 * b.parent + 2)
 
 
-cdef inline step from_base(const System* system, Workspace* work, Columns of, real* Minv) noexcept nogil:
+cdef inline step from_base(const System* system, Workspace* work, Columns of,
+                           real* Minv) noexcept nogil:
     """qdd of every body, which are the columns as far as the diagonal, and by symmetry the rows."""
     cdef const Body* b
     cdef const real* S
     cdef const real* K
-    cdef lanes* x                                               # at a body: u, then qdd (2); a (6, 2)
+    cdef lanes* x                                               # at a body: u, then qdd (2); a (6,
+                                                                # 2)
     cdef lanes[12] a
     cdef lanes[2] u
     cdef real d
@@ -220,10 +245,12 @@ cdef inline step from_base(const System* system, Workspace* work, Columns of, re
 cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) noexcept nogil:
     """M(q)^-1, (n, n), after base_axes. Returns 1 + the index of a singular joint, or 0.
 
-    O(n^2) without forming M; where mimic joints couple coordinates M is formed and inverted, O(n^3).
+    O(n^2) without forming M; where mimic joints couple coordinates M is formed and inverted,
+    O(n^3).
     """
     cdef Columns columns
-    cdef Py_ssize_t n = system.n, width = 2 * LANES if real is double else 2, first = 1, failure     # note 3
+    # note 3
+    cdef Py_ssize_t n = system.n, width = 2 * LANES if real is double else 2, first = 1, failure
     if system.coupled:
         crba(system, work, <real*> work.H)
         return ltl_inverse(n, <real*> work.H, Minv)

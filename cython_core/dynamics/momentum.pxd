@@ -1,5 +1,6 @@
-# Momentum: the sum of I v over the bodies, each moved on to its parent, from the tips inward; in the end to the centre
-# of mass. Per body the ten numbers  L (angular momentum about the origin), p (linear momentum), h, mass  add up.
+# Momentum: the sum of I v over the bodies, each moved on to its parent, from the tips inward; in
+# the end to the centre of mass. Per body ten numbers add up: L (angular momentum about the origin),
+# p (linear momentum), h and mass.
 
 from system cimport Body, System, Workspace
 from spatial cimport real, add_cross, put, rarely, turn_to_parent
@@ -20,8 +21,11 @@ cdef inline void body_momentum(const Body* b, const real* w, const real* v, real
     put(b.mass, X + 9)
 
 
-cdef inline void momentum(const System* system, Workspace* work, const real* qd, real* out) noexcept nogil:
-    """Linear momentum, then angular momentum about the centre of mass, base axes (the world's where it floats), (6); after jcalc."""
+cdef inline void momentum(const System* system, Workspace* work, const real* qd,
+                          real* out) noexcept nogil:
+    """Linear momentum, then angular momentum about the centre of mass, base axes (the world's where
+    it floats), (6); after jcalc.
+    """
     cdef const Body* b
     cdef const real* p
     cdef real* X
@@ -31,7 +35,8 @@ cdef inline void momentum(const System* system, Workspace* work, const real* qd,
     velocities(system, work, qd)
     for i in range(system.N + 1):
         mass += system.body[i].mass
-        body_momentum[real](&system.body[i], <real*> work.w + 3 * i, <real*> work.v + 3 * i, <real*> work.inertia + 21 * i)
+        body_momentum[real](&system.body[i], <real*> work.w + 3 * i, <real*> work.v + 3 * i,
+                            <real*> work.inertia + 21 * i)
     for i in range(system.N, 0, -1):
         b = &system.body[i]
         p = <real*> work.p + 3 * i

@@ -1,14 +1,17 @@
-# The operational-space inertia Lambda of a point of a link (Khatib, A unified approach for motion and force control of
-# robot manipulators, 1987): the wrench there that an acceleration takes, Lambda^-1 = J M^-1 J^T.
+# The operational-space inertia Lambda of a point of a link (Khatib, A unified approach for motion
+# and force control of robot manipulators, 1987): the wrench there that an acceleration takes,
+# Lambda^-1 = J M^-1 J^T.
 #
 # How the coded lines follow from RBDA Table 7.1:
-# 1. M^-1 is the sum of 1 / D_i times the square of what a torque leaves as u_i on its way to the base (minv.pxd). A
-#    wrench f at the point is met by J^T f, whose u is found on the path to the base alone: with the gain K = U / D,
+# 1. M^-1 is the sum of 1 / D_i times the square of what a torque leaves as u_i on its way to the
+#    base (minv.pxd). A wrench f at the point is met by J^T f, whose u is found on the path to the
+#    base alone: with the gain K = U / D,
 #        u_i = S_i^T p      p <- p - K_i u_i      Lambda^-1 = sum over the path of u_i u_i^T / D_i
-#    for the six unit wrenches p at once: O(n) once K and D are known (Jain, Robot and Multibody Dynamics, 2011,
-#    section 10.4; innovations.py of the reference package).
+#    for the six unit wrenches p at once: O(n) once K and D are known (Jain, Robot and Multibody
+#    Dynamics, 2011, section 10.4; innovations.py of the reference package).
 # 2. Where mimic joints couple coordinates, J and M are formed.
-# 3. The rank is judged by J alone, whose numbers are of one size; those of M^-1 differ by many orders of magnitude.
+# 3. The rank is judged by J alone, whose numbers are of one size; those of M^-1 differ by many
+#    orders of magnitude.
 
 from system cimport System, Workspace
 from spatial cimport real, add_cross, apart, at_most, put, rarely, reciprocal
@@ -48,7 +51,8 @@ cdef inline bint loses_rank(Py_ssize_t n, real* J) noexcept nogil:
 
 
 cdef inline void unit_wrenches(const real* point, real* p) noexcept nogil:
-    """Unit forces along x y z at a point, then unit moments, as force vectors (6, 6): moment first."""
+    """Unit forces along x y z at a point, then unit moments, as force vectors (6, 6): moment first.
+    """
     cdef Py_ssize_t a, k
     for k in range(36):
         put(0.0, &p[k])
@@ -58,8 +62,9 @@ cdef inline void unit_wrenches(const real* point, real* p) noexcept nogil:
         put(1.0, &p[6 * (3 + a) + a])
 
 
-cdef inline void add_along_path(const System* system, const Workspace* work, Py_ssize_t body, const real* K,
-                                const real* reciprocal_D, real* p, real* A) noexcept nogil:
+cdef inline void add_along_path(const System* system, const Workspace* work, Py_ssize_t body,
+                                const real* K, const real* reciprocal_D, real* p,
+                                real* A) noexcept nogil:
     """A += u u^T / D of the joints from a body to the base (note 1)."""
     cdef const real* S
     cdef real[6] u
@@ -78,7 +83,9 @@ cdef inline void add_along_path(const System* system, const Workspace* work, Py_
 
 
 cdef inline apart add_at_base(Workspace* work, const real* p, real* A) noexcept nogil:
-    """A += p^T IA^-1 p, what is left of the wrenches at a floating base (minv.pxd, note 5); work.failure: see there."""
+    """A += p^T IA^-1 p, what is left of the wrenches at a floating base (minv.pxd, note 5);
+    work.failure: see there.
+    """
     cdef real[36] X, f
     cdef real t
     cdef Py_ssize_t a, c, i, k
@@ -106,8 +113,8 @@ cdef inline apart turn_to_world(const Workspace* work, real* A) noexcept nogil:
             A[i] = B[6 * (i % 6) + i // 6]
 
 
-cdef inline Py_ssize_t add_by_matrices(const System* system, Workspace* work, Py_ssize_t body, const real* point,
-                                       real* A) noexcept nogil:
+cdef inline Py_ssize_t add_by_matrices(const System* system, Workspace* work, Py_ssize_t body,
+                                       const real* point, real* A) noexcept nogil:
     """A += J M^-1 J^T (note 2)."""
     cdef real* J = <real*> work.step
     cdef real* x = <real*> work.tau
@@ -128,8 +135,9 @@ cdef inline Py_ssize_t add_by_matrices(const System* system, Workspace* work, Py
     return 0
 
 
-cdef inline Py_ssize_t operational_space_inertia(const System* system, Workspace* work, Py_ssize_t body,
-                                                 const real* point, real* Lambda) noexcept nogil:
+cdef inline Py_ssize_t operational_space_inertia(const System* system, Workspace* work,
+                                                 Py_ssize_t body, const real* point,
+                                                 real* Lambda) noexcept nogil:
     """Lambda, (6, 6), linear rows first, of a point (seen from O) of a body; after base_axes.
 
     Returns 0, 1 + the index of a singular joint, or n + 1 where J has not rank 6

@@ -1,14 +1,19 @@
-# The regressor Y of tau = Y phi, phi holding m, m c and the inertia I about the origin of every link, in its own axes.
+# The regressor Y of tau = Y phi, phi holding m, m c and the inertia I about the origin of every
+# link, in its own axes.
 #
 # How the coded lines follow:
-# 1. By virtual work tau_i = integral d . r'' dm over all points. Those of a link move by d = l + z x r per unit of q_i,
-#    [z; l] being S_i seen from the link's origin, and accelerate with r'' = a + U r, U = [w']x + [w]x [w]x (rnea.pxd,
-#    note 2), a the acceleration of the origin, gravity included.
-# 2. Multiplied out, with integral r dm = m c, and I w' + w x I w the moment of what turns about the origin:
+# 1. By virtual work tau_i = integral d . r'' dm over all points. Those of a link move by d = l + z
+#    x r per unit of q_i, [z; l] being S_i seen from the link's origin, and accelerate with r'' = a
+#    + U r, U = [w']x + [w]x [w]x (rnea.pxd, note 2), a the acceleration of the origin, gravity
+#    included.
+# 2. Multiplied out, with integral r dm = m c, and I w' + w x I w the moment of what turns about the
+#    origin:
 #        tau_i = m (l . a) + m c . (U^T l + a x z) + z . I w' + (z x w) . I w.
-# 3. z . I w' is a sum over the entries of I, the off-diagonal ones counted for both of their places.
-# 4. All this is taken in the link's axes; S, V and A are seen from the point O of base_coordinates.pxd, as is a point o
-#    of a body, of which the acceleration is A_l + A_a x o + V_a x (V_l + V_a x o) (RBDA section 2.11).
+# 3. z . I w' is a sum over the entries of I, the off-diagonal ones counted for both of their
+#    places.
+# 4. All this is taken in the link's axes; S, V and A are seen from the point O of
+#    base_coordinates.pxd, as is a point o of a body, of which the acceleration is A_l + A_a x o +
+#    V_a x (V_l + V_a x o) (RBDA section 2.11).
 
 from libc.string cimport memset
 
@@ -27,13 +32,16 @@ cdef inline void to_link(const real* E, const real* x, real* out) noexcept nogil
 
 cdef inline void link_frame(const System* system, const Workspace* work, Py_ssize_t link, real* E,
                             real* o) noexcept nogil:
-    """Orientation (9, columns are the link's axes) and origin (3) of a link in the base frame, after poses."""
+    """Orientation (9, columns are the link's axes) and origin (3) of a link in the base frame,
+    after poses.
+    """
     cdef const double* pose = system.link_pose + 12 * link
     cdef const real* R = <real*> work.R + 9 * system.link_slot[link]
     cdef Py_ssize_t j, k
     for j in range(3):
         for k in range(3):
-            E[3 * j + k] = R[3 * j] * pose[k] + R[3 * j + 1] * pose[3 + k] + R[3 * j + 2] * pose[6 + k]
+            E[3 * j + k] = (R[3 * j] * pose[k] + R[3 * j + 1] * pose[3 + k]
+                            + R[3 * j + 2] * pose[6 + k])
         o[j] = (<real*> work.r)[3 * system.link_slot[link] + j] \
             + R[3 * j] * pose[9] + R[3 * j + 1] * pose[10] + R[3 * j + 2] * pose[11]
 
@@ -46,8 +54,8 @@ cdef inline void point_motion(const real* M, const real* o, real* x) noexcept no
     add_cross(M, o, x)
 
 
-cdef inline void add_row(const real* S, const real* E, const real* o, const real* w, const real* w_dot, const real* a,
-                         const real* U, real* y) noexcept nogil:
+cdef inline void add_row(const real* S, const real* E, const real* o, const real* w,
+                         const real* w_dot, const real* a, const real* U, real* y) noexcept nogil:
     """Add what a link's ten parameters give to the torque along S to y, (10,) (notes 2 and 3)."""
     cdef real[3] t, z, l, zw
     cdef Py_ssize_t k
@@ -69,7 +77,9 @@ cdef inline void add_row(const real* S, const real* E, const real* o, const real
 
 cdef inline void regressor(const System* system, Workspace* work, const real* qd, const real* qdd,
                            real* Y) noexcept nogil:
-    """Y, (n, 10 links) row by row, per link in the order m, m c (3), I: xx xy xz yy yz zz; after base_coordinates."""
+    """Y, (n, 10 links) row by row, per link in the order m, m c (3), I: xx xy xz yy yz zz; after
+    base_coordinates.
+    """
     cdef const Body* b
     cdef real* A
     cdef real[9] E, U
@@ -84,8 +94,9 @@ cdef inline void regressor(const System* system, Workspace* work, const real* qd
         b = &system.body[i]
         A = <real*> work.acceleration + 6 * i
         for k in range(6):
-            A[k] = (<real*> work.acceleration)[6 * b.parent + k] + (<real*> work.S)[6 * i + k] * qdd[b.dof] \
-                + (<real*> work.Psi_dot)[6 * i + k] * qd[b.dof]
+            A[k] = ((<real*> work.acceleration)[6 * b.parent + k]
+                    + (<real*> work.S)[6 * i + k] * qdd[b.dof]
+                    + (<real*> work.Psi_dot)[6 * i + k] * qd[b.dof])
     memset(Y, 0, system.n * columns * sizeof(real))
     for link in range(system.links):
         i = system.link_slot[link]
@@ -101,7 +112,8 @@ cdef inline void regressor(const System* system, Workspace* work, const real* qd
         acceleration_matrix[real](w, w_dot, U)
         while i > 0:                                            # the joints that move the link
             b = &system.body[i]
-            add_row[real](<real*> work.S + 6 * i, E, o, w, w_dot, a, U, Y + b.dof * columns + 10 * link)
+            add_row[real](<real*> work.S + 6 * i, E, o, w, w_dot, a, U,
+                          Y + b.dof * columns + 10 * link)
             i = b.parent
         if rarely(system.floating):
             for i in range(6):

@@ -2,21 +2,27 @@
 #
 # How the coded lines follow from the table:
 # 1. Table 5.1, for body i with parent p and joint axis S:
-#        v_i = iXp v_p + S qd      a_i = iXp a_p + S qdd + v_i x S qd      f_i = I a_i + v_i x* I v_i - f_ext
-#        tau_i = S^T f_i           f_p = f_p + pXi* f_i                    v_0 = 0, a_0 = -gravity
-# 2. Split a into [w_dot; a_O - w x v_O], a_O being the acceleration of the frame's origin (RBDA section 2.11). In
-#    terms of a_O no linear velocity is left over in the table: a point fixed in body i at r has the acceleration
+#        v_i = iXp v_p + S qd                     f_i = I a_i + v_i x* I v_i - f_ext
+#        a_i = iXp a_p + S qdd + v_i x S qd       tau_i = S^T f_i
+#        v_0 = 0, a_0 = -gravity                  f_p = f_p + pXi* f_i
+# 2. Split a into [w_dot; a_O - w x v_O], a_O being the acceleration of the frame's origin (RBDA
+#    section 2.11). In terms of a_O no linear velocity is left over in the table: a point fixed in
+#    body i at r has the acceleration
 #        a_O + U r,     U = [w_dot]x + [w]x [w]x.
-# 3. So a child's origin at s + d z has a_p + U_p s + U_i z d, since points of the joint's axis belong to both bodies
-#    (U_p z = U_i z), plus the joint's own sliding: z qdd, and z qd twice crossed by w.
+# 3. So a child's origin at s + d z has a_p + U_p s + U_i z d, since points of the joint's axis
+#    belong to both bodies (U_p z = U_i z), plus the joint's own sliding: z qdd, and z qd twice
+#    crossed by w.
 # 4. The force is the integral of (a_O + U r) dm  = mass a_O + U h.
-# 5. The moment is the integral of r x (a_O + U r) dm = h x a_O + the axial vector of U Sigma, Sigma = integral r r^T dm,
-#    that is  (U_z . Sigma_y - U_y . Sigma_z,  U_x . Sigma_z - U_z . Sigma_x,  U_y . Sigma_x - U_x . Sigma_y)  by rows.
+# 5. The moment is the integral of r x (a_O + U r) dm = h x a_O + the axial vector of U Sigma, Sigma
+#    = integral r r^T dm, that is  (U_z . Sigma_y - U_y . Sigma_z,  U_x . Sigma_z - U_z .
+#    Sigma_x,  U_y . Sigma_x - U_x . Sigma_y)  by rows.
 # 6. f_ext acts on body i and is what joint i need not transmit.
-# 7. The motion of the body at hand, and the force on it, are handed from slot to slot in local variables; the workspace
-#    holds what a body with several children needs again.
-# 8. A floating base has v_0 = qd and a_0 = qdd - gravity, of its six numbers, and moves under a force f_0 like any body's.
-# U thus serves the acceleration of every child, the force and the moment, and is formed once per body.
+# 7. The motion of the body at hand, and the force on it, are handed from slot to slot in local
+#    variables; the workspace holds what a body with several children needs again.
+# 8. A floating base has v_0 = qd and a_0 = qdd - gravity, of its six numbers, and moves under a
+#    force f_0 like any body's.
+# U thus serves the acceleration of every child, the force and the moment, and is formed once per
+# body.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
 from spatial cimport add_cross, apart, force_to_parent, put, rarely, real, step, turn_to_child
@@ -38,15 +44,18 @@ cdef inline step acceleration_matrix(const real* w, const real* w_dot, real* U) 
     U[8] = -xx - yy
 
 
-cdef inline step net_force(double mass, const double* h, const double* Sigma, const real* U, const real* a,
-                           real* f) noexcept nogil:
+cdef inline step net_force(double mass, const double* h, const double* Sigma, const real* U,
+                           const real* a, real* f) noexcept nogil:
     """The moment (note 5) and force (note 4) that give a body the motion U, a."""
     cdef const real* x = U                                      # the rows of U
     cdef const real* y = U + 3
     cdef const real* z = U + 6
-    f[0] = (z[0] * Sigma[1] + z[1] * Sigma[3] + z[2] * Sigma[4]) - (y[0] * Sigma[2] + y[1] * Sigma[4] + y[2] * Sigma[5])
-    f[1] = (x[0] * Sigma[2] + x[1] * Sigma[4] + x[2] * Sigma[5]) - (z[0] * Sigma[0] + z[1] * Sigma[1] + z[2] * Sigma[2])
-    f[2] = (y[0] * Sigma[0] + y[1] * Sigma[1] + y[2] * Sigma[2]) - (x[0] * Sigma[1] + x[1] * Sigma[3] + x[2] * Sigma[4])
+    f[0] = ((z[0] * Sigma[1] + z[1] * Sigma[3] + z[2] * Sigma[4])
+            - (y[0] * Sigma[2] + y[1] * Sigma[4] + y[2] * Sigma[5]))
+    f[1] = ((x[0] * Sigma[2] + x[1] * Sigma[4] + x[2] * Sigma[5])
+            - (z[0] * Sigma[0] + z[1] * Sigma[1] + z[2] * Sigma[2]))
+    f[2] = ((y[0] * Sigma[0] + y[1] * Sigma[1] + y[2] * Sigma[2])
+            - (x[0] * Sigma[1] + x[1] * Sigma[3] + x[2] * Sigma[4]))
     f[0] += h[1] * a[2] - h[2] * a[1]
     f[1] += h[2] * a[0] - h[0] * a[2]
     f[2] += h[0] * a[1] - h[1] * a[0]
@@ -87,9 +96,11 @@ cdef inline apart base_force(const System* system, Workspace* work, const real* 
 
 cdef inline void body_forces(const System* system, Workspace* work, const real* qd, const real* qdd,
                              const real* f_ext) noexcept nogil:
-    """f of every body: what moves it as qd and qdd say, less f_ext; after jcalc for q. The first loop of Table 5.1.
+    """f of every body: what moves it as qd and qdd say, less f_ext; after jcalc for q. The first
+    loop of Table 5.1.
 
-    qd, qdd: NULL means zero. f_ext: (6) per slot, moment about the frame's origin and force, body axes; or NULL.
+    qd, qdd: NULL means zero. f_ext: (6) per slot, moment about the frame's origin and force, body
+    axes; or NULL.
     """
     cdef const Body* b
     cdef real[9] motion
@@ -152,7 +163,10 @@ cdef inline void body_forces(const System* system, Workspace* work, const real* 
 
 cdef inline void rnea(const System* system, Workspace* work, const real* qd, const real* qdd,
                       const real* f_ext, real* tau) noexcept nogil:
-    """tau = ID(q, qd, qdd), after jcalc for q. Arguments as for body_forces. Leaves the force f across every joint."""
+    """tau = ID(q, qd, qdd), after jcalc for q.
+
+    Arguments as for body_forces. Leaves the force f across every joint.
+    """
     cdef const Body* b
     cdef real[6] f
     cdef real* kept
@@ -177,7 +191,8 @@ cdef inline void rnea(const System* system, Workspace* work, const real* qd, con
             tau[b.dof] = b.angular * f[2] + b.linear * f[5]
         from_child = b.follows
         if not b.grounded:
-            force_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], (<real*> work.d)[i], f)
+            force_to_parent(b, (<real*> work.cosine)[i], (<real*> work.sine)[i],
+                            (<real*> work.d)[i], f)
             if not from_child:
                 kept = <real*> work.f + 6 * b.parent
                 for k in range(6):

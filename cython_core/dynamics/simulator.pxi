@@ -1,12 +1,15 @@
 # Simulator: the state of a simulated robot, and time_stepping.pxd called on it.
 
-cdef tuple PARAMETERS = ("damping", "friction", "armature", "stop_stiffness", "stop_damping", "prescribed")
-cdef dict INTEGRATORS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "implicit": IMPLICIT, "rk4": RK4}
+cdef tuple PARAMETERS = ("damping", "friction", "armature", "stop_stiffness", "stop_damping",
+                         "prescribed")
+cdef dict INTEGRATORS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "implicit": IMPLICIT,
+                         "rk4": RK4}
 
 
 cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x, const real* f_ext,
                                     real** y) noexcept nogil:
-    cdef Drives* drives = <Drives*> call.settings              # of all threads: advance writes to it for motions alone
+    # of all threads: advance writes to it for motions alone
+    cdef Drives* drives = <Drives*> call.settings
     cdef Drives now
     cdef Py_ssize_t i, k, failure
     for k in range(3):                 # q, qd and the last qdd
@@ -26,12 +29,14 @@ cdef struct LoopSimulator:             # what the functions of a SimulatorInterf
     const System* system
     Workspace* work
     const Drives* drives
-    const Drives* braked               # all joints move as prescribed, and nothing else acts on them
+    const Drives* braked               # all joints move as prescribed, and nothing else acts on
+                                       # them
     double* held                       # (nv,) 1 for joints, 0 of a floating base
     double* zeros                      # (nv,)
 
 
-cdef const double* loaded(const LoopSimulator* simulator, const Load* loads, Py_ssize_t count) noexcept nogil:
+cdef const double* loaded(const LoopSimulator* simulator, const Load* loads,
+                          Py_ssize_t count) noexcept nogil:
     """External forces on the bodies, NULL for none."""
     cdef Workspace* work = simulator.work
     cdef Py_ssize_t i, link
@@ -46,17 +51,20 @@ cdef const double* loaded(const LoopSimulator* simulator, const Load* loads, Py_
     return work.f_ext
 
 
-cdef Py_ssize_t loop_advance(void* self, Py_ssize_t steps, const double* tau, const double* armature, const Load* loads,
-                             Py_ssize_t count, double* q, double* qd, double* qdd) noexcept nogil:
+cdef Py_ssize_t loop_advance(void* self, Py_ssize_t steps, const double* tau,
+                             const double* armature, const Load* loads, Py_ssize_t count, double* q,
+                             double* qd, double* qdd) noexcept nogil:
     cdef const LoopSimulator* simulator = <const LoopSimulator*> self
     cdef Drives drives = simulator.drives[0]
     if armature != NULL:
         drives.armature, drives.rigid = armature, False
-    return advance(simulator.system, simulator.work, &drives, steps, tau, loaded(simulator, loads, count), q, qd, qdd)
+    return advance(simulator.system, simulator.work, &drives, steps, tau,
+                   loaded(simulator, loads, count), q, qd, qdd)
 
 
-cdef Py_ssize_t loop_advance_base(void* self, const double* motion, const Load* loads, Py_ssize_t count, double* q,
-                                  double* qd, double* qdd) noexcept nogil:
+cdef Py_ssize_t loop_advance_base(void* self, const double* motion, const Load* loads,
+                                  Py_ssize_t count, double* q, double* qd,
+                                  double* qdd) noexcept nogil:
     cdef const LoopSimulator* simulator = <const LoopSimulator*> self
     cdef Drives drives = simulator.braked[0]
     drives.instant = motion
@@ -64,8 +72,9 @@ cdef Py_ssize_t loop_advance_base(void* self, const double* motion, const Load* 
                    loaded(simulator, loads, count), q, qd, qdd)
 
 
-cdef Py_ssize_t loop_hold(void* self, bint base_is_free, const double* q, const double* qd, const Load* loads,
-                          Py_ssize_t count, double* qdd, double* tau) noexcept nogil:
+cdef Py_ssize_t loop_hold(void* self, bint base_is_free, const double* q, const double* qd,
+                          const Load* loads, Py_ssize_t count, double* qdd,
+                          double* tau) noexcept nogil:
     cdef const LoopSimulator* simulator = <const LoopSimulator*> self
     cdef const double* f_ext = loaded(simulator, loads, count)
     cdef double* given = simulator.work.qdd
@@ -76,26 +85,28 @@ cdef Py_ssize_t loop_hold(void* self, bint base_is_free, const double* q, const 
         return 0
     for i in range(simulator.system.n):
         given[i] = simulator.held[i] * qdd[i]                   # no force on the base
-    return hybrid(simulator.system, simulator.work, qd, <const double*> given, <const double*> simulator.held, f_ext, qdd,
-                  tau)
+    return hybrid(simulator.system, simulator.work, qd, <const double*> given,
+                  <const double*> simulator.held, f_ext, qdd, tau)
 
 
 cdef class Simulator(WorkspaceOwner):
     """Integrates a model's forward dynamics, with damping, friction, armature and joint stops.
 
-    The equation of motion is (H + armature) qdd = tau - C - damping qd - friction sign(qd) + stops + J^T f_ext. Coulomb
-    friction and joint stops are taken at the end of each step (they would be infinitely stiff at its beginning), so
-    that neither ever feeds energy in. A joint that slips feels its Coulomb friction, not more; one that sticks what keeps
-    it exactly at rest, up to that. Damping is explicit in ``semi_implicit_euler`` and ``rk4``, taken at the end of the
-    step in ``implicit``, which is therefore stable under any damping. States may be batches (B, n): call ``reset`` with
-    such.
+    The equation of motion is (H + armature) qdd = tau - C - damping qd - friction sign(qd) + stops
+    + J^T f_ext. Coulomb friction and joint stops are taken at the end of each step (they would be
+    infinitely stiff at its beginning), so that neither ever feeds energy in. A joint that slips
+    feels its Coulomb friction, not more; one that sticks what keeps it exactly at rest, up to that.
+    Damping is explicit in ``semi_implicit_euler`` and ``rk4``, taken at the end of the step in
+    ``implicit``, which is therefore stable under any damping. States may be batches (B, n): call
+    ``reset`` with such.
 
-    The Euler integrators are of order 1, ``rk4`` of order 4 while no joint comes to rest or turns round under friction and
-    no stop is met; the step in which that happens has an error of the order of time_step^2.
+    The Euler integrators are of order 1, ``rk4`` of order 4 while no joint comes to rest or turns
+    round under friction and no stop is met; the step in which that happens has an error of the
+    order of time_step^2.
 
-    A ``time_step`` too long for the robot lets its state grow without bound: a bare arm that falls without friction and
-    spins its wrist at 200 rad/s does so at 1 ms in both Euler integrators, not in ``rk4``. Armature or damping as of real
-    drives, ``rk4``, or a shorter step helps.
+    A ``time_step`` too long for the robot lets its state grow without bound: a bare arm that falls
+    without friction and spins its wrist at 200 rad/s does so at 1 ms in both Euler integrators, not
+    in ``rk4``. Armature or damping as of real drives, ``rk4``, or a shorter step helps.
 
     Args:
         model: A ``Model``.
@@ -103,19 +114,23 @@ cdef class Simulator(WorkspaceOwner):
         integrator: ``"semi_implicit_euler"``, ``"implicit"`` or ``"rk4"``.
         damping: Scalar or (n,) [N m s/rad, N s/m]; None takes ``model.damping``.
         friction: Scalar or (n,) Coulomb friction [N m, N]; None takes ``model.friction``.
-        armature: Scalar or (n,) inertia of the drive on the joint's side [kg m^2, kg]; None is zero.
-        stop_stiffness: Scalar or (n,) of a spring beyond ``model.lower`` and ``model.upper`` [N m/rad, N/m]; None or
-            zero is no stop.
+        armature: Scalar or (n,) inertia of the drive on the joint's side [kg m^2, kg]; None is
+            zero.
+        stop_stiffness: Scalar or (n,) of a spring beyond ``model.lower`` and ``model.upper`` [N
+            m/rad, N/m]; None or zero is no stop.
         stop_damping: Scalar or (n,) of the stop [N m s/rad, N s/m]; a stop pushes but never pulls.
-        prescribed: Mapping of joint name to its motion over ``time``, as of a motor that nothing can resist: a function
-            of the time [s] that returns position, velocity and acceleration, the same for all states of a batch; or a
-            table (T, 4) of time, position, velocity and acceleration, or (T, 3) without the last, interpolated by
-            polynomials of degree 5, or 3 (of positions alone scipy's CubicSpline makes such a function). The other
-            joints, and a floating base, move by their forces: hybrid dynamics, RBDA section 9.2, in every step.
+        prescribed: Mapping of joint name to its motion over ``time``, as of a motor that nothing
+            can resist: a function of the time [s] that returns position, velocity and acceleration,
+            the same for all states of a batch; or a table (T, 4) of time, position, velocity and
+            acceleration, or (T, 3) without the last, interpolated by polynomials of degree 5, or 3
+            (of positions alone scipy's CubicSpline makes such a function). The other joints, and a
+            floating base, move by their forces: hybrid dynamics, RBDA section 9.2, in every step.
 
     Raises:
-        ValueError: A negative or non-finite parameter, a wrong shape or an unknown integrator, by name.
-        UnknownNameError: ``prescribed`` names no joint of ``model.joint_names``, e.g. a mimic joint or a locked one.
+        ValueError: A negative or non-finite parameter, a wrong shape or an unknown integrator, by
+            name.
+        UnknownNameError: ``prescribed`` names no joint of ``model.joint_names``, e.g. a mimic joint
+            or a locked one.
     """
 
     cdef readonly object model         # as given
@@ -124,7 +139,8 @@ cdef class Simulator(WorkspaceOwner):
     cdef Drives drives, braked
     cdef long long count
     cdef cnp.ndarray state_q, state_qd, state_qdd, state_forces
-    cdef cnp.ndarray next_q, next_qd, next_qdd   # of the same shapes: where step writes, before they become the state
+    cdef cnp.ndarray next_q, next_qd, next_qdd   # of the same shapes: where step writes, before
+                                                 # they become the state
     cdef readonly cnp.ndarray damping, friction, armature, stop_stiffness, stop_damping
     cdef cnp.ndarray lower, upper, free_friction, prescribed_friction, prescribed_joint
     cdef cnp.ndarray all_joints, all_held, zeros
@@ -132,21 +148,31 @@ cdef class Simulator(WorkspaceOwner):
     cdef LoopSimulator loop
     cdef SimulatorInterface interface
 
-    def __init__(self, model, double time_step=0.001, integrator="semi_implicit_euler", damping=None, friction=None,
-                 armature=None, stop_stiffness=None, stop_damping=None, prescribed=None):
+    def __init__(self, model, double time_step=0.001, integrator="semi_implicit_euler",
+                 damping=None, friction=None, armature=None, stop_stiffness=None, stop_damping=None,
+                 prescribed=None):
         self.adopt(model)
         self.model = model
-        cdef Py_ssize_t base = self.compiled.system.n - model.n      # zeros before those of the joints
+        cdef Py_ssize_t base = self.compiled.system.n - model.n  # zeros before those of the joints
         if not (time_step > 0 and isfinite(time_step)):
             raise ValueError(f"time_step: expected a positive number of seconds, got {time_step}")
         if integrator not in INTEGRATORS:
-            raise ValueError(f"integrator: expected one of {', '.join(INTEGRATORS)}, got {integrator!r}")
+            raise ValueError(f"integrator: expected one of {', '.join(INTEGRATORS)}, "
+                             f"got {integrator!r}")
         self.time_step, self.integrator = time_step, integrator
-        self.damping = _joint_parameter("damping", model.damping if damping is None else damping, model.n, base)
-        self.friction = _joint_parameter("friction", model.friction if friction is None else friction, model.n, base)
-        self.armature = _joint_parameter("armature", 0.0 if armature is None else armature, model.n, base)
-        self.stop_stiffness = _joint_parameter("stop_stiffness", 0.0 if stop_stiffness is None else stop_stiffness, model.n, base)
-        self.stop_damping = _joint_parameter("stop_damping", 0.0 if stop_damping is None else stop_damping, model.n, base)
+        self.damping = _joint_parameter("damping", model.damping if damping is None else damping,
+                                        model.n, base)
+        self.friction = _joint_parameter("friction",
+                                         model.friction if friction is None else friction, model.n,
+                                         base)
+        self.armature = _joint_parameter("armature", 0.0 if armature is None else armature, model.n,
+                                         base)
+        self.stop_stiffness = _joint_parameter("stop_stiffness",
+                                               0.0 if stop_stiffness is None else stop_stiffness,
+                                               model.n, base)
+        self.stop_damping = _joint_parameter("stop_damping",
+                                             0.0 if stop_damping is None else stop_damping, model.n,
+                                             base)
         self.motions = _motions_by_joint(model, prescribed)
         joints = [model.joint_names.index(joint) for joint in self.motions]
         self.prescribed_joint = base + np.array(joints, np.intp)
@@ -156,39 +182,45 @@ cdef class Simulator(WorkspaceOwner):
         self.lower = np.concatenate([np.full(base, -np.inf), model.lower])
         self.upper = np.concatenate([np.full(base, np.inf), model.upper])
         self.drives.integrator, self.drives.time_step = INTEGRATORS[integrator], time_step
-        self.drives.damping, self.drives.friction = data(self.damping) - base, data(self.free_friction)
+        self.drives.damping, self.drives.friction = (
+            data(self.damping) - base, data(self.free_friction))
         self.drives.armature = data(self.armature) - base
         self.drives.lower, self.drives.upper = data(self.lower), data(self.upper)
-        self.drives.stop_stiffness, self.drives.stop_damping = data(self.stop_stiffness) - base, data(self.stop_damping) - base
+        self.drives.stop_stiffness, self.drives.stop_damping = (
+            data(self.stop_stiffness) - base, data(self.stop_damping) - base)
         self.drives.stops = self.stop_stiffness.any() or self.stop_damping.any()
         self.drives.frictional = self.free_friction.any()
         self.drives.motions = len(self.motions)
         self.drives.prescribed = <const Py_ssize_t*> cnp.PyArray_DATA(self.prescribed_joint)
         self.drives.prescribed_friction = data(self.prescribed_friction)
-        self.drives.rigid = not (self.drives.stops or self.damping.any() or self.friction.any() or self.armature.any()
-                                 or self.motions)
+        self.drives.rigid = not (self.drives.stops or self.damping.any() or self.friction.any()
+                                 or self.armature.any() or self.motions)
         self.prepare_loop(base)
         self.reset()
 
     cdef int prepare_loop(self, Py_ssize_t base) except -1:
         """Of what ``simulator_interface.pxd`` offers."""
         cdef Py_ssize_t n = self.compiled.system.n
-        self.zeros, self.all_held, self.all_joints = np.zeros(n), np.zeros(n), np.arange(base, n, dtype=np.intp)
+        self.zeros, self.all_held, self.all_joints = (
+            np.zeros(n), np.zeros(n), np.arange(base, n, dtype=np.intp))
         self.all_held[base:] = 1.0
         self.braked.integrator, self.braked.time_step = self.drives.integrator, self.time_step
         self.braked.damping = self.braked.friction = self.braked.armature = data(self.zeros)
         self.braked.lower, self.braked.upper = self.drives.lower, self.drives.upper
-        self.braked.stop_stiffness = self.braked.stop_damping = self.braked.prescribed_friction = data(self.zeros)
+        self.braked.stop_stiffness = self.braked.stop_damping = data(self.zeros)
+        self.braked.prescribed_friction = data(self.zeros)
         self.braked.motions = n - base
         self.braked.prescribed = <const Py_ssize_t*> cnp.PyArray_DATA(self.all_joints)
-        self.loop = LoopSimulator(&self.compiled.system, &self.work, &self.drives, &self.braked, data(self.all_held),
-                                  data(self.zeros))
-        self.interface = SimulatorInterface(&self.loop, self.compiled.system.nq, n, self.time_step, instants(&self.drives),
-                                            loop_advance, loop_advance_base, loop_hold)
+        self.loop = LoopSimulator(&self.compiled.system, &self.work, &self.drives, &self.braked,
+                                  data(self.all_held), data(self.zeros))
+        self.interface = SimulatorInterface(&self.loop, self.compiled.system.nq, n, self.time_step,
+                                            instants(&self.drives), loop_advance, loop_advance_base,
+                                            loop_hold)
         return 0
 
     def __reduce__(self):
-        settings = {name: getattr(self, name) for name in ("model", "time_step", "integrator", *PARAMETERS)}
+        settings = {name: getattr(self, name)
+                    for name in ("model", "time_step", "integrator", *PARAMETERS)}
         state = self.q, self.qd, self.qdd, self.prescribed_tau, self.count
         return copyreg.__newobj__, (type(self),), (settings, state, getattr(self, "__dict__", {}))
 
@@ -203,12 +235,15 @@ cdef class Simulator(WorkspaceOwner):
     def _interface(self):
         self.require_model()
         if self.motions:
-            raise ValueError(f"prescribed: a compiled twin takes no prescribed motion, got that of {', '.join(self.motions)}")
+            raise ValueError("prescribed: a compiled twin takes no prescribed motion, "
+                             f"got that of {', '.join(self.motions)}")
         return PyCapsule_New(&self.interface, SIMULATOR_INTERFACE, NULL)
 
     @property
     def q(self):
-        """(nq,) or (B, nq) positions, a copy [rad, m]; before those of the joints a floating base's, see ``Model``."""
+        """(nq,) or (B, nq) positions, a copy [rad, m]; before those of the joints a floating
+        base's, see ``Model``.
+        """
         return self.state_q.copy()
 
     @property
@@ -228,8 +263,9 @@ cdef class Simulator(WorkspaceOwner):
 
     @property
     def prescribed_tau(self):
-        """(p,) or (B, p) forces of the joints in ``prescribed``, a copy [N m, N]: what their motion took at the beginning
-        of the last step, friction, damping, armature and stops included; zero before the first.
+        """(p,) or (B, p) forces of the joints in ``prescribed``, a copy [N m, N]: what their motion
+        took at the beginning of the last step, friction, damping, armature and stops included; zero
+        before the first.
         """
         return self.state_forces.copy()
 
@@ -242,12 +278,14 @@ cdef class Simulator(WorkspaceOwner):
         """Start again at time 0.
 
         Args:
-            q: (nq,) or (B, nq) positions; None is ``model.neutral``: zero, a floating base upright at the world's origin.
-                Joints in ``prescribed`` are where their motion has them, whatever this says.
+            q: (nq,) or (B, nq) positions; None is ``model.neutral``: zero, a floating base upright
+                at the world's origin. Joints in ``prescribed`` are where their motion has them,
+                whatever this says.
             qd: (nv,) or (B, nv) velocities, likewise; None is zero.
 
         Raises:
-            ValueError: A shape does not fit, or a number is not finite; or a table in ``prescribed`` begins later.
+            ValueError: A shape does not fit, or a number is not finite; or a table in
+                ``prescribed`` begins later.
         """
         self.begin_at(0, self.model.neutral if q is None else q, qd)
 
@@ -258,7 +296,8 @@ cdef class Simulator(WorkspaceOwner):
     cdef int begin_at(self, long long count, q, qd) except -1:
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
-        cdef cnp.ndarray still = np.zeros(np.shape(q_)[:cnp.PyArray_NDIM(q_) - 1] + (n,)), qd_ = still if qd is None else like_states(qd, q_, n, "qd")
+        cdef cnp.ndarray still = np.zeros(np.shape(q_)[:cnp.PyArray_NDIM(q_) - 1] + (n,))
+        cdef cnp.ndarray qd_ = still if qd is None else like_states(qd, q_, n, "qd")
         _require_finite("q", q_, self.compiled, self.compiled.system.nq)
         _require_finite("qd", qd_, self.compiled, n)
         if self.compiled.system.floating:
@@ -273,21 +312,28 @@ cdef class Simulator(WorkspaceOwner):
         return 0
 
     cdef int take(self, q, qd, qdd, forces, long long count) except -1:
-        self.state_q, self.state_qd, self.state_qdd, self.state_forces, self.count = q, qd, qdd, forces, count
-        self.next_q, self.next_qd, self.next_qdd = np.empty_like(q), np.empty_like(qd), np.empty_like(qdd)
+        self.state_q, self.state_qd, self.state_qdd, self.state_forces, self.count = (
+            q, qd, qdd, forces, count)
+        self.next_q, self.next_qd, self.next_qdd = (
+            np.empty_like(q), np.empty_like(qd), np.empty_like(qdd))
         return 0
 
     cdef cnp.ndarray motion_at(self, cnp.ndarray times):
-        """Position, velocity and acceleration (len(times), p, 3) of the joints whose motion is prescribed."""
-        return np.stack([_sampled_motion(joint, motion, times) for joint, motion in self.motions.items()], axis=1)
+        """Position, velocity and acceleration (len(times), p, 3) of the joints whose motion is
+        prescribed.
+        """
+        return np.stack([_sampled_motion(joint, motion,
+                                         times) for joint, motion in self.motions.items()], axis=1)
 
     def step(self, tau, Py_ssize_t steps=1, f_ext=None):
         """Advance by steps * time_step under a constant torque, in compiled code without the GIL.
 
-        Signals are looked at every few milliseconds; after Ctrl-C, as after any error, state and time are as before.
+        Signals are looked at every few milliseconds; after Ctrl-C, as after any error, state and
+        time are as before.
 
         Args:
-            tau: (nv,) or (B, nv) torques [N m, N]; those of joints in ``prescribed`` are not looked at.
+            tau: (nv,) or (B, nv) torques [N m, N]; those of joints in ``prescribed`` are not looked
+                at.
             steps: How many time steps.
             f_ext: Wrenches on links, constant in the links' own axes: see ``Dynamics``.
 
@@ -300,10 +346,13 @@ cdef class Simulator(WorkspaceOwner):
         if self.work.memory == NULL:
             self.require_model()
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = self.state_q, qd_ = self.state_qd, qdd_ = self.state_qdd    # whatever set_state does meanwhile
+        # whatever set_state does meanwhile
+        cdef cnp.ndarray q_ = self.state_q, qd_ = self.state_qd, qdd_ = self.state_qdd
         cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
-        if Py_REFCNT(<PyObject*> self.next_q) > 1:              # another step's, which still reads its arguments
-            self.next_q, self.next_qd, self.next_qdd = np.empty_like(q_), np.empty_like(qd_), np.empty_like(qdd_)
+        # another step's, which still reads its arguments
+        if Py_REFCNT(<PyObject*> self.next_q) > 1:
+            self.next_q, self.next_qd, self.next_qdd = (
+                np.empty_like(q_), np.empty_like(qd_), np.empty_like(qdd_))
         cdef cnp.ndarray q = self.next_q, qd = self.next_qd, qdd = self.next_qdd, motion, forces
         cdef Py_ssize_t failure
         cdef Drives driven
@@ -316,8 +365,9 @@ cdef class Simulator(WorkspaceOwner):
             self.require_idle()
             return
         if drives.motions:
-            motion = self.motion_at(
-                (self.count + np.arange(instants(drives) * steps + 1) / instants(drives)) * self.time_step)
+            motion = self.motion_at((self.count
+                                     + np.arange(instants(drives) * steps + 1) / instants(drives))
+                                    * self.time_step)
             forces = np.empty(np.shape(q_)[:cnp.PyArray_NDIM(q_) - 1] + (drives.motions,))
             driven = drives[0]
             driven.instant = data(motion)
@@ -345,7 +395,8 @@ cdef class Simulator(WorkspaceOwner):
             self.state_forces = forces
         self.count += steps
 
-    cdef object divergence(self, Py_ssize_t lost, Py_ssize_t steps_before, cnp.ndarray q, cnp.ndarray qd):
+    cdef object divergence(self, Py_ssize_t lost, Py_ssize_t steps_before, cnp.ndarray q,
+                           cnp.ndarray qd):
         """The error for what advance has returned, -(1 + lost)."""
         cdef Py_ssize_t n = self.compiled.system.n, member
         row = None
@@ -356,7 +407,8 @@ cdef class Simulator(WorkspaceOwner):
                 row += int(np.argmin(np.isfinite(joints + qd[row:row + LANES]).all(axis=1)))
                 break
         time = (self.count + steps_before + lost // n + 1) * self.time_step
-        return DivergenceError(self.compiled.owner(lost % n), time, row, self.compiled.kind(lost % n))
+        return DivergenceError(self.compiled.owner(lost % n), time, row,
+                               self.compiled.kind(lost % n))
 
 
 cdef dict _motions_by_joint(model, prescribed):
@@ -364,11 +416,13 @@ cdef dict _motions_by_joint(model, prescribed):
     if prescribed is None:
         return {}
     if not isinstance(prescribed, Mapping):
-        raise TypeError(f"prescribed: expected a mapping of joint name to motion, got {type(prescribed).__name__}")
+        raise TypeError("prescribed: expected a mapping of joint name to motion, "
+                        f"got {type(prescribed).__name__}")
     for joint in prescribed:
         if joint not in model.joint_names:
             raise UnknownNameError("joint", joint, model.joint_names)
-    return {joint: _checked_motion(joint, prescribed[joint]) for joint in model.joint_names if joint in prescribed}
+    return {joint: _checked_motion(joint, prescribed[joint])
+            for joint in model.joint_names if joint in prescribed}
 
 
 cdef bint _is_finite(const double* x, Py_ssize_t size) noexcept nogil:
@@ -384,15 +438,16 @@ cdef bint _is_finite(const double* x, Py_ssize_t size) noexcept nogil:
     return rest == 0 and not any_nonzero(1.0 - less_lanes(sum, broadcast(1.0)))
 
 
-cdef int _require_finite(str name, cnp.ndarray states, CompiledModel model, Py_ssize_t width) except -1:
+cdef int _require_finite(str name, cnp.ndarray states, CompiledModel model,
+                         Py_ssize_t width) except -1:
     cdef Py_ssize_t k, freedom
     if _is_finite(data(states), cnp.PyArray_SIZE(states)):
         return 0
     for k in range(cnp.PyArray_SIZE(states)):
         if not isfinite(data(states)[k]):
             freedom = max(k % width - (width - model.system.n), 0)
-            raise ValueError(f"{name}: expected finite numbers, got {data(states)[k]} of {model.kind(freedom)} "
-                             f"{model.owner(freedom)!r}")
+            raise ValueError(f"{name}: expected finite numbers, got {data(states)[k]} "
+                             f"of {model.kind(freedom)} {model.owner(freedom)!r}")
     return 0
 
 

@@ -1,8 +1,9 @@
-# The lane type, and plane rotations and shifts: the few operations of which every transform iXp here is made.
+# The lane type, and plane rotations and shifts: the few operations of which every transform iXp
+# here is made.
 #
-# A rotation E = Rz(theta)^T Rx(alpha)^T Rz(gamma)^T is applied factor by factor: gamma is mostly zero (frames.pxi) and
-# alpha a right angle, which is why no 3x3 matrix is ever formed.
-# Arguments are read before any result is written, so results may overwrite arguments.
+# A rotation E = Rz(theta)^T Rx(alpha)^T Rz(gamma)^T is applied factor by factor: gamma is mostly
+# zero (frames.pxi) and alpha a right angle, which is why no 3x3 matrix is ever formed. Arguments
+# are read before any result is written, so results may overwrite arguments.
 
 from libc.math cimport INFINITY, cos, fabs, sin, sqrt
 
@@ -10,9 +11,11 @@ from system cimport Body, SHIFT_ALONG_X, SHIFT_GENERAL, TWIST_MINUS_90, TWIST_NO
 
 cdef extern from "lanes.h" nogil:
     const Py_ssize_t LANES
-    ctypedef long double lanes          # so that Cython takes it for a number other than double: see lanes.h
+    ctypedef long double lanes          # so that Cython takes it for a number other than double:
+                                        # see lanes.h
     ctypedef long long lane_mask
-    ctypedef void step "inlined"        # what a function returns that is always inlined, as a step of the hot loops is,
+    # what a function returns that is always inlined, as a step of the hot loops is,
+    ctypedef void step "inlined"
     ctypedef void apart                 # and one that never is
     lanes broadcast(double x)
     lanes gather(const double* x, const Py_ssize_t* at)
@@ -34,7 +37,8 @@ cdef extern from "lanes.h" nogil:
     const double NO_TURN
     void sine_cosine(lanes x, lanes rest, lanes turn, lanes* sine, lanes* cosine)
 
-ctypedef fused real:     # what one arithmetic operation of a kernel works on: one state, or a SIMD register of states
+ctypedef fused real:     # what one arithmetic operation of a kernel works on: one state, or a SIMD
+                         # register of states
     double
     lanes
 
@@ -138,14 +142,17 @@ cdef inline bint nonzero(real x) noexcept nogil:
 
 
 cdef inline bint at_most(real a, real b) noexcept nogil:
-    """Whether a <= b, in any of the lanes; not where b is infinite: what has overflowed tells nothing."""
+    """Whether a <= b, in any of the lanes; not where b is infinite: what has overflowed tells
+    nothing.
+    """
     if real is double:
         return a <= b < INFINITY
     else:
         return any_at_most(a, b)
 
 
-cdef inline step turn_to_child(const Body* b, real c, real s, real* x, Py_ssize_t count) noexcept nogil:
+cdef inline step turn_to_child(const Body* b, real c, real s, real* x,
+                               Py_ssize_t count) noexcept nogil:
     """E x, in place: vectors (count, 3) of the parent's frame in the child's."""
     cdef real t
     cdef Py_ssize_t k
@@ -175,7 +182,8 @@ cdef inline step turn_to_child(const Body* b, real c, real s, real* x, Py_ssize_
         x[3 * k] = t
 
 
-cdef inline step turn_to_parent(const Body* b, real c, real s, real* x, Py_ssize_t count) noexcept nogil:
+cdef inline step turn_to_parent(const Body* b, real c, real s, real* x,
+                                Py_ssize_t count) noexcept nogil:
     """E^T x, in place: vectors (count, 3) of the child's frame in the parent's."""
     cdef real t
     cdef Py_ssize_t k
@@ -205,7 +213,8 @@ cdef inline step turn_to_parent(const Body* b, real c, real s, real* x, Py_ssize
             x[3 * k] = t
 
 
-cdef inline step to_child(const Body* b, real c, real s, real x, real y, real z, real* out) noexcept nogil:
+cdef inline step to_child(const Body* b, real c, real s, real x, real y, real z,
+                          real* out) noexcept nogil:
     """E (x y z)."""
     out[0] = x
     out[1] = y
@@ -213,7 +222,8 @@ cdef inline step to_child(const Body* b, real c, real s, real x, real y, real z,
     turn_to_child(b, c, s, out, 1)
 
 
-cdef inline step to_parent(const Body* b, real c, real s, real x, real y, real z, real* out) noexcept nogil:
+cdef inline step to_parent(const Body* b, real c, real s, real x, real y, real z,
+                           real* out) noexcept nogil:
     """E^T (x y z)."""
     out[0] = x
     out[1] = y
@@ -262,8 +272,11 @@ cdef inline step force_to_parent(const Body* b, real c, real s, real d, real* f)
         add_cross(p, f + 3, f)
 
 
-cdef inline step turn_plane(real ss, real cs, real* A, int xx, int xy, int yx, int yy) noexcept nogil:
-    """The 2x2 block of A <- R A R^T, R = [c -s; s c], given s^2 and c s: A' = A + t [-1 0; 0 1] + m [0 1; 1 0]."""
+cdef inline step turn_plane(real ss, real cs, real* A, int xx, int xy, int yx,
+                            int yy) noexcept nogil:
+    """The 2x2 block of A <- R A R^T, R = [c -s; s c], given s^2 and c s: A' = A + t [-1 0; 0 1] + m
+    [0 1; 1 0].
+    """
     cdef real d = A[xx] - A[yy], e = A[xy] + A[yx]
     cdef real t = ss * d + cs * e, m = cs * d - ss * e
     A[xx] -= t

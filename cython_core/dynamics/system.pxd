@@ -1,15 +1,20 @@
 # The data that every recursion reads (System, Body) and writes (Workspace).
 #
-# Notation: Featherstone, Rigid Body Dynamics Algorithms (RBDA), 2008. Angular part first, body coordinates, SI units.
-# Slot 0 is the base, slot i (1 <= i <= N) body i; a parent's slot is always smaller than its children's.
+# Notation: Featherstone, Rigid Body Dynamics Algorithms (RBDA), 2008. Angular part first, body
+# coordinates, SI units. Slot 0 is the base, slot i (1 <= i <= N) body i; a parent's slot is always
+# smaller than its children's.
 #
-# A floating base (RBDA section 9.4) is a free body, whose six freedoms come before those of the joints:
+# A floating base (RBDA section 9.4) is a free body, whose six freedoms come before those of the
+# joints:
 #     q   = [position in the world (3), quaternion x y z w, joints]
-#     qd  = [linear, angular velocity in its own axes, joints]      tau likewise: force, moment at its origin
-# It is not a joint: instead of v_0 = 0 and a_0 = -gravity its motion begins the outward passes, and one 6 x 6 system
-# ends the inward ones. The quaternion has one number more than it has freedoms: joint i's are qd[dof] and (q + 1)[dof].
+#     qd  = [linear, angular velocity in its own axes, joints]
+#     tau = [force, moment at its origin in its own axes, joints]
+# It is not a joint: instead of v_0 = 0 and a_0 = -gravity its motion begins the outward passes, and
+# one 6 x 6 system ends the inward ones. The quaternion has one number more than it has freedoms:
+# joint i's are qd[dof] and (q + 1)[dof].
 #
-# Frames. Body i's frame has its z axis on joint i's axis (frames.pxi chooses them), so every joint is a screw about z:
+# Frames. Body i's frame has its z axis on joint i's axis (frames.pxi chooses them), so every joint
+# is a screw about z:
 #     S_i = [0 0 angular | 0 0 linear]        revolute (1, 0), prismatic (0, 1), helical (1, pitch)
 # per unit of q[dof]: a mimic joint's multiplier is part of its S, and its offset of theta0 and p.
 # and the transform from the parent is
@@ -24,8 +29,10 @@ cdef enum Shift:         # s
 
 cdef struct Body:
     Py_ssize_t parent    # lambda(i), a slot
-    Py_ssize_t root      # the body next to the base on the path to this one; 1 in all where the base floats
-    Py_ssize_t dof       # index into qd of the joint that drives this one (itself, or a mimic's leader)
+    Py_ssize_t root      # the body next to the base on the path to this one; 1 in all where the
+                         # base floats
+    Py_ssize_t dof       # index into qd of the joint that drives this one (itself, or a mimic's
+                         # leader)
     double angular       # S_i, angular and linear part along z
     double linear
     bint revolute        # S_i = (1, 0)
@@ -37,7 +44,8 @@ cdef struct Body:
     Twist twist
     double cos_alpha, sin_alpha
     Shift shift
-    double[3] s          # [m]; a fixed base does not move: its children's s and d shift nothing and are zero
+    double[3] s          # [m]; a fixed base does not move: its children's s and d shift nothing and
+                         # are zero
     bint offset          # d != 0, or not constant
     double d             # at q = 0 [m]
     double[3] p          # origin of the frame at q = 0, in the parent's frame: s and d together [m]
@@ -49,18 +57,21 @@ cdef struct Body:
 
 cdef struct System:
     Py_ssize_t N         # bodies
-    Py_ssize_t n         # degrees of freedom: columns of G in  joint positions = G q + offset; six more of a floating base
+    Py_ssize_t n         # degrees of freedom: columns of G in  joint positions = G q + offset; six
+                         # more of a floating base
     Py_ssize_t nq        # numbers in q: n, and one more with a floating base
     bint floating
     Py_ssize_t ground    # the slot that does not move: 0, the base; -1, none, where it floats
     bint coupled         # some joint mimics another: N > n, or a multiplier
     bint slides          # some joint is not revolute
     Body* body           # (N + 1,)
-    Py_ssize_t* dof      # (N + 1,) and LANES more, as the next three: body[i].dof, in a row for jcalc
+    Py_ssize_t* dof      # (N + 1,) and LANES more, as the next three: body[i].dof, in a row for
+                         # jcalc
     double* angular      # body[i].angular
     double* theta0       # theta = angular * q[dof] + theta0 + k pi/2, |theta0| <= pi/4
     double* turn         # NO_TURN + k (lanes.h)
-    Py_ssize_t* reach    # (n, 2): the joints that share a root with joint i are among reach[i, 0] .. reach[i, 1] - 1
+    Py_ssize_t* reach    # (n, 2): the joints that share a root with joint i are among reach[i, 0]
+                         # .. reach[i, 1] - 1
     double[3] gravity    # in the frame of a fixed base, or the world's [m/s^2]
     Py_ssize_t links     # named frames
     Py_ssize_t* link_slot    # (links,) the body that carries each
@@ -72,9 +83,11 @@ cdef struct Workspace:   # rows of one value each per slot; NaN until first writ
     double* sine         # (1)
     double* d            # (1) of the transform from the parent
     double* p            # (3) origin in the parent's frame, at the current position
-    double* pose         # (12, no more) of a floating base: orientation in the world, row-major, and origin
-    double* motion       # (9) w, w_dot and a of a body that forks: angular velocity, angular acceleration, and
-                         #     acceleration of the frame's origin, gravity included
+    double* pose         # (12, no more) of a floating base: orientation in the world, row-major,
+                         # and origin
+    double* motion       # (9) w, w_dot and a of a body that forks: angular velocity, angular
+                         # acceleration, and     acceleration of the frame's origin, gravity
+                         # included
     double* f            # (6) force across joint i: moment about the origin, then force
     double* f_ext        # (6) external force on body i, in its frame
     double* inertia      # (21) composite (10 used) or articulated-body inertia
@@ -85,7 +98,8 @@ cdef struct Workspace:   # rows of one value each per slot; NaN until first writ
     double* v            # (3) linear velocity of the origin
     double* R            # (9) orientation in the base frame, row-major
     double* r            # (3) origin in the base frame
-    double* S            # (6) joint axis, in base coordinates as the rows up to B (base_coordinates.pxd)
+    double* S            # (6) joint axis, in base coordinates as the rows up to B
+                         # (base_coordinates.pxd)
     double* Psi_dot      # (6) v x S
     double* Psi_ddot     # (6) a x S + v x Psi_dot
     double* velocity     # (6)
@@ -94,11 +108,13 @@ cdef struct Workspace:   # rows of one value each per slot; NaN until first writ
     double* base_inertia # (10) inertia: of the body, or of its subtree
     double* composite    # (10) sum of the inertias beyond a body that forks
     double* D            # (1) 1 / S^T U
-    void* columns        # (14) registers: what a pass over several columns of a matrix leaves at a body
+    void* columns        # (14) registers: what a pass over several columns of a matrix leaves at a
+                         # body
     double* tau          # (n,) scratch of one joint-space vector
     double* qdd          # (n,) of another one
     double* step         # (12 nq,) scratch of a time step
-    double* prescribed_tau   # (n,) as a time step began: forces of the joints whose motion is prescribed, one after the other
+    double* prescribed_tau   # (n,) as a time step began: forces of the joints whose motion is
+                             # prescribed, one after the other
     double* H            # (n, n) joint-space inertia of a coupled system, else NULL
     void* memory         # owns all of the above
     void* packed         # the arrays of a tile of states, one register per number

@@ -1,19 +1,22 @@
 # One time step: forward dynamics with what a drive adds to rigid bodies, and the integrators.
 #
-# Coulomb friction is Coulomb's law at the end of the step: a joint that slips feels -f sign(qd), one that sticks whatever
-# keeps it at rest, at most f. For one step of length h that is a box-constrained complementarity problem with a
-# positive definite matrix, which has one solution for any number of joints:
-# 1. Given who sticks and which way the others slip, it is hybrid dynamics (RBDA section 9.2): qdd = -qd / h of those who
-#    stick is prescribed, the torque of the others known.
-# 2. The guess is that those at rest stick and the others go on. Who sticks under more than f then slips, against that
-#    force; who slips and has turned round sticks; and again, until nobody changes.
-# 3. Changes of all at once rarely take more than a few rounds, but might go in a circle. Those of the first joint alone
-#    end for any positive definite matrix: Judice and Pires, Basic-set algorithm for a generalized linear complementarity
-#    problem, 1992 (Murty's rule). So they follow after ROUNDS rounds.
+# Coulomb friction is Coulomb's law at the end of the step: a joint that slips feels -f sign(qd),
+# one that sticks whatever keeps it at rest, at most f. For one step of length h that is a box-
+# constrained complementarity problem with a positive definite matrix, which has one solution for
+# any number of joints:
+# 1. Given who sticks and which way the others slip, it is hybrid dynamics (RBDA section 9.2): qdd =
+#    -qd / h of those who stick is prescribed, the torque of the others known.
+# 2. The guess is that those at rest stick and the others go on. Who sticks under more than f then
+#    slips, against that force; who slips and has turned round sticks; and again, until nobody
+#    changes.
+# 3. Changes of all at once rarely take more than a few rounds, but might go in a circle. Those of
+#    the first joint alone end for any positive definite matrix: Judice and Pires, Basic-set
+#    algorithm for a generalized linear complementarity problem, 1992 (Murty's rule). So they follow
+#    after ROUNDS rounds.
 #
-# A joint whose motion is prescribed over time is hybrid dynamics, too: its acceleration is given, its force is found. Its
-# position and velocity are not integrated, they are those of the motion at every instant; so its friction, damping,
-# armature and stops are felt by nothing but the force.
+# A joint whose motion is prescribed over time is hybrid dynamics, too: its acceleration is given,
+# its force is found. Its position and velocity are not integrated, they are those of the motion at
+# every instant; so its friction, damping, armature and stops are felt by nothing but the force.
 
 from libc.float cimport DBL_MIN
 
@@ -46,8 +49,9 @@ cdef struct Drives:
     Py_ssize_t motions                 # joints whose motion is prescribed
     const Py_ssize_t* prescribed       # (motions,) those
     const double* prescribed_friction  # (motions,) theirs: in ``friction`` it is zero
-    const double* instant              # (motions, 3) their position, velocity and acceleration now, and behind it those of
-                                       #     the next instants: of the ends of steps, rk4's middles between them
+    const double* instant              # (motions, 3) their position, velocity and acceleration now,
+                                       # and behind it those of     the next instants: of the ends
+                                       # of steps, rk4's middles between them
 
 
 cdef inline real depth_in_stop(const Drives* drives, Py_ssize_t i, real position) noexcept nogil:
@@ -57,9 +61,13 @@ cdef inline real depth_in_stop(const Drives* drives, Py_ssize_t i, real position
     return larger(position - drives.upper[i], zero) + smaller(position - drives.lower[i], zero)
 
 
-cdef inline void apply_drives(const Drives* drives, Py_ssize_t n, const real* q, const real* qd, const real* tau,
-                              const real* engaged, const real* sign, real* applied, real* diagonal) noexcept nogil:
-    """What acts on each joint. A torque d (qd + h qdd) resisting at the step's end adds h d to H's diagonal."""
+cdef inline void apply_drives(const Drives* drives, Py_ssize_t n, const real* q, const real* qd,
+                              const real* tau, const real* engaged, const real* sign, real* applied,
+                              real* diagonal) noexcept nogil:
+    """What acts on each joint.
+
+    A torque d (qd + h qdd) resisting at the step's end adds h d to H's diagonal.
+    """
     cdef double h = drives.time_step, stiffness, damping
     cdef Py_ssize_t i
     for i in range(n):
@@ -71,13 +79,17 @@ cdef inline void apply_drives(const Drives* drives, Py_ssize_t n, const real* q,
             applied[i] -= drives.friction[i] * sign[i]
         if drives.stops:
             stiffness, damping = drives.stop_stiffness[i], drives.stop_damping[i]
-            applied[i] -= engaged[i] * (stiffness * (depth_in_stop(drives, i, q[i]) + h * qd[i]) + damping * qd[i])
+            applied[i] -= (engaged[i]
+                           * (stiffness * (depth_in_stop(drives, i, q[i]) + h * qd[i])
+                              + damping * qd[i]))
             diagonal[i] += engaged[i] * (h * (damping + h * stiffness))
 
 
-cdef inline bint release_stops(const Drives* drives, Py_ssize_t n, const real* q, const real* qd, const real* qdd,
-                               real* engaged) noexcept nogil:
-    """Disengage the stops that pull at the end of the step; returns whether there were any, in any lane."""
+cdef inline bint release_stops(const Drives* drives, Py_ssize_t n, const real* q, const real* qd,
+                               const real* qdd, real* engaged) noexcept nogil:
+    """Disengage the stops that pull at the end of the step; returns whether there were any, in any
+    lane.
+    """
     cdef double h = drives.time_step
     cdef real depth, speed, pulls, zero, one
     cdef bint released = False
@@ -87,8 +99,9 @@ cdef inline bint release_stops(const Drives* drives, Py_ssize_t n, const real* q
     for i in range(n):
         depth = depth_in_stop(drives, i, q[i])
         speed = qd[i] + h * qdd[i]
-        pulls = engaged[i] * less(
-            (drives.stop_stiffness[i] * (depth + h * speed) + drives.stop_damping[i] * speed) * depth, zero)
+        pulls = (engaged[i]
+                 * less((drives.stop_stiffness[i] * (depth + h * speed)
+                         + drives.stop_damping[i] * speed) * depth, zero))
         engaged[i] -= pulls
         released = released or at_most(one, pulls)
     return released
@@ -96,7 +109,9 @@ cdef inline bint release_stops(const Drives* drives, Py_ssize_t n, const real* q
 
 cdef inline void guess_sticking(const Drives* drives, Py_ssize_t n, const real* qd, real* sign,
                                 real* held) noexcept nogil:
-    """sign: which way a joint slips, 1 or -1, and 0 of one that sticks or has no friction; held: 1 of one that sticks."""
+    """sign: which way a joint slips, 1 or -1, and 0 of one that sticks or has no friction; held: 1
+    of one that sticks.
+    """
     cdef real zero, tiny
     cdef Py_ssize_t i
     put(0.0, &zero)
@@ -118,10 +133,12 @@ cdef inline bint any_of(Py_ssize_t n, const real* mask) noexcept nogil:
     return False
 
 
-cdef inline Py_ssize_t solve(const System* system, Workspace* work, const Drives* drives, const real* qd,
-                             const real* applied, const real* f_ext, const real* diagonal, const real* held,
-                             real* given, real* qdd) noexcept nogil:
-    """qdd under what is applied, that of joints that stick such that they are at rest after the step (note 1).
+cdef inline Py_ssize_t solve(const System* system, Workspace* work, const Drives* drives,
+                             const real* qd, const real* applied, const real* f_ext,
+                             const real* diagonal, const real* held, real* given,
+                             real* qdd) noexcept nogil:
+    """qdd under what is applied, that of joints that stick such that they are at rest after the
+    step (note 1).
 
     given: (2 n,) scratch.
     """
@@ -137,16 +154,20 @@ cdef inline Py_ssize_t solve(const System* system, Workspace* work, const Drives
     for i in range(drives.motions):
         put(1.0, &fixed[drives.prescribed[i]])
         put(drives.instant[3 * i + 2], &given[drives.prescribed[i]])
-    failure = added_acceleration(system, work, qd, <const real*> given, applied, f_ext, diagonal, <const real*> fixed, qdd)
+    failure = added_acceleration(system, work, qd, <const real*> given, applied, f_ext, diagonal,
+                                 <const real*> fixed, qdd)
     for i in range(n):
         qdd[i] += given[i]
     return failure
 
 
-cdef inline bint correct_sticking(const System* system, Workspace* work, const Drives* drives, const real* qd,
-                                  const real* applied, const real* f_ext, const real* diagonal, const real* qdd,
-                                  bint first_only, real* sign, real* held) noexcept nogil:
-    """Let go of joints that friction cannot hold, hold those that have turned round; whether some did, in any lane."""
+cdef inline bint correct_sticking(const System* system, Workspace* work, const Drives* drives,
+                                  const real* qd, const real* applied, const real* f_ext,
+                                  const real* diagonal, const real* qdd, bint first_only,
+                                  real* sign, real* held) noexcept nogil:
+    """Let go of joints that friction cannot hold, hold those that have turned round; whether some
+    did, in any lane.
+    """
     cdef const real* tau = <real*> work.tau
     cdef real f, force, released, turned, zero, one, changed
     cdef Py_ssize_t n = system.n, i
@@ -159,7 +180,7 @@ cdef inline bint correct_sticking(const System* system, Workspace* work, const D
     for i in range(n):
         if drives.friction[i] == 0:
             continue
-        put((1.0 + 1e-9) * drives.friction[i], &f)              # 1e-9: lest rounding sends a joint to and fro
+        put((1.0 + 1e-9) * drives.friction[i], &f)  # 1e-9: lest rounding sends a joint to and fro
         force = tau[i] + diagonal[i] * qdd[i] - applied[i]
         released = held[i] * less(f, magnitude(force))
         turned = (1.0 - held[i]) * less(sign[i] * (qd[i] + drives.time_step * qdd[i]), zero)
@@ -173,9 +194,9 @@ cdef inline bint correct_sticking(const System* system, Workspace* work, const D
     return again
 
 
-cdef inline void find_prescribed_forces(const System* system, Workspace* work, const Drives* drives, const real* qd,
-                                        const real* f_ext, const real* applied, const real* diagonal,
-                                        const real* qdd) noexcept nogil:
+cdef inline void find_prescribed_forces(const System* system, Workspace* work, const Drives* drives,
+                                        const real* qd, const real* f_ext, const real* applied,
+                                        const real* diagonal, const real* qdd) noexcept nogil:
     """What moves the rigid bodies, and what friction, armature and stops take."""
     cdef real* force = <real*> work.prescribed_tau
     cdef real zero
@@ -188,7 +209,8 @@ cdef inline void find_prescribed_forces(const System* system, Workspace* work, c
             + drives.prescribed_friction[k] * (less(zero, qd[i]) - less(qd[i], zero))
 
 
-cdef inline void place_prescribed(const System* system, const Drives* drives, real* q, real* qd) noexcept nogil:
+cdef inline void place_prescribed(const System* system, const Drives* drives, real* q,
+                                  real* qd) noexcept nogil:
     """Joints whose motion is prescribed are where it has them now."""
     cdef Py_ssize_t k
     for k in range(drives.motions):
@@ -196,10 +218,13 @@ cdef inline void place_prescribed(const System* system, const Drives* drives, re
         put(drives.instant[3 * k + 1], &qd[drives.prescribed[k]])
 
 
-cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work, const Drives* drives, bint decide,
-                                           const real* q, const real* qd, const real* tau, const real* f_ext,
+cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work,
+                                           const Drives* drives, bint decide, const real* q,
+                                           const real* qd, const real* tau, const real* f_ext,
                                            real* qdd) noexcept nogil:
-    """As acceleration, after jcalc; q of the joints beside their qd: no stop stands in a floating base's way."""
+    """As acceleration, after jcalc; q of the joints beside their qd: no stop stands in a floating
+    base's way.
+    """
     cdef Py_ssize_t n = system.n, i, failure, round
     cdef real* applied = <real*> work.step
     cdef real* diagonal = applied + n
@@ -219,8 +244,9 @@ cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work
             failure = solve(system, work, drives, qd, applied, f_ext, diagonal, held, given, qdd)
             if failure:
                 return failure
-            if not (decide and drives.frictional) or not correct_sticking(
-                    system, work, drives, qd, applied, f_ext, diagonal, qdd, round >= ROUNDS, sign, held):
+            if (not (decide and drives.frictional)
+                    or not correct_sticking(system, work, drives, qd, applied, f_ext, diagonal, qdd,
+                                            round >= ROUNDS, sign, held)):
                 break
         if not drives.stops or not release_stops(drives, n, q, qd, qdd, engaged):
             break
@@ -229,23 +255,26 @@ cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work
     return 0
 
 
-cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const Drives* drives, bint decide,
-                                    const real* q, const real* qd, const real* tau, const real* f_ext,
-                                    real* qdd) noexcept nogil:
-    """qdd under tau and the drives, stops that would pull left out. Returns 1 + the index of a singular joint, or 0.
+cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const Drives* drives,
+                                    bint decide, const real* q, const real* qd, const real* tau,
+                                    const real* f_ext, real* qdd) noexcept nogil:
+    """qdd under tau and the drives, stops that would pull left out. Returns 1 + the index of a
+    singular joint, or 0.
 
     Whether joints stick is decided, or, for a further stage of the same step, as decided before.
     """
     jcalc(system, work, q)
     if drives.rigid:
         return forward_dynamics(system, work, qd, tau, f_ext, <const real*> NULL, qdd)
-    return driven_acceleration(system, work, drives, decide, q + (system.nq - system.n), qd, tau, f_ext, qdd)
+    return driven_acceleration(system, work, drives, decide, q + (system.nq - system.n), qd, tau,
+                               f_ext, qdd)
 
 
 cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* drives, const real* tau,
                              const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
     """Velocity first, then position with the new velocity."""
-    cdef Py_ssize_t n = system.n, i, failure = acceleration(system, work, drives, True, q, qd, tau, f_ext, qdd)
+    cdef Py_ssize_t n = system.n, i
+    cdef Py_ssize_t failure = acceleration(system, work, drives, True, q, qd, tau, f_ext, qdd)
     cdef const real* held = <real*> work.step + 4 * n
     cdef double h = drives.time_step
     if failure:
@@ -262,9 +291,11 @@ cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* driv
     return 0
 
 
-cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives* drives, const real* tau,
-                                   const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
-    """The classical method of order four on (q, qd); who sticks and who slips is the same in all stages.
+cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives* drives,
+                                   const real* tau, const real* f_ext, real* q, real* qd,
+                                   real* qdd) noexcept nogil:
+    """The classical method of order four on (q, qd); who sticks and who slips is the same in all
+    stages.
 
     Where a joint comes to rest or turns round within the step, the step is Euler's instead.
     """
@@ -290,7 +321,8 @@ cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives
         put(0.0, &sum_qd[i])
         put(0.0, &sum_qdd[i])
     for stage in range(4):
-        failure = acceleration(system, work, drives, stage == 0, stage_q, stage_qd, tau, f_ext, stage_qdd)
+        failure = acceleration(system, work, drives, stage == 0, stage_q, stage_qd, tau, f_ext,
+                               stage_qdd)
         if failure:
             return failure
         weight = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
@@ -346,11 +378,14 @@ cdef inline Py_ssize_t instants(const Drives* drives) noexcept nogil:
     return 2 if drives.integrator == RK4 else 1
 
 
-cdef inline Py_ssize_t advance(const System* system, Workspace* work, Drives* drives, Py_ssize_t steps,
-                               const real* tau, const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
-    """So many time steps; ``drives.instant`` goes along. Returns 0, or 1 + the index of a singular joint.
+cdef inline Py_ssize_t advance(const System* system, Workspace* work, Drives* drives,
+                               Py_ssize_t steps, const real* tau, const real* f_ext, real* q,
+                               real* qd, real* qdd) noexcept nogil:
+    """So many time steps; ``drives.instant`` goes along. Returns 0, or 1 + the index of a singular
+    joint.
 
-    Or, where the state is no longer finite after step k (from 0), -(1 + the index of the joint + k n).
+    Or, where the state is no longer finite after step k (from 0), -(1 + the index of the joint + k
+    n).
     """
     cdef Py_ssize_t k, failure
     for k in range(steps):

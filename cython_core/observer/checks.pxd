@@ -15,7 +15,8 @@ cdef extern from *:
     """
     const double REST        # [s] of standstill that are averaged
     const double REST_SPEED  # [rad/s or m/s] mean speed below which a joint stands still
-    const double SLIDING     # [s] that a joint must slide in either direction, over its range of positions
+    const double SLIDING     # [s] that a joint must slide in either direction, over its range of
+                             # positions
 
 cdef struct RestMeans:       # over a time of standstill
     double elapsed           # [s]
@@ -55,7 +56,10 @@ cdef inline bint has_moved(RestMeans* its, Py_ssize_t n, const double* q) noexce
 
 cdef inline bint rest(RestMeans* its, Py_ssize_t n, double dt, const double* q, const double* qd,
                       const double* effort) noexcept nogil:
-    """Take a state; whether the arm stood still for long enough, and there are means. Then ``begin_rest``."""
+    """Take a state; whether the arm stood still for long enough, and there are means.
+
+    Then ``begin_rest``.
+    """
     cdef bint still = True
     cdef Py_ssize_t i
     if has_moved(its, n, q):
@@ -71,7 +75,8 @@ cdef inline bint rest(RestMeans* its, Py_ssize_t n, double dt, const double* q, 
         return False
     for i in range(n):
         its.effort[i] /= its.count
-        its.square[i] = sqrt(fmax(its.square[i] / its.count - its.effort[i] * its.effort[i], 0.0) / its.count)
+        its.square[i] = sqrt(fmax(its.square[i] / its.count - its.effort[i] * its.effort[i], 0.0)
+                             / its.count)
         still &= fabs(its.velocity[i] / its.count) < REST_SPEED
     if not still:
         begin_rest(its, n)
@@ -97,19 +102,21 @@ cdef inline double median(Py_ssize_t count, double* x) noexcept nogil:
     return 0.5 * (x[(count - 1) // 2] + x[count // 2])
 
 
-cdef inline bint slide(SlidingMeans* its, const Settings* settings, Py_ssize_t n, double dt, const double* qd,
-                       const double* external, double* share) noexcept nogil:
+cdef inline bint slide(SlidingMeans* its, const Settings* settings, Py_ssize_t n, double dt,
+                       const double* qd, const double* external, double* share) noexcept nogil:
     """Take a state; whether enough joints have slid both ways, and there is a share.
 
-    The difference of the means over both directions is free of what depends on position alone, such as errors of the
-    gravity. ``share`` is that of the external torque relative to that of the friction: the median of the joints.
+    The difference of the means over both directions is free of what depends on position alone, such
+    as errors of the gravity. ``share`` is that of the external torque relative to that of the
+    friction: the median of the joints.
     """
     cdef Py_ssize_t i, k, way, ready = 0, frictional = 0
     cdef double bound, friction
     for i in range(n):
         bound = surely_sliding(settings, i)
         frictional += bound > 0.0
-        its.filtered[i] -= expm1(-settings.gain[i] * dt) * (friction_at(settings, i, qd[i]) - its.filtered[i])
+        its.filtered[i] -= (expm1(-settings.gain[i] * dt)
+                            * (friction_at(settings, i, qd[i]) - its.filtered[i]))
         way = n if its.filtered[i] < 0.0 else 0
         if fabs(its.filtered[i]) > bound:
             its.time[way + i] += dt
@@ -118,7 +125,8 @@ cdef inline bint slide(SlidingMeans* its, const Settings* settings, Py_ssize_t n
         if its.time[i] > SLIDING and its.time[n + i] > SLIDING:
             k = n + i
             friction = its.friction[i] / its.time[i] - its.friction[k] / its.time[k]
-            its.share[ready] = (its.external[i] / its.time[i] - its.external[k] / its.time[k]) / friction
+            its.share[ready] = ((its.external[i] / its.time[i] - its.external[k] / its.time[k])
+                                / friction)
             ready += 1
     if frictional == 0 or 2 * ready <= frictional:
         return False

@@ -12,7 +12,8 @@ cdef enum ShadowRequest:
 
 cdef enum ShadowRecord:      # beside REFUSED
     LOST = 1                 # the observer starts anew; index: joint; value: Lost, figure
-    RESTED                   # index: joint; value: mean effort, its standard error, gravity, number of the settings
+    RESTED                   # index: joint; value: mean effort, its standard error, gravity, number
+                             # of the settings
     SLID                     # value: share, number of the settings
 
 cdef struct ShadowCycle:
@@ -65,7 +66,8 @@ cdef void publish_residual(ShadowCycle* its, int64_t time, Output* output) noexc
         publish(output, CONTACT, &its.contact)
 
 
-cdef void tell(int kind, int32_t index, double a, double b, double c, double d, int64_t now, Output* output) noexcept nogil:
+cdef void tell(int kind, int32_t index, double a, double b, double c, double d, int64_t now,
+               Output* output) noexcept nogil:
     cdef Record record
     record.kind, record.index, record.time, record.object = kind, index, now, 0
     record.value[0], record.value[1], record.value[2], record.value[3] = a, b, c, d
@@ -79,13 +81,15 @@ cdef void tell_outcome(const Shadow* shadow, int64_t now, Output* output) noexce
     if outcome.lost != NOT_LOST:
         tell(LOST, outcome.joint, <int> outcome.lost, outcome.figure, 0.0, 0.0, now, output)
     for i in range(<int32_t> shadow.n if outcome.has_rested else 0):
-        tell(RESTED, i, shadow.rest.effort[i], shadow.rest.square[i], shadow.gravity[i], shadow.settings.number, now, output)
+        tell(RESTED, i, shadow.rest.effort[i], shadow.rest.square[i], shadow.gravity[i],
+             shadow.settings.number, now, output)
     if outcome.has_slid:
         tell(SLID, 0, outcome.share, shadow.settings.number, 0.0, 0.0, now, output)
 
 
 cdef void put_aside(ShadowCycle* its, int64_t time) noexcept nogil:
-    """Time [s], position, velocity and joint torque of the last good state, for who collects such."""
+    """Time [s], position, velocity and joint torque of the last good state, for who collects such.
+    """
     cdef Py_ssize_t n = its.shadow.n
     cdef double* row = next_row(its.ring) if its.ring != NULL else NULL
     if row == NULL:
@@ -159,11 +163,12 @@ cdef void take_state(ShadowCycle* its, Reader* r, int64_t now, Output* output) n
     if shadow.outcome.has_residual:
         publish_residual(its, time, output)
     if shadow.outcome.has_prediction:
-        publish_joints(output, PREDICTED, &its.predicted, time + <int64_t> rint(shadow.settings.horizon * SECOND), n,
-                       shadow.predicted)
+        publish_joints(output, PREDICTED, &its.predicted,
+                       time + <int64_t> rint(shadow.settings.horizon * SECOND), n, shadow.predicted)
 
 
-cdef void on_message(void* self, int input, const IncomingMessage* incoming, int64_t now, Output* output) noexcept nogil:
+cdef void on_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
+                     Output* output) noexcept nogil:
     cdef ShadowCycle* its = <ShadowCycle*> self
     cdef Reader r
     begin_message(&its.refusals, input, incoming, now, output, &r)

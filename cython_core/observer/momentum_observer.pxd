@@ -1,8 +1,8 @@
 # External joint torque by the generalised-momentum observer.
 #
-# De Luca and Mattone, Sensorless robot collision detection and hybrid force/motion control, ICRA 2005; De Luca,
-# Albu-Schaeffer, Haddadin and Hirzinger, Collision detection and safe reaction with the DLR-III lightweight manipulator
-# arm, IROS 2006.
+# De Luca and Mattone, Sensorless robot collision detection and hybrid force/motion control, ICRA
+# 2005; De Luca, Albu-Schaeffer, Haddadin and Hirzinger, Collision detection and safe reaction with
+# the DLR-III lightweight manipulator arm, IROS 2006.
 #
 # With p = (H + armature) qd, and Hdot = C + C^T for Christoffel's C, the equation of motion is
 #
@@ -12,13 +12,14 @@
 #
 #     (2) rdot = K (tau_ext - r).
 #
-# Over a time dt in which tau_ext is constant, (1) gives it as the mean d, and (2) is solved exactly:
+# Over a time dt in which tau_ext is constant, (1) gives it as the mean d, and (2) is solved
+# exactly:
 #
 #     (3) d = (p_k - p_k-1) / dt - mean of beta,
 #     (4) r_k = r_k-1 + (1 - exp(-K dt)) (d - r_k-1).
 #
-# (3) takes the mean of beta as that of its two ends. Unlike (2) integrated by Euler's rule, (4) is stable and has the
-# time constant 1 / K at any dt, also if every dt is another.
+# (3) takes the mean of beta as that of its two ends. Unlike (2) integrated by Euler's rule, (4) is
+# stable and has the time constant 1 / K at any dt, also if every dt is another.
 
 from libc.math cimport expm1
 from libc.string cimport memset
@@ -35,8 +36,10 @@ cdef struct MomentumObserver:
     double* C                # (n, n) scratch
 
 
-cdef inline void observe(MomentumObserver* its, const Settings* settings, const DynamicsInterface* dynamics, double dt,
-                         const double* q, const double* qd, const double* torque, const double* gravity) noexcept nogil:
+cdef inline void observe(MomentumObserver* its, const Settings* settings,
+                         const DynamicsInterface* dynamics, double dt, const double* q,
+                         const double* qd, const double* torque,
+                         const double* gravity) noexcept nogil:
     """Go on to the next state, dt [s] later; 0: begin anew, as if nothing acted on the arm."""
     cdef Py_ssize_t n = dynamics.n, i, k
     cdef double p, beta, d

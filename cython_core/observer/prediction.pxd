@@ -1,5 +1,5 @@
-# Where the arm will be a little later if its torques stay what they are: forward dynamics (ABA with friction and
-# armature), integrated over any time.
+# Where the arm will be a little later if its torques stay what they are: forward dynamics (ABA with
+# friction and armature), integrated over any time.
 
 from libc.math cimport isfinite, rint
 from libc.string cimport memcpy, memset
@@ -22,12 +22,15 @@ cdef inline bint all_finite(Py_ssize_t count, const double* x) noexcept nogil:
     return isfinite(total)
 
 
-cdef inline Py_ssize_t predict(const Settings* settings, Py_ssize_t n, double duration, const double* state,
-                               const double* torque, double* scratch, double* predicted) noexcept nogil:
-    """Position and velocity (2, n) ``duration`` [s] after a state (2, n) under a constant torque. scratch: (2, n).
+cdef inline Py_ssize_t predict(const Settings* settings, Py_ssize_t n, double duration,
+                               const double* state, const double* torque, double* scratch,
+                               double* predicted) noexcept nogil:
+    """Position and velocity (2, n) ``duration`` [s] after a state (2, n) under a constant torque.
+    scratch: (2, n).
 
-    The simulator's steps are all of one length: what the nearest number of them leaves over, or goes beyond the
-    duration, is made up for under the last acceleration. Returns what the simulator does, or NOT_FINITE.
+    The simulator's steps are all of one length: what the nearest number of them leaves over, or
+    goes beyond the duration, is made up for under the last acceleration. Returns what the simulator
+    does, or NOT_FINITE.
     """
     cdef double* q = predicted
     cdef double* qd = predicted + n
@@ -43,7 +46,8 @@ cdef inline Py_ssize_t predict(const Settings* settings, Py_ssize_t n, double du
     memset(qdd, 0, n * sizeof(double))
     for i in range(n):
         applied[i] = torque[i] - settings.offset[i]
-    failure = settings.simulator.advance(settings.simulator.simulator, steps, applied, NULL, NULL, 0, q, qd, qdd)
+    failure = settings.simulator.advance(settings.simulator.simulator, steps, applied, NULL, NULL,
+                                         0, q, qd, qdd)
     if failure:
         return failure
     for i in range(n):

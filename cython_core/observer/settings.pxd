@@ -4,7 +4,8 @@ from dynamics_interface cimport DynamicsInterface
 from ros.messages cimport Template
 from simulator_interface cimport SimulatorInterface
 
-cdef enum Contract:          # what the effort of a joint state is, see effort.pxd; order of effort_contract.CONTRACTS
+cdef enum Contract:          # what the effort of a joint state is, see effort.pxd; order of
+                             # effort_contract.CONTRACTS
     FULL, WITHOUT_GRAVITY, WITHOUT_FRICTION, MOTOR_CURRENT
 
 cdef struct Settings:

@@ -1,7 +1,7 @@
 # The shadow: what a stream of joint states says about the model and about the world.
 #
-# A state is (3, n): position, velocity and effort in joint order. Whoever makes these structures owns their memory
-# (shadow.pyx).
+# A state is (3, n): position, velocity and effort in joint order. Whoever makes these structures
+# owns their memory (shadow.pyx).
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
@@ -14,8 +14,8 @@ from observer.external_wrench cimport estimate_wrench
 from observer.momentum_observer cimport MomentumObserver, observe
 from observer.prediction cimport NOT_FINITE, all_finite, predict
 from observer.settings cimport Settings
-from observer.timeline cimport (AFTER_GAP, AFTER_JUMP_BACK, FIRST, FOLLOWS, LATE, REPEATED, Passage, Timeline,
-                                pass_state)
+from observer.timeline cimport (AFTER_GAP, AFTER_JUMP_BACK, FIRST, FOLLOWS, LATE, REPEATED, Passage,
+                                Timeline, pass_state)
 
 cdef extern from *:
     """
@@ -57,7 +57,8 @@ cdef struct Shadow:
     double* commanded        # (n,) last command
     bint knows_command
     int64_t command_time     # of the last state before it [ns]
-    double* residual         # (3, n) measured minus predicted position and velocity, external torque
+    double* residual         # (3, n) measured minus predicted position and velocity, external
+                             # torque
     double* predicted        # (3, n) position, velocity and assumed torque ``horizon`` ahead
     double[6] wrench         # on the link that would explain the external torque
     bint* contact            # (n,) joints that feel one
@@ -97,7 +98,8 @@ cdef inline void command(Shadow* its, const double* torque) noexcept nogil:
 
 cdef inline const double* assumed_torque(const Shadow* its, int64_t time) noexcept nogil:
     """The torque to predict with; a command that is too old counts no more."""
-    if its.settings.commanded and its.knows_command and fabs((time - its.command_time) / 1e9) <= its.settings.max_gap:
+    if (its.settings.commanded and its.knows_command
+            and fabs((time - its.command_time) / 1e9) <= its.settings.max_gap):
         return its.commanded
     return its.torque
 
@@ -108,9 +110,12 @@ cdef inline bint lose(Shadow* its, Lost why, int32_t joint, double figure) noexc
 
 
 cdef inline bint expect(Shadow* its, double duration, double* predicted) noexcept nogil:
-    """Position and velocity (2, n) so long after the last good state; whether the model has an answer."""
+    """Position and velocity (2, n) so long after the last good state; whether the model has an
+    answer.
+    """
     cdef Py_ssize_t n = its.n
-    cdef Py_ssize_t failure = predict(its.settings, n, duration, its.state, its.assumed, its.scratch, predicted)
+    cdef Py_ssize_t failure = predict(its.settings, n, duration, its.state, its.assumed,
+                                      its.scratch, predicted)
     if failure == NOT_FINITE:
         return lose(its, BEYOND_BOUNDS, -1, 0.0)
     if failure > 0:
@@ -124,7 +129,8 @@ cdef inline bint expect(Shadow* its, double duration, double* predicted) noexcep
 cdef inline void begin(Shadow* its, const double* state) noexcept nogil:
     """Let a state be the first one."""
     cdef Py_ssize_t n = its.n
-    observe(&its.observer, its.settings, its.dynamics, 0.0, state, state + n, its.torque, its.gravity)
+    observe(&its.observer, its.settings, its.dynamics, 0.0, state, state + n, its.torque,
+            its.gravity)
     memset(its.contact, 0, n * sizeof(bint))
     memset(its.sliding.filtered, 0, n * sizeof(double))
     begin_rest(&its.rest, n)
@@ -137,12 +143,15 @@ cdef inline void feel(Shadow* its) noexcept nogil:
     its.in_contact = False
     for i in range(its.n):
         size = fabs(its.observer.external[i])
-        its.contact[i] = size > its.settings.begin[i] or (its.contact[i] and size >= its.settings.end[i])
+        its.contact[i] = (size > its.settings.begin[i]
+                          or (its.contact[i] and size >= its.settings.end[i]))
         its.in_contact |= its.contact[i]
 
 
 cdef inline bint find_residual(Shadow* its, const double* state) noexcept nogil:
-    """What the model does not explain of a state that follows on the last one; whether it has an answer."""
+    """What the model does not explain of a state that follows on the last one; whether it has an
+    answer.
+    """
     cdef const Settings* settings = its.settings
     cdef Py_ssize_t n = its.n, k
     cdef double dt = its.timeline.dt
@@ -154,11 +163,12 @@ cdef inline bint find_residual(Shadow* its, const double* state) noexcept nogil:
     for k in range(2 * n):
         its.residual[k] = state[k] - its.expected[k]
     memcpy(its.residual + 2 * n, its.observer.external, n * sizeof(double))
-    estimate_wrench(its.dynamics, settings.link, settings.wrench_damping, state, its.observer.external, its.scratch,
-                    its.wrench)
+    estimate_wrench(its.dynamics, settings.link, settings.wrench_damping, state,
+                    its.observer.external, its.scratch, its.wrench)
     feel(its)
     its.outcome.has_rested = rest(&its.rest, n, dt, state, state + n, state + 2 * n)
-    its.outcome.has_slid = slide(&its.sliding, settings, n, dt, state + n, its.observer.external, &its.outcome.share)
+    its.outcome.has_slid = slide(&its.sliding, settings, n, dt, state + n, its.observer.external,
+                                 &its.outcome.share)
     return True
 
 
@@ -178,8 +188,11 @@ cdef inline bint take(Shadow* its, int64_t time, const double* state, bint follo
 
 
 cdef inline bint update(Shadow* its, int64_t time, const double* state) noexcept nogil:
-    """Take a state (3, n), of figures that are not absurd, measured at a time [ns]; whether it is used."""
-    cdef Passage passage = pass_state(&its.timeline, its.settings.max_gap, its.n, time, its.state, state)
+    """Take a state (3, n), of figures that are not absurd, measured at a time [ns]; whether it is
+    used.
+    """
+    cdef Passage passage = pass_state(&its.timeline, its.settings.max_gap, its.n, time, its.state,
+                                      state)
     cdef bint follows = passage == FOLLOWS
     if passage == REPEATED or passage == LATE:
         return False

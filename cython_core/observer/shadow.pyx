@@ -1,7 +1,8 @@
-"""The shadow as compiled code: it follows an arm's joint states, run by a loop without the interpreter, or by Python.
+"""The shadow as compiled code: it follows an arm's joint states, run by a loop without the
+interpreter, or by Python.
 
-``shadow.pxd`` is what it does with a state, beside files for its parts; ``cycle.pxi`` is what messages and requests do to
-it. The classes here own the memory.
+``shadow.pxd`` is what it does with a state, beside files for its parts; ``cycle.pxi`` is what
+messages and requests do to it. The classes here own the memory.
 """
 
 cimport numpy as cnp
@@ -14,15 +15,16 @@ from libc.string cimport memcpy
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from observer.settings cimport Contract, Settings
-from observer.shadow cimport (ABSURD, NOT_LOST, Outcome, Shadow, adopt, command, first_absurd, joint_torque, restart,
-                              update)
+from observer.shadow cimport (ABSURD, NOT_LOST, Outcome, Shadow, adopt, command, first_absurd,
+                              joint_torque, restart, update)
 from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
 from ros.atomic cimport SECOND
-from ros.messages cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN, HEADER_SIZE, MESSAGE_WHOLE,
-                           MOST_NAMES, OTHER_LENGTH, Doubles, Field, JointNames, JointParts, JointStateMessage, Reader,
-                           Template, collect_joints, read_joint_state, write_last, write_stamp)
-from ros.refusals cimport (MISSING_JOINTS, NOT_MEASURED, REFUSED, Refusals, begin_message, is_whole, read_efforts,
-                           refuse_figure, refuse_joints, refuse_reader, within)
+from ros.messages cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN,
+                           HEADER_SIZE, MESSAGE_WHOLE, MOST_NAMES, OTHER_LENGTH, Doubles, Field,
+                           JointNames, JointParts, JointStateMessage, Reader, Template,
+                           collect_joints, read_joint_state, write_last, write_stamp)
+from ros.refusals cimport (MISSING_JOINTS, NOT_MEASURED, REFUSED, Refusals, begin_message, is_whole,
+                           read_efforts, refuse_figure, refuse_joints, refuse_reader, within)
 from simulator_interface cimport SIMULATOR_INTERFACE, SimulatorInterface
 
 import numpy as np
@@ -38,19 +40,21 @@ include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memo
 include "cycle.pxi"          # the shadow as such a cycle
 
 INPUTS = {"joint_states": JOINT_STATES, "commands": COMMANDS}
-OUTPUTS = {"predicted_joint_states": PREDICTED, "residual": RESIDUAL, "external_wrench_estimate": WRENCH,
-           "contact": CONTACT}
+OUTPUTS = {"predicted_joint_states": PREDICTED, "residual": RESIDUAL,
+           "external_wrench_estimate": WRENCH, "contact": CONTACT}
 REQUESTS = {"use_settings": USE_SETTINGS, "collect": COLLECT}
 RECORDS = {"refused": REFUSED, "lost": LOST, "rested": RESTED, "slid": SLID}
 MOST_ABSURD = ABSURD
 
 
 cdef class Snapshot:
-    """A shadow's settings as compiled code reads them; whoever has a shadow use them keeps this object.
+    """A shadow's settings as compiled code reads them; whoever has a shadow use them keeps this
+    object.
 
     Args:
         number: Of these settings, among records.
-        simulator: A ``Simulator`` of nobody else's, with friction, armature, integrator and time step.
+        simulator: A ``Simulator`` of nobody else's, with friction, armature, integrator and time
+            step.
         horizon: How far ahead states are predicted [s].
         commanded: Under the last command, not under the measured torque.
         max_gap: [s].
@@ -58,7 +62,8 @@ cdef class Snapshot:
         sliding_speed: [rad/s or m/s].
         link: Index of the link on which a wrench is assumed; frame: its name.
         wrench_damping: Of the pseudo-inverse.
-        offset, gain, effort_gain: (n,) constant friction, the observer's gain, torque per unit of effort.
+        offset, gain, effort_gain: (n,) constant friction, the observer's gain, torque per unit of
+            effort.
         begin, end: (n,) external torque above which contact begins and below which it ends.
     """
 
@@ -67,16 +72,18 @@ cdef class Snapshot:
     cdef tuple owned
     cdef Py_ssize_t n
 
-    def __cinit__(self, *, int number, simulator, double horizon, bint commanded, double max_gap, int contract,
-                  double sliding_speed, Py_ssize_t link, str frame, double wrench_damping, offset, gain, effort_gain, begin,
-                  end):
+    def __cinit__(self, *, int number, simulator, double horizon, bint commanded, double max_gap,
+                  int contract, double sliding_speed, Py_ssize_t link, str frame,
+                  double wrench_damping, offset, gain, effort_gain, begin, end):
         cdef Settings* s = &self.settings
         cdef Memory memory = Memory()
         cdef Py_ssize_t n = simulator.model.n
         self.n = n
         self.memory, self.owned = memory, (simulator, simulator._interface)
-        s.simulator = <const SimulatorInterface*> PyCapsule_GetPointer(self.owned[1], SIMULATOR_INTERFACE)
-        s.number, s.time_step, s.horizon, s.commanded = number, simulator.time_step, horizon, commanded
+        s.simulator = <const SimulatorInterface*> PyCapsule_GetPointer(self.owned[1],
+                                                                       SIMULATOR_INTERFACE)
+        s.number, s.time_step, s.horizon, s.commanded = (
+            number, simulator.time_step, horizon, commanded)
         s.max_gap, s.contract, s.sliding_speed = max_gap, <Contract> contract, sliding_speed
         s.link, s.wrench_damping = link, wrench_damping
         memory.template(&s.wrench, stamped(frame, 6))
@@ -113,7 +120,9 @@ cdef class States:
         return <size_t> &self.ring
 
     def take(self):
-        """Return the oldest state (1 + 3 n,): time [s], position, velocity and joint torque; None if there is none."""
+        """Return the oldest state (1 + 3 n,): time [s], position, velocity and joint torque; None
+        if there is none.
+        """
         cdef const double* row = oldest_row(&self.ring)
         cdef cnp.ndarray state
         if row == NULL:
@@ -160,9 +169,11 @@ cdef class CompiledShadow(CycleOwner):
         cdef Shadow* s = &self.its.shadow
         cdef Py_ssize_t n = self.n
         s.n = n
-        s.observer.external, s.observer.p, s.observer.beta = memory.doubles(n), memory.doubles(n), memory.doubles(n)
+        s.observer.external, s.observer.p, s.observer.beta = (
+            memory.doubles(n), memory.doubles(n), memory.doubles(n))
         s.observer.H, s.observer.C = memory.doubles(n * n), memory.doubles(n * n)
-        s.rest.effort, s.rest.square, s.rest.velocity = memory.doubles(n), memory.doubles(n), memory.doubles(n)
+        s.rest.effort, s.rest.square, s.rest.velocity = (
+            memory.doubles(n), memory.doubles(n), memory.doubles(n))
         s.rest.least, s.rest.most = memory.doubles(n), memory.doubles(n)
         s.sliding.filtered, s.sliding.time = memory.doubles(n), memory.doubles(2 * n)
         s.sliding.friction, s.sliding.external = memory.doubles(2 * n), memory.doubles(2 * n)
@@ -194,7 +205,8 @@ cdef class CompiledShadow(CycleOwner):
     @property
     def passed_over(self) -> dict:
         """How many joint states were passed over, by reason."""
-        counts = {"repeated": self.its.shadow.timeline.repeated, "late": self.its.shadow.timeline.late}
+        counts = {"repeated": self.its.shadow.timeline.repeated,
+                  "late": self.its.shadow.timeline.late}
         return {reason: count for reason, count in counts.items() if count}
 
     @property
@@ -219,7 +231,9 @@ cdef class CompiledShadow(CycleOwner):
 
     @property
     def missing(self) -> list:
-        """The joints, by index, that have not come since the last complete state, of one that comes in parts."""
+        """The joints, by index, that have not come since the last complete state, of one that comes
+        in parts.
+        """
         there = [self.its.parts.there[i] for i in range(self.n)]
         return [i for i in range(self.n) if not there[i]] if any(there) else []
 
@@ -243,8 +257,8 @@ cdef class CompiledShadow(CycleOwner):
         cdef cnp.ndarray gravity = np.empty(self.n), torque = np.empty(self.n)
         cdef const DynamicsInterface* dynamics = self.its.shadow.dynamics
         dynamics.gravity(dynamics.self, numbers, <double*> cnp.PyArray_DATA(gravity))
-        joint_torque(self.its.shadow.settings, self.n, <double*> cnp.PyArray_DATA(gravity), numbers + self.n,
-                     numbers + 2 * self.n, <double*> cnp.PyArray_DATA(torque))
+        joint_torque(self.its.shadow.settings, self.n, <double*> cnp.PyArray_DATA(gravity),
+                     numbers + self.n, numbers + 2 * self.n, <double*> cnp.PyArray_DATA(torque))
         return torque
 
     def _command(self, double[::1] torque not None):
@@ -255,14 +269,16 @@ cdef class CompiledShadow(CycleOwner):
         return bad
 
     def _update(self, int64_t time, double[:, ::1] state not None):
-        """Take a state (3, n); whether it is used, or the index of an absurd figure in it, from 2."""
+        """Take a state (3, n); whether it is used, or the index of an absurd figure in it, from 2.
+        """
         cdef Py_ssize_t bad = first_absurd(&state[0, 0], 3 * self.n)
         return bad + 2 if bad >= 0 else update(&self.its.shadow, time, &state[0, 0])
 
     @property
     def _prediction(self):
         """Of the last state: (3, n) or None."""
-        return self.values(self.its.shadow.predicted, (3, self.n)) if self.its.shadow.outcome.has_prediction else None
+        return (self.values(self.its.shadow.predicted, (3, self.n))
+                if self.its.shadow.outcome.has_prediction else None)
 
     @property
     def _residual(self):
@@ -270,23 +286,28 @@ cdef class CompiledShadow(CycleOwner):
         cdef Shadow* shadow = &self.its.shadow
         if not shadow.outcome.has_residual:
             return None
-        return self.values(shadow.residual, (3, self.n)), self.values(shadow.wrench, 6), bool(shadow.in_contact)
+        return (self.values(shadow.residual, (3, self.n)), self.values(shadow.wrench, 6),
+                bool(shadow.in_contact))
 
     @property
     def _lost(self):
         """Why the last state follows on nothing: kind, joint, figure."""
-        return self.its.shadow.outcome.lost, self.its.shadow.outcome.joint, self.its.shadow.outcome.figure
+        return (self.its.shadow.outcome.lost, self.its.shadow.outcome.joint,
+                self.its.shadow.outcome.figure)
 
     @property
     def _rested(self):
-        """Mean effort of a rest, its standard error and gravity (n,), if the last state has ended one."""
+        """Mean effort of a rest, its standard error and gravity (n,), if the last state has ended
+        one.
+        """
         cdef Shadow* shadow = &self.its.shadow
         if not shadow.outcome.has_rested:
             return None
-        return self.values(shadow.rest.effort, self.n), self.values(shadow.rest.square, self.n), self.values(
-            shadow.gravity, self.n)
+        return (self.values(shadow.rest.effort, self.n), self.values(shadow.rest.square, self.n),
+                self.values(shadow.gravity, self.n))
 
     @property
     def _slid(self):
-        """Share of the friction that appears as external torque, if the last state has brought one."""
+        """Share of the friction that appears as external torque, if the last state has brought one.
+        """
         return self.its.shadow.outcome.share if self.its.shadow.outcome.has_slid else None

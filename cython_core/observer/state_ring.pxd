@@ -1,4 +1,5 @@
-# States put aside by one thread and taken by another, which may be late: what finds no room meanwhile is lost.
+# States put aside by one thread and taken by another, which may be late: what finds no room
+# meanwhile is lost.
 
 from libc.stdint cimport uint64_t
 

@@ -1,8 +1,8 @@
 # Which joint states follow on which: repeated and late ones are passed over, gaps found.
 #
-# A state is repeated if it has the stamp of the one before, or its very figures although the arm moves: a driver or a
-# recorder that samples faster than the arm measures sends it twice, and a driver that hangs sends nothing else. An arm
-# that stands still may well measure the same twice.
+# A state is repeated if it has the stamp of the one before, or its very figures although the arm
+# moves: a driver or a recorder that samples faster than the arm measures sends it twice, and a
+# driver that hangs sends nothing else. An arm that stands still may well measure the same twice.
 
 from libc.stdint cimport int64_t
 
@@ -32,8 +32,8 @@ cdef inline bint is_repeated(Py_ssize_t n, const double* last, const double* sta
     return moves
 
 
-cdef inline Passage pass_state(Timeline* its, double max_gap, Py_ssize_t n, int64_t time, const double* last,
-                               const double* state) noexcept nogil:
+cdef inline Passage pass_state(Timeline* its, double max_gap, Py_ssize_t n, int64_t time,
+                               const double* last, const double* state) noexcept nogil:
     """How a state (3, n) follows on the last good one; sets ``dt``."""
     cdef int64_t before = its.time
     cdef bint begun = its.begun

@@ -13,10 +13,13 @@ cdef extern from *:
     void store64 "__atomic_store_n"(uint64_t* word, uint64_t value, int order) noexcept nogil
     void store_time "__atomic_store_n"(int64_t* word, int64_t value, int order) noexcept nogil
     uint32_t add32 "__atomic_fetch_add"(uint32_t* word, uint32_t value, int order) noexcept nogil
-    uint32_t exchange32 "__atomic_exchange_n"(uint32_t* word, uint32_t value, int order) noexcept nogil
-    int64_t exchange_time "__atomic_exchange_n"(int64_t* word, int64_t value, int order) noexcept nogil
-    bint compare_exchange32 "__atomic_compare_exchange_n"(uint32_t* word, uint32_t* expected, uint32_t value, bint weak,
-                                                          int order, int order_if_not) noexcept nogil
+    uint32_t exchange32 "__atomic_exchange_n"(uint32_t* word, uint32_t value,
+                                              int order) noexcept nogil
+    int64_t exchange_time "__atomic_exchange_n"(int64_t* word, int64_t value,
+                                                int order) noexcept nogil
+    bint compare_exchange32 "__atomic_compare_exchange_n"(uint32_t* word, uint32_t* expected,
+                                                          uint32_t value, bint weak, int order,
+                                                          int order_if_not) noexcept nogil
 
 cdef extern from "<sys/syscall.h>" nogil:
     enum: SYS_futex
@@ -59,7 +62,9 @@ cdef inline bint claim(uint32_t* word, uint32_t expected, uint32_t value) noexce
 
 
 cdef inline void sleep_while(const uint32_t* word, uint32_t value, int64_t until) noexcept nogil:
-    """Sleep until somebody calls ``wake``, at once if the word is another one; at most until a steady time [ns]."""
+    """Sleep until somebody calls ``wake``, at once if the word is another one; at most until a
+    steady time [ns].
+    """
     cdef timespec time
     time.tv_sec, time.tv_nsec = <long> (until // SECOND), <long> (until % SECOND)
     syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, &time, NULL, FUTEX_BITSET_MATCH_ANY)

@@ -1,8 +1,9 @@
-"""Messages between CDR and Python: sensor_msgs/JointState and std_msgs/Float64MultiArray, read as a loop's cycle reads them
-(messages.pxd); and messages as bytes that compiled code fills in.
+"""Messages between CDR and Python: sensor_msgs/JointState and std_msgs/Float64MultiArray, read as a
+loop's cycle reads them (messages.pxd); and messages as bytes that compiled code fills in.
 
-Bytes are as DDS carries them and rclpy's raw subscriptions and publishers take them: XCDR1, either byte order when read,
-little-endian when written. It knows nothing else of ROS. Objects are for one thread.
+Bytes are as DDS carries them and rclpy's raw subscriptions and publishers take them: XCDR1, either
+byte order when read, little-endian when written. It knows nothing else of ROS. Objects are for one
+thread.
 """
 
 cimport numpy as cnp
@@ -10,9 +11,10 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from ros.messages cimport (FIELD_DATA, HEADER_SIZE, MESSAGE_WHOLE, MOST_NAMES, NAMED_TWICE, OTHER_LENGTH, Doubles,
-                           JointNames, JointStateMessage, Reader, Template, double_at, gather, open_message,
-                           read_joint_names, read_joint_values, read_multi_array, refuse_message, write_last, write_stamp)
+from ros.messages cimport (FIELD_DATA, HEADER_SIZE, MESSAGE_WHOLE, MOST_NAMES, NAMED_TWICE,
+                           OTHER_LENGTH, Doubles, JointNames, JointStateMessage, Reader, Template,
+                           double_at, gather, open_message, read_joint_names, read_joint_values,
+                           read_multi_array, refuse_message, write_last, write_stamp)
 
 import numpy as np
 
@@ -80,7 +82,8 @@ cdef class JointStateDecoder:
         """Read a message; finiteness is not checked. If it is refused, all is left as it was.
 
         Raises:
-            MessageError: A joint is missing or named twice, or an array's length differs from the names'.
+            MessageError: A joint is missing or named twice, or an array's length differs from the
+                names'.
             MalformedMessageError: The bytes are no such message.
         """
         cdef JointStateMessage* m = &self.message
@@ -91,7 +94,8 @@ cdef class JointStateDecoder:
         read_joint_values(&r, m, True)
         end(&r, message, self.names)
         if m.found < n:
-            raise MessageError("joints missing: " + ", ".join([self.names[i] for i in range(n) if m.place[i] < 0]))
+            raise MessageError("joints missing: "
+                               + ", ".join([self.names[i] for i in range(n) if m.place[i] < 0]))
         self.sec, self.nanosec = m.sec, m.nanosec
         self.has_velocity, self.has_effort = m.velocity.length != 0, m.effort.length != 0
         gather(m, &m.position, n, data(self.position))
@@ -100,10 +104,12 @@ cdef class JointStateDecoder:
 
 
 cdef class Float64MultiArrayDecoder:
-    """Reads std_msgs/Float64MultiArray messages. Their layout is passed over, as forward_command_controller does.
+    """Reads std_msgs/Float64MultiArray messages. Their layout is passed over, as
+    forward_command_controller does.
 
     Attributes:
-        values: (n,) overwritten by every message; another array if ``count`` is None and a message has another length.
+        values: (n,) overwritten by every message; another array if ``count`` is None and a message
+            has another length.
     """
 
     cdef readonly cnp.ndarray values
@@ -179,7 +185,8 @@ cdef class Draft:
 
 cdef bytes copied(bytes content, Template* message):
     """A copy that may be overwritten as long as nobody else knows it."""
-    cdef bytes copy = PyBytes_FromStringAndSize(PyBytes_AS_STRING(content), PyBytes_GET_SIZE(content))
+    cdef bytes copy = PyBytes_FromStringAndSize(PyBytes_AS_STRING(content),
+                                                PyBytes_GET_SIZE(content))
     message.data, message.size = <uint8_t*> PyBytes_AS_STRING(copy), PyBytes_GET_SIZE(copy)
     return copy
 
@@ -251,11 +258,14 @@ cdef class Float64MultiArrayEncoder:
         return encoded
 
 
-# How a floating base moves: a message as bytes with zeros, and where in it stand the stamp (int32, uint32), the pose
-# (position, quaternion x y z w) and the twist (linear, angular) as doubles; 0: nowhere.
+# How a floating base moves: a message as bytes with zeros, and where in it stand the stamp (int32,
+# uint32), the pose (position, quaternion x y z w) and the twist (linear, angular) as doubles; 0:
+# nowhere.
 
 def odometry(str frame_id not None, str child_frame_id not None):
-    """A nav_msgs/Odometry: pose in ``frame_id``, twist in the axes of ``child_frame_id``; covariances zero."""
+    """A nav_msgs/Odometry: pose in ``frame_id``, twist in the axes of ``child_frame_id``;
+    covariances zero.
+    """
     cdef Draft draft = Draft()
     stamp = draft.add_header(frame_id)
     draft.add_string(child_frame_id, "child_frame_id")
@@ -267,7 +277,9 @@ def odometry(str frame_id not None, str child_frame_id not None):
 
 
 def stamped(str frame_id not None, size_t count):
-    """A std_msgs/Header and so many doubles, which a geometry_msgs/PoseStamped, TwistStamped or WrenchStamped is."""
+    """A std_msgs/Header and so many doubles, which a geometry_msgs/PoseStamped, TwistStamped or
+    WrenchStamped is.
+    """
     cdef Draft draft = Draft()
     draft.add_header(frame_id)
     draft.add(bytes(count * sizeof(double)), sizeof(double))

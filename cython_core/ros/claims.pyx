@@ -1,11 +1,12 @@
 """Bounds on what a message may claim to hold, before the middleware makes room for it.
 
-A request of eighty bytes that says it holds five million parameters costs whoever decodes it 1.2 GB and two seconds: ROS's
-generated C makes room for all of them before it looks whether they are there, and rclpy holds the interpreter meanwhile.
-And where the buffer is too short to hold what is claimed, Fast CDR makes it longer, and gives on what is in it: gigabytes.
-Both make room through functions that are defined here under the same names. This module is loaded before ROS, for all
-libraries (RTLD_GLOBAL): the linker then finds these first, and they call the real ones. Where the names are others, nothing
-changes.
+A request of eighty bytes that says it holds five million parameters costs whoever decodes it 1.2 GB
+and two seconds: ROS's generated C makes room for all of them before it looks whether they are
+there, and rclpy holds the interpreter meanwhile. And where the buffer is too short to hold what is
+claimed, Fast CDR makes it longer, and gives on what is in it: gigabytes. Both make room through
+functions that are defined here under the same names. This module is loaded before ROS, for all
+libraries (RTLD_GLOBAL): the linker then finds these first, and they call the real ones. Where the
+names are others, nothing changes.
 """
 
 cdef extern from "<dlfcn.h>" nogil:
@@ -17,13 +18,14 @@ cdef extern from "<dlfcn.h>" nogil:
 cdef extern from "<link.h>" nogil:
     cdef struct dl_phdr_info:
         const char* dlpi_name
-    int dl_iterate_phdr(int (*callback)(dl_phdr_info* info, size_t size, void* data) noexcept nogil, void* data)
+    int dl_iterate_phdr(int (*callback)(dl_phdr_info* info, size_t size, void* data) noexcept nogil,
+                        void* data)
 
 ctypedef bint (*Room)(void* owner, size_t size) noexcept nogil
 
 cdef enum: PARAMETERS = 10000         # in one request
 cdef enum: STRINGS = 100000           # names of joints or parameters
-cdef enum: NUMBERS = 1000000          # of any type: the largest trajectory that is read has half as many
+cdef enum: NUMBERS = 1000000  # of any type: the largest trajectory that is read has half as many
 cdef enum: POINTS = 100000            # of a trajectory
 cdef enum: DIMENSIONS = 1000          # of a std_msgs/Float64MultiArray
 cdef enum: BYTES = 50000000           # by which a buffer is made longer
@@ -63,7 +65,8 @@ cdef Room find(const char* name, Room own) noexcept nogil:
     return NULL
 
 
-cdef bint room(int kind, const char* name, Room own, void* owner, size_t size, size_t most) noexcept nogil:
+cdef bint room(int kind, const char* name, Room own, void* owner, size_t size,
+               size_t most) noexcept nogil:
     """Have room made for ``size`` items, unless that is more than any honest message has."""
     global refused
     if size > most:
@@ -74,53 +77,63 @@ cdef bint room(int kind, const char* name, Room own, void* owner, size_t size, s
     return real[kind] != NULL and real[kind](owner, size)
 
 
-cdef public bint rosidl_runtime_c__String__Sequence__init(void* sequence, size_t size) noexcept nogil:
+cdef public bint rosidl_runtime_c__String__Sequence__init(void* sequence,
+                                                          size_t size) noexcept nogil:
     return room(0, b"rosidl_runtime_c__String__Sequence__init",
                 rosidl_runtime_c__String__Sequence__init, sequence, size, STRINGS)
 
 
-cdef public bint rosidl_runtime_c__double__Sequence__init(void* sequence, size_t size) noexcept nogil:
+cdef public bint rosidl_runtime_c__double__Sequence__init(void* sequence,
+                                                          size_t size) noexcept nogil:
     return room(1, b"rosidl_runtime_c__double__Sequence__init",
                 rosidl_runtime_c__double__Sequence__init, sequence, size, NUMBERS)
 
 
-cdef public bint rosidl_runtime_c__int64__Sequence__init(void* sequence, size_t size) noexcept nogil:
+cdef public bint rosidl_runtime_c__int64__Sequence__init(void* sequence,
+                                                         size_t size) noexcept nogil:
     return room(2, b"rosidl_runtime_c__int64__Sequence__init",
                 rosidl_runtime_c__int64__Sequence__init, sequence, size, NUMBERS)
 
 
-cdef public bint rosidl_runtime_c__boolean__Sequence__init(void* sequence, size_t size) noexcept nogil:
+cdef public bint rosidl_runtime_c__boolean__Sequence__init(void* sequence,
+                                                           size_t size) noexcept nogil:
     return room(3, b"rosidl_runtime_c__boolean__Sequence__init",
                 rosidl_runtime_c__boolean__Sequence__init, sequence, size, NUMBERS)
 
 
-cdef public bint rosidl_runtime_c__octet__Sequence__init(void* sequence, size_t size) noexcept nogil:
+cdef public bint rosidl_runtime_c__octet__Sequence__init(void* sequence,
+                                                         size_t size) noexcept nogil:
     return room(4, b"rosidl_runtime_c__octet__Sequence__init",
                 rosidl_runtime_c__octet__Sequence__init, sequence, size, NUMBERS)
 
 
-cdef public bint rosidl_runtime_c__uint8__Sequence__init(void* sequence, size_t size) noexcept nogil:
+cdef public bint rosidl_runtime_c__uint8__Sequence__init(void* sequence,
+                                                         size_t size) noexcept nogil:
     return room(5, b"rosidl_runtime_c__uint8__Sequence__init",
                 rosidl_runtime_c__uint8__Sequence__init, sequence, size, NUMBERS)
 
 
-cdef public bint rcl_interfaces__msg__Parameter__Sequence__init(void* sequence, size_t size) noexcept nogil:
+cdef public bint rcl_interfaces__msg__Parameter__Sequence__init(void* sequence,
+                                                                size_t size) noexcept nogil:
     return room(6, b"rcl_interfaces__msg__Parameter__Sequence__init",
                 rcl_interfaces__msg__Parameter__Sequence__init, sequence, size, PARAMETERS)
 
 
-cdef public bint trajectory_msgs__msg__JointTrajectoryPoint__Sequence__init(void* sequence, size_t size) noexcept nogil:
+cdef public bint trajectory_msgs__msg__JointTrajectoryPoint__Sequence__init(
+        void* sequence, size_t size) noexcept nogil:
     return room(7, b"trajectory_msgs__msg__JointTrajectoryPoint__Sequence__init",
                 trajectory_msgs__msg__JointTrajectoryPoint__Sequence__init, sequence, size, POINTS)
 
 
-cdef public bint std_msgs__msg__MultiArrayDimension__Sequence__init(void* sequence, size_t size) noexcept nogil:
+cdef public bint std_msgs__msg__MultiArrayDimension__Sequence__init(void* sequence,
+                                                                    size_t size) noexcept nogil:
     return room(8, b"std_msgs__msg__MultiArrayDimension__Sequence__init",
                 std_msgs__msg__MultiArrayDimension__Sequence__init, sequence, size, DIMENSIONS)
 
 
 # bool eprosima::fastcdr::FastBuffer::resize(size_t)
-cdef public bint _ZN8eprosima7fastcdr10FastBuffer6resizeEm(void* buffer, size_t size) noexcept nogil:
+cdef public bint _ZN8eprosima7fastcdr10FastBuffer6resizeEm(void* buffer,
+                                                           size_t size) noexcept nogil:
     return room(9, b"_ZN8eprosima7fastcdr10FastBuffer6resizeEm",
                 _ZN8eprosima7fastcdr10FastBuffer6resizeEm, buffer, size, BYTES)
 

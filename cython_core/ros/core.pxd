@@ -1,11 +1,12 @@
-# What all runners of a cycle share: they hand it requests, take its records and measure how punctual it is.
+# What all runners of a cycle share: they hand it requests, take its records and measure how
+# punctual it is.
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from cycle cimport ENDED, STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
-from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, claim, clock_now, exchange32, load32, load_time,
-                         steady_now, store32, store_time, wake)
+from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, claim, clock_now,
+                         exchange32, load32, load_time, steady_now, store32, store_time, wake)
 from ros.queue cimport DONE, FREE, TAKEN, WAITING, Records, Requests, Slot, put_record, take_request
 from ros.timing cimport Timing, answered, woke
 
@@ -35,7 +36,7 @@ cdef inline bint put(void* loop, const Record* record) noexcept nogil:
     cdef uint64_t one = 1
     cdef bint there = put_record(&core.records, record)
     if exchange32(&core.is_told, 1, IN_ONE_ORDER) == 0:
-        write(core.records_fd, &one, sizeof(one))           # does not block: there is no other number in it
+        write(core.records_fd, &one, sizeof(one))  # does not block: there is no other number in it
     return there
 
 
@@ -44,7 +45,8 @@ cdef inline int64_t heartbeat(void* loop) noexcept nogil:
     return load_time(&(<Core*> loop).heartbeat, ACQUIRE)
 
 
-cdef inline void put_own(Core* core, int kind, int index, double value, double count) noexcept nogil:
+cdef inline void put_own(Core* core, int kind, int index, double value,
+                         double count) noexcept nogil:
     """Record something of the loop's own."""
     cdef Record record
     memset(&record, 0, sizeof(record))
@@ -58,7 +60,8 @@ cdef struct Failures:
     int64_t told             # when the last one was recorded
 
 
-cdef inline void put_failure(Core* core, Failures* failures, int kind, int index, double value) noexcept nogil:
+cdef inline void put_failure(Core* core, Failures* failures, int kind, int index,
+                             double value) noexcept nogil:
     """Count a failure, and record it unless another one has just been."""
     cdef int64_t now = steady_now()
     failures.count += 1
@@ -67,7 +70,8 @@ cdef inline void put_failure(Core* core, Failures* failures, int kind, int index
         put_own(core, kind, index, value, <double> failures.count)
 
 
-cdef inline void give_message(Core* core, int input, const IncomingMessage* incoming, int64_t published) noexcept nogil:
+cdef inline void give_message(Core* core, int input, const IncomingMessage* incoming,
+                              int64_t published) noexcept nogil:
     """Have the cycle answer a message; when it was published counts for the jitter, 0: not."""
     cdef int64_t now = steady_now(), end
     core.has_published = False
@@ -77,7 +81,9 @@ cdef inline void give_message(Core* core, int input, const IncomingMessage* inco
         woke(&core.timing, published, now)
     if core.has_published:
         end = steady_now()
-        answered(&core.timing, clock_now(CLOCK_REALTIME) - incoming.received if incoming.received else end - now, end)
+        answered(&core.timing,
+                 clock_now(CLOCK_REALTIME) - incoming.received if incoming.received else end - now,
+                 end)
 
 
 cdef inline void give_time(Core* core, int64_t woken) noexcept nogil:
@@ -109,7 +115,9 @@ cdef inline void give_requests(Core* core) noexcept nogil:
 
 
 cdef inline bint may_end(Core* core, int64_t now) noexcept nogil:
-    """Tell whether it is time to end; the first time that an end is asked for, ask the cycle to lead to it."""
+    """Tell whether it is time to end; the first time that an end is asked for, ask the cycle to
+    lead to it.
+    """
     cdef int64_t stop_by = load_time(&core.stop_by, ACQUIRE)
     cdef Request request
     cdef bint is_safe

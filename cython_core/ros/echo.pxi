@@ -29,7 +29,9 @@ cdef void echo_message(void* self, int input, const IncomingMessage* incoming, i
 
 
 cdef void echo_request(void* self, Request* request, int64_t now, Output* output) noexcept nogil:
-    """Count it and tell it as a record; the answer is its number, of those that are not the loop's own."""
+    """Count it and tell it as a record; the answer is its number, of those that are not the loop's
+    own.
+    """
     cdef Echo* echo = <Echo*> self
     cdef Record record
     if request.kind == STOP_REQUESTED:
@@ -74,7 +76,8 @@ cdef class EchoCycle:
         if self.echo == NULL:
             raise MemoryError()
 
-    def __init__(self, bytes answer not None, size_t size=0, double period=0.0, double duration=0.0, double rest=0.0):
+    def __init__(self, bytes answer not None, size_t size=0, double period=0.0, double duration=0.0,
+                 double rest=0.0):
         """Prepare.
 
         Args:
@@ -91,7 +94,8 @@ cdef class EchoCycle:
         self.echo.due = steady_now() + self.echo.period if period else INT64_MAX
         self.echo.duration = <int64_t> (duration * 1e9)
         self.echo.rest = <int64_t> (rest * 1e9)
-        cycle.self, cycle.message, cycle.request, cycle.due = self.echo, echo_message, echo_request, echo_due
+        cycle.self, cycle.message, cycle.request, cycle.due = (
+            self.echo, echo_message, echo_request, echo_due)
         cycle.tick, cycle.is_safe_to_end = echo_tick, echo_is_safe_to_end
         self.capsule = PyCapsule_New(cycle, "featherstone_ros.Cycle", NULL)
 

@@ -1,6 +1,7 @@
 # The same cycle, run by rclpy's executor.
 
-cdef int publish_by_rclpy(void* core, int output, const uint8_t* data, size_t size) noexcept with gil:
+cdef int publish_by_rclpy(void* core, int output, const uint8_t* data,
+                          size_t size) noexcept with gil:
     runner = <ExecutorRunner> (<Core*> core).runner
     try:
         runner.publishers[output].publish(PyBytes_FromStringAndSize(<const char*> data, size))
@@ -22,7 +23,9 @@ cdef int64_t ros_time_by_rclpy(void* core) noexcept with gil:
 
 
 cdef class ExecutorRunner(Runner):
-    """Runs a cycle whenever it is called, by rclpy's executor for example; messages come and go by rclpy."""
+    """Runs a cycle whenever it is called, by rclpy's executor for example; messages come and go by
+    rclpy.
+    """
 
     cdef list publishers, watched
     cdef object clock, lock
@@ -47,7 +50,8 @@ cdef class ExecutorRunner(Runner):
         if self.sequences == NULL:
             raise MemoryError()
         self.core.runner = <void*> self
-        self.core.output.publish, self.core.output.is_watched = publish_by_rclpy, is_watched_by_rclpy
+        self.core.output.publish, self.core.output.is_watched = (
+            publish_by_rclpy, is_watched_by_rclpy)
         self.core.output.ros_time = ros_time_by_rclpy
         self.beat()
 
@@ -67,12 +71,14 @@ cdef class ExecutorRunner(Runner):
         """Have the cycle answer a serialised message; ``info`` is what rclpy knows about it."""
         cdef IncomingMessage incoming
         cdef uint64_t[2] nobody = [0, 0]   # rclpy does not tell who sent it
-        cdef int64_t number = -1 if info["publication_sequence_number"] is None else info["publication_sequence_number"]
+        cdef int64_t number = (-1 if info["publication_sequence_number"] is None
+                               else info["publication_sequence_number"])
         if <size_t> len(data) > self.largest:
             self.core.timing.too_large += 1
             put_failure(self.core, &self.too_large[0], TOO_LARGE, input, len(data))
             return
-        incoming.data, incoming.size = <const uint8_t*> PyBytes_AS_STRING(data), <size_t> PyBytes_GET_SIZE(data)
+        incoming.data, incoming.size = (
+            <const uint8_t*> PyBytes_AS_STRING(data), <size_t> PyBytes_GET_SIZE(data))
         incoming.received, incoming.sent = info["received_timestamp"], info["source_timestamp"]
         incoming.sequence = number
         with self.lock:
@@ -81,7 +87,9 @@ cdef class ExecutorRunner(Runner):
             give_message(self.core, input, &incoming, info["source_timestamp"] if input == 0 else 0)
 
     def due(self):
-        """Return when ``spin_once`` is wanted next, by the steady clock [s]; infinity: for a message only."""
+        """Return when ``spin_once`` is wanted next, by the steady clock [s]; infinity: for a
+        message only.
+        """
         cdef int64_t due = self.core.cycle.due(self.core.cycle.self)
         return float("inf") if due == INT64_MAX else due * 1e-9
 

@@ -1,8 +1,10 @@
-"""Runs a cycle (cycle.pxd) on rclpy's handles: in a thread that no Python can delay, or called by rclpy's executor.
+"""Runs a cycle (cycle.pxd) on rclpy's handles: in a thread that no Python can delay, or called by
+rclpy's executor.
 
-``RclLoop`` waits, takes and publishes through librcl without the interpreter; ``ExecutorRunner`` is called with messages that
-rclpy has taken. Both are a ``Runner``: requests go in, records come out, neither ever waits for Python. ``EchoCycle``
-is the smallest cycle, ``wake_times`` the smallest loop.
+``RclLoop`` waits, takes and publishes through librcl without the interpreter; ``ExecutorRunner`` is
+called with messages that rclpy has taken. Both are a ``Runner``: requests go in, records come out,
+neither ever waits for Python. ``EchoCycle`` is the smallest cycle, ``wake_times`` the smallest
+loop.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -14,15 +16,18 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_
 from libc.stdlib cimport calloc, free, llabs, malloc
 from libc.string cimport memset
 
-from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARGE, Cycle, IncomingMessage, Output, Record,
-                    Request)
-from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND, add32, claim,
-                         clock_now, exchange32, exchange_time, load32, load64, load_time, sleep_while, steady_now, store32,
-                         store_time, syscall, timespec, wake)
-from ros.core cimport (Core, Failures, give_message, give_requests, give_time, heartbeat, may_end, put, put_failure)
-from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Requests, Slot, free_slot, put_request,
-                        take_record)
-from ros.rcl cimport (NOTHING_TAKEN, Allocator, MessageInfo, OnMessage, Rcl, Serialized, check_layout, find_functions)
+from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARGE, Cycle,
+                    IncomingMessage, Output, Record, Request)
+from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND,
+                         add32, claim, clock_now, exchange32, exchange_time, load32, load64,
+                         load_time, sleep_while, steady_now, store32, store_time, syscall, timespec,
+                         wake)
+from ros.core cimport (Core, Failures, give_message, give_requests, give_time, heartbeat, may_end,
+                       put, put_failure)
+from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Requests, Slot,
+                        free_slot, put_request, take_record)
+from ros.rcl cimport (NOTHING_TAKEN, Allocator, MessageInfo, OnMessage, Rcl, Serialized,
+                      check_layout, find_functions)
 from ros.timing cimport Histogram, Sequences, Timing, lost_before
 
 import threading
@@ -47,7 +52,8 @@ cdef enum: GLANCE = 20000000          # [ns] between two checks for what does no
 
 ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
 TAKE_FAILED_RECORD, PUBLISH_FAILED_RECORD = TAKE_FAILED, PUBLISH_FAILED
-MOST_OBJECTS = RESERVED               # that may be in use at a time, so that no record about one is lost
+MOST_OBJECTS = RESERVED               # that may be in use at a time, so that no record about one is
+                                      # lost
 
 # What is compiled stands before what uses it.
 include "runner.pxi"         # Runner: requests in, records out

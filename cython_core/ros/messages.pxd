@@ -1,8 +1,10 @@
-# The messages of the control loop between CDR and C arrays, without Python: nothing here raises, allocates or needs the GIL.
+# The messages of the control loop between CDR and C arrays, without Python: nothing here raises,
+# allocates or needs the GIL.
 #
-# XCDR1 (OMG DDS-XTypes 7.4.1), either byte order when read, little-endian when written. Values are aligned to their own
-# size, counted from the end of the encapsulation header; a sequence of doubles without any has no padding, as Fast CDR
-# writes it. A message that is not whole sets ``fault`` and ``field`` of its Reader; what is read after that is zero.
+# XCDR1 (OMG DDS-XTypes 7.4.1), either byte order when read, little-endian when written. Values are
+# aligned to their own size, counted from the end of the encapsulation header; a sequence of doubles
+# without any has no padding, as Fast CDR writes it. A message that is not whole sets ``fault`` and
+# ``field`` of its Reader; what is read after that is zero.
 
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -16,11 +18,13 @@ cdef enum:
     HEADER_SIZE = 4          # [byte], the encapsulation: 0, byte order, 2 of options
     MOST_NAMES = 1000        # of a message: more are no robot's
 
-cdef enum MessageFault:      # why a message is refused; the texts are in featherstone_ros/message_faults.py
+cdef enum MessageFault:      # why a message is refused; the texts are in
+                             # featherstone_ros/message_faults.py
     MESSAGE_WHOLE = 0
     NOT_PLAIN_CDR            # encapsulation: ``claimed``
     CUT_OFF                  # ends within the field
-    TOO_LONG                 # the field claims more than there is: ``claimed`` items in ``expected`` bytes
+    TOO_LONG                 # the field claims more than there is: ``claimed`` items in
+                             # ``expected`` bytes
     TOO_MANY                 # the field has more than MOST_NAMES items
     NOT_TERMINATED           # text that does not end with a zero byte
     NAMED_TWICE              # a joint: ``which``
@@ -28,8 +32,8 @@ cdef enum MessageFault:      # why a message is refused; the texts are in feathe
     FOREIGN                  # names none of our joints
 
 cdef enum Field:
-    FIELD_ENCAPSULATION, FIELD_STAMP, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FIELD_EFFORT
-    FIELD_LAYOUT, FIELD_DATA, FIELD_FORCE, FIELD_TORQUE
+    FIELD_ENCAPSULATION, FIELD_STAMP, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY
+    FIELD_EFFORT, FIELD_LAYOUT, FIELD_DATA, FIELD_FORCE, FIELD_TORQUE
 
 cdef struct Reader:
     const uint8_t* data      # behind the header
@@ -54,7 +58,8 @@ cdef struct JointNames:      # of an arm, and where a publisher's messages had t
     int32_t n
     const char** name        # (n,)
     size_t* length           # (n,)
-    int32_t* guess           # (MOST_NAMES,) which joint the k-th name of a message was; -1: none of ours
+    int32_t* guess           # (MOST_NAMES,) which joint the k-th name of a message was; -1: none of
+                             # ours
 
 cdef struct JointStateMessage:
     int32_t sec
@@ -85,7 +90,8 @@ cdef inline void open_message(Reader* r, const uint8_t* data, size_t size) noexc
         r.data, r.size, r.big_endian = data + HEADER_SIZE, size - HEADER_SIZE, data[1] == 0
 
 
-cdef inline const uint8_t* take_bytes(Reader* r, size_t size, size_t alignment, Field field) noexcept nogil:
+cdef inline const uint8_t* take_bytes(Reader* r, size_t size, size_t alignment,
+                                      Field field) noexcept nogil:
     """Pass over padding and so many bytes; where these are, or NULL if the message ends before."""
     cdef size_t start = r.at + (-r.at & (alignment - 1))
     if r.fault != MESSAGE_WHOLE:
@@ -159,11 +165,15 @@ cdef inline double double_at(const Doubles* values, size_t k) noexcept nogil:
 
 
 cdef inline bint same_text(const JointNames* names, int32_t joint, const Text* text) noexcept nogil:
-    return names.length[joint] == text.length and memcmp(names.name[joint], text.data, text.length) == 0
+    return (names.length[joint] == text.length
+            and memcmp(names.name[joint], text.data, text.length) == 0)
 
 
 cdef inline int32_t find_joint(JointNames* names, size_t k, const Text* text) noexcept nogil:
-    """Which joint the k-th name of a message is, -1 for none. Publishers seldom change their order: guess first."""
+    """Which joint the k-th name of a message is, -1 for none.
+
+    Publishers seldom change their order: guess first.
+    """
     cdef int32_t joint = names.guess[k]
     if joint >= 0 and same_text(names, joint, text):
         return joint
@@ -174,8 +184,11 @@ cdef inline int32_t find_joint(JointNames* names, size_t k, const Text* text) no
     return -1
 
 
-cdef inline Doubles read_joint_field(Reader* r, size_t count, bint required, Field field) noexcept nogil:
-    """One of JointState's arrays, which has a value for every name or, unless it is required, none at all."""
+cdef inline Doubles read_joint_field(Reader* r, size_t count, bint required,
+                                     Field field) noexcept nogil:
+    """One of JointState's arrays, which has a value for every name or, unless it is required, none
+    at all.
+    """
     cdef Doubles values = read_doubles(r, field)
     if r.fault == MESSAGE_WHOLE and values.length != count and (required or values.length):
         r.claimed, r.expected = values.length, count
@@ -183,7 +196,8 @@ cdef inline Doubles read_joint_field(Reader* r, size_t count, bint required, Fie
     return values
 
 
-cdef inline void read_joint_names(Reader* r, JointNames* names, JointStateMessage* message) noexcept nogil:
+cdef inline void read_joint_names(Reader* r, JointNames* names,
+                                  JointStateMessage* message) noexcept nogil:
     """Header and names of a sensor_msgs/JointState, and where our joints stand among them."""
     cdef Text text
     cdef size_t k
@@ -209,26 +223,33 @@ cdef inline void read_joint_names(Reader* r, JointNames* names, JointStateMessag
             message.found += 1
 
 
-cdef inline void read_joint_values(Reader* r, JointStateMessage* message, bint with_position) noexcept nogil:
+cdef inline void read_joint_values(Reader* r, JointStateMessage* message,
+                                   bint with_position) noexcept nogil:
     """The arrays behind the names; ``with_position``: there must be positions."""
     message.position = read_joint_field(r, message.count, with_position, FIELD_POSITION)
     message.velocity = read_joint_field(r, message.count, False, FIELD_VELOCITY)
     message.effort = read_joint_field(r, message.count, False, FIELD_EFFORT)
 
 
-cdef inline void read_joint_state(Reader* r, JointNames* names, JointStateMessage* message) noexcept nogil:
-    """sensor_msgs/JointState as far as it is about our joints. A message that names none of them is FOREIGN."""
+cdef inline void read_joint_state(Reader* r, JointNames* names,
+                                  JointStateMessage* message) noexcept nogil:
+    """sensor_msgs/JointState as far as it is about our joints.
+
+    A message that names none of them is FOREIGN.
+    """
     read_joint_names(r, names, message)
     read_joint_values(r, message, message.found > 0)
     if r.fault == MESSAGE_WHOLE and message.found == 0:
         refuse_message(r, FOREIGN, FIELD_NAME)
 
 
-cdef inline void gather(const JointStateMessage* message, const Doubles* values, int32_t n, double* out) noexcept nogil:
+cdef inline void gather(const JointStateMessage* message, const Doubles* values, int32_t n,
+                        double* out) noexcept nogil:
     """The values of our joints, in their order; NaN where the message has none."""
     cdef int32_t joint
     for joint in range(n):
-        out[joint] = double_at(values, message.place[joint]) if message.place[joint] >= 0 and values.length else NAN
+        out[joint] = (double_at(values, message.place[joint])
+                      if message.place[joint] >= 0 and values.length else NAN)
 
 
 cdef struct JointParts:      # a state that comes in one message or in several
@@ -238,8 +259,8 @@ cdef struct JointParts:      # a state that comes in one message or in several
     double* scratch          # (n,)
 
 
-cdef inline void gather_named(JointParts* parts, const JointStateMessage* message, const Doubles* values,
-                              double* out) noexcept nogil:
+cdef inline void gather_named(JointParts* parts, const JointStateMessage* message,
+                              const Doubles* values, double* out) noexcept nogil:
     """The values of the joints that the message names; the others keep theirs."""
     cdef int32_t joint
     gather(message, values, parts.n, parts.scratch)
@@ -249,7 +270,9 @@ cdef inline void gather_named(JointParts* parts, const JointStateMessage* messag
 
 
 cdef inline bint collect_joints(JointParts* parts, const JointStateMessage* message) noexcept nogil:
-    """Take over what a message says; whether every joint has come now since the last complete state."""
+    """Take over what a message says; whether every joint has come now since the last complete
+    state.
+    """
     cdef bint complete = True
     cdef int32_t n = parts.n, joint
     if message.found == n:
@@ -270,7 +293,10 @@ cdef inline bint collect_joints(JointParts* parts, const JointStateMessage* mess
 
 
 cdef inline Doubles read_multi_array(Reader* r) noexcept nogil:
-    """The data of a std_msgs/Float64MultiArray. Its layout is passed over, as forward_command_controller does."""
+    """The data of a std_msgs/Float64MultiArray.
+
+    Its layout is passed over, as forward_command_controller does.
+    """
     cdef size_t k, dimensions = read_item_count(r, 3 * sizeof(uint32_t), FIELD_LAYOUT)
     for k in range(dimensions):
         read_text(r, FIELD_LAYOUT)
@@ -280,7 +306,8 @@ cdef inline Doubles read_multi_array(Reader* r) noexcept nogil:
     return read_doubles(r, FIELD_DATA)
 
 
-# Writing: a message is made once, as bytes in Python (cdr.pyx); what changes in it is overwritten in place.
+# Writing: a message is made once, as bytes in Python (cdr.pyx); what changes in it is overwritten
+# in place.
 
 cdef struct Template:
     uint8_t* data
@@ -293,7 +320,11 @@ cdef inline void write_stamp(Template* message, int32_t sec, uint32_t nanosec) n
     memcpy(message.data + HEADER_SIZE + sizeof(sec), &nanosec, sizeof(nanosec))
 
 
-cdef inline void write_last(Template* message, int32_t n, int32_t before, const double* values) noexcept nogil:
-    """An array (n,) of doubles at the end of a message, or ``before`` others of the same length that end it."""
-    cdef size_t step = n * sizeof(double) + 8                   # the next one's length and its padding
-    memcpy(message.data + message.size - n * sizeof(double) - before * step, values, n * sizeof(double))
+cdef inline void write_last(Template* message, int32_t n, int32_t before,
+                            const double* values) noexcept nogil:
+    """An array (n,) of doubles at the end of a message, or ``before`` others of the same length
+    that end it.
+    """
+    cdef size_t step = n * sizeof(double) + 8  # the next one's length and its padding
+    memcpy(message.data + message.size - n * sizeof(double) - before * step, values,
+           n * sizeof(double))

@@ -1,4 +1,5 @@
-# Requests to a loop and records from it: ring buffers with one thread at either end. Nothing in them waits.
+# Requests to a loop and records from it: ring buffers with one thread at either end. Nothing in
+# them waits.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -21,7 +22,8 @@ cdef enum SlotState:
 
 cdef struct Slot:
     Request request
-    uint32_t state           # whoever first changes it from WAITING decides what becomes of the request
+    uint32_t state           # whoever first changes it from WAITING decides what becomes of the
+                             # request
     bint is_awaited
 
 cdef struct Requests:

@@ -1,7 +1,8 @@
-# librcl, as rclpy has loaded it: its functions are found by name, so that nothing of ROS is needed to build this.
+# librcl, as rclpy has loaded it: its functions are found by name, so that nothing of ROS is needed
+# to build this.
 #
-# The layouts here are those of Jazzy and Kilted. ``check_layout`` tries the first two out; of a message's information
-# what is not plausible counts as unknown.
+# The layouts here are those of Jazzy and Kilted. ``check_layout`` tries the first two out; of a
+# message's information what is not plausible counts as unknown.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -42,12 +43,14 @@ cdef struct MessageInfo:     # rmw_message_info_t
 ctypedef void (*OnMessage)(const void* data, size_t count) noexcept nogil
 
 cdef struct Rcl:
-    int (*take)(void* subscription, Serialized* message, MessageInfo* info, void* none) noexcept nogil
+    int (*take)(void* subscription, Serialized* message, MessageInfo* info,
+                void* none) noexcept nogil
     int (*publish)(void* publisher, const Serialized* message, void* none) noexcept nogil
     int (*on_message)(void* subscription, OnMessage call, const void* data) noexcept nogil
     int (*subscription_count)(void* publisher, size_t* count) noexcept nogil
     int (*ros_time)(void* clock, int64_t* now) noexcept nogil
-    int (*initialize)(Serialized* message, size_t capacity, const Allocator* allocator) noexcept nogil
+    int (*initialize)(Serialized* message, size_t capacity,
+                      const Allocator* allocator) noexcept nogil
     void (*forget_error)() noexcept nogil
 
 
@@ -106,14 +109,17 @@ cdef inline bint check_layout(const Rcl* rcl) noexcept nogil:
     memset(&message, 0, sizeof(message))
     memset(&message.spare, 0xA5, sizeof(message.spare))
     allocator.allocate, allocator.deallocate = trial_allocate, no_deallocate
-    allocator.reallocate, allocator.zero_allocate, allocator.state = no_reallocate, no_zero_allocate, &trial
+    allocator.reallocate, allocator.zero_allocate, allocator.state = (
+        no_reallocate, no_zero_allocate, &trial)
     if rcl.initialize(&message, 24, &allocator) != 0:
         rcl.forget_error()
         return False
     for i in range(<size_t> SPARE):
         if message.spare[i] != 0xA5:
             return False
-    return (trial.size == 24 and message.buffer == trial.memory and message.length == 0 and message.capacity == 24
-            and message.allocator.allocate == trial_allocate and message.allocator.deallocate == no_deallocate
+    return (trial.size == 24 and message.buffer == trial.memory and message.length == 0
+            and message.capacity == 24 and message.allocator.allocate == trial_allocate
+            and message.allocator.deallocate == no_deallocate
             and message.allocator.reallocate == no_reallocate
-            and message.allocator.zero_allocate == no_zero_allocate and message.allocator.state == &trial)
+            and message.allocator.zero_allocate == no_zero_allocate
+            and message.allocator.state == &trial)

@@ -3,8 +3,9 @@
 cdef class RclLoop(Runner):
     """A loop for a thread of its own, which needs the interpreter for nothing.
 
-    It waits for messages, requests and the time in one place, a futex: the middleware's threads, which call
-    ``on_message``, and Python wake it up. rcl's wait set would be built up and taken down again for every message.
+    It waits for messages, requests and the time in one place, a futex: the middleware's threads,
+    which call ``on_message``, and Python wake it up. rcl's wait set would be built up and taken
+    down again for every message.
 
     Attributes:
         pid: Of the process in which it runs; after a fork(2) the child has no such thread.
@@ -26,7 +27,8 @@ cdef class RclLoop(Runner):
 
         Args:
             cycle: What is run.
-            subscriptions: rclpy's, in the order of the cycle's inputs; the executor must leave them alone.
+            subscriptions: rclpy's, in the order of the cycle's inputs; the executor must leave them
+                alone.
             publishers: rclpy's, in the order of the cycle's outputs.
             clock: rclpy's, of the node; None for the system clock.
             at_once: Answer messages when they come; False: just before the next tick.
@@ -45,9 +47,11 @@ cdef class RclLoop(Runner):
         for i, publisher in enumerate(publishers):
             self.loop.destinations[i].publisher = self._use(publisher)
         for i, subscription in enumerate(subscriptions):
-            self.loop.topics[i].subscription, self.loop.topics[i].loop = self._use(subscription), self.loop
+            self.loop.topics[i].subscription, self.loop.topics[i].loop = (
+                self._use(subscription), self.loop)
         self.core.runner = self.loop
-        self.core.output.publish, self.core.output.is_watched, self.core.output.ros_time = publish, is_watched, ros_time
+        self.core.output.publish, self.core.output.is_watched, self.core.output.ros_time = (
+            publish, is_watched, ros_time)
         self._listen()
         self.beat()
 
@@ -146,9 +150,11 @@ cdef class RclLoop(Runner):
         return load32(&self.loop.is_running, ACQUIRE) and self.pid == getpid()
 
     def run(self):
-        """Run the cycle, in the calling thread, without the interpreter, until there is an end to it.
+        """Run the cycle, in the calling thread, without the interpreter, until there is an end to
+        it.
 
-        The thread gets no signals, and even without real-time priority it wakes up as soon as may be.
+        The thread gets no signals, and even without real-time priority it wakes up as soon as may
+        be.
         """
         cdef sigset_t all_signals, before
         if self.is_running or load_time(&self.core.stop_by, ACQUIRE):
@@ -165,7 +171,8 @@ cdef class RclLoop(Runner):
         pthread_sigmask(SIG_SETMASK, &before, NULL)
 
     def stop(self, double within=1.0):
-        """Have the loop end as soon as the cycle says that it is safe, after ``within`` seconds at the latest.
+        """Have the loop end as soon as the cycle says that it is safe, after ``within`` seconds at
+        the latest.
 
         It returns at once; the thread ends then. Called again it sets another time.
         """
@@ -176,15 +183,17 @@ cdef class RclLoop(Runner):
             wake_up(self.loop)
 
     def stop_on(self, int fd, double within, double grace=-1.0, int status=1):
-        """Stop, even if Python does not run any more, when a file descriptor gets readable; nothing is read from it.
+        """Stop, even if Python does not run any more, when a file descriptor gets readable; nothing
+        is read from it.
 
-        For example the pipe of ``signal.set_wakeup_fd``, which signals are written to without Python.
+        For example the pipe of ``signal.set_wakeup_fd``, which signals are written to without
+        Python.
 
         Args:
             fd: The file descriptor; it must stay open while the loop runs.
             within: As that of ``stop`` [s].
-            grace: End the process if Python has not called ``stop`` or ``close`` so long after that end [s]; negative:
-                never.
+            grace: End the process if Python has not called ``stop`` or ``close`` so long after that
+                end [s]; negative: never.
             status: Of the process then.
         """
         self.loop.patience, self.loop.grace = <int64_t> (within * 1e9), <int64_t> (grace * 1e9)
@@ -204,7 +213,8 @@ cdef class RclLoop(Runner):
         self._is_open = False
         store32(&self.loop.is_acknowledged, 1, RELEASE)
         wake(&self.loop.is_acknowledged)
-        if not load32(&self.loop.is_running, ACQUIRE):    # else this is a child of the process that has it
+        # else this is a child of the process that has it
+        if not load32(&self.loop.is_running, ACQUIRE):
             self._tell(False)
         self.loop.topic_count = self.loop.destination_count = 0
         self._in_use.close()

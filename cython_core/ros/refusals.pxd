@@ -7,8 +7,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from cycle cimport IncomingMessage, Output, Record
-from ros.messages cimport (FIELD_DATA, MESSAGE_WHOLE, OTHER_LENGTH, Doubles, Reader, Text, double_at, open_message,
-                           read_multi_array, refuse_message)
+from ros.messages cimport (FIELD_DATA, MESSAGE_WHOLE, OTHER_LENGTH, Doubles, Reader, Text,
+                           double_at, open_message, read_multi_array, refuse_message)
 
 cdef enum: REFUSED = 0       # kind of the records, of every cycle that refuses
 
@@ -42,15 +42,17 @@ cdef struct Refusals:
     Output* output
 
 
-cdef inline void begin_message(Refusals* its, int input, const IncomingMessage* incoming, int64_t now, Output* output,
-                               Reader* r) noexcept nogil:
+cdef inline void begin_message(Refusals* its, int input, const IncomingMessage* incoming,
+                               int64_t now, Output* output, Reader* r) noexcept nogil:
     """Begin to read a message."""
     its.input, its.size, its.now, its.output = input, incoming.size, now, output
     open_message(r, incoming.data, incoming.size)
 
 
-cdef inline void refuse(Refusals* its, int reason, int field, int32_t which, const void* value) noexcept nogil:
-    """Refuse the message at hand for a MessageFault or a Reason; value: 32 bytes that belong to it."""
+cdef inline void refuse(Refusals* its, int reason, int field, int32_t which,
+                        const void* value) noexcept nogil:
+    """Refuse the message at hand for a MessageFault or a Reason; value: 32 bytes that belong to it.
+    """
     cdef Record record
     its.count += 1
     if its.now - its.since >= TELLING_TIME:
@@ -59,7 +61,8 @@ cdef inline void refuse(Refusals* its, int reason, int field, int32_t which, con
         return
     its.told += 1
     record.kind, record.time, record.object = REFUSED, its.now, 0
-    record.index = its.input | reason << 4 | field << 12 | (which + 1) << 18     # message_faults.py takes it apart
+    # message_faults.py takes it apart
+    record.index = its.input | reason << 4 | field << 12 | (which + 1) << 18
     memcpy(record.value, value, sizeof(record.value))
     its.output.record(its.output.loop, &record)
 
@@ -78,19 +81,23 @@ cdef inline void refuse_figure(Refusals* its, int reason, int field, int32_t whi
     refuse(its, reason, field, which, value)
 
 
-cdef inline bint within(Refusals* its, int field, int32_t which, double figure, double bound) noexcept nogil:
+cdef inline bint within(Refusals* its, int field, int32_t which, double figure,
+                        double bound) noexcept nogil:
     """Whether a figure is a finite one of at most this size; else the message is refused for it."""
     if fabs(figure) <= bound:
         return True
-    refuse_figure(its, BEYOND_BOUND if isfinite(figure) else NOT_FINITE, field, which, figure, bound)
+    refuse_figure(its, BEYOND_BOUND if isfinite(figure) else NOT_FINITE, field, which, figure,
+                  bound)
     return False
 
 
 cdef inline bint is_whole(Refusals* its, int field, const Doubles* values) noexcept nogil:
-    """Whether the field that ends a message has not been cut off; else the message is refused for it.
+    """Whether the field that ends a message has not been cut off; else the message is refused for
+    it.
 
-    A message that is cut off by one to three bytes arrives as long as before: RTPS fills submessages up to multiples of
-    four bytes (DDSI-RTPS 9.4.1), with zeros. Its last number is between 0 and 2^-1007 then, which no figure is.
+    A message that is cut off by one to three bytes arrives as long as before: RTPS fills
+    submessages up to multiples of four bytes (DDSI-RTPS 9.4.1), with zeros. Its last number is
+    between 0 and 2^-1007 then, which no figure is.
     """
     cdef double last = double_at(values, values.length - 1) if values.length else 0.0
     if not 0.0 < last < CUT_OFF_BELOW:
@@ -99,8 +106,11 @@ cdef inline bint is_whole(Refusals* its, int field, const Doubles* values) noexc
     return False
 
 
-cdef inline bint read_efforts(Refusals* its, Reader* r, int32_t n, double bound, double* out) noexcept nogil:
-    """Read a std_msgs/Float64MultiArray of n figures, each of at most this size; whether it is good, else it is refused."""
+cdef inline bint read_efforts(Refusals* its, Reader* r, int32_t n, double bound,
+                              double* out) noexcept nogil:
+    """Read a std_msgs/Float64MultiArray of n figures, each of at most this size; whether it is
+    good, else it is refused.
+    """
     cdef Doubles values = read_multi_array(r)
     cdef int32_t i
     if r.fault == MESSAGE_WHOLE and values.length != <size_t> n:
@@ -126,7 +136,8 @@ cdef inline void refuse_name(Refusals* its, int reason, int field, const Text* t
     refuse(its, reason, field, -1, value)
 
 
-cdef inline void refuse_joints(Refusals* its, int reason, int field, const int32_t* place, int32_t n) noexcept nogil:
+cdef inline void refuse_joints(Refusals* its, int reason, int field, const int32_t* place,
+                               int32_t n) noexcept nogil:
     """Refuse a message for the joints that have no place in it (n,)."""
     cdef uint64_t[4] value
     cdef int32_t i

@@ -7,7 +7,8 @@ cdef Cycle* cycle_of(object owner) except NULL:
 cdef class Runner:
     """Runs a cycle; the base of those that do.
 
-    A cycle is an object of compiled code whose ``capsule`` is a PyCapsule "featherstone_ros.Cycle" (cycle.pxd).
+    A cycle is an object of compiled code whose ``capsule`` is a PyCapsule "featherstone_ros.Cycle"
+    (cycle.pxd).
 
     Attributes:
         records_fd: File descriptor, eventfd(2), which gets readable when there are ``records``.
@@ -52,7 +53,9 @@ cdef class Runner:
         return 0
 
     cpdef beat(self):
-        """Give the cycle a sign of life of Python; to be called now and then by who answers for the node."""
+        """Give the cycle a sign of life of Python; to be called now and then by who answers for the
+        node.
+        """
         store_time(&self.core.heartbeat, steady_now(), RELEASE)
 
     # Requests.
@@ -97,7 +100,8 @@ cdef class Runner:
         cdef Py_ssize_t number = slot - self.core.requests.slots
         if slot == NULL:
             raise TimeoutError(f"{REQUESTS} requests wait already")
-        before, self.owners[number] = self.owners[number], owner    # its end may run anything: not here
+        # its end may run anything: not here
+        before, self.owners[number] = self.owners[number], owner
         slot.request.kind, slot.request.answer, slot.request.payload = kind, 0, <void*> payload
         slot.is_awaited = is_awaited
         put_request(&self.core.requests, slot)
@@ -121,7 +125,9 @@ cdef class Runner:
         return 0
 
     cdef bint withdraw(self, Slot* slot) noexcept:
-        """Give a request up, or await its end if it is being done just now; return whether it is given up."""
+        """Give a request up, or await its end if it is being done just now; return whether it is
+        given up.
+        """
         if claim(&slot.state, WAITING, WITHDRAWN):
             self.owners[slot - self.core.requests.slots] = None
             return True
@@ -148,7 +154,8 @@ cdef class Runner:
         read(self.records_fd, &number, sizeof(number))
         while take_record(&self.core.records, &record):
             taken.append((record.kind, record.index, record.time,
-                          (record.value[0], record.value[1], record.value[2], record.value[3]), record.object))
+                          (record.value[0], record.value[1], record.value[2], record.value[3]),
+                          record.object))
         return taken
 
     # Timing.
@@ -173,7 +180,9 @@ cdef class Runner:
         }
 
     def latency(self):
-        """Return counts so far in the buckets of LatencyHistogram, and the longest since the last call [s]."""
+        """Return counts so far in the buckets of LatencyHistogram, and the longest since the last
+        call [s].
+        """
         return snapshot(&self.core.timing.latency)
 
     def jitter(self):
@@ -182,6 +191,7 @@ cdef class Runner:
 
 
 cdef tuple snapshot(Histogram* histogram):
-    cdef bytes counts = PyBytes_FromStringAndSize(<char*> histogram.counts, sizeof(histogram.counts))
+    cdef bytes counts = PyBytes_FromStringAndSize(<char*> histogram.counts,
+                                                  sizeof(histogram.counts))
     return counts, exchange_time(&histogram.longest, 0, IN_ONE_ORDER) * 1e-9
 

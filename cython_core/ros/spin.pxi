@@ -28,7 +28,8 @@ cdef extern from "<signal.h>" nogil:
 
 cdef enum:
     MOST_AT_ONCE = 16                     # messages of one topic before the others have their turn
-    PLAUSIBLE = 3600                      # [s] between arrival and now, where the information is what we take it for
+    PLAUSIBLE = 3600                      # [s] between arrival and now, where the information is
+                                          # what we take it for
 
 cdef struct Topic:
     Loop* loop
@@ -76,11 +77,13 @@ cdef struct SchedulingAttributes:         # struct sched_attr, see sched_setattr
     uint64_t flags
     int32_t nice
     uint32_t priority
-    uint64_t runtime, deadline, period    # runtime: the slice, under default scheduling; 0: the usual one
+    uint64_t runtime, deadline, period    # runtime: the slice, under default scheduling; 0: the
+                                          # usual one
 
 
 cdef void be_punctual(bint begin) noexcept nogil:
-    """Have timers exact for the calling thread, and have it go before who has run for longer when it wakes up, or not any more.
+    """Have timers exact for the calling thread, and have it go before who has run for longer when
+    it wakes up, or not any more.
 
     As a real-time thread has it; where Linux is older than 6.12, the second does nothing.
     """
@@ -146,7 +149,8 @@ cdef int publish(void* core, int output, const uint8_t* data, size_t size) noexc
 
 cdef bint is_watched(void* core, int output) noexcept nogil:
     cdef Loop* loop = <Loop*> (<Core*> core).runner
-    return output < loop.destination_count and load32(&loop.destinations[output].is_watched, ACQUIRE) > 0
+    return (output < loop.destination_count
+            and load32(&loop.destinations[output].is_watched, ACQUIRE) > 0)
 
 
 cdef int64_t ros_time(void* core) noexcept nogil:
@@ -204,7 +208,7 @@ cdef void poll_others(Loop* loop, int64_t now) noexcept nogil:
     loop.looked = now
     for i in range(loop.topic_count):         # should the middleware have forgotten to tell
         add32(&loop.topics[i].waiting, 1, RELEASE)
-    take_all(loop)                            # now: before a tick it would delay what is published then
+    take_all(loop)  # now: before a tick it would delay what is published then
     file.fd, file.events, file.revents = loop.stop_fd, POLLIN, 0
     if loop.stop_fd >= 0 and not load_time(&loop.core.stop_by, ACQUIRE) and poll(&file, 1, 0) > 0:
         store_time(&loop.core.stop_by, now + loop.patience, RELEASE)
@@ -227,7 +231,8 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
     cdef Topic* topic = &loop.topics[input]
     cdef IncomingMessage incoming
     cdef int code
-    loop.incoming.buffer, loop.incoming.length, loop.incoming.capacity = loop.memory, 0, loop.largest
+    loop.incoming.buffer, loop.incoming.length, loop.incoming.capacity = (
+        loop.memory, 0, loop.largest)
     code = loop.rcl.take(topic.subscription, &loop.incoming, &loop.info, NULL)
     if code == NOTHING_TAKEN:
         return False
@@ -240,8 +245,10 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
         incoming.received, incoming.sent = loop.info.received, loop.info.published
         if <int64_t> loop.info.sequence >= 0:     # -1: unsupported
             incoming.sequence = <int64_t> loop.info.sequence
-            loop.core.timing.lost += lost_before(&topic.sequences, loop.info.publisher, incoming.sequence)
-    give_message(loop.core, input, &incoming, loop.info.published if loop.at_once and input == 0 else 0)
+            loop.core.timing.lost += lost_before(&topic.sequences, loop.info.publisher,
+                                                 incoming.sequence)
+    give_message(loop.core, input, &incoming,
+                 loop.info.published if loop.at_once and input == 0 else 0)
     return True
 
 

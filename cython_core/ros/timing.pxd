@@ -1,4 +1,5 @@
-# How punctual a loop is, counted by the loop, read by another thread meanwhile (realtime/loop_timing.py).
+# How punctual a loop is, counted by the loop, read by another thread meanwhile
+# (realtime/loop_timing.py).
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport llabs
@@ -8,7 +9,8 @@ cdef enum:
     COARSE = 4096            # of 64 us above them,
     COARSE_WIDTH = 64
     BUCKETS = FINE + COARSE + 1  # and one for the rest
-    MOST_PUBLISHERS = 4      # of a topic whose numbers are followed; of more, some losses stay unseen
+    MOST_PUBLISHERS = 4      # of a topic whose numbers are followed; of more, some losses stay
+                             # unseen
 
 cdef struct Histogram:
     uint64_t[BUCKETS] counts
@@ -16,8 +18,10 @@ cdef struct Histogram:
 
 cdef struct Timing:
     Histogram latency        # from arrival, or from when it was due, to what was published then
-    Histogram jitter         # |time between two wake-ups - time between two messages or two times due|
-    int64_t allowed          # latency beyond which a cycle is an overrun [ns]; 0: the time since the last one
+    Histogram jitter         # |time between two wake-ups - time between two messages or two times
+                             # due|
+    int64_t allowed          # latency beyond which a cycle is an overrun [ns]; 0: the time since
+                             # the last one
     int64_t last             # end of the last cycle that published
     int64_t last_due, last_woke
     uint64_t rounds, messages, ticks, overruns, lost, too_large, take_failed, publish_failed
@@ -65,18 +69,23 @@ cdef inline Sequence* sequence_of(Sequences* sequences, const uint64_t* publishe
     cdef int k
     for k in range(MOST_PUBLISHERS):
         sequence = &sequences.of[k]
-        if sequence.is_known and sequence.publisher[0] == publisher[0] and sequence.publisher[1] == publisher[1]:
+        if (sequence.is_known and sequence.publisher[0] == publisher[0]
+                and sequence.publisher[1] == publisher[1]):
             return sequence
     sequence = &sequences.of[sequences.next]
     sequences.next = (sequences.next + 1) % MOST_PUBLISHERS
-    sequence.publisher[0], sequence.publisher[1], sequence.is_known = publisher[0], publisher[1], False
+    sequence.publisher[0], sequence.publisher[1], sequence.is_known = (
+        publisher[0], publisher[1], False)
     return sequence
 
 
-cdef inline int64_t lost_before(Sequences* sequences, const uint64_t* publisher, int64_t number) noexcept nogil:
-    """Return how many messages are known to be missing, now that one with a publisher's number is there.
+cdef inline int64_t lost_before(Sequences* sequences, const uint64_t* publisher,
+                                int64_t number) noexcept nogil:
+    """Return how many messages are known to be missing, now that one with a publisher's number is
+    there.
 
-    Where nothing says which of several publishers sent one, a gap counts only once the numbers go on behind it.
+    Where nothing says which of several publishers sent one, a gap counts only once the numbers go
+    on behind it.
     """
     cdef Sequence* sequence = sequence_of(sequences, publisher)
     cdef int64_t lost = 0

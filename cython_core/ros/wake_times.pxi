@@ -6,7 +6,8 @@ cdef extern from "<time.h>" nogil:
 
 
 def wake_times(int64_t period, Py_ssize_t count):
-    """Sleep until each of ``count`` times that are ``period`` [ns] apart, in C and without the interpreter.
+    """Sleep until each of ``count`` times that are ``period`` [ns] apart, in C and without the
+    interpreter.
 
     The thread is as punctual as that of a loop (``RclLoop.run``) meanwhile.
 

@@ -1,9 +1,11 @@
-# The simulated arm: its state, its command, the wrenches on it, its drives, brakes and sensors, advanced step by step.
+# The simulated arm: its state, its command, the wrenches on it, its drives, brakes and sensors,
+# advanced step by step.
 #
-# Arrays are (n,) in joint order. A floating base's pose (7) and velocity (6) stand before those of the joints, see
-# ``Model``: ``q_all`` and its like are (nq,) or (nv,), and the same as ``q`` where the base is fixed. The base has neither
-# drives nor sensors, and brakes only until the first command. ``now`` is steady time [ns]. The simulation goes by its own
-# time alone, so that the same calls give the same states, bit for bit. twin.pyx owns the memory of these structures.
+# Arrays are (n,) in joint order. A floating base's pose (7) and velocity (6) stand before those of
+# the joints, see ``Model``: ``q_all`` and its like are (nq,) or (nv,), and the same as ``q`` where
+# the base is fixed. The base has neither drives nor sensors, and brakes only until the first
+# command. ``now`` is steady time [ns]. The simulation goes by its own time alone, so that the same
+# calls give the same states, bit for bit. twin.pyx owns the memory of these structures.
 
 from libc.math cimport INFINITY, fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -20,7 +22,8 @@ cdef extern from *:
     #define STOPPING_TIME 0.1
     """
     const int64_t NEVER
-    const double ABSURD_SPEED          # [rad/s or m/s]: no robot's joint moves so fast, a diverging simulation does
+    const double ABSURD_SPEED          # [rad/s or m/s]: no robot's joint moves so fast, a diverging
+                                       # simulation does
     const double STOPPING_TIME         # [s] in which the brakes stop every joint
 
 cdef enum:
@@ -35,7 +38,8 @@ cdef enum FaultKind:
 cdef struct Fault:
     FaultKind kind
     int32_t joint                      # negative: the floating base
-    double position, velocity          # that the joint would have had; of the base the velocity alone
+    double position, velocity          # that the joint would have had; of the base the velocity
+                                       # alone
 
 cdef struct Settings:                  # constant while in use
     const SimulatorInterface* simulator
@@ -62,7 +66,8 @@ cdef struct Arm:
     Py_ssize_t n, nq, nv
     Py_ssize_t base                    # degrees of freedom of the base: 6 where it floats, else 0
     const Settings* settings
-    int64_t elapsed_before, steps      # simulation time when the settings came into effect [ns], steps since
+    int64_t elapsed_before, steps      # simulation time when the settings came into effect [ns],
+                                       # steps since
     double* q_all                      # true state: (nq,)
     double* qd_all                     # (nv,)
     double* qdd_all                    # (nv,)
@@ -102,10 +107,10 @@ cdef inline double clipped(double value, double limit) noexcept nogil:
     return max(min(value, limit), -limit)
 
 
-# Brakes: they impose the motion instead of applying a torque. Each joint's speed falls linearly to zero whatever its
-# inertia and load, so they are stable at any time step; at a joint stop it ends. A floating base is held, too, until the
-# first command of a run, as an arm must not fall before its controller is there; from then on no brake reaches it, and it
-# answers what the joints do.
+# Brakes: they impose the motion instead of applying a torque. Each joint's speed falls linearly to
+# zero whatever its inertia and load, so they are stable at any time step; at a joint stop it ends.
+# A floating base is held, too, until the first command of a run, as an arm must not fall before its
+# controller is there; from then on no brake reaches it, and it answers what the joints do.
 
 cdef inline void engage_brakes(Arm* arm) noexcept nogil:
     cdef Py_ssize_t i
@@ -121,9 +126,12 @@ cdef inline bint base_is_free(const Arm* arm) noexcept nogil:
 
 
 cdef inline void braked_motion(Arm* arm, int64_t instants) noexcept nogil:
-    """Position, velocity and acceleration of the joints at the instants of a time step; joint stops still act."""
+    """Position, velocity and acceleration of the joints at the instants of a time step; joint stops
+    still act.
+    """
     cdef const Settings* settings = arm.settings
-    cdef double h = settings.time_step, left = max(arm.braking_left - h, 0.0), t, slowing, after, there
+    cdef double h = settings.time_step, left = max(arm.braking_left - h, 0.0), t, slowing, after
+    cdef double there
     cdef double lowest = -INFINITY, highest = INFINITY
     cdef double* motion
     cdef Py_ssize_t i, k
@@ -152,26 +160,29 @@ cdef inline Py_ssize_t brake(Arm* arm, int64_t steps) noexcept nogil:
     for k in range(steps):
         braked_motion(arm, simulator.instants)
         if base_is_free(arm):
-            failure = simulator.advance_base(simulator.simulator, arm.motion, arm.loads, arm.load_count, arm.q_all,
-                                             arm.qd_all, arm.qdd_all)
+            failure = simulator.advance_base(simulator.simulator, arm.motion, arm.loads,
+                                             arm.load_count, arm.q_all, arm.qd_all, arm.qdd_all)
             if failure:
                 return failure
         for i in range(arm.n):
             motion = arm.motion + 3 * (simulator.instants * arm.n + i)
             arm.q[i], arm.qd[i] = motion[0], motion[1]
-            arm.qdd[i] = motion[2] if arm.braking[i] != 0.0 else 0.0    # a stop carries its own impact
+            # a stop carries its own impact
+            arm.qdd[i] = motion[2] if arm.braking[i] != 0.0 else 0.0
         arm.braking_left = max(arm.braking_left - arm.settings.time_step, 0.0)
     return 0
 
 
 cdef inline Py_ssize_t brake_effort(Arm* arm, double* effort) noexcept nogil:
-    """The effort (nv,) with which the brakes slow the joints down; returns what the simulator's function returns."""
+    """The effort (nv,) with which the brakes slow the joints down; returns what the simulator's
+    function returns.
+    """
     cdef const Settings* settings = arm.settings
     cdef const SimulatorInterface* simulator = settings.simulator
     cdef Py_ssize_t i, failure
     memset(arm.qdd_all, 0, arm.base * sizeof(double))
-    failure = simulator.hold(simulator.simulator, base_is_free(arm), arm.q_all, arm.qd_all, arm.loads, arm.load_count,
-                             arm.qdd_all, effort)
+    failure = simulator.hold(simulator.simulator, base_is_free(arm), arm.q_all, arm.qd_all,
+                             arm.loads, arm.load_count, arm.qdd_all, effort)
     for i in range(arm.n):
         effort[arm.base + i] += settings.armature[i] * arm.qdd[i] + settings.offset[i]
     return failure
@@ -179,22 +190,28 @@ cdef inline Py_ssize_t brake_effort(Arm* arm, double* effort) noexcept nogil:
 
 # Drives.
 
-cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort, const double* armature) noexcept nogil:
-    """Time steps under the drives' effort (n,), armature (nv,) or NULL; returns what the simulator's function returns."""
+cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort,
+                                 const double* armature) noexcept nogil:
+    """Time steps under the drives' effort (n,), armature (nv,) or NULL; returns what the
+    simulator's function returns.
+    """
     cdef double* tau = arm.scratch
     cdef Py_ssize_t i
     memset(tau, 0, arm.base * sizeof(double))
     for i in range(arm.n):
         tau[arm.base + i] = effort[i] - arm.settings.offset[i]
-    return arm.settings.simulator.advance(arm.settings.simulator.simulator, steps, tau, armature, arm.loads,
-                                          arm.load_count, arm.q_all, arm.qd_all, arm.qdd_all)
+    return arm.settings.simulator.advance(arm.settings.simulator.simulator, steps, tau, armature,
+                                          arm.loads, arm.load_count, arm.q_all, arm.qd_all,
+                                          arm.qdd_all)
 
 
 cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
-    """One time step with drives that close their own loop, effort + p (desired_q - q) + d (desired_qd - qd).
+    """One time step with drives that close their own loop, effort + p (desired_q - q) + d
+    (desired_qd - qd).
 
-    The loop is taken at the end of the step, where (d + h p) h qdd of it resists like an armature, so that it is stable
-    under any gains. A joint that would need more than its limit is driven by the limit instead: the step is taken anew.
+    The loop is taken at the end of the step, where (d + h p) h qdd of it resists like an armature,
+    so that it is stable under any gains. A joint that would need more than its limit is driven by
+    the limit instead: the step is taken anew.
     """
     cdef const Settings* settings = arm.settings
     cdef Py_ssize_t n = arm.n, i, attempt, failure
@@ -219,7 +236,8 @@ cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
             effort += p * (arm.desired_q[i] - arm.q[i] - h * arm.qd[i])
         arm.applied[i] = effort if stiffness[i] else clipped(effort, settings.limit[i])
         armature[i] = settings.armature[i] + h * stiffness[i]
-    while limited:                                              # each time at least one joint more than before
+    while limited:                                              # each time at least one joint more
+                                                                # than before
         failure = integrate(arm, 1, arm.applied, armature_all)
         if failure:
             return failure
@@ -264,7 +282,8 @@ cdef inline bint saturate(Arm* arm) noexcept nogil:
 cdef inline void stop_with(Arm* arm, FaultKind kind, Py_ssize_t freedom) noexcept nogil:
     cdef Py_ssize_t joint = freedom - arm.base
     arm.fault.kind, arm.fault.joint = kind, <int32_t> joint
-    arm.fault.position, arm.fault.velocity = arm.q[joint] if joint >= 0 else 0.0, arm.qd_all[freedom]
+    arm.fault.position, arm.fault.velocity = (
+        arm.q[joint] if joint >= 0 else 0.0, arm.qd_all[freedom])
 
 
 cdef inline void find_divergence(Arm* arm) noexcept nogil:
@@ -325,7 +344,8 @@ cdef inline void adopt_settings(Arm* arm, const Settings* settings) noexcept nog
     cdef const Settings* before = arm.settings
     if before != NULL:
         arm.elapsed_before = simulation_time(arm)
-    if before == NULL or before.noise_seed != settings.noise_seed or not same_noise(before, settings):
+    if (before == NULL or before.noise_seed != settings.noise_seed
+            or not same_noise(before, settings)):
         seed(&arm.generator, settings.noise_seed)
     arm.steps, arm.settings = 0, settings
     saturate(arm)
@@ -388,7 +408,9 @@ cdef inline void state_was_set(Arm* arm) noexcept nogil:
 
 
 cdef inline bint apply_load(Arm* arm, Py_ssize_t link, const double* wrench) noexcept nogil:
-    """Apply a wrench to a link until the next one on it or the time-out; False if there are too many."""
+    """Apply a wrench to a link until the next one on it or the time-out; False if there are too
+    many.
+    """
     cdef Py_ssize_t k = 0
     while k < arm.load_count and arm.loads[k].link != link:
         k += 1
@@ -416,7 +438,8 @@ cdef inline void end_loads(Arm* arm) noexcept nogil:
 
 cdef inline bint is_timed_out(const Arm* arm, int64_t now) noexcept nogil:
     cdef int64_t timeout = arm.settings.command_timeout
-    return timeout > 0 and arm.command_time != NEVER and now - arm.command_time > timeout and not arm.settings.lockstep
+    return (timeout > 0 and arm.command_time != NEVER and now - arm.command_time > timeout
+            and not arm.settings.lockstep)
 
 
 cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogil:

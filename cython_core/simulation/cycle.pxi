@@ -1,5 +1,5 @@
-# The twin as a loop's Cycle: when the arm advances (with real time, with commands, by hand or not at all), what messages
-# and requests do to it, and the states that go out.
+# The twin as a loop's Cycle: when the arm advances (with real time, with commands, by hand or not
+# at all), what messages and requests do to it, and the states that go out.
 
 cdef enum TwinInput:
     COMMANDS, JOINT_COMMANDS, EXTERNAL_WRENCH, SET_STATE
@@ -25,7 +25,8 @@ cdef enum TwinAnswer:
     UNKNOWN
 
 cdef enum TwinRecord:        # beside REFUSED
-    FAULT = 1                # index: joint, negative: the floating base; value: FaultKind, position, velocity
+    FAULT = 1                # index: joint, negative: the floating base; value: FaultKind,
+                             # position, velocity
 
 cdef enum:                   # [ns]
     LOCKSTEP_REPEAT = 80_000_000       # after which a state that nobody answered is published again
@@ -46,7 +47,8 @@ cdef struct TwinCycle:
     Pace pace
     bint paused
     int64_t begin                      # nothing happens before
-    int64_t idle_since, idle_interval  # while time does not go by itself: since the last state, until it is repeated
+    int64_t idle_since, idle_interval  # while time does not go by itself: since the last state,
+                                       # until it is repeated
     bint is_new                        # the state has not been published
     int64_t stamp                      # of the last one published [ns]
     JointNames joints                  # the arm's, then those that are passed over
@@ -75,11 +77,13 @@ cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexc
     stamp -= lag
     if twin.paused or twin.arm.settings.lockstep or stamp < twin.stamp - SECOND:
         return stamp                   # or the clock was set back
-    # Held up between the two looks at the clock, the last stamp came out too late: no state is older than the one before.
+    # Held up between the two looks at the clock, the last stamp came out too late: no state is
+    # older than the one before.
     return max(stamp, twin.stamp + <int64_t> (0.5 * twin.pace.real_period))
 
 
-cdef void publish_base(TwinCycle* twin, int32_t sec, uint32_t nanosec, Output* output) noexcept nogil:
+cdef void publish_base(TwinCycle* twin, int32_t sec, uint32_t nanosec,
+                       Output* output) noexcept nogil:
     """How a floating base moves, if anybody wants to know."""
     cdef BaseMessage* base
     cdef int k, first = CLOCK + (twin.clock.data != NULL)
@@ -120,7 +124,8 @@ cdef void tell_fault(TwinCycle* twin, int64_t now, Output* output) noexcept nogi
         return
     record.kind, record.index, record.time, record.object = FAULT, twin.arm.fault.joint, now, 0
     record.value[0] = <int> twin.arm.fault.kind
-    record.value[1], record.value[2], record.value[3] = twin.arm.fault.position, twin.arm.fault.velocity, 0.0
+    record.value[1], record.value[2], record.value[3] = (
+        twin.arm.fault.position, twin.arm.fault.velocity, 0.0)
     twin.fault_told = output.record(output.loop, &record)
 
 
@@ -145,7 +150,8 @@ cdef int64_t twin_due(void* self) noexcept nogil:
     return max(next_due(&twin.pace), twin.begin)
 
 
-cdef void advance_and_publish(TwinCycle* twin, int64_t lag, int64_t now, Output* output) noexcept nogil:
+cdef void advance_and_publish(TwinCycle* twin, int64_t lag, int64_t now,
+                              Output* output) noexcept nogil:
     advance_arm(&twin.arm, 0, now)
     twin.is_new = True
     if twin.arm.fault.kind == NO_FAULT:
@@ -189,7 +195,9 @@ cdef void take_commands(TwinCycle* twin, Reader* r, int64_t now, Output* output)
 
 
 cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexcept nogil:
-    """A JointState that may name only some of the arm's joints, but nobody else's; whether it is good."""
+    """A JointState that may name only some of the arm's joints, but nobody else's; whether it is
+    good.
+    """
     cdef Reader again = r[0]
     cdef Text text
     cdef size_t k
@@ -226,12 +234,14 @@ cdef Text unknown_name(Reader* r, JointNames* joints) noexcept nogil:
     return text
 
 
-cdef bint gather_field(TwinCycle* twin, const Doubles* values, Field field, double limit, double* out) noexcept nogil:
+cdef bint gather_field(TwinCycle* twin, const Doubles* values, Field field, double limit,
+                       double* out) noexcept nogil:
     """The named joints' figures, each at most ``limit``; whether they are."""
     cdef int32_t i
     gather(&twin.names, values, <int32_t> twin.arm.n, out)
     for i in range(<int32_t> twin.arm.n):
-        if values.length and twin.names.place[i] >= 0 and not within(&twin.refusals, field, i, out[i], limit):
+        if (values.length and twin.names.place[i] >= 0
+                and not within(&twin.refusals, field, i, out[i], limit)):
             return False
     return True
 
@@ -239,7 +249,8 @@ cdef bint gather_field(TwinCycle* twin, const Doubles* values, Field field, doub
 cdef bint gather_motion(TwinCycle* twin) noexcept nogil:
     """Position and velocity of the named joints into ``wanted``, as far as there are such."""
     return (gather_field(twin, &twin.names.position, FIELD_POSITION, DBL_MAX, twin.wanted)
-            and gather_field(twin, &twin.names.velocity, FIELD_VELOCITY, ABSURD_SPEED, twin.wanted + twin.arm.n))
+            and gather_field(twin, &twin.names.velocity, FIELD_VELOCITY, ABSURD_SPEED,
+                             twin.wanted + twin.arm.n))
 
 
 cdef bint gather_effort(TwinCycle* twin) noexcept nogil:
@@ -248,8 +259,11 @@ cdef bint gather_effort(TwinCycle* twin) noexcept nogil:
             and gather_field(twin, values, FIELD_EFFORT, DBL_MAX, twin.wanted + 2 * twin.arm.n))
 
 
-cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
-    """sensor_msgs/JointState: efforts, or what the drives are to follow and the effort to add to it."""
+cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
+                              Output* output) noexcept nogil:
+    """sensor_msgs/JointState: efforts, or what the drives are to follow and the effort to add to
+    it.
+    """
     cdef Arm* arm = &twin.arm
     cdef JointStateMessage* names = &twin.names
     cdef Py_ssize_t n = arm.n, i
@@ -275,7 +289,8 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now, Output* o
 
 
 cdef bint is_nothing(const Arm* arm) noexcept nogil:
-    """Whether the brakes still wait for the first command, and this is none: topic_based_ros2_control sends zero efforts
+    """Whether the brakes still wait for the first command, and this is none:
+    topic_based_ros2_control sends zero efforts
     before any controller is active."""
     cdef Py_ssize_t i
     for i in range(arm.n):
@@ -314,7 +329,8 @@ cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
     read_uint32(r, FIELD_STAMP)
     read_uint32(r, FIELD_STAMP)
     frame = read_text(r, FIELD_FRAME)
-    values.data, values.length, values.big_endian = take_bytes(r, 6 * sizeof(double), 8, FIELD_TORQUE), 6, r.big_endian
+    values.data, values.length, values.big_endian = (
+        take_bytes(r, 6 * sizeof(double), 8, FIELD_TORQUE), 6, r.big_endian)
     if r.fault != MESSAGE_WHOLE:
         refuse_reader(refusals, r)
         return
@@ -385,7 +401,9 @@ cdef int step_twin(TwinCycle* twin, Steps* steps, int64_t now, Output* output) n
 
 
 cdef void start_twin(TwinCycle* twin, int64_t now) noexcept nogil:
-    """In lockstep a little later, since the answer to the first state must not be lost: it would be another run."""
+    """In lockstep a little later, since the answer to the first state must not be lost: it would be
+    another run.
+    """
     pace_anew(twin, now)
     restart_timeout(&twin.arm, now)
     twin.begin = now + (DISCOVERY if twin.arm.settings.lockstep else 0)

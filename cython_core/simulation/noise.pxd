@@ -1,7 +1,8 @@
 # Seeded white noise: the same seed, the same numbers.
 #
-# Bits by xoshiro256++ (Blackman and Vigna, Scrambled linear pseudorandom number generators, 2021), normal numbers from
-# them by the polar method (Marsaglia and Bray, A convenient method for generating normal variables, 1964).
+# Bits by xoshiro256++ (Blackman and Vigna, Scrambled linear pseudorandom number generators, 2021),
+# normal numbers from them by the polar method (Marsaglia and Bray, A convenient method for
+# generating normal variables, 1964).
 
 from libc.math cimport log, sqrt
 from libc.stdint cimport uint64_t

@@ -1,12 +1,15 @@
-# How simulation time follows real time: periods counted against a steady clock, without drift, however irregularly.
+# How simulation time follows real time: periods counted against a steady clock, without drift,
+# however irregularly.
 #
-# After a stall at most twice the usual number of periods is due at once, so that commands still come between them.
+# After a stall at most twice the usual number of periods is due at once, so that commands still
+# come between them.
 
 from libc.math cimport rint
 from libc.stdint cimport int64_t
 
 cdef enum:
-    CATCH_UP = 100_000_000             # [ns] of real time that is made good after a stall; the rest is given up
+    CATCH_UP = 100_000_000             # [ns] of real time that is made good after a stall; the rest
+                                       # is given up
     SHORTEST_TICK = 1_000_000          # [ns] between two looks at the clock: more would only cost
 
 cdef struct Pace:
@@ -24,11 +27,15 @@ cdef inline void restart_pace(Pace* pace, int64_t now) noexcept nogil:
 
 
 cdef inline void set_pace(Pace* pace, double period, double factor, int64_t now) noexcept nogil:
-    """Begin with periods [ns] of simulation time, ``factor`` of it per real time; 0 is as fast as possible."""
+    """Begin with periods [ns] of simulation time, ``factor`` of it per real time; 0 is as fast as
+    possible.
+    """
     pace.real_period = period / factor if factor > 0.0 else 0.0
     pace.per_tick = 1
     if pace.real_period > 0.0:
-        pace.per_tick = max(1, <int64_t> rint(max(pace.real_period, <double> SHORTEST_TICK) / pace.real_period))
+        pace.per_tick = max(1,
+                            <int64_t> rint(max(pace.real_period, <double> SHORTEST_TICK)
+                                           / pace.real_period))
     restart_pace(pace, now)
 
 

@@ -1,7 +1,8 @@
-"""The digital twin as compiled code: a simulated arm that a loop runs without the interpreter, or Python call by call.
+"""The digital twin as compiled code: a simulated arm that a loop runs without the interpreter, or
+Python call by call.
 
-``arm.pxd`` is the arm, ``pacing.pxd`` real time, ``cycle.pxi`` what messages, requests and time do to it. The classes here
-own the memory. Times are of the steady clock [ns].
+``arm.pxd`` is the arm, ``pacing.pxd`` real time, ``cycle.pxi`` what messages, requests and time do
+to it. The classes here own the memory. Times are of the steady clock [ns].
 """
 
 cimport numpy as cnp
@@ -15,16 +16,19 @@ from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from ros.atomic cimport SECOND
-from ros.messages cimport (FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_STAMP, FIELD_TORQUE,
-                           FIELD_VELOCITY, MESSAGE_WHOLE, MOST_NAMES, OTHER_LENGTH, Doubles, Field, JointNames,
-                           JointStateMessage, Reader, Template, Text, double_at, find_joint, gather, read_item_count,
-                           read_joint_names, read_joint_values, read_text, read_uint32, refuse_message, take_bytes,
-                           write_last, write_stamp)
-from ros.refusals cimport (NO_JOINT, REFUSED, TOO_MANY_LOADS, UNKNOWN_JOINT, UNKNOWN_LINK, Refusals, begin_message,
-                           is_whole, read_efforts, refuse_figure, refuse_name, refuse_reader, within)
-from simulation.arm cimport (ABSURD_SPEED, MOST_LOADS, NEVER, NO_FAULT, Arm, Settings, adopt_settings,
-                             advance_arm, apply_load, base_is_free, release_joints, reset_arm, restart_timeout, simulation_time,
-                             state_was_set, take_command)
+from ros.messages cimport (FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION,
+                           FIELD_STAMP, FIELD_TORQUE, FIELD_VELOCITY, MESSAGE_WHOLE, MOST_NAMES,
+                           OTHER_LENGTH, Doubles, Field, JointNames, JointStateMessage, Reader,
+                           Template, Text, double_at, find_joint, gather, read_item_count,
+                           read_joint_names, read_joint_values, read_text, read_uint32,
+                           refuse_message, take_bytes, write_last, write_stamp)
+from ros.refusals cimport (NO_JOINT, REFUSED, TOO_MANY_LOADS, UNKNOWN_JOINT, UNKNOWN_LINK, Refusals,
+                           begin_message, is_whole, read_efforts, refuse_figure, refuse_name,
+                           refuse_reader, within)
+from simulation.arm cimport (ABSURD_SPEED, MOST_LOADS, NEVER, NO_FAULT, Arm, Settings,
+                             adopt_settings, advance_arm, apply_load, base_is_free, release_joints,
+                             reset_arm, restart_timeout, simulation_time, state_was_set,
+                             take_command)
 from simulation.pacing cimport Pace, count_due, next_due, set_pace
 from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
 
@@ -40,10 +44,11 @@ include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memo
 include "cycle.pxi"          # the twin as such a cycle
 include "snapshot.pxi"       # Snapshot, its settings; uses Memory
 
-REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE, "resume": RESUME, "step": STEP}
+REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE,
+            "resume": RESUME, "step": STEP}
 MOST_WAITING = 100                     # requests to a loop, and more
-INPUTS = {"commands": COMMANDS, "joint_commands": JOINT_COMMANDS, "external_wrench": EXTERNAL_WRENCH,
-          "set_state": SET_STATE}
+INPUTS = {"commands": COMMANDS, "joint_commands": JOINT_COMMANDS,
+          "external_wrench": EXTERNAL_WRENCH, "set_state": SET_STATE}
 OUTPUTS = {"joint_states": JOINT_STATES, "clock": CLOCK}
 RECORDS = {"refused": REFUSED, "fault": FAULT}
 
@@ -74,7 +79,8 @@ cdef class StepRequest:
 cdef class Twin(CycleOwner):
     """A simulated arm and its run; featherstone_ros.simulation.Twin adds what Python does better.
 
-    Whoever has a loop run it (``capsule``) only reads from then on, and asks for all else by requests to the loop.
+    Whoever has a loop run it (``capsule``) only reads from then on, and asks for all else by
+    requests to the loop.
 
     Args:
         joint_names: Of the arm, in the order of all arrays (n,).
@@ -82,16 +88,17 @@ cdef class Twin(CycleOwner):
         link_names: As the model orders them.
         snapshot: The settings to begin with.
         clock: Whether simulation time is published.
-        base_messages: What tells how a floating base moves, three at most: (bytes, where in them the stamp, the pose and
-            the twist stand; 0: nowhere), as ``_cdr.odometry`` and its like make them.
+        base_messages: What tells how a floating base moves, three at most: (bytes, where in them
+            the stamp, the pose and the twist stand; 0: nowhere), as ``_cdr.odometry`` and its like
+            make them.
     """
 
     cdef TwinCycle* twin
     cdef list snapshots                # of which the twin may go by one
     cdef readonly int n
 
-    def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None, bint clock=False,
-                  base_messages=()):
+    def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None,
+                  bint clock=False, base_messages=()):
         self.twin = <TwinCycle*> calloc(1, sizeof(TwinCycle))
         if self.twin == NULL:
             raise MemoryError
@@ -108,8 +115,10 @@ cdef class Twin(CycleOwner):
         self.snapshots = [snapshot]
         adopt_settings(&self.twin.arm, &snapshot.settings)
         reset_arm(&self.twin.arm)
-        self.cycle.self, self.cycle.message, self.cycle.request = self.twin, twin_message, twin_request
-        self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = twin_due, twin_tick, twin_is_safe_to_end
+        self.cycle.self, self.cycle.message, self.cycle.request = (
+            self.twin, twin_message, twin_request)
+        self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = (
+            twin_due, twin_tick, twin_is_safe_to_end)
 
     def __dealloc__(self):
         free(self.twin)
@@ -132,11 +141,14 @@ cdef class Twin(CycleOwner):
         if nv not in (n, n + 6):
             raise ValueError(f"joint_names: {n} for a simulator of {nv} degrees of freedom")
         arm.n, arm.nq, arm.nv, arm.base = n, nq, nv, nv - n
-        arm.q_all, arm.qd_all, arm.qdd_all = memory.doubles(nq), memory.doubles(nv), memory.doubles(nv)
+        arm.q_all, arm.qd_all, arm.qdd_all = (
+            memory.doubles(nq), memory.doubles(nv), memory.doubles(nv))
         arm.q, arm.qd, arm.qdd = arm.q_all + (nq - n), arm.qd_all + (nv - n), arm.qdd_all + (nv - n)
         arm.good_q, arm.good_qd = memory.doubles(nq), memory.doubles(nv)
-        arm.command, arm.desired_q, arm.desired_qd = memory.doubles(n), memory.doubles(n), memory.doubles(n)
-        arm.applied, arm.braking, arm.measured = memory.doubles(n), memory.doubles(n), memory.doubles(3 * n)
+        arm.command, arm.desired_q, arm.desired_qd = (
+            memory.doubles(n), memory.doubles(n), memory.doubles(n))
+        arm.applied, arm.braking, arm.measured = (
+            memory.doubles(n), memory.doubles(n), memory.doubles(3 * n))
         arm.scratch, arm.motion = memory.doubles(5 * nq), memory.doubles(9 * n)
         arm.follows_position = <bint*> memory.block(n, np.intc)
         arm.follows_velocity = <bint*> memory.block(n, np.intc)
@@ -163,17 +175,23 @@ cdef class Twin(CycleOwner):
 
     @property
     def base_pose(self):
-        """Of a floating base (7,), in the world: position of the base link's origin [m], unit quaternion x y z w; or None."""
+        """Of a floating base (7,), in the world: position of the base link's origin [m], unit
+        quaternion x y z w; or None.
+        """
         return self.values(self.twin.arm.q_all, 7) if self.twin.arm.base else None
 
     @property
     def base_velocity(self):
-        """Of a floating base (6,), in its own axes: linear [m/s], angular [rad/s]; None of one that is fixed."""
+        """Of a floating base (6,), in its own axes: linear [m/s], angular [rad/s]; None of one that
+        is fixed.
+        """
         return self.values(self.twin.arm.qd_all, 6) if self.twin.arm.base else None
 
     @property
     def base_is_held(self) -> bool:
-        """Whether the base does not move: it is fixed, or the brakes are on and no command has come yet."""
+        """Whether the base does not move: it is fixed, or the brakes are on and no command has come
+        yet.
+        """
         return not base_is_free(&self.twin.arm)
 
     @property
@@ -238,10 +256,14 @@ cdef class Twin(CycleOwner):
 
     @property
     def _command(self):
-        """What joints are told: effort, position and velocity (3, n), NaN where a drive follows none."""
+        """What joints are told: effort, position and velocity (3, n), NaN where a drive follows
+        none.
+        """
         cdef Arm* arm = &self.twin.arm
-        follows = np.array([[arm.follows_position[i], arm.follows_velocity[i]] for i in range(self.n)], bool)
-        return np.array([self.values(arm.command), np.where(follows[:, 0], self.values(arm.desired_q), np.nan),
+        follows = np.array([[arm.follows_position[i],
+                             arm.follows_velocity[i]] for i in range(self.n)], bool)
+        return np.array([self.values(arm.command),
+                         np.where(follows[:, 0], self.values(arm.desired_q), np.nan),
                          np.where(follows[:, 1], self.values(arm.desired_qd), np.nan)])
 
     def _take_command(self, double[:, ::1] wanted not None, int64_t now):
@@ -251,8 +273,10 @@ cdef class Twin(CycleOwner):
         if wanted.shape[0] != 3 or wanted.shape[1] != self.n:
             raise ValueError(f"wanted: expected shape (3, {self.n})")
         for i in range(self.n):
-            arm.command[i], arm.desired_q[i], arm.desired_qd[i] = wanted[0, i], wanted[1, i], wanted[2, i]
-            arm.follows_position[i], arm.follows_velocity[i] = wanted[1, i] == wanted[1, i], wanted[2, i] == wanted[2, i]
+            arm.command[i], arm.desired_q[i], arm.desired_qd[i] = (
+                wanted[0, i], wanted[1, i], wanted[2, i])
+            arm.follows_position[i], arm.follows_velocity[i] = (
+                wanted[1, i] == wanted[1, i], wanted[2, i] == wanted[2, i])
         take_command(arm, now)
 
     def _set_state(self, double[:, ::1] state not None):
@@ -283,5 +307,7 @@ cdef class Twin(CycleOwner):
         return answered
 
     def keep(self, Snapshot snapshot not None):
-        """Keep settings alive that a loop is given, and those before, which it may go by until then."""
+        """Keep settings alive that a loop is given, and those before, which it may go by until
+        then.
+        """
         self.snapshots = [*self.snapshots[-MOST_WAITING:], snapshot]

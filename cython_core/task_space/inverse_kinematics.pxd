@@ -1,10 +1,12 @@
 # Inverse kinematics by damped least squares within joint limits.
 #
-# Each step solves (J^T W J + mu 1) dq = J^T W e for the pose error e, with the damping mu = E + 1e-9 of Sugihara, Solvability-
-# unconcerned inverse kinematics by the Levenberg-Marquardt method, 2011: E = e^T W e / 2 bounds the step far from the
-# target and at a singular posture, and vanishes with the error, which makes the last steps Newton's. A joint at a limit
-# that the gradient pushes against keeps its place in this step (projected gradient: Nocedal and Wright, Numerical
-# Optimization, 2006, section 16.7). A step that does not reduce E is tried again with ten times the damping.
+# Each step solves (J^T W J + mu 1) dq = J^T W e for the pose error e, with the damping mu = E +
+# 1e-9 of Sugihara, Solvability- unconcerned inverse kinematics by the Levenberg-Marquardt method,
+# 2011: E = e^T W e / 2 bounds the step far from the target and at a singular posture, and vanishes
+# with the error, which makes the last steps Newton's. A joint at a limit that the gradient pushes
+# against keeps its place in this step (projected gradient: Nocedal and Wright, Numerical
+# Optimization, 2006, section 16.7). A step that does not reduce E is tried again with ten times the
+# damping.
 
 from libc.math cimport fabs, isfinite, sqrt
 from libc.string cimport memcpy
@@ -40,8 +42,8 @@ cdef inline double weighted_square(const Goal* goal, const double* e) noexcept n
     return total
 
 
-cdef inline double error_at(const DynamicsInterface* arm, const Goal* goal, const double* target, const double* q,
-                            double* e) noexcept nogil:
+cdef inline double error_at(const DynamicsInterface* arm, const Goal* goal, const double* target,
+                            const double* q, double* e) noexcept nogil:
     """e at a position q; returns E."""
     cdef double[16] pose
     arm.link_pose(arm.self, goal.link, q, pose)
@@ -54,11 +56,15 @@ cdef inline bint is_there(const Goal* goal, const double* e) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(6):
         counted[k] = e[k] if goal.weight[k] > 0.0 else 0.0
-    return norm(counted) <= goal.position_tolerance and norm(counted + 3) <= goal.orientation_tolerance
+    return (norm(counted) <= goal.position_tolerance
+            and norm(counted + 3) <= goal.orientation_tolerance)
 
 
 cdef inline bint cholesky_solve(Py_ssize_t n, double* A, double* x) noexcept nogil:
-    """x <- A^-1 x of a symmetric A, whose lower half is overwritten. False if it is not positive definite."""
+    """x <- A^-1 x of a symmetric A, whose lower half is overwritten.
+
+    False if it is not positive definite.
+    """
     cdef Py_ssize_t i, j, k
     for i in range(n):
         for j in range(i + 1):
@@ -81,7 +87,8 @@ cdef inline bint cholesky_solve(Py_ssize_t n, double* A, double* x) noexcept nog
     return True
 
 
-cdef inline double gradient(Py_ssize_t n, const Goal* goal, const double* e, const double* q, Attempt* at) noexcept nogil:
+cdef inline double gradient(Py_ssize_t n, const Goal* goal, const double* e, const double* q,
+                            Attempt* at) noexcept nogil:
     """g = J^T W e, 0 for joints that a limit holds. Returns the greatest entry."""
     cdef double most = 0.0
     cdef Py_ssize_t i, k
@@ -97,8 +104,12 @@ cdef inline double gradient(Py_ssize_t n, const Goal* goal, const double* e, con
     return most
 
 
-cdef inline bint damped_step(Py_ssize_t n, const Goal* goal, double damping, const double* q, Attempt* at) noexcept nogil:
-    """trial: where the damped step from q leads, within the limits. False if it cannot be solved for."""
+cdef inline bint damped_step(Py_ssize_t n, const Goal* goal, double damping, const double* q,
+                             Attempt* at) noexcept nogil:
+    """trial: where the damped step from q leads, within the limits.
+
+    False if it cannot be solved for.
+    """
     cdef Py_ssize_t i, j, k
     for i in range(n):
         at.step[i] = at.g[i]
@@ -113,9 +124,12 @@ cdef inline bint damped_step(Py_ssize_t n, const Goal* goal, double damping, con
     return True
 
 
-cdef inline Outcome inverse_kinematics(const DynamicsInterface* arm, const Goal* goal, const double* target, double* q,
-                                       Attempt* at, double* e, Py_ssize_t* iterations) noexcept nogil:
-    """Move q, (n,), from where it is until the link is at its target (16); e (6): the error that is left."""
+cdef inline Outcome inverse_kinematics(const DynamicsInterface* arm, const Goal* goal,
+                                       const double* target, double* q, Attempt* at, double* e,
+                                       Py_ssize_t* iterations) noexcept nogil:
+    """Move q, (n,), from where it is until the link is at its target (16); e (6): the error that is
+    left.
+    """
     cdef Py_ssize_t n = arm.n, i, attempts
     cdef double[6] there
     cdef double E, less, factor

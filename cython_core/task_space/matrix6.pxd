@@ -35,7 +35,9 @@ cdef inline void divide_by_upper(const double* L, double* x) noexcept nogil:
 
 
 cdef inline void rotate_pair(double* P, double* U, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-    """One Jacobi rotation: P_ij becomes 0, U takes the rotation up (Golub and Van Loan, section 8.5)."""
+    """One Jacobi rotation: P_ij becomes 0, U takes the rotation up (Golub and Van Loan, section
+    8.5).
+    """
     cdef double t = (P[7 * j] - P[7 * i]) / (2.0 * P[6 * i + j]), c, s, a, b
     cdef Py_ssize_t k
     t = (1.0 if t >= 0.0 else -1.0) / (fabs(t) + sqrt(1.0 + t * t))
@@ -70,7 +72,8 @@ cdef inline void to_vectors(const double* U, double* P) noexcept nogil:
 
 
 cdef inline void make_orthogonal(double* U) noexcept nogil:
-    """Take rounding errors out of U^T U = 1: one step of Newton and Schulz, U <- U (3 - U^T U) / 2."""
+    """Take rounding errors out of U^T U = 1: one step of Newton and Schulz, U <- U (3 - U^T U) / 2.
+    """
     cdef double[36] U0, excess
     cdef Py_ssize_t i, j, k
     memcpy(U0, U, 36 * sizeof(double))
@@ -89,10 +92,11 @@ cdef inline void make_orthogonal(double* U) noexcept nogil:
 
 
 cdef inline void eigenvectors(double* P, double* U) noexcept nogil:
-    """The columns of U become eigenvectors of P, (6, 6), positive semidefinite, whose diagonal its eigenvalues.
+    """The columns of U become eigenvectors of P, (6, 6), positive semidefinite, whose diagonal its
+    eigenvalues.
 
-    They are good to four digits, each for its own size. It begins with an orthogonal U: that of a moment ago needs few
-    rotations.
+    They are good to four digits, each for its own size. It begins with an orthogonal U: that of a
+    moment ago needs few rotations.
     """
     cdef double size = 0.0
     cdef Py_ssize_t sweep, i, j
@@ -105,7 +109,8 @@ cdef inline void eigenvectors(double* P, double* U) noexcept nogil:
         turned = False
         for i in range(5):
             for j in range(i + 1, 6):
-                if P[6 * i + j] * P[6 * i + j] > fmax(1e-8 * P[7 * i] * P[7 * j], 1e-24 * size * size):
+                if (P[6 * i + j] * P[6 * i + j]
+                        > fmax(1e-8 * P[7 * i] * P[7 * j], 1e-24 * size * size)):
                     rotate_pair(P, U, i, j)
                     turned = True
         if not turned:

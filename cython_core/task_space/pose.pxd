@@ -1,11 +1,13 @@
 # Orientations and the error between two poses: doubles, one pose at a time, without Python.
 #
-# A pose is a homogeneous transform (16) row by row, as link_pose gives it; a quaternion is x y z w. With the pose of a
-# link (p, R) and where it should be (p_d, R_d) the error is
+# A pose is a homogeneous transform (16) row by row, as link_pose gives it; a quaternion is x y z w.
+# With the pose of a link (p, R) and where it should be (p_d, R_d) the error is
 #     e = [p_d - p, phi],    exp(phi x) = R_d R^T,
-# in base axes: phi is the rotation vector that turns the link on to its target (Lynch and Park, Modern Robotics, 2017,
-# section 3.2.3). Its derivative follows from that of exp (the same, section 8.6; Bullo and Murray, 1995):
-#     phi_dot = (w_d - w) - phi x (w_d + w) / 2 + k phi x (phi x (w_d - w)),    k = (1 - h cot h) / |phi|^2, h = |phi| / 2.
+# in base axes: phi is the rotation vector that turns the link on to its target (Lynch and Park,
+# Modern Robotics, 2017, section 3.2.3). Its derivative follows from that of exp (the same, section
+# 8.6; Bullo and Murray, 1995):
+#     phi_dot = (w_d - w) - phi x (w_d + w) / 2 + k phi x (phi x (w_d - w))
+#     k = (1 - h cot h) / |phi|^2, h = |phi| / 2
 
 from libc.math cimport M_PI, atan2, cos, fabs, sin, sqrt
 
@@ -15,7 +17,8 @@ cdef inline double norm(const double* x) noexcept nogil:
     return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
 
 
-cdef inline void add_cross_product(double factor, const double* a, const double* b, double* out) noexcept nogil:
+cdef inline void add_cross_product(double factor, const double* a, const double* b,
+                                   double* out) noexcept nogil:
     """out += factor a x b."""
     out[0] += factor * (a[1] * b[2] - a[2] * b[1])
     out[1] += factor * (a[2] * b[0] - a[0] * b[2])
@@ -23,7 +26,9 @@ cdef inline void add_cross_product(double factor, const double* a, const double*
 
 
 cdef inline void quaternion_of(const double* R, Py_ssize_t stride, double* x) noexcept nogil:
-    """Quaternion of a rotation matrix with rows ``stride`` apart, by its largest entry (Shepperd, 1978)."""
+    """Quaternion of a rotation matrix with rows ``stride`` apart, by its largest entry (Shepperd,
+    1978).
+    """
     cdef double trace = R[0] + R[stride + 1] + R[2 * stride + 2], size = 0.0
     cdef Py_ssize_t i = 3, j, k
     for j in range(3):
@@ -68,11 +73,14 @@ cdef inline void rotation_vector(const double* x, double* phi) noexcept nogil:
 
 
 cdef inline void nearest_turn(const double* last, double* phi) noexcept nogil:
-    """Of phi and the same rotation the other way round, |phi| - 2 pi, the one nearer to the last rotation vector.
+    """Of phi and the same rotation the other way round, |phi| - 2 pi, the one nearer to the last
+    rotation vector.
 
-    So a rotation that grows past pi does not jump to the other side. Beyond three quarters of a turn it does.
+    So a rotation that grows past pi does not jump to the other side. Beyond three quarters of a
+    turn it does.
     """
-    cdef double size = norm(phi), other = 1.0 - 2.0 * M_PI / size if size > 0.0 else 1.0, here = 0.0, there = 0.0
+    cdef double size = norm(phi), other = 1.0 - 2.0 * M_PI / size if size > 0.0 else 1.0
+    cdef double here = 0.0, there = 0.0
     cdef Py_ssize_t k
     for k in range(3):
         here += (phi[k] - last[k]) * (phi[k] - last[k])
@@ -82,8 +90,12 @@ cdef inline void nearest_turn(const double* last, double* phi) noexcept nogil:
             phi[k] *= other
 
 
-cdef inline void pose_error(const double* pose, const double* target, const double* last, double* e) noexcept nogil:
-    """e (6) of a pose (16) and its target (16). last: rotation vector (3) that e is to continue, e's own too, or NULL."""
+cdef inline void pose_error(const double* pose, const double* target, const double* last,
+                            double* e) noexcept nogil:
+    """e (6) of a pose (16) and its target (16).
+
+    last: rotation vector (3) that e is to continue, e's own too, or NULL.
+    """
     cdef double[9] R                                            # R_d R^T
     cdef double[4] x
     cdef double[3] phi
@@ -109,9 +121,11 @@ cdef inline double turn_factor(const double* phi) noexcept nogil:
     return (1.0 - half * cos(half) / sin(half)) / (size * size)
 
 
-cdef inline void pose_error_derivative(const double* e, const double* velocity, const double* target_velocity,
-                                       double* rate) noexcept nogil:
-    """de/dt (6) of an error e between a link with velocity (6) and a target with target_velocity (6)."""
+cdef inline void pose_error_derivative(const double* e, const double* velocity,
+                                       const double* target_velocity, double* rate) noexcept nogil:
+    """de/dt (6) of an error e between a link with velocity (6) and a target with target_velocity
+    (6).
+    """
     cdef double[3] both, inner
     cdef double k = turn_factor(e + 3)
     cdef Py_ssize_t i

@@ -1,4 +1,7 @@
-"""Poses: the error between two of them, and the joint positions that reach one. featherstone_ros.kinematics checks arguments."""
+"""Poses: the error between two of them, and the joint positions that reach one.
+
+featherstone_ros.kinematics checks arguments.
+"""
 
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -13,27 +16,37 @@ import numpy as np
 cnp.import_array()
 
 
-def pose_errors(const double[:, :, ::1] poses, const double[:, :, ::1] targets, last, double[:, ::1] out):
-    """out, (B, 6): the errors of poses (B, 4, 4) and targets (B, 4, 4). last: rotation vectors (B, 3), or None."""
+def pose_errors(const double[:, :, ::1] poses, const double[:, :, ::1] targets, last,
+                double[:, ::1] out):
+    """out, (B, 6): the errors of poses (B, 4, 4) and targets (B, 4, 4).
+
+    last: rotation vectors (B, 3), or None.
+    """
     cdef const double[:, ::1] before = np.zeros((1, 3)) if last is None else last
     cdef bint continued = last is not None
     cdef Py_ssize_t k
     with nogil:
         for k in range(out.shape[0]):
-            pose_error(&poses[k, 0, 0], &targets[k, 0, 0], &before[k, 0] if continued else NULL, &out[k, 0])
+            pose_error(&poses[k, 0, 0], &targets[k, 0, 0], &before[k, 0] if continued else NULL,
+                       &out[k, 0])
 
 
 def pose_error_derivatives(const double[:, ::1] errors, const double[:, ::1] velocities,
                            const double[:, ::1] target_velocities, double[:, ::1] out):
-    """out, (B, 6): the derivatives of errors (B, 6) under velocities (B, 6) of the link and of its target."""
+    """out, (B, 6): the derivatives of errors (B, 6) under velocities (B, 6) of the link and of its
+    target.
+    """
     cdef Py_ssize_t k
     with nogil:
         for k in range(out.shape[0]):
-            pose_error_derivative(&errors[k, 0], &velocities[k, 0], &target_velocities[k, 0], &out[k, 0])
+            pose_error_derivative(&errors[k, 0], &velocities[k, 0], &target_velocities[k, 0],
+                                  &out[k, 0])
 
 
 def improper(const double[:, :, ::1] poses, double tolerance):
-    """What makes one of poses (B, 4, 4) no homogeneous transform: 1 its rotation, 2 its last row, 0 nothing."""
+    """What makes one of poses (B, 4, 4) no homogeneous transform: 1 its rotation, 2 its last row, 0
+    nothing.
+    """
     cdef double[3] normal
     cdef const double* T
     cdef double product
@@ -68,10 +81,12 @@ def transforms(const double[:, ::1] poses, double[:, :, ::1] out):
             out[k, 3, 3] = 1.0
 
 
-def solve(bound, Py_ssize_t link, const double[:, :, ::1] targets, const double[::1] lower, const double[::1] upper,
-          weights, double position_tolerance, double orientation_tolerance, Py_ssize_t most, double[:, ::1] q,
-          double[:, ::1] errors, Py_ssize_t[::1] outcomes, Py_ssize_t[::1] iterations):
-    """Inverse kinematics of B targets (B, 4, 4), from q (B, n) on, which becomes the result; without the GIL.
+def solve(bound, Py_ssize_t link, const double[:, :, ::1] targets, const double[::1] lower,
+          const double[::1] upper, weights, double position_tolerance, double orientation_tolerance,
+          Py_ssize_t most, double[:, ::1] q, double[:, ::1] errors, Py_ssize_t[::1] outcomes,
+          Py_ssize_t[::1] iterations):
+    """Inverse kinematics of B targets (B, 4, 4), from q (B, n) on, which becomes the result;
+    without the GIL.
 
     Args:
         bound: A ``BoundDynamics`` that nobody else uses.
@@ -102,5 +117,5 @@ def solve(bound, Py_ssize_t link, const double[:, :, ::1] targets, const double[
     attempt.step, attempt.trial = attempt.g + n, attempt.g + 2 * n
     with nogil:
         for k in range(q.shape[0]):
-            outcomes[k] = inverse_kinematics(arm, &goal, &targets[k, 0, 0], &q[k, 0], &attempt, &errors[k, 0],
-                                             &iterations[k])
+            outcomes[k] = inverse_kinematics(arm, &goal, &targets[k, 0, 0], &q[k, 0], &attempt,
+                                             &errors[k, 0], &iterations[k])
