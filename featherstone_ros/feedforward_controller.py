@@ -9,13 +9,14 @@ import sys
 from collections.abc import Sequence
 
 from featherstone_ros.nodes.execution import run
-from featherstone_ros.nodes.usage import CONTROLLER, asks_for_help
+from featherstone_ros.nodes.usage import CONTROLLER, answer
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM, or explain it; return the exit status."""
-    if asks_for_help(args):
-        print(CONTROLLER, end="")
+    text = answer(CONTROLLER, args)
+    if text is not None:
+        print(text, end="")
         return 0
     return run("featherstone_ros.nodes.feedforward_controller:FeedforwardController", args)
 

@@ -1,6 +1,7 @@
 """Numbers as a caller gives them: checked once, refused by name."""
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,16 @@ ORTHONORMAL = 1e-9  # greatest entry of R R^T - 1: what rounding leaves, and mor
 
 
 def finite(name: str, value: ArrayLike, shape: tuple[int, ...] = ()) -> Floats:
-    """Return a copy of ``value`` as an array of finite numbers of that shape."""
+    """Return a copy of ``value`` as an array of finite numbers of that shape.
+
+    Neither None nor text nor complex numbers are numbers, as in the compiled core.
+    """
     try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
+        given = np.asarray(value)
+        if given.dtype.kind not in "biuf" and not all(isinstance(x, Real) for x in given.flat):
+            raise TypeError(f"{given.dtype} has entries that are no real numbers")
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{name} is {value!r}, expected numbers of shape {shape}") from error
     if array.shape != shape:
         raise ModelError(f"{name} has shape {array.shape}, expected {shape}")

@@ -1,12 +1,14 @@
-"""The nodes' ``--help``, answered before anything of ROS is imported or started."""
+"""The nodes' ``--help`` and ``--version``, answered before anything of ROS is imported."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 
+from featherstone_ros import __version__
+
 CONTROLLER = """\
-usage: feedforward_controller [--help] [--ros-args ...]
+usage: feedforward_controller [--help] [--version] [--ros-args ...]
 
 Answers joint states with joint torques: gravity compensation, feedforward with PD, computed torque.
 
@@ -28,7 +30,7 @@ Examples:
 """
 
 TWIN = """\
-usage: digital_twin [--help] [--ros-args ...]
+usage: digital_twin [--help] [--version] [--ros-args ...]
 
 Simulates an arm that takes torques (mode simulate), or runs beside a real one and tells what its
 model does not explain (mode shadow).
@@ -54,9 +56,16 @@ Examples:
 """
 
 
-def asks_for_help(args: Sequence[str] | None) -> bool:
-    """Tell whether a command line (None: the process's) asks for help, before ``--ros-args``."""
+def answer(usage: str, args: Sequence[str] | None) -> str | None:
+    """Return what a command line (None: the process's) asks for before ``--ros-args``, or None.
+
+    That is the usage for ``--help``, name and version for ``--version``.
+    """
     own = list(sys.argv if args is None else args)
     if "--ros-args" in own:
         own = own[: own.index("--ros-args")]
-    return "--help" in own or "-h" in own
+    if "--help" in own or "-h" in own:
+        return usage
+    if "--version" in own:
+        return f"{usage.split()[1]} {__version__}\n"
+    return None

@@ -103,7 +103,22 @@ def test_with_gravity_changes_nothing_else(model):
     assert tilted.joint_names == model.joint_names
 
 
-@pytest.mark.parametrize("g", [(0, 0), 9.81, (0, 0, np.nan), (0, 0, "down"), None, np.eye(3)])
+@pytest.mark.parametrize(
+    "g",
+    [
+        (0, 0),
+        9.81,
+        (0, 0, np.nan),
+        (0, 0, "down"),
+        None,
+        np.eye(3),
+        "123",
+        ["0", "0", "1"],
+        [0, 0, 1j],
+        [None] * 3,
+        [0, 0, 10**400],
+    ],
+)
 def test_gravity_raises_if_not_three_finite_numbers(model, g):
     with pytest.raises(ModelError, match="gravity"):
         model.with_gravity(g)
@@ -168,9 +183,11 @@ def test_payload_raises_if_link_is_unknown(model):
         ("mass", (np.nan, (0, 0, 0))),
         ("mass", ([1, 2], (0, 0, 0))),
         ("mass", ("heavy", (0, 0, 0))),
+        ("mass", ("1", (0, 0, 0))),
         ("com", (1, (0, 0))),
         ("com", (1, (0, 0, np.inf))),
         ("com", (1, None)),
+        ("com", (1, ["0", "0", "0"])),
         ("inertia", (1, (0, 0, 0), (1, 2, 3))),
         ("inertia", (1, (0, 0, 0), np.diag([1, 1, np.nan]))),
         ("inertia", (1, (0, 0, 0), [[1, 0.1, 0], [0.2, 1, 0], [0, 0, 1]])),
