@@ -7,13 +7,15 @@ cdef int refuse(cnp.ndarray x, Py_ssize_t count, str name, str kind) except -1:
 
 cdef inline const double* numbers(cnp.ndarray x, Py_ssize_t count, str name) except NULL:
     """The memory of an argument that is read."""
-    if cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY_RO(x) or cnp.PyArray_SIZE(x) != count:
+    if (cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY_RO(x)
+            or cnp.PyArray_SIZE(x) != count):
         refuse(x, count, name, "C-contiguous")
     return <const double*> cnp.PyArray_DATA(x)
 
 
 cdef inline double* result(cnp.ndarray x, Py_ssize_t count, str name) except NULL:
     """The memory of an argument that is written to."""
-    if cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY(x) or cnp.PyArray_SIZE(x) != count:
+    if (cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY(x)
+            or cnp.PyArray_SIZE(x) != count):
         refuse(x, count, name, "writeable C-contiguous")
     return <double*> cnp.PyArray_DATA(x)

@@ -1,5 +1,5 @@
-# What happens when joint states stop: the arm is braked by the model along a motion from where it must be by now to
-# rest, and held there; when states are back, the controller goes on.
+# What happens when joint states stop: the arm is braked by the model along a motion from where it
+# must be by now to rest, and held there; when states are back, the controller goes on.
 
 from libc.string cimport memcpy, memset
 
@@ -26,7 +26,7 @@ cdef inline void go_blind(Controller* c, double now, double age) noexcept nogil:
     if is_frozen(&c.validator):
         because(c, CAUSE_FROZEN, frozen.joint, frozen.found, frozen.bound)
         begin_hold(c, now)
-        begin_transfer(&c.governor, 0.0)                        # what the feedback asked for was wrong
+        begin_transfer(&c.governor, 0.0)  # what the feedback asked for was wrong
     else:
         because(c, CAUSE_NO_STATES, -1, age, c.settings.state_timeout)
         begin_hold(c, now)
@@ -45,10 +45,11 @@ cdef inline void expect(Controller* c, double now) noexcept nogil:
         add_reckoned(&c.reckoning, &c.settings, c.desired, c.state, c.state + c.n)
         age -= c.reckoning.until
     memcpy(c.expected, c.state, c.n * sizeof(double))
-    dead_reckoning(&c.settings, &c.models, c.governor.command, min(age, c.settings.state_timeout + c.settings.period),
-                   c.state, c.offset)
+    dead_reckoning(&c.settings, &c.models, c.governor.command,
+                   min(age, c.settings.state_timeout + c.settings.period), c.state, c.offset)
     for i in range(c.n):
-        c.state[i] = min(max(c.state[i], min(c.limits.lower[i], c.expected[i])), max(c.limits.upper[i], c.expected[i]))
+        c.state[i] = min(max(c.state[i], min(c.limits.lower[i], c.expected[i])),
+                         max(c.limits.upper[i], c.expected[i]))
     if is_frozen(&c.validator):                                 # what pushes it on is what is wrong
         memset(c.state + 2 * c.n, 0, c.n * sizeof(double))
     stop_motion(c, now, c.state)
@@ -56,7 +57,8 @@ cdef inline void expect(Controller* c, double now) noexcept nogil:
 
 
 cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
-    """Brake the arm by the model; without blind_stop, hold it by gravity and by damping that goes to zero.
+    """Brake the arm by the model; without blind_stop, hold it by gravity and by damping that goes
+    to zero.
 
     That damping is for the velocity of the last good state, which says less and less.
     """
@@ -68,16 +70,20 @@ cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
             expect(c, now)
         sample(&c.motion, now, c.desired)
         motion_torque(&c.settings, &c.models, c.n, c.desired, c.torque)
-        if c.validator.last.rejection == CONTRADICTORY and now - c.validator.compared_at < c.settings.state_timeout:
-            for i in range(c.n):                                # its positions are seen: they show how well it brakes
+        if (c.validator.last.rejection == CONTRADICTORY
+                and now - c.validator.compared_at < c.settings.state_timeout):
+            for i in range(c.n):  # its positions are seen: they show how well it brakes
                 c.torque[i] += fault_damping(c, i) * (c.desired[c.n + i] - c.validator.shown[i])
     else:
-        damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, transfer_left(&c.governor), c.torque)
+        damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd,
+                       transfer_left(&c.governor), c.torque)
     return give(c, now, dt, c.torque)
 
 
 cdef inline bint has_stopped_frozen(const Controller* c, double now) noexcept nogil:
-    """Whether a blind stop from frozen positions is over: what would hold the arm there need not hold it where it is."""
+    """Whether a blind stop from frozen positions is over: what would hold the arm there need not
+    hold it where it is.
+    """
     return is_frozen(&c.validator) and c.expects and now >= c.motion.end
 
 

@@ -10,8 +10,8 @@ from libc.string cimport memcpy
 from control.cartesian_impedance cimport cartesian_impedance
 from control.hand_kinematics cimport add_armature, hand_kinematics
 from control.impedance_modes cimport delay_margin
-from control.impedance_state cimport (WALLS, Hand, Impedance, ImpedanceSettings, Wall, lay_out, memory_size,
-                                      start_impedance)
+from control.impedance_state cimport (WALLS, Hand, Impedance, ImpedanceSettings, Wall, lay_out,
+                                      memory_size, start_impedance)
 from dynamics_interface cimport DynamicsInterface
 
 import numpy as np
@@ -24,7 +24,8 @@ include "impedance_settings.pxi"
 
 
 cdef class Law:
-    """One hand's state, settings and scratch; arrays are C-contiguous float64 and checked by the caller.
+    """One hand's state, settings and scratch; arrays are C-contiguous float64 and checked by the
+    caller.
 
     Args:
         bound: A ``BoundDynamics`` that nobody else uses.
@@ -49,7 +50,8 @@ cdef class Law:
     def __cinit__(self, bound, Py_ssize_t link, double[:, ::1] offset):
         cdef Py_ssize_t n
         self.bound, self.link = bound, link
-        self.arm = <const DynamicsInterface*> PyCapsule_GetPointer(bound.capsule, "featherstone_ros.DynamicsInterface")
+        self.arm = <const DynamicsInterface*> PyCapsule_GetPointer(
+            bound.capsule, "featherstone_ros.DynamicsInterface")
         n = self.arm.n
         memcpy(self.offset, &offset[0, 0], 16 * sizeof(double))
         self.memory = np.zeros(memory_size(n) + n * n + 7 * n + 1)
@@ -57,11 +59,14 @@ cdef class Law:
         self.Minv = &self.memory[0] + memory_size(n)
         self.J = self.Minv + n * n
         self.armature = self.J + 6 * n
-        self.hand.pose, self.hand.J, self.hand.velocity, self.hand.Minv = self.pose, self.J, self.velocity, self.Minv
+        self.hand.pose, self.hand.J, self.hand.velocity, self.hand.Minv = (
+            self.pose, self.J, self.velocity, self.Minv)
         start_impedance(&self.state, &self.settings, self.offset)
 
     def configure(self, s):
-        """Take settings, a mapping from the names of ``ImpedanceSettings`` to arrays; the stiffness is led there."""
+        """Take settings, a mapping from the names of ``ImpedanceSettings`` to arrays; the stiffness
+        is led there.
+        """
         memcpy(self.state.old_stiffness, self.state.stiffness, 6 * sizeof(double))
         self.state.elapsed = 0.0
         fill_settings(&self.settings, self.state.n, s)
@@ -79,13 +84,15 @@ cdef class Law:
         self.update_kinematics(&q[0], &qd[0])
         start_impedance(&self.state, &self.settings, self.pose)
 
-    def target(self, const double[:, ::1] pose, const double[::1] velocity, const double[::1] wrench):
+    def target(self, const double[:, ::1] pose, const double[::1] velocity,
+               const double[::1] wrench):
         """Where to go, how fast to move there, and what to press with besides."""
         memcpy(self.state.target, &pose[0, 0], 16 * sizeof(double))
         fill(self.state.target_velocity, velocity, 6)
         fill(self.state.feedforward, wrench, 6)
 
-    def torque(self, const double[::1] q, const double[::1] qd, double dt, double[::1] gravity, double[::1] out):
+    def torque(self, const double[::1] q, const double[::1] qd, double dt, double[::1] gravity,
+               double[::1] out):
         """The law's torque after a step of time dt, and gravity's; without the GIL.
 
         Returns:
@@ -97,12 +104,15 @@ cdef class Law:
             failure = self.arm.minv(self.arm.self, &q[0], self.Minv)
             if not failure:
                 add_armature(self.Minv, self.state.n, self.armature, self.state.x)
-                cartesian_impedance(&self.state, &self.settings, &self.hand, &q[0], &qd[0], dt, &out[0])
+                cartesian_impedance(&self.state, &self.settings, &self.hand, &q[0], &qd[0], dt,
+                                    &out[0])
                 self.arm.gravity(self.arm.self, &q[0], &gravity[0])
         return failure
 
     def report(self):
-        """What the last step saw and did, copies: featherstone_ros.control.CartesianImpedance.report."""
+        """What the last step saw and did, copies:
+        featherstone_ros.control.CartesianImpedance.report.
+        """
         cdef Py_ssize_t n = self.state.n
         return {
             "pose": np.array(<double[:16]> self.pose).reshape(4, 4),

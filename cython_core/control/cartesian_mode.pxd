@@ -1,4 +1,5 @@
-# Mode cartesian_impedance within the controller: what the law (cartesian_impedance.pxd) needs of the arm, and its targets.
+# Mode cartesian_impedance within the controller: what the law (cartesian_impedance.pxd) needs of
+# the arm, and its targets.
 
 from libc.math cimport INFINITY, NAN, fabs, fmax, isnan
 from libc.string cimport memcpy, memset
@@ -6,7 +7,8 @@ from libc.string cimport memcpy, memset
 from control.cartesian_impedance cimport cartesian_impedance
 from control.hand_kinematics cimport add_armature, hand_kinematics
 from control.impedance_modes cimport times_inertia, to_axes
-from control.impedance_state cimport Hand, Impedance, ImpedanceSettings, lay_out, memory_size, start_impedance
+from control.impedance_state cimport (Hand, Impedance, ImpedanceSettings, lay_out, memory_size,
+                                      start_impedance)
 from control.impedance_wrench cimport limit
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport norm, quaternion_of, turn
@@ -55,7 +57,8 @@ cdef inline void lay_out_mode(CartesianMode* its, Py_ssize_t n, double* memory) 
     its.J = its.Minv + n * n
     its.asked_posture = its.J + 6 * n
     its.standing_from = its.asked_posture + n
-    its.hand.pose, its.hand.J, its.hand.velocity, its.hand.Minv = its.pose, its.J, its.velocity, its.Minv
+    its.hand.pose, its.hand.J, its.hand.velocity, its.hand.Minv = (
+        its.pose, its.J, its.velocity, its.Minv)
     its.pose_at = its.twist_at = its.wrench_at = -INFINITY
 
 
@@ -70,21 +73,24 @@ cdef inline void copy_impedance(CartesianMode* its, const ImpedanceSettings* giv
     its.settings.posture, its.settings.posture_stiffness = mine.posture, mine.posture_stiffness
     its.settings.posture_damping_ratio = mine.posture_damping_ratio
     its.settings.lower, its.settings.upper = mine.lower, mine.upper
-    its.settings.margin, its.settings.repulsion, its.settings.speed = mine.margin, mine.repulsion, mine.speed
+    its.settings.margin, its.settings.repulsion, its.settings.speed = (
+        mine.margin, mine.repulsion, mine.speed)
     for i in range(n):
         if not isnan(given.posture[i]):
             its.settings.posture[i] = given.posture[i]
     memcpy(its.settings.posture_stiffness, given.posture_stiffness, 7 * n * sizeof(double))
 
 
-cdef inline void update_kinematics(CartesianMode* its, const DynamicsInterface* arm, const double* q,
-                                   const double* qd) noexcept nogil:
+cdef inline void update_kinematics(CartesianMode* its, const DynamicsInterface* arm,
+                                   const double* q, const double* qd) noexcept nogil:
     """Find the hand's pose, Jacobian and velocity."""
     hand_kinematics(arm, its.link, its.point, q, qd, its.pose, its.J, its.velocity)
 
 
 cdef inline void rest_ahead(Impedance* law, double time) noexcept nogil:
-    """Make the target where the desired pose comes to rest if it takes so long; nothing pulls or presses any more."""
+    """Make the target where the desired pose comes to rest if it takes so long; nothing pulls or
+    presses any more.
+    """
     cdef double[3] phi
     cdef Py_ssize_t k
     memcpy(law.target, law.desired, 16 * sizeof(double))
@@ -96,8 +102,8 @@ cdef inline void rest_ahead(Impedance* law, double time) noexcept nogil:
     memset(law.feedforward, 0, 6 * sizeof(double))
 
 
-cdef inline void begin_mode(CartesianMode* its, const DynamicsInterface* arm, const double* q, const double* qd,
-                            double stop_time) noexcept nogil:
+cdef inline void begin_mode(CartesianMode* its, const DynamicsInterface* arm, const double* q,
+                            const double* qd, double stop_time) noexcept nogil:
     """Begin at the pose and velocity that the hand has, and bring it to rest."""
     cdef Py_ssize_t i
     update_kinematics(its, arm, q, qd)
@@ -110,7 +116,8 @@ cdef inline void begin_mode(CartesianMode* its, const DynamicsInterface* arm, co
         its.settings.posture[i] = q[i] if isnan(its.asked_posture[i]) else its.asked_posture[i]
 
 
-cdef inline void set_target(CartesianMode* its, double now, const CartesianTarget* target) noexcept nogil:
+cdef inline void set_target(CartesianMode* its, double now,
+                            const CartesianTarget* target) noexcept nogil:
     if target.has_pose:
         memcpy(its.law.target, target.pose, 16 * sizeof(double))
         its.pose_at = now
@@ -123,7 +130,10 @@ cdef inline void set_target(CartesianMode* its, double now, const CartesianTarge
 
 
 cdef inline bint drop_stale(CartesianMode* its, double now, double timeout) noexcept nogil:
-    """Forget velocity and wrench that are too old, the pose stays. Returns whether a wrench ends."""
+    """Forget velocity and wrench that are too old, the pose stays.
+
+    Returns whether a wrench ends.
+    """
     cdef bint ends = False
     cdef Py_ssize_t k
     if now - its.twist_at > timeout:
@@ -135,8 +145,10 @@ cdef inline bint drop_stale(CartesianMode* its, double now, double timeout) noex
     return ends
 
 
-cdef inline void carry_target(CartesianMode* its, double now, double timeout, double dt) noexcept nogil:
-    """Velocities that come without poses lead the target on, no faster than it may be approached."""
+cdef inline void carry_target(CartesianMode* its, double now, double timeout,
+                              double dt) noexcept nogil:
+    """Velocities that come without poses lead the target on, no faster than it may be approached.
+    """
     cdef double[6] velocity
     cdef double[3] phi
     cdef Py_ssize_t k
@@ -157,8 +169,11 @@ cdef inline bint is_idle(const CartesianMode* its, double now, double timeout) n
             and norm(its.law.way) < ARRIVED_AT and norm(its.law.way + 3) < ARRIVED_TURNED)
 
 
-cdef inline void joint_motion(const CartesianMode* its, const double* x, const double* most, double* out) noexcept nogil:
-    """out, (n,) = M^-1 J^T Lambda x: what the joints do for the hand's x, shortened until no joint does more than ``most``."""
+cdef inline void joint_motion(const CartesianMode* its, const double* x, const double* most,
+                              double* out) noexcept nogil:
+    """out, (n,) = M^-1 J^T Lambda x: what the joints do for the hand's x, shortened until no joint
+    does more than ``most``.
+    """
     cdef double[6] v
     cdef double share = 1.0
     cdef Py_ssize_t n = its.law.n, i, k
@@ -174,8 +189,8 @@ cdef inline void joint_motion(const CartesianMode* its, const double* x, const d
         out[i] *= share
 
 
-cdef inline bint find_inverse_inertia(CartesianMode* its, const DynamicsInterface* arm, const double* armature,
-                                      const double* q) noexcept nogil:
+cdef inline bint find_inverse_inertia(CartesianMode* its, const DynamicsInterface* arm,
+                                      const double* armature, const double* q) noexcept nogil:
     """Find (M + diag(armature))^-1 in ``Minv``; returns whether the model moves no inertia."""
     if arm.minv(arm.self, q, its.Minv):
         return True
@@ -183,8 +198,9 @@ cdef inline bint find_inverse_inertia(CartesianMode* its, const DynamicsInterfac
     return False
 
 
-cdef inline void hand_torque(CartesianMode* its, const DynamicsInterface* arm, const double* armature, const double* q,
-                             const double* qd, double dt, double* torque) noexcept nogil:
+cdef inline void hand_torque(CartesianMode* its, const DynamicsInterface* arm,
+                             const double* armature, const double* q, const double* qd, double dt,
+                             double* torque) noexcept nogil:
     """torque, (n,): the law's, without gravity; NaN where the model moves no inertia."""
     update_kinematics(its, arm, q, qd)
     if find_inverse_inertia(its, arm, armature, q):

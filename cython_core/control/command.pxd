@@ -1,9 +1,11 @@
-# The command for the last good state: the desired state of this moment, the law's effort for it, and the governor.
+# The command for the last good state: the desired state of this moment, the law's effort for it,
+# and the governor.
 
 from libc.math cimport fabs, fmin, isfinite
 from libc.string cimport memcpy, memset
 
-from control.cartesian_mode cimport carry_target, drop_stale, find_inverse_inertia, hand_torque, is_idle, joint_motion
+from control.cartesian_mode cimport (carry_target, drop_stale, find_inverse_inertia, hand_torque,
+                                     is_idle, joint_motion)
 from control.controller_state cimport Controller, fire, is_blind, is_tracking, leads_hand
 from control.events cimport CAUSE_NOT_FINITE
 from control.faults cimport ABANDONED_TIME, MOST_ABANDONED, fall_back
@@ -12,8 +14,8 @@ from control.laws cimport add_drives, damped_gravity, law
 from control.model_blend cimport combine, gravity, pass_time
 from control.monitoring cimport watch_path, watch_speed, watch_standing, watch_swings
 from control.motion cimport leads_to_rest, sample
-from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SETTLED, SETTLING,
-                             SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
+from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SETTLED,
+                             SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
 from control.speed_limit cimport SpeedLimit
 from control.stop cimport begin_hold, begin_tracking, stop_desired
 from control.state_estimate cimport SPARSE
@@ -26,15 +28,19 @@ cdef extern from *:
     """
     const double STANDING          # share of the velocity limit below which an arm stands,
     const double STANDING_MOST     # [rad/s, m/s] at most
-    const double FAULT_SHARE       # of the effort limit, by which damping brakes in a fault at the velocity limit
+    const double FAULT_SHARE       # of the effort limit, by which damping brakes in a fault at the
+                                   # velocity limit
 
 
 cdef inline void keep_within_limits(Controller* c) noexcept nogil:
-    """Keep the desired position within the limits, or at an arm beyond them: nothing presses on a stop for good."""
+    """Keep the desired position within the limits, or at an arm beyond them: nothing presses on a
+    stop for good.
+    """
     cdef double lower, upper
     cdef Py_ssize_t i
     for i in range(c.n):
-        lower, upper = min(c.limits.lower[i], c.validator.q[i]), max(c.limits.upper[i], c.validator.q[i])
+        lower, upper = (
+            min(c.limits.lower[i], c.validator.q[i]), max(c.limits.upper[i], c.validator.q[i]))
         if not lower <= c.desired[i] <= upper:
             c.desired[i] = min(max(c.desired[i], lower), upper)
             c.desired[c.n + i] = c.desired[2 * c.n + i] = 0.0
@@ -61,14 +67,19 @@ cdef inline void move_on(Controller* c, double now, double time) noexcept nogil:
 
 
 cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
-    """The effort of mode cartesian_impedance. The desired state is what the joints would do for the hand's, to first order."""
+    """The effort of mode cartesian_impedance.
+
+    The desired state is what the joints would do for the hand's, to first order.
+    """
     cdef Py_ssize_t n = c.n, i
     dt = fmin(dt, c.settings.state_timeout)
     if drop_stale(&c.hand, now, c.settings.target_timeout):
         begin_transfer(&c.governor, c.settings.blend_time)
     carry_target(&c.hand, now, c.settings.target_timeout, dt)
-    hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q, c.validator.qd, dt, c.torque)
-    joint_motion(&c.hand, c.hand.law.error, c.limits.velocity, c.desired)           # what a second brings at most
+    hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q, c.validator.qd,
+                dt, c.torque)
+    # what a second brings at most
+    joint_motion(&c.hand, c.hand.law.error, c.limits.velocity, c.desired)
     joint_motion(&c.hand, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
     memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
     gravity(&c.models, c.validator.q, c.scratch)
@@ -86,12 +97,16 @@ cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
 
 
 cdef inline const SpeedLimit* speed_limit(Controller* c, const double* added) noexcept nogil:
-    """The joints' speed limit while the hand is led or has just been let go; NULL otherwise, and for a model without inertia."""
+    """The joints' speed limit while the hand is led or has just been let go; NULL otherwise, and
+    for a model without inertia.
+    """
     cdef Py_ssize_t i
     c.let_go &= transfer_left(&c.governor) > 0.0
     if is_blind(c) or not (leads_hand(c) or (c.let_go and c.phase == FLOATING)):
         return NULL
-    if not is_tracking(c) and find_inverse_inertia(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q):
+    if (not is_tracking(c)
+            and find_inverse_inertia(&c.hand, c.models.newest.model, c.settings.armature,
+                                     c.validator.q)):
         return NULL
     c.speed.qd = c.validator.qd                                 # it takes turns with last_qd
     combine(&c.models, c.validator.q, c.validator.qd, NULL, c.bias)
@@ -106,7 +121,8 @@ cdef inline bint give(Controller* c, double now, double dt, const double* torque
     cdef const double* added = NULL
     cdef Py_ssize_t i
     if c.settings.hardware_adds_gravity:
-        gravity(&c.models, c.desired if is_blind(c) and c.expects else c.validator.q, c.gravity_torque)
+        gravity(&c.models, c.desired if is_blind(c) and c.expects else c.validator.q,
+                c.gravity_torque)
         for i in range(c.n):
             c.torque[i] = torque[i] - c.gravity_torque[i]
         added, torque = c.gravity_torque, c.torque
@@ -118,7 +134,9 @@ cdef inline bint give(Controller* c, double now, double dt, const double* torque
 
 
 cdef inline double fault_damping(const Controller* c, Py_ssize_t i) noexcept nogil:
-    """Damping that soon ends a fault's motion and tolerates longer delays than the gains may; 0 without limits."""
+    """Damping that soon ends a fault's motion and tolerates longer delays than the gains may; 0
+    without limits.
+    """
     cdef double damping = FAULT_SHARE * c.settings.effort_limit[i] / c.limits.velocity[i]
     return damping if isfinite(damping) else 0.0
 
@@ -159,7 +177,8 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     if is_tracking(c):
         watch_speed(c, now, dt)
         watch_swings(c, now, dt)
-    if c.phase == SETTLING and now - c.held_since >= c.settings.give_up_after and stands(c) and fire(c, SETTLED):
+    if (c.phase == SETTLING and now - c.held_since >= c.settings.give_up_after and stands(c)
+            and fire(c, SETTLED)):
         c.has_commanded = False
         return False
     if c.phase == DAMPED and now >= c.hold_until and fire(c, RECOVER):
@@ -178,7 +197,8 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     if leads_hand(c):
         lead_hand(c, now, dt)
     else:
-        law(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, c.desired, held_for(c), c.scratch, c.torque)
+        law(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, c.desired, held_for(c),
+            c.scratch, c.torque)
     if give(c, now, dt, c.torque):
         if leads_hand(c):
             for i in range(c.n):

@@ -1,8 +1,10 @@
-"""The torque controller, compiled: one state machine that decodes, validates, follows, commands and encodes without Python.
+"""The torque controller, compiled: one state machine that decodes, validates, follows, commands and
+encodes without Python.
 
-``CompiledController`` owns the memory. What it does is in controller.pxd, whose head names the other files, and in
-control_cycle.pxd (from bytes to bytes). A loop runs its ``capsule`` (cycle.pxd); Python calls its methods. What it is
-asked for are the request classes, which a loop passes on as well.
+``CompiledController`` owns the memory. What it does is in controller.pxd, whose head names the
+other files, and in control_cycle.pxd (from bytes to bytes). A loop runs its ``capsule``
+(cycle.pxd); Python calls its methods. What it is asked for are the request classes, which a loop
+passes on as well.
 """
 
 cimport numpy as cnp
@@ -18,10 +20,11 @@ from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_en
 from control.controller cimport check_age, take_state
 from control.controller_state cimport Controller, Hold
 from control.cycle_records cimport release_unused, say
-from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CONFIGURE, REQUEST_DEACTIVATE, REQUEST_DEADLINE,
-                                     REQUEST_FALL_BACK, REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_MODEL,
-                                     REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET, FollowPayload,
-                                     ModelPayload, SetPointPayload)
+from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CONFIGURE, REQUEST_DEACTIVATE,
+                                     REQUEST_DEADLINE, REQUEST_FALL_BACK, REQUEST_FOLLOW,
+                                     REQUEST_HOLD, REQUEST_MODEL, REQUEST_SET_POINT,
+                                     REQUEST_SNAPSHOT, REQUEST_TARGET, FollowPayload, ModelPayload,
+                                     SetPointPayload)
 from control.cycle_state cimport FALL_TIME, ControlCycle
 from control.dead_reckoning cimport Reckoning
 from control.deadline cimport DeadlinePayload
@@ -34,13 +37,15 @@ from control.model_blend cimport ModelBlend, change_model, combine, gravity, pas
 from control.motion cimport LEAD_CUBIC, LEAD_QUINTIC, LEAD_STRAIGHT, Path, hold_at
 from control.phases cimport EVENTS, PHASES
 from control.request_handlers cimport configure
-from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, GRAVITY_COMPENSATION, SETTINGS_ARRAYS,
-                               TERMS_FULL, TERMS_GRAVITY, TERMS_NONE, Settings)
+from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD,
+                               GRAVITY_COMPENSATION, SETTINGS_ARRAYS, TERMS_FULL, TERMS_GRAVITY,
+                               TERMS_NONE, Settings)
 from control.snapshot cimport SnapshotPayload
 from control.speed_limit cimport SpeedLimit
 from control.state_estimate cimport best_estimate
 from control.state_validator cimport accept
-from control.validator_state cimport FALLBACK_SPEED, REJECTIONS, StateValidator, forget, forget_clocks, trust
+from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, forget,
+                                      forget_clocks, trust)
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from ros.atomic cimport SECOND, steady_now, timespec

@@ -1,7 +1,7 @@
 # The torque controller, one step at a time: a joint state or the time in, at most one command out.
 #
-# It is a state machine: controller_state.pxd is what it knows, phases.pxd names its phases and events. Each part of the
-# step has its file:
+# It is a state machine: controller_state.pxd is what it knows, phases.pxd names its phases and
+# events. Each part of the step has its file:
 #
 #     state_validator.pxd    is a joint state believed?
 #     dead_reckoning.pxd     where is an arm that is not seen?
@@ -17,11 +17,13 @@ from libc.string cimport memcpy, memset
 
 from control.blind_stop cimport blind_command, go_blind, has_stopped_frozen, resume
 from control.command cimport command
-from control.controller_state cimport Controller, because, fire, is_blind, is_tracking, leads_hand, note, sees
+from control.controller_state cimport (Controller, because, fire, is_blind, is_tracking, leads_hand,
+                                       note, sees)
 from control.dead_reckoning cimport add_reckoned, reckon
 from control.events cimport CAUSE_EXECUTOR, CAUSE_GAP, NOTE_REJECTED
 from control.faults cimport abandon
-from control.phases cimport BLIND, GIVE_UP, HOLD, HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WAITING
+from control.phases cimport (BLIND, GIVE_UP, HOLD, HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY,
+                             WAITING)
 from control.startup cimport begin
 from control.state_estimate cimport seen_since, was_misled
 from control.state_validator cimport accept, elapsed
@@ -34,7 +36,8 @@ cdef extern from *:
     #define NOTE_INTERVAL (0.1)
     #define NEARLY_STOPPED (0.5)
     """
-    const double STALL             # periods without a call of ``check_age``: the process stood still, not the arm
+    const double STALL             # periods without a call of ``check_age``: the process stood
+                                   # still, not the arm
     const double NOTE_INTERVAL     # [s] between two rejected states that are told of
     const double NEARLY_STOPPED    # share of state_timeout between the last good states
 
@@ -44,12 +47,14 @@ cdef inline void note_rejection(Controller* c, double now) noexcept nogil:
     if now - c.noted_at < NOTE_INTERVAL:
         return
     c.noted_at = now
-    note(c, NOTE_REJECTED, c.validator.last.joint, <int> c.validator.last.rejection, c.validator.last.found,
-         c.validator.last.bound, 0.0)
+    note(c, NOTE_REJECTED, c.validator.last.joint, <int> c.validator.last.rejection,
+         c.validator.last.found, c.validator.last.bound, 0.0)
 
 
 cdef inline void count_turns(Controller* c, double* q) noexcept nogil:
-    """Put joints that turn without end on the turn that they are on, whatever range they are measured in."""
+    """Put joints that turn without end on the turn that they are on, whatever range they are
+    measured in.
+    """
     cdef Py_ssize_t i
     for i in range(c.n):
         if c.limits.continuous[i] and c.validator.accepted and isfinite(q[i]):
@@ -57,43 +62,45 @@ cdef inline void count_turns(Controller* c, double* q) noexcept nogil:
             q[i] += c.turns[i]
 
 
-cdef inline bint accept_state(Controller* c, double now, double stamp, double on_its_way, const double* q,
-                              const double* qd) noexcept nogil:
+cdef inline bint accept_state(Controller* c, double now, double stamp, double on_its_way,
+                              const double* q, const double* qd) noexcept nogil:
     """Whether a joint state is believed, by what the arm is asked to do."""
     cdef const double* desired = q
     cdef const double* pushed = c.zero
     cdef const double* likely = c.zero
     if is_tracking(c):
-        reckon(&c.reckoning, &c.settings, &c.models, &c.validator, c.desired, elapsed(&c.validator, now, stamp))
+        reckon(&c.reckoning, &c.settings, &c.models, &c.validator, c.desired,
+               elapsed(&c.validator, now, stamp))
         pushed, likely = c.reckoning.sure, c.scratch
         memset(c.scratch, 0, 2 * c.n * sizeof(double))
         add_reckoned(&c.reckoning, &c.settings, c.desired, c.scratch, c.scratch + c.n)
-        if not leads_hand(c):                   # a hand may be far from where it is led: see ``watch_standing``
+        if not leads_hand(c):  # a hand may be far from where it is led: see ``watch_standing``
             desired = c.desired
     else:
         c.reckoning.begins = True
     if desired == q:
         memcpy(c.validator.repeated_from, q, c.n * sizeof(double))
-    return accept(&c.validator, now, stamp, on_its_way, q, qd, desired, pushed, likely, c.settings.jump_tolerance,
-                  c.settings.velocity_cutoff, c.settings.state_timeout)
+    return accept(&c.validator, now, stamp, on_its_way, q, qd, desired, pushed, likely,
+                  c.settings.jump_tolerance, c.settings.velocity_cutoff, c.settings.state_timeout)
 
 
 cdef inline bint leads_astray(const Controller* c) noexcept nogil:
     """Whether the last command goes on to push the arm on, as a rejected state shows.
 
-    Where states are nearly as sparse as those that have stopped, either this one or the last one jumped.
+    Where states are nearly as sparse as those that have stopped, either this one or the last one
+    jumped.
     """
     if c.validator.last.rejection == JUMPED:
         return c.validator.interval > NEARLY_STOPPED * c.settings.state_timeout
     return c.validator.last.rejection in (REPEATED, CONTRADICTORY)
 
 
-cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, double* q, const double* qd,
-                            const double* effort) noexcept nogil:
+cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, double* q,
+                            const double* qd, const double* effort) noexcept nogil:
     """Answer a joint state; returns whether there is a command.
 
-    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; q: put on the turn that the arm is on; qd: NaN
-    where it was not measured; effort: NULL if it was not.
+    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; q: put on the turn that
+    the arm is on; qd: NaN where it was not measured; effort: NULL if it was not.
     """
     cdef double last = c.validator.received, dt
     cdef bint blind = is_blind(c), follows_first = c.validator.dt == 0.0
@@ -113,7 +120,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
         if not begin(c, now, effort):
             return False
     elif blind:
-        dt = now - c.commanded                                  # commands have gone out since the last state
+        dt = now - c.commanded  # commands have gone out since the last state
         resume(c, now)
     elif min(now - last, dt) > c.settings.state_timeout:
         # As if the watchdog had looked in between: by now the motion would be far ahead.
@@ -135,16 +142,20 @@ cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
 
 
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:
-    """See how old the last good state is; to be called every period. Returns whether there is a command."""
+    """See how old the last good state is; to be called every period.
+
+    Returns whether there is a command.
+    """
     cdef bint stalled_before = c.stalled
     cdef double age = now - c.validator.received
     c.stalled = now - c.updated > STALL * c.settings.period
     c.updated = now
-    # After a stall of this process the states that arrived meanwhile are still to be read: by the next look they are.
+    # After a stall of this process the states that arrived meanwhile are still to be read: by the
+    # next look they are.
     if sees(c) and age > c.settings.state_timeout and (stalled_before or not c.stalled):
         go_blind(c, now, age)
     if is_blind(c):
-        if age > c.settings.state_timeout:                      # not after one state that contradicts itself
+        if age > c.settings.state_timeout:  # not after one state that contradicts itself
             forget(&c.validator)
         if now - c.held_since < c.settings.give_up_after and not has_stopped_frozen(c, now):
             return blind_command(c, now)

@@ -52,7 +52,8 @@ cdef limit_validator(StateValidator* v, lower, upper, velocity):
 
 
 cdef class CompiledController:
-    """The compiled torque controller: see featherstone_ros.control.feedforward.TorqueController for its use from Python.
+    """The compiled torque controller: see featherstone_ros.control.feedforward.TorqueController for
+    its use from Python.
 
     Args:
         names: (n) joint names.
@@ -60,14 +61,17 @@ cdef class CompiledController:
         settings: A ``featherstone_ros.control.Settings``.
         model: A ``ModelRequest``: the first model.
         show_period: Time between two messages about the motion [s].
-        tip: Index of the link that the hand is part of, in the model's ``link_names``; -1: there is none.
+        tip: Index of the link that the hand is part of, in the model's ``link_names``; -1: there is
+            none.
         offset: (4, 4) pose of the hand's frame in that link's; None: the same.
         base: Name of the base link.
         continuous: (n,) which joints turn without end; None: none.
-        commands_joints: Commands are JointStates for drives with loops of their own, not efforts alone.
+        commands_joints: Commands are JointStates for drives with loops of their own, not efforts
+            alone.
 
     Attributes:
-        capsule: A PyCapsule "featherstone_ros.Cycle": what a loop runs. It must not be used from Python meanwhile.
+        capsule: A PyCapsule "featherstone_ros.Cycle": what a loop runs. It must not be used from
+            Python meanwhile.
     """
 
     cdef ControlCycle its
@@ -80,8 +84,9 @@ cdef class CompiledController:
     cdef readonly object capsule
     cdef cnp.ndarray command_array     # (n,) a view of the last command
 
-    def __cinit__(self, names, lower, upper, velocity, settings, ModelRequest model not None, double show_period=0.02,
-                  Py_ssize_t tip=-1, offset=None, str base="", continuous=None, bint commands_joints=False):
+    def __cinit__(self, names, lower, upper, velocity, settings, ModelRequest model not None,
+                  double show_period=0.02, Py_ssize_t tip=-1, offset=None, str base="",
+                  continuous=None, bint commands_joints=False):
         cdef Py_ssize_t n = len(names)
         self.block = <double*> calloc(self._lay_out(n), sizeof(double))
         self.its.names.guess = <int32_t*> calloc(MOST_NAMES, sizeof(int32_t))
@@ -91,17 +96,18 @@ cdef class CompiledController:
         self.its.there = <bint*> calloc(n, sizeof(bint))
         self.its.controller.limits.continuous = <bint*> calloc(n, sizeof(bint))
         self.its.sequence = <int64_t*> calloc(n, sizeof(int64_t))
-        if (self.block == NULL or self.its.names.guess == NULL or self.its.names.name == NULL or
-                self.its.names.length == NULL or self.its.message.place == NULL or self.its.there == NULL or
-                self.its.controller.limits.continuous == NULL or
-                self.its.sequence == NULL):
+        if (self.block == NULL or self.its.names.guess == NULL or self.its.names.name == NULL
+                or self.its.names.length == NULL or self.its.message.place == NULL
+                or self.its.there == NULL or self.its.controller.limits.continuous == NULL
+                or self.its.sequence == NULL):
             raise MemoryError()
         if interface_of(model.dynamics).n != n:
             raise ValueError(f"model: expected {n} joints, got {interface_of(model.dynamics).n}")
         self.owned, self.in_use = [], {model.number: model.dynamics}
         self._lay_out(n)
         self.its.controller.hand.link = tip
-        fill(self.its.controller.hand.point, np.array(np.eye(4) if offset is None else offset, dtype=float).reshape(-1), 16)
+        fill(self.its.controller.hand.point,
+             np.array(np.eye(4) if offset is None else offset, dtype=float).reshape(-1), 16)
         self._name_joints(names)
         self._set_limits(lower, upper, velocity)
         for i in range(n):
@@ -135,7 +141,9 @@ cdef class CompiledController:
         return here
 
     cdef Py_ssize_t _lay_out(self, Py_ssize_t n):
-        """Give all arrays their place in the block; returns how many numbers they take, also before there is a block."""
+        """Give all arrays their place in the block; returns how many numbers they take, also before
+        there is a block.
+        """
         cdef Controller* c = &self.its.controller
         cdef double* at = self.block
         c.n = c.validator.n = c.governor.n = c.motion.n = n
@@ -149,12 +157,15 @@ cdef class CompiledController:
         c.governor.difference, c.governor.wanted = self._room(&at, n), self._room(&at, n)
         c.governor.reach.low, c.governor.reach.high = self._room(&at, n), self._room(&at, n)
         c.motion.base, c.motion.base_effort = self._room(&at, 6 * n), self._room(&at, 2 * n)
-        c.motion.correction, c.motion.correction_effort = self._room(&at, 6 * n), self._room(&at, 2 * n)
+        c.motion.correction, c.motion.correction_effort = (
+            self._room(&at, 6 * n), self._room(&at, 2 * n))
         c.watch.speeding, c.watch.swings = self._room(&at, n), self._room(&at, n)
         c.watch.direction = self._room(&at, n)
-        c.desired, c.scratch, c.offset = self._room(&at, 4 * n), self._room(&at, 4 * n), self._room(&at, 4 * n)
+        c.desired, c.scratch, c.offset = (
+            self._room(&at, 4 * n), self._room(&at, 4 * n), self._room(&at, 4 * n))
         c.zero, c.state = self._room(&at, 4 * n), self._room(&at, 4 * n)
-        c.torque, c.gravity_torque, c.expected = self._room(&at, n), self._room(&at, n), self._room(&at, n)
+        c.torque, c.gravity_torque, c.expected = (
+            self._room(&at, n), self._room(&at, n), self._room(&at, n))
         c.turned, c.turns = self._room(&at, n), self._room(&at, n)
         self.its.part, self.its.shown = self._room(&at, 3 * n), self._room(&at, n)
         lay_out_mode(&c.hand, n, self._room(&at, mode_memory(n)))
@@ -171,7 +182,8 @@ cdef class CompiledController:
         v.seen, v.plausible_speed = self._room(at, n), self._room(at, n)
         v.middle, v.half_range = self._room(at, n), self._room(at, n)
         v.compared_q, v.compared_qd = self._room(at, n), self._room(at, n)
-        v.discrepancy, v.travelled, v.repeated_from = self._room(at, n), self._room(at, n), self._room(at, n)
+        v.discrepancy, v.travelled, v.repeated_from = (
+            self._room(at, n), self._room(at, n), self._room(at, n))
         v.pace, v.shown = self._room(at, n), self._room(at, n)
         v.moved, v.smallest_step = self._room(at, n), self._room(at, n)
 
@@ -181,8 +193,10 @@ cdef class CompiledController:
         r.n, r.begins = n, True
         r.push, r.change, r.start = self._room(at, 2 * n), self._room(at, n), self._room(at, n)
         r.unchanged, r.given = self._room(at, n), self._room(at, n)
-        r.sure, r.likely, r.scratch = self._room(at, 2 * n), self._room(at, 2 * n), self._room(at, 5 * n)
-        r.inertia, r.friction, r.most_friction = self._room(at, n), self._room(at, n), self._room(at, n)
+        r.sure, r.likely, r.scratch = (
+            self._room(at, 2 * n), self._room(at, 2 * n), self._room(at, 5 * n))
+        r.inertia, r.friction, r.most_friction = (
+            self._room(at, n), self._room(at, n), self._room(at, n))
 
     cdef _name_joints(self, names):
         cdef Py_ssize_t i
@@ -206,7 +220,8 @@ cdef class CompiledController:
 
     cdef _make_messages(self, names, base):
         command = bytearray(Float64MultiArrayEncoder(len(names)).encode())
-        desired, error, joint_command = (bytearray(JointStateEncoder(names).encode(0, 0)) for _ in range(3))
+        desired, error, joint_command = (bytearray(JointStateEncoder(names).encode(0, 0))
+                                         for _ in range(3))
         pose, twist = (bytearray(stamped(base, count)) for count in (7, 6))
         self.owned += [command, desired, error, pose, twist, joint_command]
         for template, message in enumerate((command, desired, error, pose, twist, joint_command)):
@@ -248,16 +263,20 @@ cdef class CompiledController:
         self.cycle.self, self.cycle.message, self.cycle.request = &self.its, on_message, on_request
         self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = on_due, on_tick, on_safe_to_end
         self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
-        self.output.loop, self.output.publish, self.output.is_watched = &self.local, publish_nothing, nobody_watches
-        self.output.record, self.output.ros_time, self.output.heartbeat = keep_record, no_time, no_time
+        self.output.loop, self.output.publish, self.output.is_watched = (
+            &self.local, publish_nothing, nobody_watches)
+        self.output.record, self.output.ros_time, self.output.heartbeat = (
+            keep_record, no_time, no_time)
         self.its.output = &self.output
-        self.command_array = cnp.PyArray_SimpleNewFromData(1, [self.its.controller.n], cnp.NPY_DOUBLE,
+        self.command_array = cnp.PyArray_SimpleNewFromData(1, [self.its.controller.n],
+                                                           cnp.NPY_DOUBLE,
                                                            self.its.controller.governor.command)
         cnp.set_array_base(self.command_array, self)
 
     # Calls from Python, where no loop runs.
 
-    def take_state(self, double now, cnp.ndarray q not None, qd=None, effort=None, double stamp=0.0):
+    def take_state(self, double now, cnp.ndarray q not None, qd=None, effort=None,
+                   double stamp=0.0):
         """Answer a joint state.
 
         Args:
@@ -281,7 +300,8 @@ cdef class CompiledController:
         if effort is not None:
             measured = numbers(effort, n, "effort")
         self._at(now)
-        if take_state(&self.its.controller, now, stamp, NAN, self.its.part, self.its.part + n, measured):
+        if take_state(&self.its.controller, now, stamp, NAN, self.its.part, self.its.part + n,
+                      measured):
             result = self.command_array
         else:
             result = None
@@ -317,21 +337,26 @@ cdef class CompiledController:
         return self.local.count > 0
 
     def records(self):
-        """Take all records of calls from Python: tuples (kind, index, time [ns], four values, object)."""
+        """Take all records of calls from Python: tuples (kind, index, time [ns], four values,
+        object).
+        """
         cdef int k
         taken = []
         for k in range(self.local.count):
             r = &self.local.records[k]
-            taken.append((r.kind, r.index, r.time, (r.value[0], r.value[1], r.value[2], r.value[3]), r.object))
+            taken.append((r.kind, r.index, r.time, (r.value[0], r.value[1], r.value[2], r.value[3]),
+                          r.object))
         self.local.count = 0
         return taken
 
-    def time_cycles(self, bytes first not None, bytes second not None, Py_ssize_t count, double pause=0.0,
-                    double period=0.001):
-        """How long cycles take from a joint state's bytes to a command's, for benchmarks: nothing is published.
+    def time_cycles(self, bytes first not None, bytes second not None, Py_ssize_t count,
+                    double pause=0.0, double period=0.001):
+        """How long cycles take from a joint state's bytes to a command's, for benchmarks: nothing
+        is published.
 
         Args:
-            first, second: Serialised JointStates, taken in turn; their stamp is advanced from cycle to cycle.
+            first, second: Serialised JointStates, taken in turn; their stamp is advanced from cycle
+                to cycle.
             count: Of cycles.
             pause: To sleep before each [s].
             period: Between two stamps [s].
@@ -348,7 +373,8 @@ cdef class CompiledController:
         cdef int64_t begun, stamp
         cdef timespec wait
         cdef Py_ssize_t k
-        states[0].data, states[0].size, states[1].data, states[1].size = even, len(even), odd, len(odd)
+        states[0].data, states[0].size, states[1].data, states[1].size = (
+            even, len(even), odd, len(odd))
         incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
         wait.tv_sec, wait.tv_nsec = 0, <long> (pause * 1e9)
         with nogil:
@@ -369,14 +395,18 @@ cdef class CompiledController:
     # Objects that the structures point to.
 
     def hold_on_to(self, request):
-        """Keep what a request brings until ``release`` is called with its number; before the request is made."""
+        """Keep what a request brings until ``release`` is called with its number; before the
+        request is made.
+        """
         if isinstance(request, FollowRequest):
             self.in_use[request.path.number] = request.path
         elif isinstance(request, ModelRequest):
             self.in_use[request.number] = request.dynamics
 
     def release(self, uint64_t number):
-        """Let go of an object: a record has said that it is not in use, or the request was not granted."""
+        """Let go of an object: a record has said that it is not in use, or the request was not
+        granted.
+        """
         self.in_use.pop(number, None)
 
     # What may be read at any time, also while a loop runs: single numbers.
@@ -392,7 +422,9 @@ cdef class CompiledController:
 
     @property
     def hold(self):
-        """Why the arm was last held: number of the cause, index of a joint or -1, what was found, its bound."""
+        """Why the arm was last held: number of the cause, index of a joint or -1, what was found,
+        its bound.
+        """
         its = &self.its.controller.hold
         return its.cause, its.joint, its.found, its.bound
 
@@ -423,7 +455,9 @@ cdef class CompiledController:
 
     @property
     def rejection(self):
-        """Of the last state: number of the rejection (0: believed), joint, what was found, its bound."""
+        """Of the last state: number of the rejection (0: believed), joint, what was found, its
+        bound.
+        """
         its = &self.its.controller.validator.last
         return its.rejection, its.joint, its.found, its.bound
 
@@ -440,8 +474,9 @@ cdef class CompiledController:
     @property
     def desired(self):
         """(4, n) motion state of the last command, a copy."""
-        return np.concatenate([self._copy(self.its.controller.desired + k * self.its.controller.n) for k in range(4)]
-                              ).reshape(4, -1)
+        cdef Py_ssize_t n = self.its.controller.n
+        rows = [self._copy(self.its.controller.desired + k * n) for k in range(4)]
+        return np.concatenate(rows).reshape(4, -1)
 
     cdef _copy(self, const double* values):
         cdef cnp.ndarray array = np.empty(self.its.controller.n)
@@ -459,10 +494,12 @@ cdef class CompiledController:
 
     def hears_several(self, double now):
         """Whether, at a steady time [s], several publishers name the same joints."""
-        return self.its.falls[self.its.fall] > 0 and now * 1e9 - self.its.falls[self.its.fall] < FALL_TIME
+        return (self.its.falls[self.its.fall] > 0
+                and now * 1e9 - self.its.falls[self.its.fall] < FALL_TIME)
 
     def counters(self):
         """Counts since the beginning, by name."""
         c = &self.its.controller
-        return {"commands": c.commands, "saturated": c.governor.saturated, "interventions": c.governor.interventions,
-                "states": self.its.states, "foreign": self.its.foreign, "malformed": self.its.malformed}
+        return {"commands": c.commands, "saturated": c.governor.saturated,
+                "interventions": c.governor.interventions, "states": self.its.states,
+                "foreign": self.its.foreign, "malformed": self.its.malformed}

@@ -1,7 +1,8 @@
 # What the controller knows and has, and the only function that changes its phase: ``fire``.
 #
-# Times called ``now`` are of a steady clock [s]; motions, transfers and rate limits go by the controller's time, the sum
-# of the times between joint states (state_validator.pxd). Arrays are (n,) in joint order.
+# Times called ``now`` are of a steady clock [s]; motions, transfers and rate limits go by the
+# controller's time, the sum of the times between joint states (state_validator.pxd). Arrays are
+# (n,) in joint order.
 
 from control.cartesian_mode cimport CartesianMode
 from control.dead_reckoning cimport Reckoning
@@ -9,8 +10,8 @@ from control.events cimport CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Cause, No
 from control.governor cimport Governor
 from control.model_blend cimport ModelBlend
 from control.motion cimport Motion
-from control.phases cimport (BLIND, DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_BLIND, PHASES, REFERENCE,
-                             SETTLING, STOPPING, TRAJECTORY, Event, Phase)
+from control.phases cimport (BLIND, DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_BLIND, PHASES,
+                             REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
 from control.settings cimport CARTESIAN_IMPEDANCE, JointLimits, Settings
 from control.speed_limit cimport SpeedLimit
 from control.validator_state cimport StateValidator
@@ -29,7 +30,8 @@ cdef struct Hold:            # why the arm is, or was last, held instead of move
     double found, bound
 
 # How the controller says something: to a loop's records, or to Python's own.
-ctypedef void (*Say)(void* listener, NoteKind kind, Py_ssize_t index, double a, double b, double c, double d) noexcept nogil
+ctypedef void (*Say)(void* listener, NoteKind kind, Py_ssize_t index, double a, double b, double c,
+                     double d) noexcept nogil
 
 cdef struct Controller:
     Py_ssize_t n
@@ -63,8 +65,10 @@ cdef struct Controller:
     bint expects             # the motion is that of a blind stop, by steady time
     bint has_commanded       # since it was activated
     bint floats              # mode gravity_compensation
-    bint let_go              # the hand was led a moment ago, and the transfer from its torque goes on
-    bint stalled             # so long before the last look at the age that states may wait to be read
+    bint let_go              # the hand was led a moment ago, and the transfer from its torque goes
+                             # on
+    bint stalled             # so long before the last look at the age that states may wait to be
+                             # read
     double commanded         # steady time of the last command
     double set_point_at
     double held_since
@@ -94,8 +98,11 @@ cdef inline bint fire(Controller* c, Event event) noexcept nogil:
     return True
 
 
-cdef inline void because(Controller* c, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
-    """Tell why the arm is held, and keep it; while it settles after a deactivation, what led there is kept."""
+cdef inline void because(Controller* c, Cause cause, Py_ssize_t joint, double found,
+                         double bound) noexcept nogil:
+    """Tell why the arm is held, and keep it; while it settles after a deactivation, what led there
+    is kept.
+    """
     if c.phase != SETTLING or cause == CAUSE_DEACTIVATED:
         c.hold.cause, c.hold.joint, c.hold.found, c.hold.bound = cause, joint, found, bound
         c.causes += 1
@@ -104,12 +111,14 @@ cdef inline void because(Controller* c, Cause cause, Py_ssize_t joint, double fo
 
 cdef inline bint is_tracking(const Controller* c) noexcept nogil:
     """Whether the arm is asked to be somewhere."""
-    return c.phase == HOLDING or c.phase == TRAJECTORY or c.phase == REFERENCE or c.phase == STOPPING
+    return (c.phase == HOLDING or c.phase == TRAJECTORY or c.phase == REFERENCE
+            or c.phase == STOPPING)
 
 
 cdef inline bint sees(const Controller* c) noexcept nogil:
     """Whether commands go out that answer joint states."""
-    return is_tracking(c) or c.phase == FLOATING or c.phase == DAMPED or c.phase == FAULT or c.phase == SETTLING
+    return (is_tracking(c) or c.phase == FLOATING or c.phase == DAMPED or c.phase == FAULT
+            or c.phase == SETTLING)
 
 
 cdef inline bint is_blind(const Controller* c) noexcept nogil:

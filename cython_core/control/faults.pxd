@@ -1,10 +1,12 @@
-# What is done when the arm does not do what it is asked to: its motion is abandoned; where that happens too often, and
-# where it moves dangerously, it is a fault, which damping brakes and only a request ends.
+# What is done when the arm does not do what it is asked to: its motion is abandoned; where that
+# happens too often, and where it moves dangerously, it is a fault, which damping brakes and only a
+# request ends.
 
 from libc.math cimport fabs
 
 from control.controller_state cimport Controller, because, fire
-from control.events cimport CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFTEN, CAUSE_STANDS, NO_CAUSE, Cause
+from control.events cimport (CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFTEN, CAUSE_STANDS, NO_CAUSE,
+                             Cause)
 from control.governor cimport begin_transfer
 from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, TRAJECTORY
 from control.stop cimport begin_hold, latch, reset_watch
@@ -30,22 +32,28 @@ cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
     reset_watch(c)
 
 
-cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
-    """Give the motion up and come to rest from the state that the arm is in; too often, and it is a fault.
+cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t joint, double found,
+                         double bound) noexcept nogil:
+    """Give the motion up and come to rest from the state that the arm is in; too often, and it is a
+    fault.
 
-    A deviation from the path counts only beyond path_tolerance, not beyond the trajectory's own tolerance, only if the
-    state before shows half of it, not after a gap, which has carried the motion ahead, and once until the arm has had
-    the time to stop: a hold that it overruns is no other motion.
+    A deviation from the path counts only beyond path_tolerance, not beyond the trajectory's own
+    tolerance, only if the state before shows half of it, not after a gap, which has carried the
+    motion ahead, and once until the arm has had the time to stop: a hold that it overruns is no
+    other motion.
     """
     cdef bint was_trajectory = c.phase == TRAJECTORY
-    cdef bint shown_twice = joint >= 0 and fabs(common(c.desired[joint] - c.validator.q[joint],
-                                                       c.desired[joint] - c.validator.last_q[joint])) > HALF_WAY * bound
+    cdef bint shown_twice = (joint >= 0
+                             and fabs(common(c.desired[joint] - c.validator.q[joint],
+                                             c.desired[joint] - c.validator.last_q[joint]))
+                             > HALF_WAY * bound)
     if not fire(c, ABANDON):
         return
     because(c, cause, joint, found, bound)
     latch(c)
-    if cause == CAUSE_STANDS or (cause == CAUSE_OFF_PATH and shown_twice and bound == c.settings.path_tolerance
-                                 and c.validator.dt <= c.settings.state_timeout and c.watch.incident <= 0.0):
+    if (cause == CAUSE_STANDS
+            or (cause == CAUSE_OFF_PATH and shown_twice and bound == c.settings.path_tolerance
+                and c.validator.dt <= c.settings.state_timeout and c.watch.incident <= 0.0)):
         c.watch.abandoned += 1.0
         c.watch.incident = c.settings.stop_time
         c.watch.in_a_row += was_trajectory
@@ -55,7 +63,8 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
             disobeyed(c, now, CAUSE_IN_A_ROW, joint, bound)
 
 
-cdef inline void disobeyed(Controller* c, double now, Cause cause, Py_ssize_t joint, double bound) noexcept nogil:
+cdef inline void disobeyed(Controller* c, double now, Cause cause, Py_ssize_t joint,
+                           double bound) noexcept nogil:
     """Make it a fault that the arm does not do what it is asked to."""
     if fire(c, FAIL):
         c.watch.abandoned, c.watch.in_a_row = 0.0, 0
@@ -70,14 +79,17 @@ cdef inline void return_to_fault(Controller* c, double now) noexcept nogil:
         begin_fault(c, now)
 
 
-cdef inline void fail(Controller* c, double now, Cause cause, Py_ssize_t joint, double found, double bound) noexcept nogil:
+cdef inline void fail(Controller* c, double now, Cause cause, Py_ssize_t joint, double found,
+                      double bound) noexcept nogil:
     if fire(c, FAIL):
         because(c, cause, joint, found, bound)
         begin_fault(c, now)
 
 
-cdef inline void fall_back(Controller* c, double now, Cause cause, double found, double bound) noexcept nogil:
-    """Abandon the motion for the damped gravity hold, for decay_time after the last call at least."""
+cdef inline void fall_back(Controller* c, double now, Cause cause, double found,
+                           double bound) noexcept nogil:
+    """Abandon the motion for the damped gravity hold, for decay_time after the last call at least.
+    """
     if fire(c, FALL_BACK):
         because(c, cause, -1, found, bound)
         begin_hold(c, now)

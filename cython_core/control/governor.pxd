@@ -1,14 +1,16 @@
 # The torque governor: what stands between the control law and the drives.
 #
 # Per joint, in this order:
-# 1. bumpless transfer: after a change of law, gains, model or state the first command equals the last one, and the
-#    difference goes to zero smoothly;
+# 1. bumpless transfer: after a change of law, gains, model or state the first command equals the
+#    last one, and the difference goes to zero smoothly;
 # 2. clamp to the effort limits;
-# 3. rate limit, which wins over the clamp: if a limit is lowered below the present command, the command goes there at
-#    the rate limit;
-# 4. where no motion of the joints is followed, whose speed is limited: speed_limit.pxd, within these.
-# Cutting feedback first, then feedforward, gravity last, leaves per joint the same sum as clamping it: the clamp is all
-# that is needed, and featherstone_ros.control.governor.cut tells what has been lost.
+# 3. rate limit, which wins over the clamp: if a limit is lowered below the present command, the
+#    command goes there at the rate limit;
+# 4. where no motion of the joints is followed, whose speed is limited: speed_limit.pxd, within
+#    these.
+# Cutting feedback first, then feedforward, gravity last, leaves per joint the same sum as clamping
+# it: the clamp is all that is needed, and featherstone_ros.control.governor.cut tells what has been
+# lost.
 
 from libc.math cimport isfinite
 from libc.string cimport memcpy
@@ -26,7 +28,8 @@ cdef struct Governor:
     Py_ssize_t n
     double* command          # (n,) the last one
     double* asked            # (n,) what was last asked for
-    double* difference       # (n,) at the beginning of a transfer: last command minus what was asked for
+    double* difference       # (n,) at the beginning of a transfer: last command minus what was
+                             # asked for
     double* wanted           # (n,) what is asked for, plus what is left of the difference
     Reach reach
     bint transferring
@@ -50,11 +53,14 @@ cdef inline double transfer_left(const Governor* g) noexcept nogil:
 
 
 cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
-    """Begin a bumpless transfer with the next command; duration [s], 0 leaves the difference to the rate limit."""
+    """Begin a bumpless transfer with the next command; duration [s], 0 leaves the difference to the
+    rate limit.
+    """
     g.begins, g.transferring, g.duration, g.elapsed = duration > 0.0, False, duration, 0.0
 
 
-cdef inline void start_from(Governor* g, const Settings* settings, const double* effort) noexcept nogil:
+cdef inline void start_from(Governor* g, const Settings* settings,
+                            const double* effort) noexcept nogil:
     """Begin anew, as if this effort, clamped to the limits, had been the last command."""
     cdef Py_ssize_t i
     for i in range(g.n):
@@ -89,7 +95,8 @@ cdef inline double advance_transfer(Governor* g, double dt) noexcept nogil:
 
 
 cdef inline void transfer(Governor* g, double dt) noexcept nogil:
-    """Find what is wanted after a time dt: what is asked for, and what is left of the difference."""
+    """Find what is wanted after a time dt: what is asked for, and what is left of the difference.
+    """
     cdef bint repeats = g.begins
     cdef double weight = advance_transfer(g, dt)
     cdef Py_ssize_t i
@@ -97,12 +104,15 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
         take_difference(g)
     for i in range(g.n):
         g.wanted[i] = g.command[i] if repeats else g.asked[i]
-        if weight != 0.0:                                       # 0 times a difference that has overflowed would be NaN
+        if weight != 0.0:  # 0 times a difference that has overflowed would be NaN
             g.wanted[i] += weight * g.difference[i]
 
 
-cdef inline bint find_reach(Governor* g, const Settings* settings, const double* added, double duration) noexcept nogil:
-    """Find what the limits leave of the next command; returns whether an effort limit alone refuses what is wanted."""
+cdef inline bint find_reach(Governor* g, const Settings* settings, const double* added,
+                            double duration) noexcept nogil:
+    """Find what the limits leave of the next command; returns whether an effort limit alone refuses
+    what is wanted.
+    """
     cdef double bias, low, high, step
     cdef bint saturated = False
     cdef Py_ssize_t i
@@ -115,12 +125,13 @@ cdef inline bint find_reach(Governor* g, const Settings* settings, const double*
     return saturated
 
 
-cdef inline bint govern(Governor* g, const Settings* settings, const double* asked, const double* added,
-                        const SpeedLimit* speed, double dt) noexcept nogil:
-    """Work out the next command. Returns False, with nothing changed, if what is asked for is not finite.
+cdef inline bint govern(Governor* g, const Settings* settings, const double* asked,
+                        const double* added, const SpeedLimit* speed, double dt) noexcept nogil:
+    """Work out the next command. Returns False, with nothing changed, if what is asked for is not
+    finite.
 
-    added: (n,) effort that the drives add by themselves, the limits hold for the sum; NULL for none.
-    speed: NULL where it is limited otherwise. dt: time since the last command [s].
+    added: (n,) effort that the drives add by themselves, the limits hold for the sum; NULL for
+    none. speed: NULL where it is limited otherwise. dt: time since the last command [s].
     """
     cdef bint saturated, changed = False
     cdef Py_ssize_t i

@@ -1,5 +1,5 @@
-# What Cartesian impedance control needs of the arm: pose, Jacobian and velocity of a frame fixed to a link, and the inverse
-# inertia of links and drives together.
+# What Cartesian impedance control needs of the arm: pose, Jacobian and velocity of a frame fixed to
+# a link, and the inverse inertia of links and drives together.
 
 from libc.string cimport memcpy
 
@@ -7,8 +7,12 @@ from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport add_cross_product
 
 
-cdef inline void add_armature(double* Minv, Py_ssize_t n, const double* armature, double* column) noexcept nogil:
-    """Minv, (n, n), becomes (M + diag(armature))^-1, joint by joint (Sherman and Morrison). column: (n,) scratch."""
+cdef inline void add_armature(double* Minv, Py_ssize_t n, const double* armature,
+                              double* column) noexcept nogil:
+    """Minv, (n, n), becomes (M + diag(armature))^-1, joint by joint (Sherman and Morrison).
+
+    column: (n,) scratch.
+    """
     cdef double share
     cdef Py_ssize_t i, j, k
     for i in range(n):
@@ -21,15 +25,19 @@ cdef inline void add_armature(double* Minv, Py_ssize_t n, const double* armature
                 Minv[j * n + k] -= share * column[j] * column[k]
 
 
-cdef inline void move_to_point(const double* point, Py_ssize_t n, double* pose, double* J) noexcept nogil:
-    """Make pose (16) and J (6, n) of a link those of a frame fixed to it: its pose (16) in the link's frame."""
+cdef inline void move_to_point(const double* point, Py_ssize_t n, double* pose,
+                               double* J) noexcept nogil:
+    """Make pose (16) and J (6, n) of a link those of a frame fixed to it: its pose (16) in the
+    link's frame.
+    """
     cdef double[16] T
     cdef double[3] arm, column
     cdef Py_ssize_t i, j, k
     for i in range(3):
         arm[i] = pose[4 * i] * point[3] + pose[4 * i + 1] * point[7] + pose[4 * i + 2] * point[11]
         for j in range(4):
-            T[4 * i + j] = pose[4 * i] * point[j] + pose[4 * i + 1] * point[4 + j] + pose[4 * i + 2] * point[8 + j]
+            T[4 * i + j] = (pose[4 * i] * point[j] + pose[4 * i + 1] * point[4 + j]
+                            + pose[4 * i + 2] * point[8 + j])
         T[4 * i + 3] += pose[4 * i + 3]
     memcpy(pose, T, 12 * sizeof(double))
     for k in range(n):
@@ -41,9 +49,12 @@ cdef inline void move_to_point(const double* point, Py_ssize_t n, double* pose, 
             J[i * n + k] = T[i]
 
 
-cdef inline void hand_kinematics(const DynamicsInterface* arm, Py_ssize_t link, const double* point, const double* q,
-                              const double* qd, double* pose, double* J, double* velocity) noexcept nogil:
-    """Find pose (16), Jacobian (6, n) and velocity (6) of a frame fixed to a link: its pose (16) in the link's frame."""
+cdef inline void hand_kinematics(const DynamicsInterface* arm, Py_ssize_t link, const double* point,
+                                 const double* q, const double* qd, double* pose, double* J,
+                                 double* velocity) noexcept nogil:
+    """Find pose (16), Jacobian (6, n) and velocity (6) of a frame fixed to a link: its pose (16) in
+    the link's frame.
+    """
     cdef Py_ssize_t n = arm.n, i, k
     arm.link_pose(arm.self, link, q, pose)
     arm.jacobian(arm.self, link, q, J)

@@ -1,5 +1,6 @@
-# Cartesian impedance control (cartesian_impedance.pxd): what the joints are given besides J^T F. They keep a posture as far
-# as that leaves the hand alone (rules 4 and 5), keep off their stops and keep to their speed limits (rule 8).
+# Cartesian impedance control (cartesian_impedance.pxd): what the joints are given besides J^T F.
+# They keep a posture as far as that leaves the hand alone (rules 4 and 5), keep off their stops and
+# keep to their speed limits (rule 8).
 
 from libc.math cimport fabs, fmax, fmin, sqrt
 
@@ -15,8 +16,8 @@ cdef extern from *:
     const double BRAKING         # time constant of that [s]
 
 
-cdef inline void null_velocity(const Impedance* its, const ImpedanceSettings* settings, const Hand* hand,
-                               const double* qd, double* out) noexcept nogil:
+cdef inline void null_velocity(const Impedance* its, const ImpedanceSettings* settings,
+                               const Hand* hand, const double* qd, double* out) noexcept nogil:
     """out = N^T qd, what the joints do without moving the hand."""
     cdef double[6] v
     cdef Py_ssize_t i, a
@@ -42,8 +43,9 @@ cdef inline void project(const Impedance* its, double* torque) noexcept nogil:
             torque[i] -= its.Jc[k * n + i] * a[k]
 
 
-cdef inline void add_posture(Impedance* its, const ImpedanceSettings* settings, const Hand* hand, const double* q,
-                             const double* qd, double dissipated, double dt, double* tau) noexcept nogil:
+cdef inline void add_posture(Impedance* its, const ImpedanceSettings* settings, const Hand* hand,
+                             const double* q, const double* qd, double dissipated, double dt,
+                             double* tau) noexcept nogil:
     """tau += N (posture's spring) - N D0 N^T qd, the spring as far as the tank reaches (rule 5)."""
     cdef double* u = its.x                                      # N^T qd
     cdef double* torque = its.y
@@ -56,7 +58,8 @@ cdef inline void add_posture(Impedance* its, const ImpedanceSettings* settings, 
     share = fmin(1.0, 4.0 * its.tank / settings.tank) if power > 0.0 else 1.0
     its.tank -= share * power * dt
     for i in range(n):
-        d = 2.0 * settings.posture_damping_ratio[i] * sqrt(settings.posture_stiffness[i] / hand.Minv[i * (n + 1)])
+        d = (2.0 * settings.posture_damping_ratio[i]
+             * sqrt(settings.posture_stiffness[i] / hand.Minv[i * (n + 1)]))
         torque[i] = share * torque[i] - d * u[i]
         dissipated += d * u[i] * u[i]
     its.tank = fmin(fmax(its.tank + dissipated * dt, 0.0), settings.tank)
@@ -67,28 +70,33 @@ cdef inline void add_posture(Impedance* its, const ImpedanceSettings* settings, 
 
 cdef inline double pushed_inside(double depth, double margin, double strength, double inertia,
                                  double inward) noexcept nogil:
-    """The repulsion from a stop at a depth into the margin before it: strength (depth / margin)^2, critically damped."""
+    """The repulsion from a stop at a depth into the margin before it: strength (depth / margin)^2,
+    critically damped.
+    """
     cdef double x = fmin(depth / margin, 2.0)
     if depth <= 0.0:
         return 0.0
     return fmax(strength * x * x - 2.0 * sqrt(2.0 * strength * x / margin * inertia) * inward, 0.0)
 
 
-cdef inline void add_repulsion(const ImpedanceSettings* settings, const Hand* hand, Py_ssize_t n, const double* q,
-                               const double* qd, double* tau) noexcept nogil:
-    """tau += what keeps the joints away from their stops: it only pushes, and only before a stop."""
+cdef inline void add_repulsion(const ImpedanceSettings* settings, const Hand* hand, Py_ssize_t n,
+                               const double* q, const double* qd, double* tau) noexcept nogil:
+    """tau += what keeps the joints away from their stops: it only pushes, and only before a stop.
+    """
     cdef double margin, inertia
     cdef Py_ssize_t i
     for i in range(n):
         margin = settings.margin[i]
         if margin > 0.0:
             inertia = 1.0 / hand.Minv[i * (n + 1)]
-            tau[i] += pushed_inside(settings.lower[i] + margin - q[i], margin, settings.repulsion[i], inertia, qd[i])
-            tau[i] -= pushed_inside(q[i] - settings.upper[i] + margin, margin, settings.repulsion[i], inertia, -qd[i])
+            tau[i] += pushed_inside(settings.lower[i] + margin - q[i], margin,
+                                    settings.repulsion[i], inertia, qd[i])
+            tau[i] -= pushed_inside(q[i] - settings.upper[i] + margin, margin,
+                                    settings.repulsion[i], inertia, -qd[i])
 
 
-cdef inline void spare_speed(const ImpedanceSettings* settings, const Hand* hand, Py_ssize_t n, const double* qd,
-                             double* tau) noexcept nogil:
+cdef inline void spare_speed(const ImpedanceSettings* settings, const Hand* hand, Py_ssize_t n,
+                             const double* qd, double* tau) noexcept nogil:
     """Take out of tau what drives a joint beyond its speed limit (rule 8)."""
     cdef double speed, most, slow
     cdef Py_ssize_t i
@@ -99,4 +107,5 @@ cdef inline void spare_speed(const ImpedanceSettings* settings, const Hand* hand
             continue
         if tau[i] * qd[i] > 0.0:
             tau[i] *= fmax((most - speed) / (most - slow), 0.0)
-        tau[i] -= (speed - slow) / (BRAKING * hand.Minv[i * (n + 1)]) * (1.0 if qd[i] > 0.0 else -1.0)
+        tau[i] -= ((speed - slow) / (BRAKING * hand.Minv[i * (n + 1)])
+                   * (1.0 if qd[i] > 0.0 else -1.0))

@@ -1,5 +1,5 @@
-# Cartesian impedance control (cartesian_impedance.pxd): the modes of the hand on its spring, and the damper that gives each
-# its damping ratio (rules 2, 3, 4 and 7).
+# Cartesian impedance control (cartesian_impedance.pxd): the modes of the hand on its spring, and
+# the damper that gives each its damping ratio (rules 2, 3, 4 and 7).
 
 from libc.math cimport INFINITY, atan, fmax, fmin, sqrt
 from libc.string cimport memcpy
@@ -11,8 +11,8 @@ cdef enum:
     SHAPED = 10              # the most that inertia shaping makes of a spring
 
 
-cdef inline void to_axes(const Impedance* its, const ImpedanceSettings* settings, const double* x, Py_ssize_t columns,
-                         double* out) noexcept nogil:
+cdef inline void to_axes(const Impedance* its, const ImpedanceSettings* settings, const double* x,
+                         Py_ssize_t columns, double* out) noexcept nogil:
     """Rows (6, columns) in base axes, in the compliance axes (rule 2)."""
     cdef Py_ssize_t half, i, c
     cdef const double* R = its.desired
@@ -22,8 +22,9 @@ cdef inline void to_axes(const Impedance* its, const ImpedanceSettings* settings
     for half in range(2):
         for i in range(3):
             for c in range(columns):
-                out[(3 * half + i) * columns + c] = R[i] * x[3 * half * columns + c] \
-                    + R[4 + i] * x[(3 * half + 1) * columns + c] + R[8 + i] * x[(3 * half + 2) * columns + c]
+                out[(3 * half + i) * columns + c] = (R[i] * x[3 * half * columns + c]
+                                                     + R[4 + i] * x[(3 * half + 1) * columns + c]
+                                                     + R[8 + i] * x[(3 * half + 2) * columns + c])
 
 
 cdef inline void from_axes(const Impedance* its, const ImpedanceSettings* settings, const double* x,
@@ -36,7 +37,8 @@ cdef inline void from_axes(const Impedance* its, const ImpedanceSettings* settin
         return
     for half in range(2):
         for i in range(3):
-            out[3 * half + i] = R[4 * i] * x[3 * half] + R[4 * i + 1] * x[3 * half + 1] + R[4 * i + 2] * x[3 * half + 2]
+            out[3 * half + i] = (R[4 * i] * x[3 * half] + R[4 * i + 1] * x[3 * half + 1]
+                                 + R[4 * i + 2] * x[3 * half + 2])
 
 
 cdef inline void times_inertia(const double* L, double* x) noexcept nogil:
@@ -45,7 +47,8 @@ cdef inline void times_inertia(const double* L, double* x) noexcept nogil:
     divide_by_upper(L, x)
 
 
-cdef inline void find_inertia(Impedance* its, const ImpedanceSettings* settings, const Hand* hand) noexcept nogil:
+cdef inline void find_inertia(Impedance* its, const ImpedanceSettings* settings,
+                              const Hand* hand) noexcept nogil:
     """Jc, T and L of J M^-1 J^T + B, in compliance axes (rules 3, 4 and 7)."""
     cdef Py_ssize_t n = its.n, i, j, k
     cdef double* row
@@ -133,8 +136,9 @@ cdef inline void find_modes(Impedance* its, const ImpedanceSettings* settings) n
 cdef inline double delay_margin(const Impedance* its) noexcept nogil:
     """The delay from state to torque that brings the fastest mode to the edge of stability [s].
 
-    A mode's loop is (2 zeta w s + w^2) / s^2 exp(-s T): its gain is 1 at w_c = w sqrt(2 zeta^2 + sqrt(4 zeta^4 + 1)), where
-    atan(2 zeta w_c / w) is left of its phase for w_c T. Half a sampling period is part of T. ``damping`` is left out.
+    A mode's loop is (2 zeta w s + w^2) / s^2 exp(-s T): its gain is 1 at w_c = w sqrt(2 zeta^2 +
+    sqrt(4 zeta^4 + 1)), where atan(2 zeta w_c / w) is left of its phase for w_c T. Half a sampling
+    period is part of T. ``damping`` is left out.
     """
     cdef double least = INFINITY, w, z, crossover
     cdef Py_ssize_t k

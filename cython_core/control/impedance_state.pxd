@@ -1,4 +1,5 @@
-# Cartesian impedance control (cartesian_impedance.pxd): its settings, its state, and what the model says of the hand.
+# Cartesian impedance control (cartesian_impedance.pxd): its settings, its state, and what the model
+# says of the hand.
 
 from libc.string cimport memcpy
 
@@ -21,7 +22,8 @@ cdef struct ImpedanceSettings:
     double[6] stiffness      # [N/m, N m/rad]
     double[6] damping_ratio
     double[6] damping        # besides, for axes without stiffness [N s/m, N m s/rad]
-    double[2] largest        # force [N] and moment [N m] of the spring, and again of D V_d + feed-forward
+    double[2] largest        # force [N] and moment [N m] of the spring, and again of D V_d + feed-
+                             # forward
     double[6] largest_inertia    # [kg, kg m^2]
     bint inertia_shaping
     double[6] shaped_inertia     # M_d [kg, kg m^2]
@@ -76,7 +78,8 @@ cdef inline Py_ssize_t memory_size(Py_ssize_t n) noexcept nogil:
     return 22 * n
 
 
-cdef inline void lay_out(Impedance* its, ImpedanceSettings* settings, Py_ssize_t n, double* memory) noexcept nogil:
+cdef inline void lay_out(Impedance* its, ImpedanceSettings* settings, Py_ssize_t n,
+                         double* memory) noexcept nogil:
     """Take memory_size(n) numbers for the arrays of a state and its settings."""
     its.n = n
     its.T, its.Jc = memory, memory + 6 * n
@@ -85,16 +88,19 @@ cdef inline void lay_out(Impedance* its, ImpedanceSettings* settings, Py_ssize_t
     settings.posture_stiffness = memory + 15 * n
     settings.posture_damping_ratio = memory + 16 * n
     settings.lower, settings.upper = memory + 17 * n, memory + 18 * n
-    settings.margin, settings.repulsion, settings.speed = memory + 19 * n, memory + 20 * n, memory + 21 * n
+    settings.margin, settings.repulsion, settings.speed = (
+        memory + 19 * n, memory + 20 * n, memory + 21 * n)
 
 
-cdef inline void start_impedance(Impedance* its, const ImpedanceSettings* settings, const double* pose) noexcept nogil:
+cdef inline void start_impedance(Impedance* its, const ImpedanceSettings* settings,
+                                 const double* pose) noexcept nogil:
     """Begin at rest, the target being where the hand is."""
     cdef Py_ssize_t k
     memcpy(its.target, pose, 16 * sizeof(double))
     memcpy(its.desired, pose, 16 * sizeof(double))
     for k in range(6):
-        its.target_velocity[k] = its.feedforward[k] = its.desired_velocity[k] = its.way[k] = its.error[k] = 0.0
+        its.target_velocity[k] = its.feedforward[k] = its.desired_velocity[k] = 0.0
+        its.way[k] = its.error[k] = 0.0
         its.stiffness[k] = its.old_stiffness[k] = settings.stiffness[k]
     for k in range(36):
         its.modes[k] = 1.0 if k % 7 == 0 else 0.0

@@ -1,5 +1,5 @@
-# Cartesian impedance control (cartesian_impedance.pxd): what leads the hand, the desired pose on its way to the target
-# (rule 6) and the stiffness on its way to the one that is set.
+# Cartesian impedance control (cartesian_impedance.pxd): what leads the hand, the desired pose on
+# its way to the target (rule 6) and the stiffness on its way to the one that is set.
 
 from libc.math cimport fmin, sqrt
 
@@ -10,12 +10,15 @@ cdef extern from *:
     """
     #define AT_REST (1e-12)
     """
-    const double AT_REST  # [m/s, rad/s]; with the denormal numbers that a decay ends in a cycle took three times as long
+    const double AT_REST  # [m/s, rad/s]; with the denormal numbers that a decay ends in a cycle
+                          # took three times as long
 
 
-cdef inline void approach_part(const Approach* limits, Py_ssize_t part, const double* way, const double* wanted,
-                               double dt, double* velocity) noexcept nogil:
-    """velocity (3) of the desired pose after dt, linear (part 0) or angular (1), on its way to a target with ``wanted``."""
+cdef inline void approach_part(const Approach* limits, Py_ssize_t part, const double* way,
+                               const double* wanted, double dt, double* velocity) noexcept nogil:
+    """velocity (3) of the desired pose after dt, linear (part 0) or angular (1), on its way to a
+    target with ``wanted``.
+    """
     cdef double distance = norm(way), most = limits.acceleration[part], speed, size, factor
     cdef double[3] change
     cdef Py_ssize_t k
@@ -37,7 +40,8 @@ cdef inline void approach_part(const Approach* limits, Py_ssize_t part, const do
             velocity[k] = 0.0
 
 
-cdef inline void approach(Impedance* its, const ImpedanceSettings* settings, double dt) noexcept nogil:
+cdef inline void approach(Impedance* its, const ImpedanceSettings* settings,
+                          double dt) noexcept nogil:
     """Move the desired pose towards the target (rule 6)."""
     cdef double[3] phi
     cdef Py_ssize_t k
@@ -51,7 +55,8 @@ cdef inline void approach(Impedance* its, const ImpedanceSettings* settings, dou
     turn(phi, its.desired)
 
 
-cdef inline void blend_stiffness(Impedance* its, const ImpedanceSettings* settings, double dt) noexcept nogil:
+cdef inline void blend_stiffness(Impedance* its, const ImpedanceSettings* settings,
+                                 double dt) noexcept nogil:
     """Lead the stiffness from the old one to the one that is set, with zero slope at both ends."""
     cdef double p = 1.0
     cdef Py_ssize_t k

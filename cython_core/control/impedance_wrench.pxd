@@ -1,5 +1,5 @@
-# Cartesian impedance control (cartesian_impedance.pxd): the wrench F on the hand, from spring, damper, feed-forward and
-# walls (rule 1).
+# Cartesian impedance control (cartesian_impedance.pxd): the wrench F on the hand, from spring,
+# damper, feed-forward and walls (rule 1).
 
 from libc.math cimport fmax, fmin, sqrt
 
@@ -11,10 +11,12 @@ cdef extern from *:
     """
     #define WALL (3.0)
     """
-    const double WALL            # times max_force: spring and feed-forward have two of them together
+    const double WALL            # times max_force: spring and feed-forward have two of them
+                                 # together
 
 
-cdef inline void spring(const double* stiffness, double largest, const double* e, double* f) noexcept nogil:
+cdef inline void spring(const double* stiffness, double largest, const double* e,
+                        double* f) noexcept nogil:
     """f = K e, (3), from s_max on only as long as it is there (rule 1)."""
     cdef double s2 = 0.0, k_max = 0.0, factor = 1.0
     cdef Py_ssize_t k
@@ -28,7 +30,9 @@ cdef inline void spring(const double* stiffness, double largest, const double* e
 
 
 cdef inline double strain(const Impedance* its, const ImpedanceSettings* settings) noexcept nogil:
-    """How far the hand is off over where its spring pulls with all of its force, or moment (rule 1)."""
+    """How far the hand is off over where its spring pulls with all of its force, or moment (rule
+    1).
+    """
     cdef double[6] e
     cdef double s2, k_max, worst = 0.0
     cdef Py_ssize_t half, k
@@ -51,8 +55,8 @@ cdef inline void limit(double largest, double* f) noexcept nogil:
             f[k] *= largest / size
 
 
-cdef inline void add_spring(const Impedance* its, const ImpedanceSettings* settings, const double* e,
-                            double* F) noexcept nogil:
+cdef inline void add_spring(const Impedance* its, const ImpedanceSettings* settings,
+                            const double* e, double* F) noexcept nogil:
     """F += K e with the moment of a rotation vector (rule 1)."""
     cdef double[3] force, gradient, turned, moment
     cdef double k = turn_factor(e + 3)
@@ -71,7 +75,8 @@ cdef inline void add_spring(const Impedance* its, const ImpedanceSettings* setti
         F[3 + i] += moment[i]
 
 
-cdef inline void add_walls(const ImpedanceSettings* settings, const Hand* hand, double* F) noexcept nogil:
+cdef inline void add_walls(const ImpedanceSettings* settings, const Hand* hand,
+                           double* F) noexcept nogil:
     """F += what the walls push with: a wall never pulls. Base axes.
 
     More than WALL times max_force would only throw out a hand that a new wall has found within it.
@@ -86,15 +91,18 @@ cdef inline void add_walls(const ImpedanceSettings* settings, const Hand* hand, 
             depth -= wall.normal[k] * hand.pose[4 * k + 3]
             rate -= wall.normal[k] * hand.velocity[k]
         if depth > 0.0:
-            push = fmin(fmax(wall.stiffness * depth + wall.damping * rate, 0.0), WALL * settings.largest[0])
+            push = fmin(fmax(wall.stiffness * depth + wall.damping * rate, 0.0),
+                        WALL * settings.largest[0])
             for k in range(3):
                 F[k] += push * wall.normal[k]
 
 
-cdef inline double find_wrench(Impedance* its, const ImpedanceSettings* settings, const Hand* hand) noexcept nogil:
+cdef inline double find_wrench(Impedance* its, const ImpedanceSettings* settings,
+                               const Hand* hand) noexcept nogil:
     """F in base axes, into its.wrench. Returns what its damping takes out of the hand [W].
 
-    D V only takes energy out and is not bounded; D V_d is what the target pulls with, and bounded as the feed-forward.
+    D V only takes energy out and is not bounded; D V_d is what the target pulls with, and bounded
+    as the feed-forward.
     """
     cdef double[6] e, v, F, drag, pull
     cdef double dissipated = 0.0

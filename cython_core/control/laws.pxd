@@ -1,21 +1,24 @@
 # The control laws: what effort the model and the gains ask for.
 #
-# Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control, sections 8.5 and 8.6; here the model's
-# torque comes from the recursive Newton-Euler algorithm. Gains are chosen for a fast loop: a command that acts for longer,
-# ``held`` [s], would push the arm past where it is to stop, and the next one further back. Its feedback is that of the
-# errors as they will be by then: stable for any time (Tan, Liu, Turk, Stable Proportional-Derivative Controllers, IEEE
-# Computer Graphics and Applications 31 (4), 2011). Arrays are (n,); a motion state is (4, n), see motion.pxd.
+# Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control, sections 8.5 and
+# 8.6; here the model's torque comes from the recursive Newton-Euler algorithm. Gains are chosen for
+# a fast loop: a command that acts for longer, ``held`` [s], would push the arm past where it is to
+# stop, and the next one further back. Its feedback is that of the errors as they will be by then:
+# stable for any time (Tan, Liu, Turk, Stable Proportional-Derivative Controllers, IEEE Computer
+# Graphics and Applications 31 (4), 2011). Arrays are (n,); a motion state is (4, n), see
+# motion.pxd.
 
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
 from friction cimport friction_torque
 from control.model_blend cimport ModelBlend, combine, gravity
-from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL, TERMS_GRAVITY, Settings
+from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL,
+                               TERMS_GRAVITY, Settings)
 
 
-cdef inline void add_drives(const Settings* its, Py_ssize_t n, const double* velocity, const double* acceleration,
-                            double* torque) noexcept nogil:
+cdef inline void add_drives(const Settings* its, Py_ssize_t n, const double* velocity,
+                            const double* acceleration, double* torque) noexcept nogil:
     """Add what the drives need for themselves: rotor inertia, friction, a constant.
 
     The velocity is the desired one: friction cannot be over-compensated into a limit cycle.
@@ -23,18 +26,19 @@ cdef inline void add_drives(const Settings* its, Py_ssize_t n, const double* vel
     cdef Py_ssize_t i
     for i in range(n):
         torque[i] += its.armature[i] * acceleration[i] + its.offset[i]
-        torque[i] += friction_torque(its.viscous[i], its.coulomb[i], velocity[i], its.friction_velocity)
+        torque[i] += friction_torque(its.viscous[i], its.coulomb[i], velocity[i],
+                                     its.friction_velocity)
 
 
-cdef inline void motion_torque(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* desired,
-                               double* torque) noexcept nogil:
+cdef inline void motion_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
+                               const double* desired, double* torque) noexcept nogil:
     """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): all that a motion takes."""
     combine(models, desired, desired + n, desired + 2 * n, torque)
     add_drives(its, n, desired + n, desired + 2 * n, torque)
 
 
-cdef inline void model_torque(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* desired,
-                              double* torque) noexcept nogil:
+cdef inline void model_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
+                              const double* desired, double* torque) noexcept nogil:
     """What the mode in force takes from the model along the desired motion, without feedback."""
     if its.mode == CARTESIAN_IMPEDANCE:
         gravity(models, desired, torque)
@@ -46,17 +50,21 @@ cdef inline void model_torque(const Settings* its, ModelBlend* models, Py_ssize_
         memset(torque, 0, n * sizeof(double))
 
 
-cdef inline void damped_gravity(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q, const double* qd,
-                                double share, double* torque) noexcept nogil:
-    """g(q) - share * D qd: what holds the arm without asking it to be anywhere; gravity compensation."""
+cdef inline void damped_gravity(const Settings* its, ModelBlend* models, Py_ssize_t n,
+                                const double* q, const double* qd, double share,
+                                double* torque) noexcept nogil:
+    """g(q) - share * D qd: what holds the arm without asking it to be anywhere; gravity
+    compensation.
+    """
     cdef Py_ssize_t i
     gravity(models, q, torque)
     for i in range(n):
         torque[i] += its.offset[i] - share * its.damping[i] * qd[i]
 
 
-cdef inline void feedforward(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q, const double* qd,
-                             const double* desired, double* torque) noexcept nogil:
+cdef inline void feedforward(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q,
+                             const double* qd, const double* desired,
+                             double* torque) noexcept nogil:
     """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d) + Kp e + Kd ed."""
     cdef Py_ssize_t i
     model_torque(its, models, n, desired, torque)
@@ -64,9 +72,11 @@ cdef inline void feedforward(const Settings* its, ModelBlend* models, Py_ssize_t
         torque[i] += its.p[i] * (desired[i] - q[i]) + its.d[i] * (desired[n + i] - qd[i])
 
 
-cdef inline void foresee(const Settings* its, const DynamicsInterface* model, Py_ssize_t n, const double* q, const double* qd,
-                         const double* desired, double held, double* scratch, double* torque) noexcept nogil:
-    """Add what makes Kp e + Kd ed that of the errors after the time ``held``, by M edd = -(Kp e + Kd ed) of then.
+cdef inline void foresee(const Settings* its, const DynamicsInterface* model, Py_ssize_t n,
+                         const double* q, const double* qd, const double* desired, double held,
+                         double* scratch, double* torque) noexcept nogil:
+    """Add what makes Kp e + Kd ed that of the errors after the time ``held``, by M edd = -(Kp e +
+    Kd ed) of then.
 
     scratch: (4, n).
     """
@@ -83,14 +93,21 @@ cdef inline void foresee(const Settings* its, const DynamicsInterface* model, Py
         applied[i] -= its.p[i] * (desired[i] - q[i] + held * error) + its.d[i] * error
         diagonal[i] = its.armature[i] + held * (its.d[i] + held * its.p[i])
     if model.aba(model.self, q, still, applied, diagonal, gained):
-        return                                                  # neither links nor armature: nothing to foresee
+        return                                                  # neither links nor armature:
+                                                                # nothing to foresee
     for i in range(n):
-        torque[i] += held * (its.p[i] * (desired[n + i] - qd[i]) + (its.d[i] + held * its.p[i]) * gained[i])
+        torque[i] += (held
+                      * (its.p[i] * (desired[n + i] - qd[i])
+                         + (its.d[i] + held * its.p[i]) * gained[i]))
 
 
-cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q, const double* qd,
-                                 const double* desired, double held, double* acceleration, double* torque) noexcept nogil:
-    """RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed, of the errors after ``held``. acceleration: (n,) scratch."""
+cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
+                                 const double* q, const double* qd, const double* desired,
+                                 double held, double* acceleration, double* torque) noexcept nogil:
+    """RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed, of the errors after ``held``.
+
+    acceleration: (n,) scratch.
+    """
     cdef double error, wanted
     cdef Py_ssize_t i
     for i in range(n):
@@ -101,8 +118,9 @@ cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssi
     add_drives(its, n, desired + n, acceleration, torque)
 
 
-cdef inline void law(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q, const double* qd,
-                     const double* desired, double held, double* scratch, double* torque) noexcept nogil:
+cdef inline void law(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q,
+                     const double* qd, const double* desired, double held, double* scratch,
+                     double* torque) noexcept nogil:
     """The effort that the mode in force asks for, and what the motion asks for in addition.
 
     held: how long the command may act [s], if that is long, else 0; scratch: (4, n).

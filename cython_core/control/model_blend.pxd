@@ -1,14 +1,15 @@
 # Inverse dynamics of a robot that is being given another payload or gravity.
 #
-# Efforts are linear in the inertial parameters and in gravity, so a weighted mean of the efforts of two models is what
-# the model half-way between them gives.
+# Efforts are linear in the inertial parameters and in gravity, so a weighted mean of the efforts of
+# two models is what the model half-way between them gives.
 
 from libc.stdint cimport uint64_t
 
 from dynamics_interface cimport DynamicsInterface
 
 cdef enum:
-    MOST_MODELS = 4          # changes that come faster than the transition are joined: the governor takes the step
+    MOST_MODELS = 4          # changes that come faster than the transition are joined: the governor
+                             # takes the step
 
 cdef struct WeightedModel:
     const DynamicsInterface* model
@@ -29,7 +30,8 @@ cdef inline double share(const ModelBlend* b) noexcept nogil:
     return b.elapsed / b.duration if b.olds else 1.0
 
 
-cdef inline void combine(ModelBlend* b, const double* q, const double* qd, const double* qdd, double* tau) noexcept nogil:
+cdef inline void combine(ModelBlend* b, const double* q, const double* qd, const double* qdd,
+                         double* tau) noexcept nogil:
     """tau = ID(q, qd, qdd), NULL being zero."""
     cdef Py_ssize_t n = b.newest.model.n, i
     cdef double weight
@@ -67,8 +69,11 @@ cdef inline void normalise(ModelBlend* b) noexcept nogil:
         b.old[k].weight /= total
 
 
-cdef inline void change_model(ModelBlend* b, const DynamicsInterface* model, uint64_t number, double duration) noexcept nogil:
-    """Go over to another model, linearly in time, from whatever is in effect now; at once if the duration is 0."""
+cdef inline void change_model(ModelBlend* b, const DynamicsInterface* model, uint64_t number,
+                              double duration) noexcept nogil:
+    """Go over to another model, linearly in time, from whatever is in effect now; at once if the
+    duration is 0.
+    """
     cdef double newest = share(b)
     cdef int k
     for k in range(b.olds):

@@ -1,11 +1,12 @@
-# What every command is checked for: that the arm keeps to its path and its speed, that it does not oscillate, and that
-# it moves at all when its hand is pulled.
+# What every command is checked for: that the arm keeps to its path and its speed, that it does not
+# oscillate, and that it moves at all when its hand is pulled.
 
 from libc.math cimport copysign, fabs, isnan
 from libc.string cimport memcpy
 
 from control.controller_state cimport Controller
-from control.events cimport CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OSCILLATION, CAUSE_STANDS, CAUSE_TOO_FAST
+from control.events cimport (CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OSCILLATION, CAUSE_STANDS,
+                             CAUSE_TOO_FAST)
 from control.faults cimport abandon, fail
 from control.phases cimport TRAJECTORY
 from control.state_consistency cimport encoder_step
@@ -22,18 +23,22 @@ cdef extern from *:
     #define PULLED_FAR (0.2)
     #define PULLED_TIME (0.5)
     """
-    const double SPEEDING          # times the velocity limit, or the desired velocity, that is too fast
+    const double SPEEDING          # times the velocity limit, or the desired velocity, that is too
+                                   # fast
     const double SPEEDING_TIME     # [s] of the last ones
-    const double SWING             # share of the velocity limit by which an oscillation is too fast to and fro
+    const double SWING             # share of the velocity limit by which an oscillation is too fast
+                                   # to and fro
     const int MOST_SWINGS          # within
     const double SWING_TIME        # [s]
-    const double PUSHED            # share of the effort limit that, beyond friction, moves any joint that is free,
+    const double PUSHED            # share of the effort limit that, beyond friction, moves any
+                                   # joint that is free,
     const double PULLED_FAR        # [rad, m] that the hand's target moves meanwhile, and
     const double PULLED_TIME       # [s] longer than a transfer
 
 
 cdef inline double surplus(const StateValidator* v, Py_ssize_t i, double desired) noexcept nogil:
-    """Velocity beyond the desired one that both velocity and positions show: one wrong number makes no motion.
+    """Velocity beyond the desired one that both velocity and positions show: one wrong number makes
+    no motion.
 
     Nor does a step of the encoder where the velocity is estimated from it.
     """
@@ -53,7 +58,8 @@ cdef inline void watch_speed(Controller* c, double now, double dt) noexcept nogi
     for i in range(c.n):
         speed = fabs(surplus(&c.validator, i, 0.0))
         bound = SPEEDING * max(c.limits.velocity[i], fabs(c.desired[c.n + i]))
-        c.watch.speeding[i] = max(c.watch.speeding[i] + (dt * speed / bound if speed > bound else -0.5 * dt), 0.0)
+        c.watch.speeding[i] = max(c.watch.speeding[i]
+                                  + (dt * speed / bound if speed > bound else -0.5 * dt), 0.0)
         if c.watch.speeding[i] > SPEEDING_TIME:
             fail(c, now, CAUSE_TOO_FAST, i, speed, bound)
             return
@@ -85,11 +91,13 @@ cdef inline double smaller_tolerance(double a, double b) noexcept nogil:
 
 cdef inline void watch_path(Controller* c, double now) noexcept nogil:
     """Abandon a motion that the arm does not follow: what holds it back may let go at any time."""
-    cdef const double* own = c.motion.path.tolerance if c.phase == TRAJECTORY and c.motion.path != NULL else c.zero
+    cdef const double* own = (c.motion.path.tolerance
+                              if c.phase == TRAJECTORY and c.motion.path != NULL else c.zero)
     cdef double worst = 1.0, error, bound
     cdef Py_ssize_t i, joint = -1
     for i in range(c.n):
-        error, bound = fabs(c.desired[i] - c.validator.q[i]), smaller_tolerance(c.settings.path_tolerance, own[i])
+        error = fabs(c.desired[i] - c.validator.q[i])
+        bound = smaller_tolerance(c.settings.path_tolerance, own[i])
         if bound > 0.0 and error > worst * bound:
             worst, joint = error / bound, i
     if joint >= 0:
@@ -104,7 +112,9 @@ cdef inline void watch_path(Controller* c, double now) noexcept nogil:
 
 
 cdef inline void watch_standing(Controller* c, double now, double dt) noexcept nogil:
-    """Abandon the motion of a hand that is pulled while no position changes: brakes hold it, or states are frozen."""
+    """Abandon the motion of a hand that is pulled while no position changes: brakes hold it, or
+    states are frozen.
+    """
     cdef Py_ssize_t n = c.n, i, k
     cdef double effort, bound
     if not same(n, c.validator.q, c.validator.last_q):

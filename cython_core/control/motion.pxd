@@ -1,8 +1,9 @@
 # What the arm is asked to do: polynomials of degree five in time, defined for all times.
 #
-# A Motion is one polynomial (the base: a hold, an extrapolated set-point, the way to a trajectory's first point), then a
-# Path if there is one (a trajectory: immutable, made by Python), and on top of both a correction: one more polynomial
-# that leads from what was asked for before into this motion and ends with zero value, slope and curvature.
+# A Motion is one polynomial (the base: a hold, an extrapolated set-point, the way to a trajectory's
+# first point), then a Path if there is one (a trajectory: immutable, made by Python), and on top of
+# both a correction: one more polynomial that leads from what was asked for before into this motion
+# and ends with zero value, slope and curvature.
 #
 # A motion state is (4, n): position, velocity, acceleration, and effort in addition to the model's.
 
@@ -16,14 +17,17 @@ cdef enum Lead:              # how a trajectory's first point is led up to, by t
 
 cdef struct Path:
     Py_ssize_t pieces
-    const double* times      # (pieces,) start of each, from the trajectory's own start [s]; the last piece has no end
-    const double* coefficients   # (pieces, 6, n) of increasing power of the time since the piece's start
+    const double* times      # (pieces,) start of each, from the trajectory's own start [s]; the
+                             # last piece has no end
+    const double* coefficients   # (pieces, 6, n) of increasing power of the time since the piece's
+                                 # start
     const double* effort     # (pieces, 2, n); NULL: none
     const double* first      # (4, n) the first point
     Lead lead
     bint leads_effort        # the first point has effort
     double duration          # until its last point [s]
-    const double* tolerance  # (2, n) how far position and velocity may be off on the way; 0: as far as they like
+    const double* tolerance  # (2, n) how far position and velocity may be off on the way; 0: as far
+                             # as they like
 
 cdef struct Motion:
     Py_ssize_t n
@@ -49,7 +53,8 @@ cdef extern from *:
     const double BLEND_SPEED  # share of the velocity limit that a correction may take
 
 
-cdef inline void add_polynomial(const double* c, Py_ssize_t n, double t, double* state) noexcept nogil:
+cdef inline void add_polynomial(const double* c, Py_ssize_t n, double t,
+                                double* state) noexcept nogil:
     """Add value, slope and curvature of (6, n) coefficients at t to a motion state."""
     cdef double c1, c2, c3, c4, c5
     cdef Py_ssize_t i
@@ -68,7 +73,8 @@ cdef inline void add_line(const double* c, Py_ssize_t n, double t, double* effor
 
 
 cdef inline Py_ssize_t piece_at(const Path* path, Py_ssize_t guess, double t) noexcept nogil:
-    """The last piece that has begun at t, or the first one; mostly the guess or the one behind it."""
+    """The last piece that has begun at t, or the first one; mostly the guess or the one behind it.
+    """
     cdef Py_ssize_t low = 0, high = path.pieces, middle
     if path.times[guess] <= t:
         if guess + 1 == path.pieces or t < path.times[guess + 1]:
@@ -85,7 +91,8 @@ cdef inline Py_ssize_t piece_at(const Path* path, Py_ssize_t guess, double t) no
     return low
 
 
-cdef inline void sample_path(const Path* path, Py_ssize_t n, Py_ssize_t k, double t, double* state) noexcept nogil:
+cdef inline void sample_path(const Path* path, Py_ssize_t n, Py_ssize_t k, double t,
+                             double* state) noexcept nogil:
     cdef double since = max(t - path.times[k], 0.0)
     add_polynomial(path.coefficients + 6 * n * k, n, since, state)
     if path.effort != NULL:
@@ -117,7 +124,8 @@ cdef inline void sample(Motion* m, double time, double* state) noexcept nogil:
 
 # Polynomials between two motion states, in one joint after another; duration > 0.
 
-cdef inline void straight(Py_ssize_t n, const double* start, const double* end, double duration, double* c) noexcept nogil:
+cdef inline void straight(Py_ssize_t n, const double* start, const double* end, double duration,
+                          double* c) noexcept nogil:
     cdef Py_ssize_t i
     memset(c, 0, 6 * n * sizeof(double))
     for i in range(n):
@@ -125,7 +133,8 @@ cdef inline void straight(Py_ssize_t n, const double* start, const double* end, 
         c[n + i] = (end[i] - start[i]) / duration
 
 
-cdef inline void cubic(Py_ssize_t n, const double* start, const double* end, double duration, double* c) noexcept nogil:
+cdef inline void cubic(Py_ssize_t n, const double* start, const double* end, double duration,
+                       double* c) noexcept nogil:
     """Through both positions with both velocities."""
     cdef double way, gain
     cdef Py_ssize_t i
@@ -139,7 +148,8 @@ cdef inline void cubic(Py_ssize_t n, const double* start, const double* end, dou
         c[3 * n + i] = (gain - 2.0 * way) / (duration * duration * duration)
 
 
-cdef inline void quintic(Py_ssize_t n, const double* start, const double* end, double duration, double* c) noexcept nogil:
+cdef inline void quintic(Py_ssize_t n, const double* start, const double* end, double duration,
+                         double* c) noexcept nogil:
     """Through both positions with both velocities and accelerations."""
     cdef double half, way, gain, bend, cubed = duration * duration * duration
     cdef Py_ssize_t i
@@ -156,7 +166,8 @@ cdef inline void quintic(Py_ssize_t n, const double* start, const double* end, d
         c[5 * n + i] = (6.0 * way - 3.0 * gain + bend) / (cubed * duration * duration)
 
 
-cdef inline void line(Py_ssize_t n, const double* start, const double* end, double duration, double* c) noexcept nogil:
+cdef inline void line(Py_ssize_t n, const double* start, const double* end, double duration,
+                      double* c) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         c[i] = start[i]
@@ -182,7 +193,9 @@ cdef inline void hold_at(Motion* m, double time, const double* position) noexcep
 
 
 cdef inline void extrapolate(Motion* m, double time, const double* state) noexcept nogil:
-    """Go on from a motion state at constant acceleration and effort, without an end; a correction goes on as it is."""
+    """Go on from a motion state at constant acceleration and effort, without an end; a correction
+    goes on as it is.
+    """
     cdef Py_ssize_t n = m.n, i
     memset(m.base, 0, 6 * n * sizeof(double))
     memset(m.base_effort, 0, 2 * n * sizeof(double))
@@ -193,7 +206,8 @@ cdef inline void extrapolate(Motion* m, double time, const double* state) noexce
     m.has_effort = any_nonzero(state + 3 * n, n) or (time < m.correction_end and m.has_effort)
 
 
-cdef inline void lead_in(Motion* m, double time, const double* offset, double duration, double* zero) noexcept nogil:
+cdef inline void lead_in(Motion* m, double time, const double* offset, double duration,
+                         double* zero) noexcept nogil:
     """Lead from an offset (4, n) at a time into the motion. zero: (4, n) zeros."""
     quintic(m.n, offset, zero, duration, m.correction)
     line(m.n, offset + 3 * m.n, zero, duration, m.correction_effort)
@@ -207,8 +221,8 @@ cdef inline bint leads_to_rest(const Motion* m, Py_ssize_t n, double time) noexc
     return time < m.correction_end and not any_nonzero(m.base + n, 2 * n)
 
 
-cdef inline double lead_in_duration(Py_ssize_t n, const double* offset, const double* velocity_limit,
-                                    double shortest) noexcept nogil:
+cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
+                                    const double* velocity_limit, double shortest) noexcept nogil:
     """How long a correction takes [s]: it alone stays below BLEND_SPEED of the velocity limits.
 
     A quintic from rest to rest peaks at 15/8 of its mean velocity.
@@ -219,22 +233,29 @@ cdef inline double lead_in_duration(Py_ssize_t n, const double* offset, const do
     return shortest
 
 
-cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration, const double* lower,
-                                   const double* upper, double* position) noexcept nogil:
-    """Where a stop ends (n,): the way of a velocity that falls to zero as a cubic, within the position limits.
+cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration,
+                                   const double* lower, const double* upper,
+                                   double* position) noexcept nogil:
+    """Where a stop ends (n,): the way of a velocity that falls to zero as a cubic, within the
+    position limits.
 
     An arm that already stands beyond a limit stays there.
     """
     cdef double end
     cdef Py_ssize_t i
     for i in range(n):
-        end = state[i] + state[n + i] * (duration / 2.0) + state[2 * n + i] * (duration * duration / 12.0)
+        end = (state[i] + state[n + i] * (duration / 2.0)
+               + state[2 * n + i] * (duration * duration / 12.0))
         position[i] = min(max(end, min(lower[i], state[i])), max(upper[i], state[i]))
 
 
-cdef inline void stop_from(Motion* m, double time, const double* state, double duration, const double* lower,
-                           const double* upper, double* offset, double* zero) noexcept nogil:
-    """Come to rest from a motion state, within the position limits. offset: (4, n) scratch; zero: (4, n) zeros."""
+cdef inline void stop_from(Motion* m, double time, const double* state, double duration,
+                           const double* lower, const double* upper, double* offset,
+                           double* zero) noexcept nogil:
+    """Come to rest from a motion state, within the position limits.
+
+    offset: (4, n) scratch; zero: (4, n) zeros.
+    """
     cdef Py_ssize_t n = m.n, i
     memcpy(offset, state, 4 * n * sizeof(double))
     stopping_position(n, state, duration, lower, upper, offset)
@@ -244,8 +265,10 @@ cdef inline void stop_from(Motion* m, double time, const double* state, double d
     lead_in(m, time, offset, duration, zero)
 
 
-cdef inline void lead_to(Motion* m, double time, const double* state, const Path* path, double duration) noexcept nogil:
-    """The way from a motion state to a trajectory's first point, by the fields that the point has."""
+cdef inline void lead_to(Motion* m, double time, const double* state, const Path* path,
+                         double duration) noexcept nogil:
+    """The way from a motion state to a trajectory's first point, by the fields that the point has.
+    """
     cdef Py_ssize_t n = m.n
     if path.lead == LEAD_STRAIGHT:
         straight(n, state, path.first, duration, m.base)
@@ -259,15 +282,17 @@ cdef inline void lead_to(Motion* m, double time, const double* state, const Path
     m.base_start = time
 
 
-cdef inline void follow_path(Motion* m, const Path* path, double start, double time, const double* state,
-                             const JointLimits* limits, double transition, double* offset, double* zero) noexcept nogil:
+cdef inline void follow_path(Motion* m, const Path* path, double start, double time,
+                             const double* state, const JointLimits* limits, double transition,
+                             double* offset, double* zero) noexcept nogil:
     """Follow a trajectory that starts at ``start`` from the motion state asked for at ``time`` on.
 
-    A polynomial that leads from a moving state to a first point far ahead would go astray meanwhile: the arm is then
-    stopped and led from there.
+    A polynomial that leads from a moving state to a first point far ahead would go astray
+    meanwhile: the arm is then stopped and led from there.
 
-    From rest onto the path the points' fields alone decide, as in joint_trajectory_controller; where its desired state
-    would jump, the difference is led in. transition: shortest time for that [s]. offset: (4, n) scratch.
+    From rest onto the path the points' fields alone decide, as in joint_trajectory_controller;
+    where its desired state would jump, the difference is led in. transition: shortest time for that
+    [s]. offset: (4, n) scratch.
     """
     cdef Py_ssize_t n = m.n, i
     cdef bint rests = not any_nonzero(state + n, 2 * n)

@@ -1,4 +1,5 @@
-# The parts of the controller one by one, for Python: what a cycle does in a row can be called and tested alone.
+# The parts of the controller one by one, for Python: what a cycle does in a row can be called and
+# tested alone.
 
 cdef double* own(list owned, Py_ssize_t count):
     """Room for numbers, zero at first, that lives as long as the list."""
@@ -38,7 +39,8 @@ cdef class TorqueGovernor:
         self.its.difference, self.its.wanted = own(self.owned, n), own(self.owned, n)
         self.its.reach.low, self.its.reach.high = own(self.owned, n), own(self.owned, n)
         self.speed.acceleration, self.speed.given_up = own(self.owned, n), own(self.owned, n)
-        self.settings.effort_limit, self.settings.torque_rate = own(self.owned, n), own(self.owned, n)
+        self.settings.effort_limit, self.settings.torque_rate = (
+            own(self.owned, n), own(self.owned, n))
         self.command = view(self, self.its.command, n)
         self.configure(effort_limit, torque_rate)
 
@@ -46,7 +48,8 @@ cdef class TorqueGovernor:
         """Take other limits; the command moves into them at the rate limit."""
         cdef Py_ssize_t i
         for i in range(self.its.n):
-            self.settings.effort_limit[i], self.settings.torque_rate[i] = effort_limit[i], torque_rate[i]
+            self.settings.effort_limit[i], self.settings.torque_rate[i] = (
+                effort_limit[i], torque_rate[i])
 
     def start(self, cnp.ndarray effort not None):
         """Begin anew, as if this effort (n,), clamped to the limits, had been the last command."""
@@ -63,8 +66,9 @@ cdef class TorqueGovernor:
             asked: (n,) [N m] or [N].
             dt: Time since the last command [s].
             added: (n,) that the drives add by themselves; the limits hold for the sum.
-            motion: What the speed limit needs (speed_limit.pxd): arrays (n,) of the limits and velocities,
-                (n, n) of the inverse inertia, (n,) of the torque that accelerates nothing; None: no speed limit.
+            motion: What the speed limit needs (speed_limit.pxd): arrays (n,) of the limits and
+                velocities, (n, n) of the inverse inertia, (n,) of the torque that accelerates
+                nothing; None: no speed limit.
         """
         cdef const double* others = NULL
         cdef const SpeedLimit* speed = NULL
@@ -73,7 +77,8 @@ cdef class TorqueGovernor:
         if motion is not None:
             speed = self._speed_limit(motion)
         asked_for = numbers(asked, self.its.n, "asked")
-        return self.command if govern(&self.its, &self.settings, asked_for, others, speed, dt) else None
+        return (self.command if govern(&self.its, &self.settings, asked_for, others, speed, dt)
+                else None)
 
     cdef const SpeedLimit* _speed_limit(self, motion) except NULL:
         cdef Py_ssize_t n = self.its.n
@@ -96,7 +101,8 @@ def transfer_weight_at(double progress):
 
 
 cdef class InverseDynamicsBlend:
-    """Inverse dynamics of a robot that is being given another payload or gravity: see model_blend.pxd.
+    """Inverse dynamics of a robot that is being given another payload or gravity: see
+    model_blend.pxd.
 
     Args:
         model: A ``Model``.
@@ -131,7 +137,8 @@ cdef class InverseDynamicsBlend:
         """tau (n,)."""
         cdef Py_ssize_t n = self.its.newest.model.n
         cdef cnp.ndarray tau = np.empty(n)
-        combine(&self.its, numbers(q, n, "q"), numbers(qd, n, "qd"), numbers(qdd, n, "qdd"), result(tau, n, "tau"))
+        combine(&self.its, numbers(q, n, "q"), numbers(qd, n, "qd"), numbers(qdd, n, "qdd"),
+                result(tau, n, "tau"))
         return tau
 
     def gravity(self, cnp.ndarray q not None):
@@ -143,7 +150,8 @@ cdef class InverseDynamicsBlend:
 
 
 cdef class ControlLaws:
-    """The control laws with their gains: see laws.pxd. Arrays are (n,), ``desired`` is (3, n) or (4, n).
+    """The control laws with their gains: see laws.pxd. Arrays are (n,), ``desired`` is (3, n) or
+    (4, n).
 
     Args:
         model: A ``Model``.
@@ -155,7 +163,8 @@ cdef class ControlLaws:
     cdef Py_ssize_t n
 
     def __cinit__(self, model, settings):
-        self.models, self.settings, self.n = InverseDynamicsBlend(model), ConfigureRequest(settings), model.n
+        self.models, self.settings, self.n = (
+            InverseDynamicsBlend(model), ConfigureRequest(settings), model.n)
 
     cdef cnp.ndarray _motion_state(self, desired):
         state = np.zeros((4, self.n))
@@ -168,22 +177,25 @@ cdef class ControlLaws:
         Args:
             held: How long it will act, if that is long [s].
         """
-        cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n), scratch = np.empty(4 * self.n)
-        law(&self.settings.its, &self.models.its, self.n, numbers(q, self.n, "q"), numbers(qd, self.n, "qd"),
-            floats(state), held, <double*> cnp.PyArray_DATA(scratch), result(tau, self.n, "tau"))
+        cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n)
+        cdef cnp.ndarray scratch = np.empty(4 * self.n)
+        law(&self.settings.its, &self.models.its, self.n, numbers(q, self.n, "q"),
+            numbers(qd, self.n, "qd"), floats(state), held, <double*> cnp.PyArray_DATA(scratch),
+            result(tau, self.n, "tau"))
         return tau
 
     def model_torque(self, desired):
         """What the mode takes from the model, without feedback."""
         cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n)
-        model_torque(&self.settings.its, &self.models.its, self.n, floats(state), result(tau, self.n, "tau"))
+        model_torque(&self.settings.its, &self.models.its, self.n, floats(state),
+                     result(tau, self.n, "tau"))
         return tau
 
     def damped_gravity(self, q, qd, double share=1.0):
         """g(q) - share * D qd."""
         cdef cnp.ndarray tau = np.empty(self.n)
-        damped_gravity(&self.settings.its, &self.models.its, self.n, numbers(q, self.n, "q"), numbers(qd, self.n, "qd"),
-                       share, result(tau, self.n, "tau"))
+        damped_gravity(&self.settings.its, &self.models.its, self.n, numbers(q, self.n, "q"),
+                       numbers(qd, self.n, "qd"), share, result(tau, self.n, "tau"))
         return tau
 
 
@@ -204,19 +216,22 @@ cdef class JointStateValidator:
         none = np.full(n, np.inf)
         self.owned = []
         v.n = n
-        v.q, v.qd, v.last_q, v.last_qd = own(self.owned, n), own(self.owned, n), own(self.owned, n), own(self.owned, n)
+        v.q, v.qd, v.last_q, v.last_qd = (
+            own(self.owned, n), own(self.owned, n), own(self.owned, n), own(self.owned, n))
         v.seen, v.plausible_speed = own(self.owned, n), own(self.owned, n)
         v.middle, v.half_range = own(self.owned, n), own(self.owned, n)
         v.compared_q, v.compared_qd = own(self.owned, n), own(self.owned, n)
-        v.discrepancy, v.travelled, v.repeated_from = own(self.owned, n), own(self.owned, n), own(self.owned, n)
+        v.discrepancy, v.travelled, v.repeated_from = (
+            own(self.owned, n), own(self.owned, n), own(self.owned, n))
         v.pace, v.shown = own(self.owned, n), own(self.owned, n)
         v.moved, v.smallest_step = own(self.owned, n), own(self.owned, n)
-        limit_validator(v, -none if lower is None else lower, none if upper is None else upper, velocity_limit)
+        limit_validator(v, -none if lower is None else lower, none if upper is None else upper,
+                        velocity_limit)
         begin_validator(v)
 
-    def accept(self, double now, double stamp, cnp.ndarray q not None, qd, double jump_tolerance=0.1,
-               double velocity_cutoff=30.0, double state_timeout=0.1, double on_its_way=NAN, desired=None, pushed=None,
-               likely=None):
+    def accept(self, double now, double stamp, cnp.ndarray q not None, qd,
+               double jump_tolerance=0.1, double velocity_cutoff=30.0, double state_timeout=0.1,
+               double on_its_way=NAN, desired=None, pushed=None, likely=None):
         """Judge one state and take it over if it is good; returns whether it is.
 
         Args:
@@ -225,27 +240,33 @@ cdef class JointStateValidator:
             q: (n,) position; qd: (n,) velocity, NaN where it was not measured; None: nowhere.
             jump_tolerance: Step in position that is believed at any rate [rad] or [m].
             velocity_cutoff: Corner frequency of the estimate [Hz].
-            state_timeout: [s] that a state may be on its way, and that two may be apart to be compared.
+            state_timeout: [s] that a state may be on its way, and that two may be apart to be
+                compared.
             on_its_way: [s] by two clocks; NaN: unknown.
             desired: (n,) position that is asked for; None: none is.
-            pushed: (n,) how far feedback has moved each joint for sure since its position last changed; None: nowhere.
-            likely: (n,) how far it has come since then if it does what it is asked to; None: nowhere.
+            pushed: (n,) how far feedback has moved each joint for sure since its position last
+                changed; None: nowhere.
+            likely: (n,) how far it has come since then if it does what it is asked to; None:
+                nowhere.
         """
         cdef Py_ssize_t n = self.its.n
-        cdef cnp.ndarray velocity = np.full(n, NAN) if qd is None else np.ascontiguousarray(qd, dtype=float)
+        cdef cnp.ndarray velocity = (np.full(n, NAN) if qd is None
+                                     else np.ascontiguousarray(qd, dtype=float))
         cdef cnp.ndarray moved = np.zeros(n) if pushed is None else pushed
         cdef cnp.ndarray asked = np.zeros(n) if likely is None else likely
         cdef const double* position = numbers(q, n, "q")
         return accept(&self.its, now, stamp, on_its_way, position, numbers(velocity, n, "qd"),
-                      position if desired is None else numbers(desired, n, "desired"), numbers(moved, n, "pushed"),
-                      numbers(asked, n, "likely"), jump_tolerance, velocity_cutoff, state_timeout)
+                      position if desired is None else numbers(desired, n, "desired"),
+                      numbers(moved, n, "pushed"), numbers(asked, n, "likely"), jump_tolerance,
+                      velocity_cutoff, state_timeout)
 
     def forget(self):
         """Take the next state wherever the arm is."""
         forget(&self.its)
 
     def best_estimate(self):
-        """Position and velocity (n,) when the last good state came, as far as one may rely on it."""
+        """Position and velocity (n,) when the last good state came, as far as one may rely on it.
+        """
         q, qd = np.empty(self.its.n), np.empty(self.its.n)
         best_estimate(&self.its, result(q, self.its.n, "q"), result(qd, self.its.n, "qd"))
         return q, qd

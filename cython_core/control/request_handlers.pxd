@@ -1,20 +1,22 @@
-# What the controller does when it is asked to (requests.pxi, cycle_requests.pxd). A request that may be refused returns
-# why, or GRANTED; refused, it changes nothing.
+# What the controller does when it is asked to (requests.pxi, cycle_requests.pxd). A request that
+# may be refused returns why, or GRANTED; refused, it changes nothing.
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport CartesianTarget, copy_impedance, set_target
-from control.controller_state cimport Controller, Hold, because, fire, is_blind, is_tracking, leads_hand, sees
-from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, GRANTED,
-                             GRAVITY_IN_USE, IN_FAULT, NOT_RUNNING, NO_CAUSE, NO_TIP, SET_POINT_TOO_FAR, STARTS_TOO_FAR,
-                             Refusal)
+from control.controller_state cimport (Controller, Hold, because, fire, is_blind, is_tracking,
+                                       leads_hand, sees)
+from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES,
+                             FOLLOWS_POSES, GRANTED, GRAVITY_IN_USE, IN_FAULT, NOT_RUNNING,
+                             NO_CAUSE, NO_TIP, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
 from control.governor cimport begin_transfer
 from control.model_blend cimport change_model
-from control.motion cimport Path, extrapolate, follow_path, lead_in, lead_in_duration, sample, sample_path
-from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLOW, HOLD, HOLDING, INACTIVE, REFERENCE,
-                             SETTLING, SET_POINT, STOPPING, TRACK, TRAJECTORY)
+from control.motion cimport (Path, extrapolate, follow_path, lead_in, lead_in_duration, sample,
+                             sample_path)
+from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLOW, HOLD, HOLDING,
+                             INACTIVE, REFERENCE, SETTLING, SET_POINT, STOPPING, TRACK, TRAJECTORY)
 from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, Settings
 from control.stop cimport begin_hold, begin_tracking, latch, stop_desired
 from control.validator_state cimport forget, forget_clocks, trust
@@ -64,7 +66,8 @@ cdef inline Refusal why_not(const Controller* c) noexcept nogil:
         return IN_FAULT
     if c.phase == FLOATING:
         return FOLLOWS_NOTHING
-    return GRANTED if c.phase == HOLDING or c.phase == TRAJECTORY or c.phase == REFERENCE else NOT_RUNNING
+    return (GRANTED if c.phase == HOLDING or c.phase == TRAJECTORY or c.phase == REFERENCE
+            else NOT_RUNNING)
 
 
 cdef inline Refusal why_no_joints(const Controller* c) noexcept nogil:
@@ -90,11 +93,13 @@ cdef inline Refusal hold(Controller* c, double now) noexcept nogil:
     return refusal
 
 
-cdef inline Refusal follow(Controller* c, const Path* path, double start, Hold* detail) noexcept nogil:
-    """Follow a trajectory from now on; ``start`` is when its time is zero, by the controller's time; -inf: now.
+cdef inline Refusal follow(Controller* c, const Path* path, double start,
+                           Hold* detail) noexcept nogil:
+    """Follow a trajectory from now on; ``start`` is when its time is zero, by the controller's
+    time; -inf: now.
 
-    A point still to come may be as far away as the velocity limits allow until then, plus start_tolerance; where the
-    trajectory is already under way, the tolerance alone counts.
+    A point still to come may be as far away as the velocity limits allow until then, plus
+    start_tolerance; where the trajectory is already under way, the tolerance alone counts.
     """
     cdef double time = c.validator.time, elapsed, wait, allowed, distance
     cdef Py_ssize_t i, piece = 0
@@ -119,17 +124,20 @@ cdef inline Refusal follow(Controller* c, const Path* path, double start, Hold* 
             detail.joint, detail.found, detail.bound = i, distance, allowed
             return STARTS_TOO_FAR
     sample(&c.motion, time, c.state)
-    follow_path(&c.motion, path, start, time, c.state, &c.limits, c.settings.stop_time, c.offset, c.zero)
+    follow_path(&c.motion, path, start, time, c.state, &c.limits, c.settings.stop_time, c.offset,
+                c.zero)
     fire(c, FOLLOW)
     return GRANTED
 
 
-cdef inline Refusal take_set_point(Controller* c, double now, const double* state, Hold* detail) noexcept nogil:
+cdef inline Refusal take_set_point(Controller* c, double now, const double* state,
+                                   Hold* detail) noexcept nogil:
     """Follow a set-point (4, n), extrapolated at constant acceleration until the next one.
 
     One that differs by more than the arm may move meanwhile is led in.
     """
-    cdef double time = c.validator.time, since = now - c.set_point_at if c.phase == REFERENCE else 0.0
+    cdef double time = c.validator.time
+    cdef double since = now - c.set_point_at if c.phase == REFERENCE else 0.0
     cdef bint jumps = False
     cdef Py_ssize_t i
     cdef Refusal refusal = why_no_joints(c)
@@ -137,7 +145,8 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
         return refusal
     sample(&c.motion, time, c.scratch)
     for i in range(c.n):
-        detail.joint, detail.found, detail.bound = i, fabs(state[i] - c.scratch[i]), c.settings.start_tolerance
+        detail.joint, detail.found, detail.bound = (
+            i, fabs(state[i] - c.scratch[i]), c.settings.start_tolerance)
         if not detail.found <= detail.bound:
             return SET_POINT_TOO_FAR
         jumps |= detail.found > SET_POINT_SLACK + SET_POINT_SPEED * c.limits.velocity[i] * since
@@ -145,7 +154,8 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
         for i in range(4 * c.n):
             c.offset[i] = c.scratch[i] - state[i]
         extrapolate(&c.motion, time, state)
-        lead_in(&c.motion, time, c.offset, lead_in_duration(c.n, c.offset, c.limits.velocity, c.settings.stop_time), c.zero)
+        lead_in(&c.motion, time, c.offset,
+                lead_in_duration(c.n, c.offset, c.limits.velocity, c.settings.stop_time), c.zero)
     else:
         extrapolate(&c.motion, time, state)
     if c.phase != REFERENCE:
@@ -155,7 +165,8 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
     return GRANTED
 
 
-cdef inline Refusal take_target(Controller* c, double now, const CartesianTarget* target) noexcept nogil:
+cdef inline Refusal take_target(Controller* c, double now,
+                                const CartesianTarget* target) noexcept nogil:
     """Lead the hand to a target."""
     cdef Refusal refusal = why_not(c)
     if refusal != GRANTED:
@@ -167,10 +178,13 @@ cdef inline Refusal take_target(Controller* c, double now, const CartesianTarget
     return GRANTED
 
 
-cdef inline void copy_arrays(Settings* to, const Settings* mine, const Settings* given, Py_ssize_t n) noexcept nogil:
+cdef inline void copy_arrays(Settings* to, const Settings* mine, const Settings* given,
+                             Py_ssize_t n) noexcept nogil:
     """Copy the arrays of settings into the memory that the controller has for them."""
-    to.p, to.d, to.damping, to.coulomb, to.viscous = mine.p, mine.d, mine.damping, mine.coulomb, mine.viscous
-    to.offset, to.armature, to.effort_limit, to.torque_rate = mine.offset, mine.armature, mine.effort_limit, mine.torque_rate
+    to.p, to.d, to.damping, to.coulomb, to.viscous = (
+        mine.p, mine.d, mine.damping, mine.coulomb, mine.viscous)
+    to.offset, to.armature, to.effort_limit, to.torque_rate = (
+        mine.offset, mine.armature, mine.effort_limit, mine.torque_rate)
     memcpy(to.p, given.p, 9 * n * sizeof(double))
 
 
@@ -204,7 +218,8 @@ cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept 
     return GRANTED
 
 
-cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint64_t number, double transition) noexcept nogil:
+cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint64_t number,
+                            double transition) noexcept nogil:
     """Go over to another payload or gravity; at once while no commands go out."""
     cdef bint commanding = sees(c) or is_blind(c)
     change_model(&c.models, model, number, transition if commanding else 0.0)

@@ -1,7 +1,7 @@
 # What the controller may be asked for: the payload of a request, and what keeps it alive.
 
-cdef dict MODES = {"gravity_compensation": GRAVITY_COMPENSATION, "feedforward": FEEDFORWARD, "computed_torque": COMPUTED_TORQUE,
-                   "cartesian_impedance": CARTESIAN_IMPEDANCE}
+cdef dict MODES = {"gravity_compensation": GRAVITY_COMPENSATION, "feedforward": FEEDFORWARD,
+                   "computed_torque": COMPUTED_TORQUE, "cartesian_impedance": CARTESIAN_IMPEDANCE}
 cdef dict TERMS = {"none": TERMS_NONE, "gravity": TERMS_GRAVITY, "full": TERMS_FULL}
 cdef tuple LEADS = (LEAD_STRAIGHT, LEAD_CUBIC, LEAD_QUINTIC)
 _numbers = itertools.count(1)          # of objects that a controller may hold on to
@@ -51,7 +51,8 @@ cdef class CompiledPath:
         lead: 0, 1 or 2: a straight line, a cubic or a quintic leads up to it.
         leads_effort: Whether the first point has effort.
         duration: Time of the last point [s].
-        tolerance: (2, n) how far position and velocity may be off on the way, 0 for any distance; None: any.
+        tolerance: (2, n) how far position and velocity may be off on the way, 0 for any distance;
+            None: any.
     """
 
     cdef Path path
@@ -62,8 +63,8 @@ cdef class CompiledPath:
     def duration(self):
         return self.path.duration
 
-    def __init__(self, times, coefficients, effort, first, int lead, bint leads_effort, double duration,
-                 tolerance=None):
+    def __init__(self, times, coefficients, effort, first, int lead, bint leads_effort,
+                 double duration, tolerance=None):
         count, n = len(times), len(first[0])
         self.number = next(_numbers)
         self.times = _contiguous(times, (count,), "times")
@@ -74,9 +75,11 @@ cdef class CompiledPath:
         if effort is not None:
             self.effort = _contiguous(effort, (count, 2, n), "effort")
             self.path.effort = floats(self.effort)
-        self.tolerance = _contiguous(np.zeros((2, n)) if tolerance is None else tolerance, (2, n), "tolerance")
+        self.tolerance = _contiguous(np.zeros((2, n)) if tolerance is None else tolerance, (2, n),
+                                     "tolerance")
         self.path.tolerance = floats(self.tolerance)
-        self.path.lead, self.path.leads_effort, self.path.duration = LEADS[lead], leads_effort, duration
+        self.path.lead, self.path.leads_effort, self.path.duration = (
+            LEADS[lead], leads_effort, duration)
 
 
 cdef class _Detailed(ControlRequest):
@@ -133,11 +136,14 @@ cdef class ConfigureRequest(ControlRequest):
     def __init__(self, settings):
         cdef Py_ssize_t n = settings.n
         super().__init__(REQUEST_CONFIGURE)
-        self.arrays = np.ascontiguousarray(np.concatenate([
-            settings.p, settings.d, settings.damping, settings.coulomb, settings.viscous, settings.offset,
-            settings.armature, settings.effort_limit, settings.torque_rate]), dtype=float)
+        self.arrays = np.ascontiguousarray(np.concatenate([settings.p, settings.d, settings.damping,
+                                                           settings.coulomb, settings.viscous,
+                                                           settings.offset, settings.armature,
+                                                           settings.effort_limit,
+                                                           settings.torque_rate]), dtype=float)
         place_arrays(&self.its, <double*> cnp.PyArray_DATA(self.arrays), n)
-        self.its.mode, self.its.terms = MODES[str(settings.mode)], TERMS[str(settings.feedforward_terms)]
+        self.its.mode, self.its.terms = (
+            MODES[str(settings.mode)], TERMS[str(settings.feedforward_terms)])
         self.its.on_timer = str(settings.update_on) == "timer"
         self.its.hardware_adds_gravity = settings.hardware_adds_gravity
         self.its.start_from_measured_effort = settings.start_from_measured_effort
@@ -147,12 +153,16 @@ cdef class ConfigureRequest(ControlRequest):
         self.its.stop_time, self.its.state_timeout = settings.stop_time, settings.state_timeout
         self.its.reference_timeout = settings.reference_timeout
         self.its.executor_timeout = settings.executor_timeout
-        self.its.give_up_after, self.its.start_tolerance = settings.give_up_after, settings.start_tolerance
-        self.its.path_tolerance, self.its.jump_tolerance = settings.path_tolerance, settings.jump_tolerance
-        self.its.velocity_cutoff, self.its.target_timeout = settings.velocity_cutoff, settings.target_timeout
+        self.its.give_up_after, self.its.start_tolerance = (
+            settings.give_up_after, settings.start_tolerance)
+        self.its.path_tolerance, self.its.jump_tolerance = (
+            settings.path_tolerance, settings.jump_tolerance)
+        self.its.velocity_cutoff, self.its.target_timeout = (
+            settings.velocity_cutoff, settings.target_timeout)
         if settings.impedance is not None:
             self.impedance_arrays = np.zeros(memory_size(n))
-            lay_out(&self.unused, &self.impedance, n, <double*> cnp.PyArray_DATA(self.impedance_arrays))
+            lay_out(&self.unused, &self.impedance, n,
+                    <double*> cnp.PyArray_DATA(self.impedance_arrays))
             fill_settings(&self.impedance, n, settings.impedance)
             self.its.impedance = &self.impedance
         self.payload = <size_t> &self.its
@@ -210,11 +220,14 @@ cdef class ModelRequest(ControlRequest):
 
 
 cdef const DynamicsInterface* interface_of(dynamics) except NULL:
-    return <const DynamicsInterface*> PyCapsule_GetPointer(dynamics.capsule, "featherstone_ros.DynamicsInterface")
+    return <const DynamicsInterface*> PyCapsule_GetPointer(dynamics.capsule,
+                                                           "featherstone_ros.DynamicsInterface")
 
 
 cdef class DeadlineRequest(ControlRequest):
-    """Count commands that take longer than ``cycle_time`` [s], and hold the arm while there are too many."""
+    """Count commands that take longer than ``cycle_time`` [s], and hold the arm while there are too
+    many.
+    """
 
     cdef DeadlinePayload its
 
@@ -229,7 +242,8 @@ cdef class SnapshotRequest(ControlRequest):
 
     Attributes:
         q, qd: (n,) of the last good state.
-        desired: (4, n) motion state of the last command: position, velocity, acceleration, extra effort.
+        desired: (4, n) motion state of the last command: position, velocity, acceleration, extra
+            effort.
         command: (n,) the last command, ``asked`` what was asked for before the governor.
         gravity: (n,) at q; ``model_torque`` (n,) what the law takes from the model.
         time: The controller's time [s]; ``received``: steady time of the last good state [s].
@@ -237,9 +251,10 @@ cdef class SnapshotRequest(ControlRequest):
         phase: Number of the phase.
         path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
         since_end: Since what is asked for came to rest [s], negative before.
-        distance: Of the hand from its target [m, rad]; ``strain``: how far it is off over where its spring pulls with all
-            of its force or moment; 0 in other modes.
-        hold: Why the arm was last held, as ``CompiledController.hold``; ``causes``: how often it was, for a cause.
+        distance: Of the hand from its target [m, rad]; ``strain``: how far it is off over where its
+            spring pulls with all of its force or moment; 0 in other modes.
+        hold: Why the arm was last held, as ``CompiledController.hold``; ``causes``: how often it
+            was, for a cause.
     """
 
     cdef SnapshotPayload its

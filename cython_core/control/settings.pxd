@@ -1,5 +1,5 @@
-# Everything about the controller that may change while it runs; control.pyx fills it from featherstone_ros.control.Settings,
-# which has checked the values and says what each means.
+# Everything about the controller that may change while it runs; control.pyx fills it from
+# featherstone_ros.control.Settings, which has checked the values and says what each means.
 
 from control.impedance_state cimport ImpedanceSettings
 

@@ -1,14 +1,16 @@
 # The speed limit of joints that are driven by torques which may change at a limited rate only.
 #
-# The torques tau accelerate the joints by a = M^-1 (tau - b), with b what leaves them unaccelerated: C qd + g. Joint i
-# can take a_i back by its own torque at M^-1_ii R_i, with R_i its torque rate, and gains a_i^2 / (2 M^-1_ii R_i)
-# meanwhile. So that it ends below its limit v, after a time T in which nothing is known of it yet,
+# The torques tau accelerate the joints by a = M^-1 (tau - b), with b what leaves them
+# unaccelerated: C qd + g. Joint i can take a_i back by its own torque at M^-1_ii R_i, with R_i its
+# torque rate, and gains a_i^2 / (2 M^-1_ii R_i) meanwhile. So that it ends below its limit v, after
+# a time T in which nothing is known of it yet,
 #
 #     T a + a^2 / (2 M^-1_ii R_i) <= v - qd
 #
-# bounds a; beyond v the joint is braked with the time constant T. Each joint's own torque gives way, no more than it must:
-# Gauss and Seidel's sweeps over this linear complementarity problem (Cottle, Pang and Stone, The Linear Complementarity
-# Problem, 1992, section 5.2). Joints that others push on harder than their own rate can follow go beyond v.
+# bounds a; beyond v the joint is braked with the time constant T. Each joint's own torque gives
+# way, no more than it must: Gauss and Seidel's sweeps over this linear complementarity problem
+# (Cottle, Pang and Stone, The Linear Complementarity Problem, 1992, section 5.2). Joints that
+# others push on harder than their own rate can follow go beyond v.
 
 from libc.math cimport fmax, isfinite, sqrt
 
@@ -20,7 +22,8 @@ cdef extern from *:
     #define SPEED_SHARE (0.85)
     #define REACTION (0.01)
     """
-    const double SPEED_SHARE     # of the speed limit that is v: what pushes the arm besides is not known
+    const double SPEED_SHARE     # of the speed limit that is v: what pushes the arm besides is not
+                                 # known
     const double REACTION        # T [s], two steps at least
 
 cdef struct SpeedLimit:
@@ -41,7 +44,8 @@ cdef inline double within(double x, double low, double high) noexcept nogil:
 
 
 cdef inline double most_acceleration(double left, double jerk, double reaction) noexcept nogil:
-    """The acceleration that may act where so much of the speed is left; negative beyond the limit."""
+    """The acceleration that may act where so much of the speed is left; negative beyond the limit.
+    """
     if left <= 0.0:
         return left / reaction
     return 2.0 * left / (reaction + sqrt(reaction * reaction + 2.0 * left / jerk))
@@ -55,9 +59,12 @@ cdef inline double slowed(const SpeedLimit* its, Py_ssize_t i, double accelerati
                   most_acceleration(limit - its.qd[i], jerk, reaction))
 
 
-cdef inline void keep_speed(const SpeedLimit* its, const Reach* reach, Py_ssize_t n, const double* rate, double dt,
-                            double* torque) noexcept nogil:
-    """Change torques (n,) within reach, as far as the speeds need it. rate: (n,) of torque; dt: of a step [s]."""
+cdef inline void keep_speed(const SpeedLimit* its, const Reach* reach, Py_ssize_t n,
+                            const double* rate, double dt, double* torque) noexcept nogil:
+    """Change torques (n,) within reach, as far as the speeds need it.
+
+    rate: (n,) of torque; dt: of a step [s].
+    """
     cdef double* a = its.acceleration
     cdef double reaction = fmax(REACTION, 2.0 * dt), inverse, free, change
     cdef Py_ssize_t i, j, sweep

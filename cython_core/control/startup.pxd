@@ -1,5 +1,5 @@
-# The first command after activation or silence: whether the arm can be taken over where it stands, and the effort that
-# holds it there, from which the commands go on without a step.
+# The first command after activation or silence: whether the arm can be taken over where it stands,
+# and the effort that holds it there, from which the commands go on without a step.
 
 from libc.math cimport fabs, isfinite
 
@@ -18,33 +18,38 @@ cdef extern from *:
     #define BEYOND_GRAVITY (0.5)
     #define LIMIT_SLACK (1e-3)
     """
-    const double BEYOND_GRAVITY    # share of the effort limit by which a measured effort may differ from gravity
+    const double BEYOND_GRAVITY    # share of the effort limit by which a measured effort may differ
+                                   # from gravity
     const double LIMIT_SLACK       # [rad, m] beyond a limit that an encoder may say
 
 
 cdef inline bint is_plausible_effort(const Controller* c, const double* effort) noexcept nogil:
-    """Whether a measured effort can be what holds the arm, by ``gravity_torque``, a load and friction.
+    """Whether a measured effort can be what holds the arm, by ``gravity_torque``, a load and
+    friction.
 
-    An effort of exactly zero on all joints means that it is not measured, or that brakes hold the arm; one far from
-    gravity, that it is not what the drives apply: it would throw the arm.
+    An effort of exactly zero on all joints means that it is not measured, or that brakes hold the
+    arm; one far from gravity, that it is not what the drives apply: it would throw the arm.
     """
     cdef bint acts = False
     cdef Py_ssize_t i
     for i in range(c.n):
-        if not fabs(effort[i] - c.gravity_torque[i]) <= BEYOND_GRAVITY * c.settings.effort_limit[i] or not isfinite(effort[i]):
+        if (not fabs(effort[i] - c.gravity_torque[i]) <= BEYOND_GRAVITY * c.settings.effort_limit[i]
+                or not isfinite(effort[i])):
             return False
         acts |= effort[i] != 0.0
     return acts
 
 
 cdef inline const double* holding_effort(Controller* c, const double* effort) noexcept nogil:
-    """The command that continues what holds the arm, by ``gravity_torque``. effort: measured, NULL for none.
+    """The command that continues what holds the arm, by ``gravity_torque``. effort: measured, NULL
+    for none.
 
-    Drives that add gravity themselves hold the arm at command zero, whatever they report. After silence the drives still
-    have the last command.
+    Drives that add gravity themselves hold the arm at command zero, whatever they report. After
+    silence the drives still have the last command.
     """
     cdef bint adds = c.settings.hardware_adds_gravity
-    if effort != NULL and c.settings.start_from_measured_effort and not adds and is_plausible_effort(c, effort):
+    if (effort != NULL and c.settings.start_from_measured_effort and not adds
+            and is_plausible_effort(c, effort)):
         return effort
     if c.has_commanded:
         return c.governor.command
@@ -52,7 +57,9 @@ cdef inline const double* holding_effort(Controller* c, const double* effort) no
 
 
 cdef inline Py_ssize_t too_heavy(Controller* c) noexcept nogil:
-    """The first joint that its effort limit cannot hold where the arm is, or -1; leaves gravity in ``gravity_torque``."""
+    """The first joint that its effort limit cannot hold where the arm is, or -1; leaves gravity in
+    ``gravity_torque``.
+    """
     cdef Py_ssize_t i
     gravity(&c.models, c.validator.q, c.gravity_torque)
     for i in range(c.n):
@@ -73,10 +80,11 @@ cdef inline void note_outside(Controller* c) noexcept nogil:
 cdef inline Py_ssize_t where_no_arm_is(const Controller* c) noexcept nogil:
     """The first joint that stands further beyond its limits than start_tolerance, or -1.
 
-    If all positions are exactly zero, any distance beyond them counts: that is what hardware reports before it has heard
-    from its arm.
+    If all positions are exactly zero, any distance beyond them counts: that is what hardware
+    reports before it has heard from its arm.
     """
-    cdef double slack = c.settings.start_tolerance if any_nonzero(c.validator.q, c.n) else LIMIT_SLACK
+    cdef double slack = (c.settings.start_tolerance if any_nonzero(c.validator.q, c.n)
+                         else LIMIT_SLACK)
     cdef Py_ssize_t i
     for i in range(c.n):
         if not c.limits.lower[i] - slack <= c.validator.q[i] <= c.limits.upper[i] + slack:
@@ -85,12 +93,15 @@ cdef inline Py_ssize_t where_no_arm_is(const Controller* c) noexcept nogil:
 
 
 cdef inline bint begin(Controller* c, double now, const double* effort) noexcept nogil:
-    """Begin with the effort that holds the arm now, unless none can, or the positions cannot be the arm's."""
+    """Begin with the effort that holds the arm now, unless none can, or the positions cannot be the
+    arm's.
+    """
     cdef Py_ssize_t i = where_no_arm_is(c) if c.phase == WAITING else -1
     if i >= 0:
         if c.hold.cause != CAUSE_OUTSIDE:
             because(c, CAUSE_OUTSIDE, i, c.validator.q[i],
-                    c.limits.lower[i] if c.validator.q[i] < c.limits.lower[i] else c.limits.upper[i])
+                    c.limits.lower[i] if c.validator.q[i] < c.limits.lower[i]
+                    else c.limits.upper[i])
         forget(&c.validator)
         return False
     i = too_heavy(c)

@@ -1,14 +1,15 @@
-# Whether several joint states tell of one motion (state_validator.pxd): velocities against positions, and positions that do
-# not change although the arm moves.
+# Whether several joint states tell of one motion (state_validator.pxd): velocities against
+# positions, and positions that do not change although the arm moves.
 
 from libc.math cimport M_PI, exp, fabs, isnan
 from libc.string cimport memcpy, memset
 
-from control.validator_state cimport (ACCEPTED, CONTRADICTORY, REPEATED, Judged, StateValidator, accepted, common,
-                                      is_frozen, judged, same, trust)
+from control.validator_state cimport (ACCEPTED, CONTRADICTORY, REPEATED, Judged, StateValidator,
+                                      accepted, common, is_frozen, judged, same, trust)
 
-# Positions and the integral of the velocities are compared over a sliding time [s]; they may differ by jump_tolerance and
-# by this share of the way travelled meanwhile: velocities are filtered, positions have a resolution.
+# Positions and the integral of the velocities are compared over a sliding time [s]; they may differ
+# by jump_tolerance and by this share of the way travelled meanwhile: velocities are filtered,
+# positions have a resolution.
 cdef extern from *:
     """
     #define COMPARED_OVER (0.25)
@@ -17,11 +18,13 @@ cdef extern from *:
     const double COMPARED_OVER
     const double WAY_SHARE
 
-# A position that does not change by a single bit in any joint, while velocities say that it has moved by this [rad, m],
-# or while the arm was asked to move by this, is the last one repeated; it is until it changes, or the velocities say that
-# the arm stands. One velocity alone says nothing: it may be wrong. So is the position of one joint that stays the same
-# although feedback has pushed it by this for sure (dead_reckoning.pxd), and by more than the step of its encoder; it is
-# until it changes. An encoder's step is the smallest that its position has made; before the first, that of 10 bits a turn.
+# A position that does not change by a single bit in any joint, while velocities say that it has
+# moved by this [rad, m], or while the arm was asked to move by this, is the last one repeated; it
+# is until it changes, or the velocities say that the arm stands. One velocity alone says nothing:
+# it may be wrong. So is the position of one joint that stays the same although feedback has pushed
+# it by this for sure (dead_reckoning.pxd), and by more than the step of its encoder; it is until it
+# changes. An encoder's step is the smallest that its position has made; before the first, that of
+# 10 bits a turn.
 cdef extern from *:
     """
     #define MEASURED_MOTION (0.02)
@@ -32,16 +35,20 @@ cdef extern from *:
     #define HIDDEN_STEPS (1.5)
     """
     const double MEASURED_MOTION
-    const double STILL             # [rad/s, m/s] below which a velocity says that it stands, and nothing is repeated
+    const double STILL             # [rad/s, m/s] below which a velocity says that it stands, and
+                                   # nothing is repeated
     const double DESIRED_MOTION
     const double PUSHED_MOTION
     const double COARSEST_STEP
-    const double HIDDEN_STEPS      # of its encoder by which a joint may move unseen between two states
+    const double HIDDEN_STEPS      # of its encoder by which a joint may move unseen between two
+                                   # states
 
 
-cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, const double* qd, double jump_tolerance,
-                             double cutoff, double state_timeout) noexcept nogil:
-    """Whether positions and velocities tell of the same motion, over a sliding time; after a gap it begins anew.
+cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, const double* qd,
+                             double jump_tolerance, double cutoff,
+                             double state_timeout) noexcept nogil:
+    """Whether positions and velocities tell of the same motion, over a sliding time; after a gap it
+    begins anew.
 
     Positions may come several times: a controller manager may be faster than its hardware.
     """
@@ -58,7 +65,8 @@ cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, cons
             v.shown[i] = v.pace[i] = 0.0 if isnan(qd[i]) else qd[i]
             continue
         if changed:
-            v.shown[i] += weight * (common(step / duration, v.pace[i]) - v.shown[i])   # one wrong position shows nothing
+            # one wrong position shows nothing
+            v.shown[i] += weight * (common(step / duration, v.pace[i]) - v.shown[i])
             v.pace[i] = step / duration
         v.discrepancy[i] = left * (v.discrepancy[i] + step - 0.5 * (qd[i] + v.compared_qd[i]) * dt)
         v.travelled[i] = left * (v.travelled[i] + 0.5 * fabs(qd[i] + v.compared_qd[i]) * dt)
@@ -91,7 +99,8 @@ cdef inline void learn_encoder_steps(StateValidator* v) noexcept nogil:
 
 
 cdef inline Judged judge_repetition(StateValidator* v, double dt, const double* q, const double* qd,
-                                    const double* desired, const double* pushed, const double* likely) noexcept nogil:
+                                    const double* desired, const double* pushed,
+                                    const double* likely) noexcept nogil:
     """Whether a position is the last one again although the arm moves, or is asked to."""
     cdef double bound
     cdef Py_ssize_t i
@@ -113,11 +122,13 @@ cdef inline Judged judge_repetition(StateValidator* v, double dt, const double* 
         if not isnan(qd[i]) and dt > 0.0:
             v.moved[i] = v.moved[i] + common(qd[i], v.qd[i]) * dt if fabs(qd[i]) > STILL else 0.0
         if fabs(v.moved[i]) > MEASURED_MOTION:
-            if fabs(common(v.moved[i], likely[i])) > 0.5 * MEASURED_MOTION:     # it did what it was asked to
+            # it did what it was asked to
+            if fabs(common(v.moved[i], likely[i])) > 0.5 * MEASURED_MOTION:
                 v.frozen, v.all_frozen = judged(REPEATED, i, v.moved[i], MEASURED_MOTION), True
                 return v.frozen
             return judged(REPEATED, i, v.moved[i], MEASURED_MOTION)
         if fabs(desired[i] - v.repeated_from[i]) > DESIRED_MOTION:
-            v.frozen, v.all_frozen = judged(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION), True
+            v.frozen, v.all_frozen = (
+                judged(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION), True)
             return v.frozen
     return accepted()

@@ -1,13 +1,14 @@
-# Position and velocity of the arm by the joint states that were believed (state_validator.pxd), for states that have no
-# velocity, or a wrong one.
+# Position and velocity of the arm by the joint states that were believed (state_validator.pxd), for
+# states that have no velocity, or a wrong one.
 
 from libc.math cimport M_PI, copysign, exp, fabs, isnan
 from libc.string cimport memcpy
 
 from control.validator_state cimport CONTRADICTORY, StateValidator, common
 
-# What a joint may gain at once and per second, in speed limits, and how long it may have gone on with that [s]: a state
-# that says more, and is the last one, is rather wrong. In a hard stop it may be right, and is believed if others follow.
+# What a joint may gain at once and per second, in speed limits, and how long it may have gone on
+# with that [s]: a state that says more, and is the last one, is rather wrong. In a hard stop it may
+# be right, and is believed if others follow.
 cdef extern from *:
     """
     #define AT_ONCE (0.05)
@@ -20,7 +21,8 @@ cdef extern from *:
     const double GONE_ON
     const double SPARSE           # [s] between states: below 80 Hz, or some are missing
 
-# A velocity goes against the positions if these show the opposite direction, and at least this share of the speed.
+# A velocity goes against the positions if these show the opposite direction, and at least this
+# share of the speed.
 cdef extern from *:
     """
     #define AGAINST (0.25)
@@ -32,19 +34,22 @@ cdef inline double median(double a, double b, double c) noexcept nogil:
     return max(min(a, b), min(max(a, b), c))
 
 
-cdef inline double plausible_change(const StateValidator* v, Py_ssize_t i, double dt) noexcept nogil:
+cdef inline double plausible_change(const StateValidator* v, Py_ssize_t i,
+                                    double dt) noexcept nogil:
     """Half of what a joint's velocity rather changes by, at most, in a time dt [s]."""
     return 0.5 * v.plausible_speed[i] * (AT_ONCE + PER_SECOND * dt)
 
 
 cdef inline void take_velocity(StateValidator* v, double dt, const double* q, const double* qd,
                                double cutoff) noexcept nogil:
-    """Measured velocities, and first-order filtered differences of the position where there is none.
+    """Measured velocities, and first-order filtered differences of the position where there is
+    none.
 
-    One that goes against the positions, the last two as well as those before, would damp the arm the wrong way: its size
-    counts, as far as they show it.
+    One that goes against the positions, the last two as well as those before, would damp the arm
+    the wrong way: its size counts, as far as they show it.
 
-    Where states are sparse, an unlikely one would last: what it and the last one and the positions agree on counts.
+    Where states are sparse, an unlikely one would last: what it and the last one and the positions
+    agree on counts.
     """
     cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
     cdef double agreed
@@ -55,7 +60,8 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
             agreed = median(v.last_qd[i], qd[i], v.shown[i])
             if dt > SPARSE and not v.fresh and fabs(qd[i] - agreed) > plausible_change(v, i, dt):
                 v.qd[i] = agreed
-            if qd[i] * v.shown[i] < 0.0 and fabs(v.shown[i]) > AGAINST * fabs(qd[i]) and qd[i] * v.pace[i] <= 0.0:
+            if (qd[i] * v.shown[i] < 0.0 and fabs(v.shown[i]) > AGAINST * fabs(qd[i])
+                    and qd[i] * v.pace[i] <= 0.0):
                 v.qd[i] = copysign(min(fabs(qd[i]), fabs(v.shown[i]), fabs(v.pace[i])), v.shown[i])
         elif v.fresh:
             v.qd[i] = 0.0
@@ -66,9 +72,10 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
 cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) noexcept nogil:
     """Position and velocity when the last good state came, as far as one may rely on it.
 
-    A joint whose last velocity or position is unlikely after the ones before, and that nothing has confirmed since, goes
-    on at the speed that the last two velocities and the positions agree on. If velocities contradict the positions, these
-    are relied on, but for a last one that they do not lead to.
+    A joint whose last velocity or position is unlikely after the ones before, and that nothing has
+    confirmed since, goes on at the speed that the last two velocities and the positions agree on.
+    If velocities contradict the positions, these are relied on, but for a last one that they do not
+    lead to.
     """
     cdef bint contradictory = v.last.rejection == CONTRADICTORY
     cdef const double* from_q = v.q if contradictory else v.last_q
@@ -88,14 +95,17 @@ cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) n
 
 
 cdef inline bint was_misled(const StateValidator* v) noexcept nogil:
-    """Whether the good state before had a velocity that neither the last one nor the way between them shows."""
+    """Whether the good state before had a velocity that neither the last one nor the way between
+    them shows.
+    """
     cdef double limit
     cdef Py_ssize_t i
     if v.dt <= 0.0:
         return False
     for i in range(v.n):
         limit = plausible_change(v, i, v.dt)
-        if fabs(common(v.qd[i] - v.last_qd[i], (v.q[i] - v.last_q[i]) / v.dt - v.last_qd[i])) > limit:
+        if (fabs(common(v.qd[i] - v.last_qd[i], (v.q[i] - v.last_q[i]) / v.dt - v.last_qd[i]))
+                > limit):
             return True
     return False
 

@@ -1,9 +1,11 @@
-# Whether a single joint state can be true (state_validator.pxd): its numbers, its speed, and the way to it from the last.
+# Whether a single joint state can be true (state_validator.pxd): its numbers, its speed, and the
+# way to it from the last.
 
 from libc.math cimport fabs, isfinite, isnan
 
-from control.validator_state cimport (ABSURD, ACCEPTED, CONTRADICTORY, DISTRUSTED, JUMPED, NOT_FINITE, TOO_FAST, Judged,
-                                      StateValidator, accepted, judged)
+from control.validator_state cimport (ABSURD, ACCEPTED, CONTRADICTORY, DISTRUSTED, JUMPED,
+                                      NOT_FINITE, TOO_FAST, Judged, StateValidator, accepted,
+                                      judged)
 
 cdef extern from *:
     """
@@ -13,8 +15,8 @@ cdef extern from *:
     const double SPEED_TOLERANCE  # [rad/s, m/s] of a measured velocity beyond what is plausible
     const double ABSURDLY_FAR     # [rad, m] beyond a position limit: more than a wrong zero
 
-# A source of states that is often wrong is not believed even when it may be right: each state that cannot be true takes
-# one that can to make up for it, of the last ones as many as this.
+# A source of states that is often wrong is not believed even when it may be right: each state that
+# cannot be true takes one that can to make up for it, of the last ones as many as this.
 cdef extern from *:
     """
     #define MOST_IMPLAUSIBLE (10)
@@ -22,8 +24,9 @@ cdef extern from *:
     const int MOST_IMPLAUSIBLE
 
 
-cdef inline Py_ssize_t out_of_reach(Py_ssize_t n, const double* q, const double* last_q, const double* speed,
-                                    double duration, double tolerance) noexcept nogil:
+cdef inline Py_ssize_t out_of_reach(Py_ssize_t n, const double* q, const double* last_q,
+                                    const double* speed, double duration,
+                                    double tolerance) noexcept nogil:
     """The first joint that cannot have come from one position to another, or -1."""
     cdef Py_ssize_t i
     for i in range(n):
@@ -32,8 +35,12 @@ cdef inline Py_ssize_t out_of_reach(Py_ssize_t n, const double* q, const double*
     return -1
 
 
-cdef inline Judged judge_numbers(const StateValidator* v, const double* q, const double* qd) noexcept nogil:
-    """Whether the numbers are numbers, and near where an arm can be. A velocity that is NaN was not measured."""
+cdef inline Judged judge_numbers(const StateValidator* v, const double* q,
+                                 const double* qd) noexcept nogil:
+    """Whether the numbers are numbers, and near where an arm can be.
+
+    A velocity that is NaN was not measured.
+    """
     cdef Py_ssize_t i
     for i in range(v.n):
         if not isfinite(q[i]):
@@ -44,7 +51,8 @@ cdef inline Judged judge_numbers(const StateValidator* v, const double* q, const
     return accepted() if i < 0 else judged(ABSURD, i, q[i], v.middle[i] + v.half_range[i])
 
 
-cdef inline Judged judge_speed(const StateValidator* v, double now, const double* q, const double* qd) noexcept nogil:
+cdef inline Judged judge_speed(const StateValidator* v, double now, const double* q,
+                               const double* qd) noexcept nogil:
     """Whether the velocities are ones that the arm may have, or that its positions show."""
     cdef const double* there = v.seen
     cdef double then = v.seen_at, mean, bound
@@ -69,11 +77,13 @@ cdef inline Judged judge_position(StateValidator* v, double now, double dt, cons
         if v.implausible:
             i = out_of_reach(v.n, q, v.seen, v.plausible_speed, now - v.seen_at, jump_tolerance)
             if i >= 0:
-                return judged(JUMPED, i, q[i] - v.seen[i], v.plausible_speed[i] * (now - v.seen_at) + jump_tolerance)
+                return judged(JUMPED, i, q[i] - v.seen[i],
+                              v.plausible_speed[i] * (now - v.seen_at) + jump_tolerance)
         elif v.accepted:
             i = out_of_reach(v.n, q, v.q, v.plausible_speed, now - v.received, jump_tolerance)
             if i >= 0:
-                return judged(JUMPED, i, q[i] - v.q[i], v.plausible_speed[i] * (now - v.received) + jump_tolerance)
+                return judged(JUMPED, i, q[i] - v.q[i],
+                              v.plausible_speed[i] * (now - v.received) + jump_tolerance)
         return accepted()
     # What jumped and stays there is not reached by waiting: only ``forget`` believes it.
     duration = min(max(dt, now - v.received), v.jumped)
@@ -87,7 +97,8 @@ cdef inline Judged judge_position(StateValidator* v, double now, double dt, cons
 cdef inline Judged count_implausible(StateValidator* v, Judged result) noexcept nogil:
     """A source that lies has to earn its trust back: one plausible state for each that was not.
 
-    Until then, velocities that its positions do not show say nothing: the positions may well be wrong.
+    Until then, velocities that its positions do not show say nothing: the positions may well be
+    wrong.
     """
     if result.rejection == JUMPED or result.rejection == TOO_FAST or result.rejection == ABSURD:
         v.implausible = min(v.implausible + 1, MOST_IMPLAUSIBLE)

@@ -1,20 +1,21 @@
 # Which joint states are believed, and how much time passes between two of them.
 #
-# Time between two states is the difference of their stamps where both have one, so that what the controller does depends
-# neither on transport delays nor on how fast a simulation runs. Where stamps are missing (0) or jump to another time, it
-# is the steady time between their arrivals.
+# Time between two states is the difference of their stamps where both have one, so that what the
+# controller does depends neither on transport delays nor on how fast a simulation runs. Where
+# stamps are missing (0) or jump to another time, it is the steady time between their arrivals.
 #
-# A single state is judged in state_plausibility.pxd, several in state_consistency.pxd; state_estimate.pxd is what they say
-# of the arm, validator_state.pxd what is kept of them.
+# A single state is judged in state_plausibility.pxd, several in state_consistency.pxd;
+# state_estimate.pxd is what they say of the arm, validator_state.pxd what is kept of them.
 
 from libc.math cimport INFINITY, NAN, exp, isnan
 from libc.string cimport memcpy
 
 from control.state_consistency cimport judge_repetition, judge_way, learn_encoder_steps
 from control.state_estimate cimport take_velocity
-from control.state_plausibility cimport count_implausible, judge_numbers, judge_position, judge_speed
-from control.validator_state cimport (ACCEPTED, DISTRUSTED, JUMPED, LATE, NOT_NEWER, TOO_FAST, Judged, StateValidator,
-                                      accepted, forget_clocks, judged)
+from control.state_plausibility cimport (count_implausible, judge_numbers, judge_position,
+                                         judge_speed)
+from control.validator_state cimport (ACCEPTED, DISTRUSTED, JUMPED, LATE, NOT_NEWER, TOO_FAST,
+                                      Judged, StateValidator, accepted, forget_clocks, judged)
 
 cdef extern from *:
     """
@@ -22,11 +23,13 @@ cdef extern from *:
     #define CLOCK_DRIFT (1e-3)
     #define CLOCK_SET (0.01)
     """
-    const double CLOCK_JUMP       # [s] a stamp that differs by more from the last one belongs to another clock
+    const double CLOCK_JUMP       # [s] a stamp that differs by more from the last one belongs to
+                                  # another clock
     const double CLOCK_DRIFT      # of the clocks of two computers, at most
     const double CLOCK_SET        # [s] by which a state may seem later than it can be
 
-# How long a long time between states is remembered [s]: by then one of those to come may be as long.
+# How long a long time between states is remembered [s]: by then one of those to come may be as
+# long.
 cdef extern from *:
     """
     #define SPARSE_FOR (0.1)
@@ -37,7 +40,7 @@ cdef extern from *:
 cdef inline double elapsed(const StateValidator* v, double now, double stamp) noexcept nogil:
     """Time since the last good state [s]; not positive if this one is older."""
     cdef double dt
-    if stamp > 0.0:                                             # the last one may have been 0: a simulation's first state
+    if stamp > 0.0:  # the last one may have been 0: a simulation's first state
         dt = stamp - v.stamp
         if -CLOCK_JUMP < dt < CLOCK_JUMP:
             return dt
@@ -45,7 +48,9 @@ cdef inline double elapsed(const StateValidator* v, double now, double stamp) no
 
 
 cdef inline double since_compared(const StateValidator* v, double now, double stamp) noexcept nogil:
-    """Time since the last state whose positions and velocities were compared [s]; by stamps where both have one."""
+    """Time since the last state whose positions and velocities were compared [s]; by stamps where
+    both have one.
+    """
     cdef double dt = stamp - v.compared_stamp
     if stamp > 0.0 and v.compared_stamp > 0.0 and -CLOCK_JUMP < dt < CLOCK_JUMP:
         return dt
@@ -62,8 +67,8 @@ cdef inline bint is_old(const StateValidator* v, double dt, double stamp) noexce
 cdef inline void watch_clocks(StateValidator* v, double now, double on_its_way) noexcept nogil:
     """Forget how long states were on their way when one of the two clocks was set.
 
-    What was measured later cannot be later by more than the time that has passed meanwhile: three in a row that seem so
-    show another clock. One alone has a wrong stamp.
+    What was measured later cannot be later by more than the time that has passed meanwhile: three
+    in a row that seem so show another clock. One alone has a wrong stamp.
     """
     cdef double before = max(v.transits[0], v.transits[1])
     if before == -INFINITY or not on_its_way - before > now - v.transit_at + CLOCK_SET:
@@ -74,10 +79,13 @@ cdef inline void watch_clocks(StateValidator* v, double now, double on_its_way) 
         forget_clocks(v)
 
 
-cdef inline Judged judge_transit(StateValidator* v, double now, double on_its_way, double longest) noexcept nogil:
-    """Whether a state was on its way for too long. on_its_way [s] is by two clocks: only its growth counts; NaN: unknown.
+cdef inline Judged judge_transit(StateValidator* v, double now, double on_its_way,
+                                 double longest) noexcept nogil:
+    """Whether a state was on its way for too long. on_its_way [s] is by two clocks: only its growth
+    counts; NaN: unknown.
 
-    One state that comes early has a wrong stamp: by that, all after it would be late. Three may set the clock.
+    One state that comes early has a wrong stamp: by that, all after it would be late. Three may set
+    the clock.
     """
     cdef double longest_of_three = max(on_its_way, v.transits[0], v.transits[1])
     if isnan(on_its_way):
@@ -94,9 +102,10 @@ cdef inline Judged judge_transit(StateValidator* v, double now, double on_its_wa
     return accepted()
 
 
-cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp, double on_its_way, const double* q,
-                         const double* qd, const double* desired, const double* pushed, const double* likely,
-                         double jump_tolerance, double cutoff, double state_timeout) noexcept nogil:
+cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp, double on_its_way,
+                         const double* q, const double* qd, const double* desired,
+                         const double* pushed, const double* likely, double jump_tolerance,
+                         double cutoff, double state_timeout) noexcept nogil:
     """All that can be wrong with a state, the plainest first."""
     cdef Judged way, result = judge_numbers(v, q, qd)
     if result.rejection != ACCEPTED:
@@ -120,7 +129,9 @@ cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp,
 
 
 cdef inline void pass_time(StateValidator* v, double stamp) noexcept nogil:
-    """Let the controller's time go on; by stamps without a sum, so that it does not depend on how they were rounded."""
+    """Let the controller's time go on; by stamps without a sum, so that it does not depend on how
+    they were rounded.
+    """
     if v.stamp > 0.0 and v.dt == stamp - v.stamp:
         v.time = stamp - v.origin
     else:
@@ -128,8 +139,8 @@ cdef inline void pass_time(StateValidator* v, double stamp) noexcept nogil:
         v.origin = stamp - v.time if stamp > 0.0 else NAN
 
 
-cdef inline void take_over(StateValidator* v, double now, double dt, double stamp, const double* q, const double* qd,
-                           double cutoff, double state_timeout) noexcept nogil:
+cdef inline void take_over(StateValidator* v, double now, double dt, double stamp, const double* q,
+                           const double* qd, double cutoff, double state_timeout) noexcept nogil:
     """Make a state the last good one."""
     v.q, v.last_q = v.last_q, v.q
     v.qd, v.last_qd = v.last_qd, v.qd
@@ -144,19 +155,21 @@ cdef inline void take_over(StateValidator* v, double now, double dt, double stam
     v.accepted += 1
 
 
-cdef inline bint accept(StateValidator* v, double now, double stamp, double on_its_way, const double* q, const double* qd,
-                        const double* desired, const double* pushed, const double* likely, double jump_tolerance,
+cdef inline bint accept(StateValidator* v, double now, double stamp, double on_its_way,
+                        const double* q, const double* qd, const double* desired,
+                        const double* pushed, const double* likely, double jump_tolerance,
                         double cutoff, double state_timeout) noexcept nogil:
     """Judge one state and take it over if it is good.
 
-    now: steady time [s]; stamp: 0 for none; on_its_way: time since it was sent or measured, by two clocks, NaN: unknown;
-    qd: (n,) NaN where it was not measured; desired: (n,) position that is asked for, q if none is; pushed: (n,) how far
-    feedback has moved each joint for sure since its position last changed; likely: (n,) how far it has come since then if it
-    does what it is asked to.
+    now: steady time [s]; stamp: 0 for none; on_its_way: time since it was sent or measured, by two
+    clocks, NaN: unknown; qd: (n,) NaN where it was not measured; desired: (n,) position that is
+    asked for, q if none is; pushed: (n,) how far feedback has moved each joint for sure since its
+    position last changed; likely: (n,) how far it has come since then if it does what it is asked
+    to.
     """
     cdef double dt = elapsed(v, now, stamp)
-    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, pushed, likely, jump_tolerance,
-                               cutoff, state_timeout)
+    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, pushed, likely,
+                               jump_tolerance, cutoff, state_timeout)
     v.last = count_implausible(v, result)
     if v.last.rejection == ACCEPTED:
         take_over(v, now, dt, stamp, q, qd, cutoff, state_timeout)

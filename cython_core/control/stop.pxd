@@ -1,5 +1,5 @@
-# How the arm is asked to come to rest: from what it is asked for, from the state that it is in, or by gravity and
-# damping alone, without a place to be.
+# How the arm is asked to come to rest: from what it is asked for, from the state that it is in, or
+# by gravity and damping alone, without a place to be.
 
 from libc.string cimport memcpy, memset
 
@@ -11,8 +11,10 @@ from control.phases cimport FLOAT
 
 
 cdef inline void stop_motion(Controller* c, double time, const double* state) noexcept nogil:
-    """Ask the arm to come to rest from a motion state; not one in ``offset``, which is overwritten."""
-    stop_from(&c.motion, time, state, c.settings.stop_time, c.limits.lower, c.limits.upper, c.offset, c.zero)
+    """Ask the arm to come to rest from a motion state; not one in ``offset``, which is overwritten.
+    """
+    stop_from(&c.motion, time, state, c.settings.stop_time, c.limits.lower, c.limits.upper,
+              c.offset, c.zero)
 
 
 cdef inline void stop_desired(Controller* c) noexcept nogil:
@@ -32,9 +34,11 @@ cdef inline void latch(Controller* c) noexcept nogil:
     stop_motion(c, c.validator.time, c.state)
     c.reckoning.begins = True
     sample(&c.motion, c.validator.time, c.desired)
-    memcpy(c.validator.repeated_from, c.desired, c.n * sizeof(double))      # the leap there asks for no motion
+    # the leap there asks for no motion
+    memcpy(c.validator.repeated_from, c.desired, c.n * sizeof(double))
     if leads_hand(c):
-        begin_mode(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd, c.settings.stop_time)
+        begin_mode(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd,
+                   c.settings.stop_time)
     begin_transfer(&c.governor, c.settings.blend_time)
 
 
@@ -45,7 +49,9 @@ cdef inline void reset_watch(Controller* c) noexcept nogil:
 
 
 cdef inline void begin_tracking(Controller* c) noexcept nogil:
-    """Hold the arm where it comes to rest from its present state; after a change of phase to HOLDING."""
+    """Hold the arm where it comes to rest from its present state; after a change of phase to
+    HOLDING.
+    """
     latch(c)
     reset_watch(c)
     if c.floats:

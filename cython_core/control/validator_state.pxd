@@ -1,8 +1,10 @@
-# What is known of the joint states so far (state_validator.pxd), and what was wrong with the last one.
+# What is known of the joint states so far (state_validator.pxd), and what was wrong with the last
+# one.
 
 from libc.math cimport INFINITY, fabs
 
-cdef enum Rejection:         # why a state is not believed; the texts are in featherstone_ros/control/events.py
+cdef enum Rejection:         # why a state is not believed; the texts are in
+                             # featherstone_ros/control/events.py
     ACCEPTED = 0
     NOT_FINITE
     NOT_NEWER                # stamp not newer than the last
@@ -36,7 +38,8 @@ cdef struct StateValidator:
     double* plausible_speed  # twice the limits
     double* middle           # of the position range
     double* half_range
-    double* compared_q       # of the last state whose positions and velocities were compared, believed or not
+    double* compared_q       # of the last state whose positions and velocities were compared,
+                             # believed or not
     double* compared_qd
     double* pace             # velocity that the last two different positions show
     double* shown            # velocity that they show in common with those before, filtered
@@ -45,10 +48,12 @@ cdef struct StateValidator:
     double* smallest_step    # that the position has ever made; 0: none
     double* moved            # integral of the velocity since the position last changed
     double* repeated_from    # desired position when the position last changed
-    Judged frozen            # joint whose position does not change although the arm was asked to move; -1: none
+    Judged frozen            # joint whose position does not change although the arm was asked to
+                             # move; -1: none
     bint all_frozen          # nor do the others
     double time              # the controller's: sum of all times between good states [s]
-    double origin            # stamp at which it was zero, as long as stamps go on; NaN: they have none
+    double origin            # stamp at which it was zero, as long as stamps go on; NaN: they have
+                             # none
     double dt                # between the last two good states; 0 after ``forget``
     double interval          # the longest such time of late, if shorter than state_timeout [s]
     double received          # steady time at which the last good one arrived; -inf before the first
@@ -59,7 +64,8 @@ cdef struct StateValidator:
     double compared_stamp
     double unchanged         # time for which the compared position had been the same [s]
     double jumped            # time from the last good state to the first one that jumped
-    double transit           # shortest time on the way that three states in a row took at most so far, by two clocks [s]
+    double transit           # shortest time on the way that three states in a row took at most so
+                             # far, by two clocks [s]
     double transit_at
     double transits[2]       # of the last two states; -inf before there were two
     int too_late             # states in a row that cannot be as late as they seem
@@ -71,7 +77,8 @@ cdef struct StateValidator:
 
 
 cdef inline void forget(StateValidator* v) noexcept nogil:
-    """Believe that the arm is elsewhere if two states say so: too much time has passed since the last.
+    """Believe that the arm is elsewhere if two states say so: too much time has passed since the
+    last.
 
     They have to be newer, and after states that were not plausible it takes more.
     """
@@ -95,7 +102,8 @@ cdef inline bint is_frozen(const StateValidator* v) noexcept nogil:
     return v.frozen.joint >= 0
 
 
-cdef inline Judged judged(Rejection rejection, Py_ssize_t joint, double found, double bound) noexcept nogil:
+cdef inline Judged judged(Rejection rejection, Py_ssize_t joint, double found,
+                          double bound) noexcept nogil:
     cdef Judged result
     result.rejection, result.joint, result.found, result.bound = rejection, joint, found, bound
     return result
