@@ -118,6 +118,18 @@ def test_joints_that_friction_holds_up_are_named(tmp_path, capsys):
     assert re.search(r"this far off \[rad, m\]: (panda_joint\d [\d.]+(, )?)+\. Its drive", said)
 
 
+@pytest.mark.parametrize(("upper", "is_named"), [(0.04, True), (0.4, False)])
+def test_friction_is_measured_by_the_range_of_a_short_joint(upper, is_named, tmp_path, capsys):
+    limits = f'<limit lower="0" upper="{upper}" velocity="0.1" effort="30"/>'
+    inside = f'{limits}<dynamics friction="1"/>'
+    path = tmp_path / "finger.urdf"
+    path.write_text(urdf_text.chain("finger", kind="prismatic", axis="1 0 0", inside=inside))
+    assert cli.main(["setup", str(path), "--output", str(tmp_path / "arm.yaml")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("this far off [rad, m]: finger" in said) is is_named
+    assert said.startswith("test: 1 joint ")
+
+
 def test_armature_that_is_advised_is_enough(panda):
     loop = SampledLoop(panda.model, panda.rotors)
     m, k = loop.heaviest, loop.tipping

@@ -17,7 +17,9 @@ from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.setup.trial_drive import Drive
 from featherstone_ros.tools.style import new_table
 
-STUCK = 0.3  # [rad or m] of error at which feedback should be stronger than Coulomb friction
+# The error at which feedback should be stronger than Coulomb friction: in rad or m, and of a joint
+# with a shorter range, as a gripper's finger, this share of it.
+STUCK = 0.3
 
 
 def summary(proposal: Proposal, drives: list[Drive]) -> Group:
@@ -58,12 +60,10 @@ def _reduced(proposal: Proposal) -> str:
 
 def _stuck(proposal: Proposal) -> str:
     """Return which joints friction may keep far from where they should be; empty if none."""
-    distance = proposal.model.friction / proposal.gains.p
-    far = [
-        f"{joint} {off:.2g}"
-        for joint, off in zip(proposal.model.joint_names, distance, strict=True)
-        if off > STUCK
-    ]
+    model = proposal.model
+    distance = model.friction / proposal.gains.p
+    allowed = STUCK * np.minimum(model.upper - model.lower, 1.0)
+    far = [f"{model.joint_names[j]} {distance[j]:.2g}" for j in np.flatnonzero(distance > allowed)]
     if not far:
         return ""
     return (
@@ -74,7 +74,7 @@ def _stuck(proposal: Proposal) -> str:
 
 def _table(proposal: Proposal, drives: list[Drive]) -> Table:
     model = proposal.model
-    table = new_table(f"{model.name}: {model.n} joints", "joint")
+    table = new_table(f"{model.name}: {model.n} joint{'s' * (model.n > 1)}", "joint")
     table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
     for heading in (
         "P",
