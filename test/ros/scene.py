@@ -52,7 +52,6 @@ class Scene:
         way: Largest distance of a joint from where it was at ``watch`` [rad].
         speed: Largest speed of any joint now [rad/s].
         commanded: When the last command was heard (monotonic).
-        speed_at_last_command: Then [rad/s].
         peak_at_last_command: ``peak`` then.
         gap: Longest time without a command or a state, between two since ``watch`` [s].
         commands: Number of commands.
@@ -67,7 +66,9 @@ class Scene:
         self._file = ("--params-file", str(robot_parameters(arm)))
         self._parameters = {"robot_description": self.urdf, **parameters}
         self.lie: Lie = truth
-        self.commands, self.commanded, self.speed_at_last_command = 0, 0.0, 0.0
+        self.commands, self.commanded = 0, 0.0
+        self._last_command = 0  # when the controller sent it
+        self._speeds: deque[tuple[int, float]] = deque(maxlen=1000)  # when the twin sent them
         self.watched = self.stated = 0.0
         self.q = self.qd = self.home = np.zeros(0)
         self.names: list[str] = []
@@ -117,13 +118,15 @@ class Scene:
         self._node.destroy_node()
         set_priority(os.getpid(), 0)
 
-    def _on_state(self, raw: bytes) -> None:
+    def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
         state, now = deserialize_message(raw, JointState), time.monotonic()
+        measured = info["source_timestamp"]
         self.gap = max(self.gap, now - max(self.stated, self.watched))
         self.stated = now
         self.names = list(state.name)
         self.q, self.qd = np.array(state.position), np.array(state.velocity)
         self.speed = float(np.abs(self.qd).max())
+        self._speeds.append((measured, self.speed))
         if len(self.limit):
             self.peak = max(self.peak, float((np.abs(self.qd) / self.limit).max()))
             self.way = max(self.way, float(np.abs(self.q - self.start).max()))
@@ -131,12 +134,18 @@ class Scene:
         if told is not None:
             self._out.publish(serialize_message(told))
 
-    def _on_command(self, _: bytes) -> None:
+    def _on_command(self, _: bytes, info: dict[str, Any]) -> None:
         now = time.monotonic()
         self.commands += 1
         self.gap = max(self.gap, now - max(self.commanded, self.watched))
-        self.commanded, self.speed_at_last_command = now, self.speed
+        self.commanded, self._last_command = now, info["source_timestamp"]
         self.peak_at_last_command = self.peak
+
+    @property
+    def speed_at_last_command(self) -> float:
+        """The speed that the arm had when the last command was sent, not heard [rad/s]."""
+        before = [speed for sent, speed in self._speeds if sent <= self._last_command]
+        return before[-1] if before else self.speed
 
     def start_controller(self, wait: bool = True, stdout: int = subprocess.PIPE) -> NodeProcess:
         """Start a controller; wait until it holds the arm."""

@@ -143,16 +143,19 @@ class Pair:
 
         The twin may still say that it falls behind real time: on a busy machine it does.
         """
-        for name, phase in ((CONTROLLER, "running"), (TWIN, None)):
-            self.ros.wait_for_diagnostics(
-                lambda status, name=name, phase=phase: (
-                    status.name == name[1:]
-                    and status.level < DiagnosticStatus.ERROR
-                    and status_values(status).get("phase") == phase
-                    and not (without_refusals and "refused" in status.message)
-                ),
-                f"good diagnostics of {name}",
-            )
+        awaited = {CONTROLLER[1:]: "running", TWIN[1:]: None}
+
+        def both_are_well(status: DiagnosticStatus) -> bool:
+            if (
+                status.name in awaited
+                and status.level < DiagnosticStatus.ERROR
+                and status_values(status).get("phase") == awaited[status.name]
+                and not (without_refusals and "refused" in status.message)
+            ):
+                del awaited[status.name]
+            return not awaited
+
+        self.ros.wait_for_diagnostics(both_are_well, "good diagnostics of both nodes")
 
     def memory(self) -> float:
         """Return what both keep in memory [MB]."""
