@@ -37,7 +37,7 @@ CAUSES = (
     "no usable joint state for {found:.3f} s (state_timeout {bound:g} s)",
     "no joint state for {found:.3f} s (state_timeout {bound:g} s)",
     "joint {joint!r} is {found:.3g} away from where it should be (path_tolerance {bound:g})",
-    "the effort asked for is not finite",
+    "the commanded effort is not finite",
     "more than {found:g} commands within a second took longer than deadline.cycle_time {bound:g} s",
     "joint {joint!r} moves at {found:.3g}, faster than {bound:.3g}",
     "joint {joint!r} oscillates: {found:.3g} to and fro, bound {bound:.3g}",
@@ -51,9 +51,9 @@ CAUSES = (
     "joint {joint!r} stands at {found:.4g}, outside its limits (the nearest is {bound:.4g}): the "
     "arm is not taken over there; is the joint state real?",
     "joint {joint!r} does not move at all although the hand pulls it with {found:.3g} (enough is "
-    "{bound:.3g}), its brakes may be on or the joint states frozen",
+    "{bound:.3g}); its brakes may be on or the joint states frozen",
     "no usable joint state: the position of joint {joint!r} stays the same to the bit although "
-    "what it is asked to do has moved it by {found:.3g} (bound {bound:g}), the joint states may be "
+    "its commands must have moved it by {found:.3g} (bound {bound:g}); the joint states may be "
     "frozen or the brakes on",
 )
 
@@ -72,7 +72,7 @@ REFUSALS = (
     "the arm is held after a fault ({reason}): ask it to hold first (~/hold)",
     "hardware_adds_gravity cannot change while commands are published: gravity would act twice or "
     "not at all for a moment; deactivate first",
-    "mode cartesian_impedance follows poses of the hand (~/target_pose), no motion of the joints",
+    "mode cartesian_impedance follows poses of the hand (~/target_pose), not motions of the joints",
     "targets of the hand are followed in mode cartesian_impedance only",
     "mode cartesian_impedance needs a tip",
 )
@@ -81,7 +81,7 @@ IN_FAULT, GRAVITY_IN_USE, FOLLOWS_POSES = 6, 7, 8
 
 
 class Reason(NamedTuple):
-    """Why the arm is held, a state or a message refused, with its figures.
+    """Why the arm is held, or a state or message is refused, with its figures.
 
     Attributes:
         code: Number of the cause, rejection or refusal.
@@ -108,7 +108,7 @@ def cause_text(cause: Reason, names: Sequence[str]) -> str:
 
 
 def rejection_text(rejection: Reason, names: Sequence[str]) -> str:
-    """Return why a state is not believed."""
+    """Return why a state is refused."""
     text = REJECTIONS[rejection.code]
     if rejection.joint < 0:
         return text
@@ -118,7 +118,7 @@ def rejection_text(rejection: Reason, names: Sequence[str]) -> str:
 
 
 def refusal_text(refusal: Reason, names: Sequence[str], phase: str, reason: str) -> str:
-    """Return why a request is refused in a phase, held for a reason."""
+    """Return why a request is refused in a phase; ``reason`` says why the arm is held."""
     joint = joint_name(names, refusal.joint)
     return REFUSALS[refusal.code].format(
         joint=joint, found=refusal.found, bound=refusal.bound, phase=phase, reason=reason
@@ -126,7 +126,7 @@ def refusal_text(refusal: Reason, names: Sequence[str], phase: str, reason: str)
 
 
 def why_not(phase: Phase) -> int:
-    """Return the refusal of whatever asks for a motion in a phase, 0 if it is not refused."""
+    """Return the refusal of a request for motion in a phase, 0 if it is granted."""
     if phase in TRACKING:
         return GRANTED
     return {Phase.FLOATING: FOLLOWS_NOTHING, Phase.FAULT: IN_FAULT}.get(phase, NOT_RUNNING)
@@ -139,9 +139,10 @@ def message_text(index: int, values: Sequence[float], names: Sequence[str]) -> s
 
 
 def change_text(event: Event, before: Phase, after: Phase, reason: str) -> str | None:
-    """Return what there is to say about a change of phase, None if it is nothing unusual."""
+    """Return the text about a change of phase, None for an ordinary one."""
     if event is Event.STATES_STOPPED:
-        held = "braking by the model" if after in (Phase.BLIND, Phase.LEAVING_BLIND) else "holding"
+        is_blind = after in (Phase.BLIND, Phase.LEAVING_BLIND)
+        held = "braking on predicted states" if is_blind else "holding"
         return f"{reason}: {held}; the motion is abandoned"
     if event is Event.ABANDON:
         return f"{reason}: the motion is abandoned, holding where the arm is now"
@@ -156,7 +157,7 @@ def change_text(event: Event, before: Phase, after: Phase, reason: str) -> str |
     return None
 
 
-# Events whose cause follows in a record of its own, perhaps a little later.
+# Events whose cause follows in another record, perhaps a little later.
 EXPLAINED = (Event.STATES_STOPPED, Event.ABANDON, Event.FALL_BACK, Event.FAIL, Event.DEACTIVATE)
 
 
@@ -173,7 +174,7 @@ class Narrator:
         self._change: tuple[Event, Phase, Phase] | None = None
 
     def lines(self, records: Sequence[Record]) -> list[str]:
-        """Return what there is to say; a cause follows the change that it belongs to."""
+        """Return the lines to log; the record of a cause follows that of its change."""
         said: list[str] = []
         for kind, index, _, values, _ in records:
             if kind == PHASE:
@@ -197,7 +198,7 @@ class Narrator:
 
 
 def outside_text(joint: str, position: float, lower: float, upper: float) -> str:
-    """Return that a joint stands beyond its limits."""
+    """Return the text for a joint outside its limits."""
     return (
         f"joint {joint!r} stands at {position:.4g}, outside its limits [{lower:g}, {upper:g}]: "
         "is the joint state real?"

@@ -37,21 +37,21 @@ BOX = 8
 
 
 def whole_walls(values: list[float]) -> str | None:
-    """Return why the numbers are no walls, or None."""
+    """Return why the numbers do not describe walls, or None."""
     if len(values) % WALL:
-        return f"expected {WALL} numbers a wall: normal x y z, offset, stiffness, damping"
+        return f"expected {WALL} numbers per wall: normal x y z, offset, stiffness, damping"
     return None
 
 
 def whole_boxes(values: list[float]) -> str | None:
-    """Return why the numbers are no boxes, or None."""
+    """Return why the numbers do not describe boxes, or None."""
     if len(values) % BOX:
-        return f"expected {BOX} numbers a box: lower x y z, upper x y z, stiffness, damping"
+        return f"expected {BOX} numbers per box: lower x y z, upper x y z, stiffness, damping"
     return None
 
 
 def at_most_one(values: list[float]) -> str | None:
-    """Return why the numbers are no position of a joint, or None."""
+    """Return why the numbers are not one joint position, or None."""
     return "expected one position, or none" if len(values) > 1 else None
 
 
@@ -67,7 +67,7 @@ SETTINGS = (
     Setting(
         "stiffness",
         default_of(DEFAULT.stiffness),
-        "of the hand's spring, along and about x y z [N/m, N m/rad]; 0 leaves an axis free",
+        "stiffness of the hand's spring, along and about x y z [N/m, N m/rad]; 0 frees an axis",
         0.0,
         1e6,
         check=of_length(6),
@@ -182,7 +182,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
         yield Setting(
             f"nullspace.posture.{joint}",
             [],
-            "where the joint goes as far as the hand allows [rad or m]; empty: where it is when "
+            "desired position in the null space of the hand [rad or m]; empty: the position when "
             "the mode begins",
             check=at_most_one,
             kind=float,
@@ -190,7 +190,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
 
 
 def tip_of(values: Mapping[str, Value], model: Model) -> str:
-    """Return the link that is led, empty for none.
+    """Return the link that the mode moves, empty for none.
 
     Raises:
         ValueError: The model has no such link, or the mode needs one.
@@ -210,7 +210,7 @@ def offset_of(values: Mapping[str, Value]) -> Floats:
     """Return the hand's frame in the tip's, (4, 4).
 
     Raises:
-        ValueError: It is no pose.
+        ValueError: It is not a pose.
     """
     return one_pose("tip_offset", numbers(values, "tip_offset"))
 
@@ -257,7 +257,7 @@ def hand_settings(values: Mapping[str, Value], model: Model) -> CartesianSetting
 
 
 def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
-    """Return why the hand on its spring may swing up, in one line; empty if it does not."""
+    """Return in one line why the hand on its spring may oscillate; empty if it is stable."""
     if Mode(values["mode"]) is not Mode.CARTESIAN_IMPEDANCE:
         return ""
     margin = _least_delay_margin(
@@ -275,9 +275,9 @@ def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
         return ""
     share = (margin / delay) ** 2
     return (
-        f"stiffness: the hand may swing up from a delay of {1e3 * margin:.2g} ms on, half a period "
-        f"included; gains.delay and gains.period make it {1e3 * delay:.2g} ms; {share:.2g} times "
-        "the stiffness would do"
+        f"stiffness: the hand may oscillate if the delay exceeds {1e3 * margin:.2g} ms; "
+        f"gains.delay plus half of gains.period is {1e3 * delay:.2g} ms; {share:.2g} times the "
+        "stiffness would be stable"
     )
 
 
@@ -292,7 +292,7 @@ def _least_delay_margin(
     inertia_shaping: bool,
     shaped_inertia: tuple[float, ...],
 ) -> float:
-    """Return the margin of what it depends on: parameters of any kind may be set many times."""
+    """Return the margin, cached by what it depends on: other parameters may be set often."""
     settings = CartesianSettings(
         stiffness=stiffness,
         damping_ratio=damping_ratio,
@@ -304,7 +304,7 @@ def _least_delay_margin(
 
 
 def rows(values: list[float], count: int) -> Floats:
-    """Return a list of numbers as rows of so many."""
+    """Return a list of numbers as rows of ``count``."""
     return np.reshape(np.asarray(values, float), (-1, count))
 
 

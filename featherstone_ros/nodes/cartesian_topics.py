@@ -18,7 +18,7 @@ def frame_pose(frame: str, model: Model, dynamics: Dynamics, q: Floats) -> Float
     """Return the pose (4, 4) of a message's frame in the base frame, now.
 
     Raises:
-        MessageError: It is neither empty nor a link.
+        MessageError: The frame is neither empty nor a link.
     """
     if frame in ("", model.base_link):
         return np.eye(4)
@@ -34,7 +34,7 @@ def pose_of(message: PoseStamped, frame: Floats) -> Floats:
     """Return a target pose in the base frame, (4, 4).
 
     Raises:
-        MessageError: It is not finite, or its quaternion not of length 1.
+        MessageError: It is not finite, or its quaternion's length is not 1.
     """
     position, orientation = message.pose.position, message.pose.orientation
     numbers = [*vector(position), *vector(orientation), orientation.w]

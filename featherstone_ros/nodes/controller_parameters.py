@@ -42,14 +42,14 @@ HAND_GUIDING = 0.02  # default of damping: share of the effort limit at the velo
 
 
 class DeadlineAction(Choice):
-    """What becomes of the motion when commands come too late too often."""
+    """What happens to the motion when too many commands are late."""
 
     WARN = "warn"
     HOLD = "hold"
 
 
 class Output(Choice):
-    """What commands are."""
+    """The kind of command."""
 
     EFFORT = "effort"
     JOINT_STATE = "joint_state"
@@ -61,8 +61,8 @@ GAIN_SETTINGS = (
     Setting(
         "gains.bandwidth",
         BANDWIDTH,
-        "of the gains that are chosen from the model where no gains.<joint>.p and .d is set: "
-        "natural frequency of a joint at its heaviest [rad/s]; 0: none are chosen",
+        "natural frequency of a joint at its largest inertia [rad/s], for gains chosen from the "
+        "model where gains.<joint>.p and .d are not set; 0: none are chosen",
         0.0,
         1e3,
     ),
@@ -70,14 +70,14 @@ GAIN_SETTINGS = (
     Setting(
         "gains.period",
         Timing.period,
-        "between two commands, for which gains are chosen and checked [s]",
+        "time between two commands, for which gains are chosen and checked [s]",
         1e-5,
         1.0,
     ),
     Setting(
         "gains.delay",
         Timing.delay,
-        "from the measurement of a state to the torque that answers it, likewise [s]",
+        "delay from the measurement of a state to the resulting torque, likewise [s]",
         0.0,
         1.0,
     ),
@@ -90,14 +90,14 @@ SETTINGS = (
     Setting(
         "feedforward_terms",
         "full",
-        "what mode feedforward takes from the model: all of it, gravity alone or nothing",
+        "torque that mode feedforward takes from the model: full, gravity alone or none",
         choices=tuple(map(str, Terms)),
     ),
     Setting(
         "output",
         str(Output.EFFORT),
-        "effort: all of it, on ~/commands; joint_state: position, velocity and feed-forward effort "
-        "on ~/joint_commands, for drives with position loops; gains.* are not used then",
+        "effort: torques on ~/commands; joint_state: position, velocity and feed-forward effort on "
+        "~/joint_commands, for drives with position loops; gains.* are then not used",
         choices=tuple(map(str, Output)),
         read_only=True,
     ),
@@ -122,7 +122,7 @@ SETTINGS = (
         Settings.start_from_measured_effort,
         "begin with the effort in joint_states if it is finite and not all zero, else with g(q)",
     ),
-    Setting("effort_scale", 1.0, "share of the URDF effort limits that may be used", 0.0, 1.0),
+    Setting("effort_scale", 1.0, "usable share of the URDF effort limits", 0.0, 1.0),
     Setting(
         "friction_velocity",
         Settings.friction_velocity,
@@ -140,22 +140,23 @@ SETTINGS = (
     Setting(
         "reference_timeout",
         Settings.reference_timeout,
-        "age of the last ~/reference that stops the arm, once one at rest has been reached [s]",
+        "age of the last ~/reference at which the arm is stopped [s]; a set-point at rest is "
+        "reached first",
         1e-3,
         10.0,
     ),
     Setting(
         "executor_timeout",
         Settings.executor_timeout,
-        "without a sign of life of the executor for so long a motion is stopped [s]; 0: never",
+        "time without a sign of life from the executor until a motion is stopped [s]; 0: never",
         0.0,
         3600.0,
     ),
     Setting(
         "blind_stop",
         Settings.blind_stop,
-        "without joint states brake the arm by the model and hold it where it must have come to "
-        "rest; false: hold the last good state",
+        "without joint states, brake the arm on states predicted by the model and hold it where it "
+        "must have come to rest; false: hold the last good state",
     ),
     Setting(
         "give_up_after",
@@ -167,14 +168,14 @@ SETTINGS = (
     Setting(
         "decay_time",
         Settings.decay_time,
-        "time for the change from the last command to the gravity hold [s]",
+        "duration of the change from the last command to the gravity hold [s]",
         1e-3,
         10.0,
     ),
     Setting(
         "blend_time",
         Settings.blend_time,
-        "time for a smooth change of mode, gains, state or source of the reference [s]",
+        "duration of a smooth change of mode, gains, state or source of the reference [s]",
         0.0,
         10.0,
     ),
@@ -249,7 +250,7 @@ SETTINGS = (
     Setting(
         "preflight",
         str(Preflight.WARN),
-        "what happens to a trajectory beyond the limits of position, velocity or effort",
+        "reaction to a trajectory beyond the limits of position, velocity or effort",
         choices=tuple(map(str, Preflight)),
     ),
     Setting(
@@ -263,7 +264,7 @@ SETTINGS = (
     Setting(
         "deadline.action",
         str(DeadlineAction.WARN),
-        "what happens while more commands are late",
+        "reaction while more commands are late",
         choices=tuple(map(str, DeadlineAction)),
     ),
     Setting(
@@ -285,7 +286,7 @@ SETTINGS = (
     Setting(
         "payload.inertia",
         [0.0] * 6,
-        "about the centre of mass in link axes: ixx ixy ixz iyy iyz izz, or 9 values [kg m^2]",
+        "inertia about the centre of mass in link axes [kg m^2]: ixx ixy ixz iyy iyz izz, or all 9",
         check=of_length(6, 9),
     ),
     Setting(
@@ -341,7 +342,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             Setting(
                 f"effort_limit.{joint}",
                 float(effort),
-                "largest effort, before effort_scale [N m or N]; default the robot description's",
+                "largest effort, before effort_scale [N m or N]; default: the robot description's",
                 0.0,
             ),
             Setting(
@@ -392,12 +393,12 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
 
 
 def feedback(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]:
-    """Return P and D (n,): those that are set, and of joints without any those that are chosen.
+    """Return P and D (n,): the set gains, and the chosen ones for joints without set gains.
 
-    None where the drives have their own.
+    All are zero if the drives close the position loops.
 
     Raises:
-        ValueError: None that could be chosen would be stable.
+        ValueError: No gains that could be chosen are stable.
     """
     if follows_drives(values):
         return np.zeros(model.n), np.zeros(model.n)
@@ -410,7 +411,7 @@ def feedback(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]
 
 
 def without_set_gains(values: Mapping[str, Value], model: Model) -> NDArray[np.bool_]:
-    """Return which joints (n,) have neither P nor D set, and get those that are chosen."""
+    """Return which joints (n,) have neither P nor D set, and so get chosen gains."""
     return np.array(
         [
             values[f"gains.{joint}.p"] == 0.0 and values[f"gains.{joint}.d"] == 0.0
@@ -430,10 +431,10 @@ def is_without_gains(values: Mapping[str, Value]) -> bool:
 
 
 def chosen_gains(values: Mapping[str, Value], model: Model) -> Chosen | None:
-    """Return the gains that the model and `gains.*` give, None where there are to be none.
+    """Return the gains chosen by the model and `gains.*`, None if none are to be chosen.
 
     Raises:
-        ValueError: None that could be chosen would be stable.
+        ValueError: No gains that could be chosen are stable.
     """
     bandwidth, ratio = number(values, "gains.bandwidth"), number(values, "gains.damping_ratio")
     if bandwidth == 0.0 or is_without_gains(values):
@@ -442,7 +443,7 @@ def chosen_gains(values: Mapping[str, Value], model: Model) -> Chosen | None:
 
 
 def unstable_gains(values: Mapping[str, Value], model: Model) -> list[UnstableGain]:
-    """Return the gains that are set and not stable with margin, in a mode that uses them."""
+    """Return the set gains that are not stable with margin, in a mode that uses them."""
     if is_without_gains(values):
         return []
     p, d = feedback(values, model)
@@ -452,7 +453,7 @@ def unstable_gains(values: Mapping[str, Value], model: Model) -> list[UnstableGa
 
 
 def without_margin(values: Mapping[str, Value], model: Model) -> str:
-    """Return what is not stable with margin in the mode that is set, in one line; or nothing."""
+    """Return in one line what is not stable with margin in the current mode; empty for nothing."""
     hand = cartesian_parameters.hand_without_margin(values, model)
     return hand or one_line(unstable_gains(values, model))
 
@@ -533,5 +534,5 @@ SAME_NAME = (
 
 
 def scaled(limit: Floats, scale: float) -> Floats:
-    """Return a share of the limits, infinite ones staying so."""
+    """Return a share of the limits; infinite ones stay infinite."""
     return np.where(np.isfinite(limit), limit * scale, limit)

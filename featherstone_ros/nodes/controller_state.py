@@ -1,6 +1,6 @@
 """The topic ~/controller_state, for clients of ros2_control, where control_msgs is installed.
 
-Python asks the loop for one moment after the other, while somebody listens.
+While there are subscribers, Python asks the loop for one snapshot after the other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CHECK_PERIOD = 0.5  # [s] between two checks whether anybody listens; each costs
 
 
 class ControllerState:
-    """Publishes what is asked for, where the arm is, and the command, all of the same moment."""
+    """Publishes the desired state, the measured state and the command, all of the same cycle."""
 
     def __init__(self, node: Any, rate: float) -> None:
         """Make the topic.
@@ -33,13 +33,13 @@ class ControllerState:
             JointTrajectoryControllerState, "~/controller_state", QUEUE
         )
         self._timer = node.create_timer(1.0 / rate, self._publish, clock=node.steady_clock)
-        self._timer.cancel()  # an executor that wakes up for nothing costs the others
+        self._timer.cancel()  # a needless wake-up of the executor delays others
         self._check_timer = node.create_timer(
             CHECK_PERIOD, self._publish_if_heard, clock=node.steady_clock
         )
 
     def _publish_if_heard(self) -> None:
-        """Begin to publish once somebody listens."""
+        """Begin to publish once there is a subscriber."""
         if self._timer.is_canceled() and self._publisher.get_subscription_count():
             self._timer.reset()
 
@@ -62,7 +62,7 @@ class ControllerState:
 
 
 def state_message(moment: Any, names: tuple[str, ...]) -> JointTrajectoryControllerState:
-    """Return the message about a moment, fields as joint_trajectory_controller fills them.
+    """Return the message for a snapshot, with the same fields as joint_trajectory_controller's.
 
     Args:
         moment: A ``SnapshotRequest`` that was granted.

@@ -15,7 +15,7 @@ MOST = 40  # findings in the diagnostic status; the log has all
 def check_description(description: str, logger: RcutilsLogger) -> Report:
     """Examine a description, log what is found and return it for diagnostics.
 
-    Nothing that is found, or goes wrong here, keeps a node from working.
+    No finding or error here stops a node.
     """
     try:
         inspection = examine(description)

@@ -14,7 +14,7 @@ OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
 PERIOD = 1.0  # [s]
-SOONEST = 0.1  # [s] between two reports: what makes a node publish may come in floods
+SOONEST = 0.1  # [s] between two reports: their causes may come in floods
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Diagnostics:
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(PERIOD, self._publish, clock=steady)
         self._soon = node.create_timer(SOONEST, self._publish, clock=steady)
-        self._soon.cancel()  # waits for ``publish``: every wake-up of rclpy's executor is dear
+        self._soon.cancel()  # waits for ``publish``: each wake-up of rclpy's executor is expensive
 
     def publish(self) -> None:
-        """Publish the report as soon as may be, e.g. because its level has changed."""
+        """Publish the report as soon as possible, e.g. because its level has changed."""
         if monotonic() - self._published >= SOONEST:
             self._publish()
         elif self._soon.is_canceled():

@@ -1,4 +1,4 @@
-"""Who publishes on a topic, and whether it is more than the one that is expected."""
+"""The publishers of a topic, and whether there are more than the expected one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rclpy.node import Node
 def publishers_of(node: Node, topic: str) -> list[str]:
     """Return the full names of the nodes that publish on a topic, once for each publisher.
 
-    A participant may call itself by bytes that are no text; then they are all called "?".
+    If a participant's name is not valid text, all of them are called "?".
     """
     try:
         found = node.get_publishers_info_by_topic(topic)

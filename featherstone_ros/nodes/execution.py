@@ -26,8 +26,8 @@ from featherstone_ros.nodes.signals import Signals
 if TYPE_CHECKING:
     from featherstone_ros.nodes.lifecycle import ModelNode
 
-BROKEN = 5.0  # [s] without a round that went well: then the executor is beyond repair
-LONGEST_END = 10.0  # [s] that the end in order may take besides, before it is forced
+BROKEN = 5.0  # [s] without a successful round until the executor counts as beyond repair
+LONGEST_END = 10.0  # [s] beyond that for an orderly end, before it is forced
 REST_CHECK_PERIOD = 0.01  # [s] between two checks whether the arm has come to rest
 MANY = 10  # failures in a row: one alone may take long, e.g. until memory is out
 RENEWAL = 3  # failures in a row after which the executor is made anew
@@ -70,7 +70,7 @@ def bound_claims() -> None:
 
 
 def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> int:
-    """Do what ``run`` says, with signals caught already."""
+    """Run the node as ``run`` does, with signals already caught."""
     module, _, name = node_class.partition(":")
     create = getattr(importlib.import_module(module), name)
     import rclpy
@@ -99,7 +99,7 @@ def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> i
 
 
 class Rounds:
-    """The executor's rounds: what goes wrong in one is logged, and the next one follows."""
+    """The executor's rounds: an exception in one is logged, and the next one follows."""
 
     def __init__(self, node: ModelNode) -> None:
         """Prepare to spin a node."""
@@ -174,7 +174,7 @@ class Rounds:
         return True
 
     def _survive(self, error: Exception) -> None:
-        """Tell of an exception, and see that what raised it can be called again."""
+        """Log an exception, and make sure that its callback can be called again."""
         culprit = release(error)
         text = "".join(traceback.format_exception(error))
         self._node.log.error(f"unexpected exception in {culprit}:\n{text}")
@@ -186,7 +186,7 @@ class Rounds:
 
 
 def error_eraser() -> Callable[[], object]:
-    """Return what makes rcutils forget the error that its last call has left behind.
+    """Return a function that clears the error state of rcutils.
 
     A request that cannot be decoded leaves one; the next such request would print both, in a dozen
     lines, and so on for thousands of them.
@@ -217,7 +217,7 @@ def release(error: Exception) -> str:
 
 
 def is_start_error(error: Exception) -> bool:
-    """Tell a user's mistake, which one line explains, from a bug, which needs its traceback."""
+    """Tell a user's mistake, which one line explains, from a bug, which needs a traceback."""
     from rclpy.exceptions import InvalidNamespaceException, InvalidNodeNameException
     from rclpy.impl.implementation_singleton import rclpy_implementation
 

@@ -1,8 +1,8 @@
 """The controller node: parameters and messages around the compiled torque controller.
 
 From a joint state's bytes to a command's, everything runs in a compiled loop without Python
-(cython_core/control, ``realtime_loop``). This node prepares what the loop is asked for, and tells
-what it records.
+(cython_core/control, ``realtime_loop``). This node prepares the requests to the loop, and reports
+its records.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ from featherstone_ros.nodes.realtime_loop import DetachedGroup, Record, make_loo
 from featherstone_ros.text import plain
 
 RELIABLE = QoSProfile(depth=10)
-# Short, since what waits is delay; long enough that of states that come in bursts none is lost.
+# Short, since a waiting state is a late one; long enough to lose none of a burst.
 BRIEF = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
-PATIENCE = 0.5  # [s] that the loop is given for an answer
+PATIENCE = 0.5  # [s] in which the loop must answer
 CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
-# Of these one is asked for, or nothing: what was abandoned before does not matter any more.
+# Events that a user requested: an earlier abandoned motion no longer matters.
 REQUESTED = (Event.FOLLOW, Event.SET_POINT, Event.HOLD, Event.ACTIVATE, Event.FLOAT)
-PUZZLED = 2.0  # [s] without a usable state after which one is looked at
+PUZZLED = 2.0  # [s] without a usable state until one is inspected
 
 
 class FeedforwardController(ModelNode):
@@ -137,7 +137,7 @@ class FeedforwardController(ModelNode):
         self._unstable = ""  # what the check of the gains has found
         self._tracking = TrackingWatch(self._space.names)
         self._is_abandoned = False  # the last motion
-        self._preflight = ""  # of the last trajectory accepted, if it asks for too much
+        self._preflight = ""  # verdict on the last accepted trajectory, if it exceeds limits
         self._refused: Counter[str] = Counter()
         self._refusal, self._refused_at = "", -SHOW_REFUSAL
         self._puzzled_since = monotonic()
@@ -201,13 +201,13 @@ class FeedforwardController(ModelNode):
             self._goals = Goals(self, number(self.parameters, "action_monitor_rate"))
             rate = number(self.parameters, "state_publish_rate")
             self._state_topic = ControllerState(self, rate)
-        except Exception as error:  # an enclave that may not, for one: the arm is to be held anyway
+        except Exception as error:  # e.g. not allowed in this enclave: the arm is held all the same
             self.get_logger().error(f"no action or no ~/controller_state: {plain(str(error))}")
 
     def _listen(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
     ) -> Any:
-        """Subscribe; what the callback refuses is reported."""
+        """Subscribe, and report messages that the callback refuses."""
 
         def take(message: bytes) -> None:
             try:
@@ -297,7 +297,7 @@ class FeedforwardController(ModelNode):
     # Parameters.
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
-        """Prepare the controller for new settings; nothing of them may be wrong."""
+        """Prepare the controller for new settings, all of which must be valid."""
         settings = control_settings(values, self.model)
         differs = settings.hardware_adds_gravity != self._settings.hardware_adds_gravity
         if differs and not self.is_at_rest():
@@ -340,7 +340,7 @@ class FeedforwardController(ModelNode):
         """Have the loop do something.
 
         Raises:
-            TrajectoryError: It refuses, has no time for it, or has ended.
+            TrajectoryError: The loop refuses, has no time for it, or has ended.
         """
         if self._loop.has_ended:
             raise TrajectoryError("the loop has ended")
@@ -363,10 +363,10 @@ class FeedforwardController(ModelNode):
         return refusal_text(refusal, self._space.names, phase, self._hold_reason())
 
     def snapshot(self) -> Any:
-        """Return what the loop knows at this moment.
+        """Return a snapshot of the loop's state.
 
         Raises:
-            TrajectoryError: It has no time to say.
+            TrajectoryError: The loop has no time to answer.
         """
         snapshot = _control.SnapshotRequest(len(self._space.names))
         self._ask(snapshot)
@@ -390,7 +390,7 @@ class FeedforwardController(ModelNode):
 
         Args:
             message: The trajectory.
-            tolerance: (2, n) how far position and velocity may be off on the way.
+            tolerance: (2, n) path tolerance of position and velocity.
 
         Raises:
             TrajectoryError: It is refused.
@@ -465,10 +465,10 @@ class FeedforwardController(ModelNode):
             raise TrajectoryError(self._reason(Reason(refusal, -1, 0.0, 0.0)))
 
     def _inspect(self, velocity: Any, motion: Motion, begin: float) -> None:
-        """Look whether the arm can follow, if the parameter says so.
+        """Check whether the arm can follow, if the parameter ``preflight`` says so.
 
         Raises:
-            TrajectoryError: It cannot, and the parameter says to refuse that.
+            TrajectoryError: It cannot, and ``preflight`` is ``reject``.
         """
         preflight = self.parameters["preflight"]
         if preflight == Preflight.OFF:
@@ -492,7 +492,7 @@ class FeedforwardController(ModelNode):
         self._ask(_control.SetPointRequest(state.rows()))
 
     def _on_target(self, message: PoseStamped | TwistStamped | WrenchStamped) -> None:
-        """Lead the hand; the frame is where it is now."""
+        """Give the hand a target; its frame is taken at its present pose."""
         frame = message.header.frame_id
         q = self.snapshot().q if frame else np.zeros(self.model.n)
         place = cartesian_topics.frame_pose(frame, self.model, self._inspected, q)
@@ -505,7 +505,7 @@ class FeedforwardController(ModelNode):
         self._ask(request)
 
     def _inspect_set_point(self, state: MotionState) -> None:
-        """Look whether the motors can follow a set-point; as ``_inspect``."""
+        """Check whether the motors can follow a set-point, as ``_inspect`` does."""
         preflight = self.parameters["preflight"]
         if preflight == Preflight.OFF:
             return
@@ -525,7 +525,7 @@ class FeedforwardController(ModelNode):
         return response
 
     def note_refusal(self, topic: str, error: Exception) -> None:
-        """Tell that a message on one of this node's topics was refused."""
+        """Report that a message on one of this node's topics was refused."""
         self._refused[topic] += 1
         self._refusal, self._refused_at = f"{topic}: {plain(str(error))}", monotonic()
         self.log.error(f"refused a message on ~/{self._refusal}")
@@ -534,7 +534,7 @@ class FeedforwardController(ModelNode):
     # From the loop, by records.
 
     def _deliver(self, records: list[Record]) -> None:
-        """Tell what the loop has done by itself, and let go of what it no longer uses."""
+        """Log the loop's records, and release objects that it no longer uses."""
         changed = False
         for kind, index, _, values, sequence in records:
             if kind == events.RELEASED:
@@ -554,7 +554,7 @@ class FeedforwardController(ModelNode):
             self.publish_diagnostics()
 
     def _inspect_an_example(self) -> None:
-        """If states come that are of no use, say what is wrong with one of them."""
+        """If unusable states arrive, say what is wrong with one of them."""
         if Phase(self._controller.phase) is not Phase.WAITING:
             self._puzzled_since = monotonic()
             return
@@ -572,10 +572,10 @@ class FeedforwardController(ModelNode):
         example, self._example = self._example, None
         self.defer(lambda: self.destroy_subscription(example))
 
-    # What is published about it.
+    # Diagnostics.
 
     def diagnose(self) -> Report:
-        """Return what the controller does and what it does not like."""
+        """Return the controller's condition."""
         controller = self._controller
         self._inspect_an_example()
         commanders = self.count_publishers(self._commands.topic_name)
@@ -634,7 +634,7 @@ class FeedforwardController(ModelNode):
         }
 
     def _phase_text(self) -> str:
-        """Return the phase in the words that the diagnostics have always had."""
+        """Return the phase in the stable words of the diagnostics, which users match."""
         phase = Phase(self._controller.phase)
         if phase in RUNNING:
             return "running"
@@ -657,7 +657,7 @@ class FeedforwardController(ModelNode):
         return f"joint_states: {rejection_text(rejection, self._space.names)}"
 
     def _hold_reason(self) -> str:
-        """Return why the arm is held, and what is wrong with the last state if that is why."""
+        """Return why the arm is held; if states are refused, also why the last one was."""
         cause = Reason(*self._controller.hold)
         text = cause_text(cause, self._space.names)
         rejection = Reason(*self._controller.rejection)
@@ -666,14 +666,14 @@ class FeedforwardController(ModelNode):
         return text
 
     def _moment(self) -> Any:
-        """Return what the loop knows now, None if it has no time to say."""
+        """Return a snapshot of the loop's state, None if it has no time to answer."""
         try:
             return self.snapshot()
         except TrajectoryError:
             return None
 
     def _off_path(self, moment: Any) -> Complaint:
-        """Return what there is to say of the tracking error, if any is looked at."""
+        """Return the complaint about the tracking error; none if no motion is tracked."""
         error = None
         follows = moment is not None and Phase(moment.phase) in TRACKING
         if follows and self._settings.mode is not Mode.CARTESIAN_IMPEDANCE:
@@ -703,7 +703,7 @@ class FeedforwardController(ModelNode):
             problems.append("effort limits reached")
         if strained:
             problems.append(
-                "the hand is so far from where it is led that its spring pulls with max_force or "
+                "the hand is so far from its desired pose that its spring pulls with max_force or "
                 "max_torque"
             )
         if self._preflight and phase is Phase.TRAJECTORY:

@@ -1,4 +1,4 @@
-"""A simulated arm's floating base: its parameters, and the topics that tell how it moves.
+"""A simulated arm's floating base: its parameters, and the topics of its motion.
 
 ``~/odom`` (nav_msgs/Odometry) where nav_msgs is installed, ``~/base_pose`` and ``~/base_twist``
 (geometry_msgs) where it is not; and the transform on ``/tf`` where tf2_msgs is installed. Poses are

@@ -35,7 +35,7 @@ Result, Feedback = FollowJointTrajectory.Result, FollowJointTrajectory.Feedback
 
 
 class Follower(Protocol):
-    """What the action needs of its node, besides what every rclpy node has."""
+    """The part of a node that the action needs, besides rclpy's."""
 
     joint_names: tuple[str, ...]
     tolerances: Tolerances  # where a goal has none
@@ -54,15 +54,15 @@ class Follower(Protocol):
         """Have the arm stop and hold, without waiting for it."""
 
     def snapshot(self) -> Any:
-        """Return what the loop knows at this moment; raises TrajectoryError."""
+        """Return a snapshot of the loop's state; raises TrajectoryError."""
 
     def note_refusal(self, topic: str, error: Exception) -> None:
-        """Tell that a message was refused."""
+        """Report that a message was refused."""
 
 
 @dataclass
 class Goal:
-    """A goal whose motion is the loop's."""
+    """A goal that the loop follows."""
 
     handle: ServerGoalHandle
     tracker: GoalTracker
@@ -76,13 +76,13 @@ class Goals:
 
         Args:
             node: The controller's node, a ``Follower``.
-            rate: How often a goal is looked at, and feedback published [Hz].
+            rate: Rate at which a goal is checked and feedback published [Hz].
         """
         self._node = node
         self._goal: Goal | None = None
         self._planned: tuple[Any, Tolerances] | None = None
         self._timer = node.create_timer(1.0 / rate, self._update, clock=node.steady_clock)
-        self._timer.cancel()  # an executor that wakes up for nothing costs the others
+        self._timer.cancel()  # a needless wake-up of the executor delays others
         self._server = PatientActionServer(
             node,
             FollowJointTrajectory,
@@ -93,7 +93,7 @@ class Goals:
         )
 
     def destroy(self) -> None:
-        """End the goal there is, and serve no longer."""
+        """End the present goal, and stop serving."""
         if self._goal is not None:
             self._end(self._goal, aborted("the controller is ended"))
         self._node.destroy_timer(self._timer)
@@ -182,7 +182,7 @@ class Goals:
         self._end(goal, verdict)
 
     def _end(self, goal: Goal, verdict: Verdict) -> None:
-        """Tell the client what has become of its goal."""
+        """Send the client the outcome of its goal."""
         if self._goal is goal:
             self._goal = None
             self._timer.cancel()
@@ -197,7 +197,7 @@ class Goals:
 
 
 class ServiceName(NamedTuple):
-    """Stands for one of the services that an action server is made of."""
+    """The name of one of the services that make up an action server."""
 
     service_name: str
 
@@ -219,7 +219,7 @@ class PatientActionServer(ActionServer):
         self._results = Replies(node, ServiceName(f"{name}/_action/get_result"), self._send_result)
 
     def conclude(self, handle: ServerGoalHandle, answer: Any) -> None:
-        """Send the result of a goal that has ended to who asks for it."""
+        """Send the result of a goal that has ended to clients that request it."""
         super().notify_execute(handle, lambda _: answer)
 
     def register_execute_callback(self, execute_callback: Any) -> None:
@@ -244,7 +244,7 @@ class PatientActionServer(ActionServer):
 
 
 def aborted(text: str) -> Verdict:
-    """Return the verdict on a goal that ends for a reason which the loop does not know of."""
+    """Return the verdict on a goal that ends for a reason outside the loop."""
     return Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, text)
 
 
@@ -254,7 +254,7 @@ def result(verdict: Verdict) -> Any:
 
 
 def feedback(moment: Any, names: tuple[str, ...]) -> Any:
-    """Return the feedback message of a moment."""
+    """Return the feedback message for a snapshot."""
     position, velocity, acceleration, _ = moment.desired
     message = Feedback(joint_names=list(names))
     message.header.stamp.sec, message.header.stamp.nanosec = moment.stamp

@@ -1,4 +1,4 @@
-"""What the launch files have in common; needs ROS 2's launch and launch_ros."""
+"""Shared parts of the launch files; needs ROS 2's launch and launch_ros."""
 
 import json
 import sys

@@ -41,7 +41,7 @@ DESCRIPTION_QOS = QoSProfile(
 
 __all__ = ["LOG_INTERVAL", "ModelNode"]
 
-REST_CHECK_PERIOD = 0.02  # [s] between two looks whether the arm has come to rest
+REST_CHECK_PERIOD = 0.02  # [s] between two checks whether the arm has come to rest
 
 SHUTDOWNS = {
     Transition.TRANSITION_UNCONFIGURED_SHUTDOWN,
@@ -106,7 +106,7 @@ class ModelNode(LifecycleNode):
         """
         super().__init__(name)
         self.log = ThrottledLog(self.get_logger())
-        for service in self.services:  # those of the life cycle are made in another way
+        for service in self.services:  # lifecycle services are made in another way
             make_dependable(self, service)
         forward_log_records(self)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
@@ -126,7 +126,7 @@ class ModelNode(LifecycleNode):
         self._deferred = Mailbox()
         self._wake = self.create_guard_condition(self._deferred.run)
         self._service_change_state.callback = self._survive(self._service_change_state.callback)
-        # It may wait for the arm, and nothing else is to wait with it.
+        # It may wait for the arm; nothing else may wait with it.
         self._service_change_state.callback_group = ReentrantCallbackGroup()
         self._service_change_state.callback_group.add_entity(self._service_change_state)
         self._diagnostics = Diagnostics(self, self._reports)
@@ -136,18 +136,18 @@ class ModelNode(LifecycleNode):
         else:
             self._wait_for_description()
 
-    # What a derived class may provide.
+    # Methods that a derived class may override.
 
     def make_model(self, description: str) -> Model:
         """Return the model of a robot description."""
         return Model.from_urdf(description, joints=names(self.parameters, "joints") or None)
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
-        """Return the parameters that the model's joints need; declared once the model is known."""
+        """Return the parameters of the model's joints; declared once the model is known."""
         return ()
 
     def configure(self) -> None:
-        """Make what ``activate`` needs; ``self.model`` is there, nothing may be published yet."""
+        """Prepare for ``activate``; ``self.model`` exists, nothing may be published yet."""
 
     def activate(self) -> None:
         """Start working."""
@@ -171,7 +171,7 @@ class ModelNode(LifecycleNode):
         return Report()
 
     def halt(self) -> None:
-        """Stop the threads there are; the node is destroyed next, whatever state it is in."""
+        """Stop all threads; the node is destroyed next, in whatever state it is."""
 
     def is_at_rest(self) -> bool:
         """Return whether the commands may end now: the arm stands, or cannot be seen.
@@ -185,7 +185,7 @@ class ModelNode(LifecycleNode):
         if self.state_label == "active":
             self.trigger_deactivate()
 
-    # What a derived class may use.
+    # Methods for a derived class to use.
 
     @property
     def model(self) -> Model:
@@ -200,12 +200,12 @@ class ModelNode(LifecycleNode):
         return self._state_machine.current_state[1]
 
     def defer(self, action: Callable[[], None]) -> None:
-        """Have something done soon by the executor's thread; for any other thread to call."""
+        """Have the executor's thread do something soon; any other thread may call this."""
         self._deferred.post(action)
         self._wake.trigger()
 
     def give_up(self, reason: str) -> None:
-        """Deactivate because of a fault that the log and the diagnostics then tell."""
+        """Deactivate because of a fault, and name it in the log and the diagnostics."""
         self.get_logger().error(reason)
         if self.state_label == "active":
             self.trigger_deactivate()
@@ -298,7 +298,7 @@ class ModelNode(LifecycleNode):
         self._warn_of_unknown_parameters()
 
     def _parse(self, description: str) -> Model:
-        """Return the model of a description; the last one is kept, it may be asked for again."""
+        """Return the model of a description; the last one is cached."""
         if self._parsed is None or self._parsed[0] != description:
             model = self.make_model(description)
             if not model.n:
@@ -326,10 +326,10 @@ class ModelNode(LifecycleNode):
         if not self._autostart or self.state_label != "unconfigured":
             return
         if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
-            self._autostart = False  # Once: what is cleaned up by hand stays so.
+            self._autostart = False  # Once only: a node that a user cleans up stays unconfigured.
             self.trigger_activate()
 
-    # Lifecycle. Called by rclpy, which would swallow an exception without a word.
+    # Lifecycle. Called by rclpy, which would swallow an exception silently.
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Read the robot description and call ``configure``."""
@@ -368,7 +368,7 @@ class ModelNode(LifecycleNode):
         self._configured = True
 
     def _activate(self) -> None:
-        # What start-up made stays: looking through it again would stop the node for 10 to 30 ms.
+        # Objects of the start-up stay: collecting through them would stop the node for 10 to 30 ms.
         gc.collect()
         gc.freeze()
         self.activate()
@@ -422,7 +422,7 @@ class ModelNode(LifecycleNode):
         return callback
 
     def _is_possible(self, asked: str | int) -> bool:
-        """Tell whether a transition, by label or number, leads away from the present state."""
+        """Tell whether a transition, by label or number, is possible in the present state."""
         available = self._state_machine.available_transitions
         return any(asked in transition[:2] for transition in available)
 
@@ -495,7 +495,7 @@ class ModelNode(LifecycleNode):
         return report
 
     def _diagnosis(self) -> Report:
-        """Return what the derived class says; that it fails to must not silence all diagnostics."""
+        """Return the derived class's report; its failure must not silence all diagnostics."""
         try:
             return self.diagnose()
         except Exception:
@@ -504,11 +504,11 @@ class ModelNode(LifecycleNode):
 
 
 def do_nothing() -> None:
-    """Commit nothing."""
+    """Do nothing: there is nothing to commit."""
 
 
 class RosLogHandler(logging.Handler):
-    """Passes what the pure modules log to the node's logger.
+    """Passes log records of the modules without rclpy to the node's logger.
 
     Except what the model says of an odd URDF: ``check_description`` says that, and more.
     """

@@ -93,10 +93,10 @@ class LoopMode:
         return self._running.runner.request(request, address, payload, PATIENCE)
 
     def _ask_later(self, request: int, payload: Any = None) -> None:
-        """Ask the loop for something, to be done as soon as it has time."""
+        """Ask the loop for something without waiting for the answer."""
         address = 0 if payload is None else payload.address
         self._running.runner.post(request, address, payload)
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
-        """Put into words what the loop tells."""
+        """Turn the loop's records into text."""
         raise NotImplementedError

@@ -18,7 +18,7 @@ LONGEST_TRAJECTORY = 4_000_000  # [byte]
 
 
 def decode(kind: type, message: bytes) -> Any:
-    """Return the message of a type that a raw subscription has taken.
+    """Decode the bytes that a raw subscription has taken as a message of a type.
 
     rclpy passes over bytes that are none without a word to its user, but for each of them several
     lines go to standard error.
@@ -33,7 +33,7 @@ def decode(kind: type, message: bytes) -> Any:
         )
     try:
         return deserialize_message(message, kind)
-    except Exception:  # what it is depends on the middleware
+    except Exception:  # its type depends on the middleware
         raise MalformedMessageError(f"{len(message)} bytes that are no {kind.__name__}") from None
 
 

@@ -22,10 +22,10 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-KEPT = 1_000_000  # [byte] that wait for the terminal
-PIPE = 1 << 20  # [byte] that wait for the pump, as far as the system allows
+KEPT = 1_000_000  # [byte] that may wait for the terminal
+PIPE = 1 << 20  # [byte] that may wait for the pump, as far as the system allows
 LINGER = 10.0  # [s] that the pump waits for a stopped terminal when the node has ended
-PARTING = 1.0  # [s] that the node waits for the pump then
+PARTING = 1.0  # [s] that the node waits for the pump at its end
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def patient_output() -> Iterator[None]:
 
 
 def fill_standard_descriptors() -> None:
-    """Open what is closed of 0, 1 and 2: else the next file or pipe would get the logs."""
+    """Open 0, 1 and 2 if closed: otherwise the next file or pipe would get the logs."""
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(fd, True)
     os.close(fd)
@@ -115,7 +115,7 @@ class Backlog:
         self._changed = threading.Condition()
 
     def put(self, data: bytes) -> None:
-        """Take in what has been written; nothing: there will be no more."""
+        """Take in written bytes; none: there will be no more."""
         *lines, rest = (self._rest + data).splitlines(keepends=True) or [b""]
         if rest.endswith(b"\n") or not data or len(rest) > self._most:
             lines, rest = [*lines, rest], b""
@@ -139,7 +139,7 @@ class Backlog:
         self._size += len(line)
 
     def take(self) -> bytes:
-        """Wait for lines and return them, about a page of them; nothing: it was the last."""
+        """Wait for lines and return them, about a page; nothing: there are no more."""
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._dropped or self._ended)
             if not self._lines and self._dropped:
@@ -152,7 +152,7 @@ class Backlog:
 
 
 def write_all(backlog: Backlog, fd: int) -> None:
-    """Write what comes, for as long as it takes; when it cannot be written at all, forget it."""
+    """Write all lines, however long it takes; drop them if writing fails."""
     while left := backlog.take():
         try:
             while left:
@@ -164,7 +164,7 @@ def write_all(backlog: Backlog, fd: int) -> None:
 def pump() -> None:
     """Move standard input to standard output until the former ends."""
     for signum in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        with suppress(OSError, ValueError):  # the node's end is the pump's, and nothing else
+        with suppress(OSError, ValueError):  # the pump ends with the node, and only then
             signal.signal(signum, signal.SIG_IGN)
     backlog = Backlog(KEPT)
     writer = threading.Thread(target=write_all, args=(backlog, 1), daemon=True)

@@ -213,7 +213,7 @@ NAMES = {bool: "bool", int: "integer", float: "double", str: "string"}
 
 
 def float_range(minimum: float | None, maximum: float | None) -> FloatingPointRange:
-    """Return the range, an open side as far as doubles go."""
+    """Return the range; an open side reaches to the largest double."""
     return FloatingPointRange(
         from_value=-sys.float_info.max if minimum is None else float(minimum),
         to_value=sys.float_info.max if maximum is None else float(maximum),
@@ -221,7 +221,7 @@ def float_range(minimum: float | None, maximum: float | None) -> FloatingPointRa
 
 
 def integer_range(minimum: float | None, maximum: float | None) -> IntegerRange:
-    """Return the range, an open side as far as 64-bit integers go."""
+    """Return the range; an open side reaches to the largest 64-bit integer."""
     return IntegerRange(
         from_value=-(2**63) if minimum is None else int(minimum),
         to_value=2**63 - 1 if maximum is None else int(maximum),
@@ -298,7 +298,7 @@ class Parameters(Mapping[str, Value]):
         self._settings[setting.name] = setting
 
     def undeclare(self, names: Iterable[str], for_good: bool) -> None:
-        """Take parameters away, those too whose declaration failed half-way.
+        """Undeclare parameters, also those whose declaration failed half-way.
 
         Args:
             names: Theirs.
@@ -314,7 +314,7 @@ class Parameters(Mapping[str, Value]):
             self._values.pop(name, None)
 
     def unknown_overrides(self) -> list[str]:
-        """Return names given at start-up that no parameter has: misspelt, most likely."""
+        """Return names given at start-up that match no parameter: most likely misspelt."""
         overrides = getattr(self._node, "_parameter_overrides", {})  # rclpy has no public access.
         return [
             name
@@ -366,7 +366,7 @@ class Parameters(Mapping[str, Value]):
         return response
 
     def _set(self, messages: Sequence[ParameterMessage]) -> SetParametersResult:
-        """Set all parameters of a request, or none; what is read-only may be what it is."""
+        """Set all parameters of a request, or none; a read-only one may be set to its own value."""
         try:
             parameters = [read(message) for message in self._known(messages)]
             changed = [p for p in parameters if not self._is_as_before(p)]
@@ -395,7 +395,7 @@ class Parameters(Mapping[str, Value]):
         return messages
 
     def _is_as_before(self, parameter: Parameter) -> bool:
-        """Tell whether a parameter is a text or read-only, and this is its value already.
+        """Tell whether this is already the value of a parameter that is a text or read-only.
 
         What was dumped can then be loaded, although `ros2 param load` breaks the lines of a URDF
         in another way.
@@ -425,7 +425,7 @@ def read(message: ParameterMessage) -> Parameter:
 
 
 def sparing(answer: Callable[[Any, Any], Any], field: str) -> Callable[[Any, Any], Any]:
-    """Return a service's callback that does not begin with more than ``MOST_AT_ONCE`` names."""
+    """Return a service's callback that refuses more than ``MOST_AT_ONCE`` names."""
 
     def callback(request: Any, response: Any) -> Any:
         return (

@@ -24,7 +24,7 @@ from featherstone_ros.observer.settings import default_link
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LOOK = 0.1  # [s] between looks at the states that came
-WAITING = 32_768  # states at most: what the thread cannot take in is lost, not piled up
+WAITING = 32_768  # states at most: more than the thread can take in are dropped, not queued
 
 SETTINGS = (
     Setting(
@@ -70,7 +70,7 @@ class PayloadService:
 
     @property
     def text(self) -> str:
-        """How far the search is, or what it has found."""
+        """The search's progress or result."""
         return self._said
 
     def _on_request(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -117,7 +117,7 @@ class PayloadService:
             self._conclude("not found: unexpected exception, see the log")
 
     def _take_in(self, online: Any, states: States) -> bool:
-        """Give the search what has come; return whether that is enough."""
+        """Give the new states to the search; return whether it has enough."""
         while (state := states.take()) is not None:
             time = state[0]
             if time < online.latest:
@@ -132,7 +132,7 @@ class PayloadService:
         self._conclude(in_short(found), commented(found))
 
     def _conclude(self, said: str, text: str = "") -> None:
-        """Have the executor's thread publish what came of it."""
+        """Have the executor's thread publish the result."""
         self._said = said
         search = current_thread()
 
@@ -150,7 +150,7 @@ class PayloadService:
 
 
 def _online(node: ModelNode, link: str) -> Any:
-    """Return a search; only now what it needs is imported: scipy takes a while, and may be missing.
+    """Return a search; imports scipy only now, which takes a while and may be missing.
 
     Raises:
         FeatherstoneError: There is no such link, or no scipy.

@@ -32,7 +32,7 @@ Record = tuple[int, int, int, tuple[float, float, float, float], int]
 LARGEST_MESSAGE = 65536  # [bytes]
 BEAT = 0.2  # [s] between two signs of life of the executor; each costs it half a millisecond
 PAUSE = 0.005  # [s] between two deliveries of records
-POLL_PERIOD = 0.005  # [s] after which the executor looks at the time
+POLL_PERIOD = 0.005  # [s] between two readings of the time by the executor
 MARGIN = 1.0  # [s] that a thread may need to end
 MIDDLEWARE = ("rcl", "rmw_fastrtps_cpp", "rmw_fastrtps_shared_cpp")
 
@@ -54,7 +54,7 @@ class DetachedGroup(MutuallyExclusiveCallbackGroup):
 
 
 class Host(Protocol):
-    """What a loop needs of its node, besides what every rclpy node has."""
+    """The part of a node that a loop needs, besides rclpy's."""
 
     def defer(self, action: Callable[[], None]) -> None:
         """Have something done soon by the executor's thread."""
@@ -117,11 +117,11 @@ def make_loop(
 
 
 class ThreadLoop:
-    """A loop in a thread of its own, which no Python can delay.
+    """A loop in its own thread, which Python cannot delay.
 
     Attributes:
-        runner: For requests, and what was counted.
-        timing: How punctual it is.
+        runner: For requests, and its counters.
+        timing: Its latency and jitter.
         scheduling: The thread's scheduling in words.
     """
 
@@ -193,7 +193,7 @@ class ThreadLoop:
             self._courier.join(MARGIN)
 
     def _carry_records(self) -> None:
-        """Tell the executor of records; seldom, since to wake it up costs more than a record."""
+        """Tell the executor of records; seldom, since its wake-up costs more than a record."""
         while True:
             await_event(self.runner.records_fd)  # the next one comes when these have been taken
             if self._is_over:
@@ -207,11 +207,11 @@ class ThreadLoop:
 
 
 class ExecutorLoop:
-    """A loop that the node's executor runs, along with all else.
+    """A loop that the node's executor runs, along with everything else.
 
     Attributes:
-        runner: For requests, and what was counted.
-        timing: How punctual it is.
+        runner: For requests, and its counters.
+        timing: Its latency and jitter.
         scheduling: The scheduling in words.
         has_ended: Whether the cycle does not run any more.
     """
@@ -273,7 +273,7 @@ class ExecutorLoop:
 
 
 def steady_clock() -> Clock:
-    """Return a clock that no /clock can stop."""
+    """Return a clock that does not depend on /clock."""
     return Clock(clock_type=ClockType.STEADY_TIME)
 
 

@@ -1,4 +1,4 @@
-"""The parameters ``realtime.*`` of both nodes: which thread runs the loop, and its scheduling."""
+"""The parameters ``realtime.*`` of both nodes: the loop's thread and its scheduling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SETTINGS = (
     Setting(
         "realtime.path",
         OWN_WAIT_SET,
-        "what runs the loop: a thread without the Python interpreter, or rclpy's executor",
+        "where the loop runs: in a thread without the Python interpreter, or in rclpy's executor",
         choices=(OWN_WAIT_SET, EXECUTOR),
         read_only=True,
     ),
@@ -28,7 +28,7 @@ SETTINGS = (
     Setting(
         "realtime.cpu_affinity",
         [],
-        "numbers of the processors that may run that thread; empty for all",
+        "processors on which that thread may run; empty: all",
         kind=int,
         check=refuse_missing_cpus,
         read_only=True,

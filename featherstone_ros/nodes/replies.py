@@ -19,15 +19,15 @@ from rclpy.node import Node
 from rclpy.service import Service
 from rclpy.timer import Timer
 
-DISCOVERY = 5.0  # [s] that a client may be unknown yet
-CHECK_PERIOD = 0.01  # [s] between two checks whether it is known
+DISCOVERY = 5.0  # [s] within which a client must be discovered
+CHECK_PERIOD = 0.01  # [s] between two checks whether it has been discovered
 KEPT = 100  # replies that may wait for their clients
 
 
 def make_dependable(node: Node, service: Service) -> Service:
-    """Let a service answer whatever happens, as far as there is anybody who waits for that.
+    """Make a service always answer, if a client waits for the answer.
 
-    Returns the service; once more makes no difference.
+    Returns the service; a second call changes nothing.
     """
     if "send_response" in vars(service):
         return service  # it is already
@@ -47,7 +47,7 @@ def make_dependable(node: Node, service: Service) -> Service:
 
 
 class Replies:
-    """A service's replies; those to clients that are not known yet wait, the executor does not.
+    """A service's replies; those to undiscovered clients wait, without blocking the executor.
 
     Of several clients one may have quit, or be unknown yet: rclpy does not tell which one asked,
     and rmw_fastrtps waits its tenth of a second.
@@ -75,7 +75,7 @@ class Replies:
         known = self._has_clients()
         while self._waiting and monotonic() > self._waiting[0][0]:
             self._waiting.popleft()
-        if self._waiting and known:  # one a look: it may take a tenth of a second
+        if self._waiting and known:  # one per check: it may take a tenth of a second
             _, response, header = self._waiting.popleft()
             self._send(response, header)
         if not self._waiting and self._timer is not None:

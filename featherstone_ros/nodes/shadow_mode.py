@@ -45,7 +45,7 @@ RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a lost thread
 
 
 class ShadowMode(LoopMode):
-    """Listens to an arm's joint states and tells what the model does not explain.
+    """Estimates from an arm's joint states what the model does not explain.
 
     Nothing is published on a topic that nobody listens to.
     """
@@ -118,7 +118,7 @@ class ShadowMode(LoopMode):
         """Real time by the steady clock [s]."""
         return self._node.steady_clock.now().nanoseconds * 1e-9
 
-    # What the loop tells.
+    # Records of the loop.
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
         names = self._node.model.joint_names

@@ -16,7 +16,7 @@ SETTINGS = (
     Setting(
         "prediction_horizon",
         ShadowSettings.prediction_horizon,
-        "how far ahead of the measured state ~/predicted_joint_states is [s]",
+        "time from the measured state to ~/predicted_joint_states [s]",
         0.0,
         1.0,
     ),
@@ -29,8 +29,8 @@ SETTINGS = (
     Setting(
         "effort_contract",
         ShadowSettings.effort_contract,
-        "what the effort in joint_states is: the joint torque, or that without what the drives "
-        "add against gravity, or without friction (a sensor behind the gears), or motor current",
+        "meaning of effort in joint_states: full joint torque, without the gravity torque that the "
+        "drives add, without friction (a sensor behind the gears), or motor current",
         choices=CONTRACTS,
     ),
     Setting(
@@ -43,7 +43,7 @@ SETTINGS = (
     Setting(
         "wrench_link",
         "",
-        "link on which an external wrench is estimated; empty: that of the last joint",
+        "link on which an external wrench is estimated; empty: the last joint's link",
     ),
     Setting(
         "wrench_damping",
@@ -70,7 +70,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             Setting(
                 f"observer_gain.{joint}",
                 default_of(ShadowSettings.observer_gain),
-                "of the momentum observer [1/s]: the inverse of its time constant",
+                "gain of the momentum observer [1/s]: the inverse of its time constant",
                 0.1,
                 1000.0,
             ),

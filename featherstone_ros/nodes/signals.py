@@ -36,7 +36,7 @@ FATAL = tuple(getattr(signal, name) for name in OTHERS if hasattr(signal, name))
 
 
 class Signals:
-    """Catches signals from its making on.
+    """Catches signals from its creation on.
 
     Attributes:
         caught: The first one that asked for the end, 0 before.
@@ -67,7 +67,7 @@ class Signals:
 
     @property
     def exit_status(self) -> int:
-        """The status with which a process is to end that has ended in order."""
+        """The exit status of a process after an orderly end."""
         return 0 if self.caught in (0, *CLEAN) else 128 + self.caught
 
     def ignore(self) -> None:

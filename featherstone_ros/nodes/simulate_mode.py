@@ -139,7 +139,7 @@ class SimulateMode(LoopMode):
 
         return take
 
-    # What the loop tells.
+    # Records of the loop.
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
         for kind, index, _, value, _ in records:
@@ -173,7 +173,7 @@ class SimulateMode(LoopMode):
     def _answer(
         self, response: Answer, request: str, payload: Any = None, done: str = ""
     ) -> Answer:
-        """Have the loop do what a service asks for, and answer."""
+        """Pass a service's request to the loop, and answer."""
         try:
             reason = self._twin.refusal_of(self._ask(REQUESTS[request], payload))
         except TimeoutError as error:
@@ -184,7 +184,7 @@ class SimulateMode(LoopMode):
     # Diagnostics.
 
     def diagnose(self) -> Report:
-        """Return fault, refused messages, overruns and too many commanders."""
+        """Return fault, refused messages, overruns and surplus publishers of commands."""
         twin, node = self._twin, self._node
         commanders = self._inputs[INPUTS["commands"]], self._inputs[INPUTS["joint_commands"]]
         publishers = sum(node.count_publishers(s.topic_name) for s in commanders)

@@ -37,7 +37,7 @@ SETTINGS = (
     Setting(
         "command_timeout",
         TwinSettings.command_timeout,
-        "real time without a command after which the brakes go on [s]; 0: never",
+        "real time without a command after which the brakes engage [s]; 0: never",
         0.0,
         3600.0,
     ),
@@ -94,13 +94,13 @@ def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Settin
             Setting(
                 f"drive.{joint}.p",
                 float(p_joint),
-                "of the drive's own loop, for positions on ~/joint_commands [N m/rad or N/m]",
+                "position gain of the simulated drive, for ~/joint_commands [N m/rad or N/m]",
                 0.0,
             ),
             Setting(
                 f"drive.{joint}.d",
                 float(d_joint),
-                "of the drive's own loop, on velocity [N m s/rad or N s/m]",
+                "velocity gain of the simulated drive [N m s/rad or N s/m]",
                 0.0,
             ),
         )

@@ -20,11 +20,11 @@ FIGURE = re.compile(r"(?<![\w.])[-+]?\d+(\.\d+)?(e[-+]?\d+)?")  # not joint_1's
 
 @dataclass
 class Line:
-    """One that has been said.
+    """A line that has been logged.
 
     Attributes:
-        time: When last [s].
-        kept_back: How often it has been kept back since.
+        time: When it was last logged [s].
+        kept_back: How often it has been suppressed since.
     """
 
     time: float
@@ -46,22 +46,22 @@ class ThrottledLog:
         self._said: dict[str, Line] = {}
 
     def info(self, text: str, kind: str = "") -> None:
-        """Tell what is as it should be."""
+        """Log normal events."""
         if line := self._line(text, kind):
             self._logger.info(line)
 
     def warning(self, text: str, kind: str = "") -> None:
-        """Tell what may be wrong."""
+        """Log possible problems."""
         if line := self._line(text, kind):
             self._logger.warning(line)
 
     def error(self, text: str, kind: str = "") -> None:
-        """Tell what is wrong."""
+        """Log errors."""
         if line := self._line(text, kind):
             self._logger.error(line)
 
     def _line(self, text: str, kind: str) -> str:
-        """Return what is to be said now, empty for nothing."""
+        """Return the line to log now, empty for nothing."""
         now, kind = self._clock(), kind or FIGURE.sub("#", text)
         last = self._said.pop(kind, None)
         if last is not None and now - last.time < LOG_INTERVAL:

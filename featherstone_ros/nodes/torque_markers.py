@@ -125,7 +125,7 @@ class TorqueMarkers(ModelNode):
 
 
 def arrow(namespace: str, number: int, frame: str) -> Marker:
-    """Return an arrow that does not point anywhere yet; it moves along with its frame."""
+    """Return an arrow without direction yet; it moves along with its frame."""
     marker = Marker(ns=namespace, id=number, type=Marker.ARROW, frame_locked=True)
     marker.header.frame_id = frame
     marker.pose.orientation.w = 1.0
@@ -134,7 +134,7 @@ def arrow(namespace: str, number: int, frame: str) -> Marker:
 
 
 def point(marker: Marker, vector: Floats, colour: tuple[float, ...]) -> None:
-    """Make an arrow from the origin of its frame; nothing to see if it is no vector or too short.
+    """Make an arrow from the origin of its frame; invisible if not finite or too short.
 
     Args:
         marker: Changed.
