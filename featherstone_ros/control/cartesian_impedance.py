@@ -21,9 +21,9 @@ from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
 
 AXES = ("base", "tip")
-APPROACH_RATE = 20.0  # [1/s] that the desired pose's distance from the target dies out with
-LEAST_INERTIA = 1e-4  # that the hand may be given [kg, kg m^2]
-POSTURES = 100  # that the delay margin is looked for in
+APPROACH_RATE = 20.0  # [1/s] rate at which the desired pose approaches its target
+LEAST_INERTIA = 1e-4  # least inertia that the hand may be given [kg, kg m^2]
+POSTURES = 100  # number of postures in which the delay margin is computed
 REPULSION = 20.0  # [N m, N] at the stop of a joint without effort limit
 
 
@@ -72,30 +72,31 @@ class CartesianSettings:
     Attributes:
         stiffness: (6,) along and about x y z [N/m, N m/rad]; 0 leaves an axis free.
         damping_ratio: (6,) of the hand on its spring, 1 is critical.
-        damping: (6,) besides, for axes without stiffness [N s/m, N m s/rad].
-        axes: What stiffness and damping are along: "base", or "tip", the axes of the desired pose.
-        max_force: Of the spring, and again of feed-forward and D V_d together [N].
+        damping: (6,) additional, for axes without stiffness [N s/m, N m s/rad].
+        axes: Axes of stiffness and damping: "base", or "tip", those of the desired pose.
+        max_force: Of the spring; the same limit holds for feed-forward and D V_d together [N].
         max_torque: The same for moments [N m].
         max_speed: Of the desired pose on its way to the target [m/s].
         max_turn_rate: [rad/s].
         max_acceleration: [m/s^2].
         max_turn_acceleration: [rad/s^2].
-        posture: (n,) where the joints go as far as the hand allows; None: where they are at start.
-            In the controller's mode NaN says so of one joint.
+        posture: (n,) desired positions in the null space; None: the positions at start. In the
+            controller's mode NaN means the same for one joint.
         posture_stiffness: (n,) [N m/rad, N/m].
         posture_damping_ratio: (n,).
         posture_energy: The most that the posture's spring may put into the arm before damping has
             taken as much out [J].
-        limit_margin: (n,) before a joint's stop where repulsion begins [rad, m]; None: a twentieth
+        limit_margin: (n,) distance from a joint's stop at which repulsion begins [rad, m]; None: a
+            twentieth
             of its range, at most 0.1; 0: none.
         limit_torque: (n,) of the repulsion at the stop [N m, N]; None: half the effort limit.
-        largest_mass: What the hand's apparent mass is cut at where the arm is singular [kg].
+        largest_mass: Bound on the hand's apparent mass near singular postures [kg].
         largest_inertia: The same for its apparent rotational inertia [kg m^2].
         inertia_shaping: Give the hand the inertia ``shaped_inertia``, each axis apart from the
             others, at the price of passivity; a push then meets that over the hand's own inertia
             times the stiffness.
         shaped_inertia: (6,) along and about the compliance axes [kg, kg m^2].
-        transition_time: In which a new stiffness is taken up [s].
+        transition_time: Time in which a new stiffness takes effect [s].
         walls: Half-spaces that the tip keeps out of, see ``Wall`` and ``box``.
     """
 
@@ -127,7 +128,7 @@ class CartesianImpedance:
     """Torques that make a link behave as a mass on a spring and a damper between it and a target.
 
     tau = J^T F + gravity + null space + repulsion from joint limits, with F = K e + D (V_d - V) +
-    feed-forward + walls. Friction and armature are not its business. One per thread.
+    feed-forward + walls. It does not compensate friction and armature. One per thread.
 
     Example::
 
@@ -172,7 +173,7 @@ class CartesianImpedance:
         self.configure(**changes)
 
     def configure(self, **changes: Any) -> None:
-        """Change settings by name; a new stiffness is led there, nothing jumps.
+        """Change settings by name; a new stiffness takes effect smoothly.
 
         Raises:
             ValueError: A setting is unknown or out of range (named); then nothing changes.
@@ -185,7 +186,7 @@ class CartesianImpedance:
         self.settings = settings
 
     def start(self, q: ArrayLike, qd: ArrayLike | None = None) -> None:
-        """Begin with the hand where it is: that is the target, and the posture if none is set.
+        """Begin with the present pose as target, and the present posture if none is set.
 
         Args:
             q: (n,) position.
@@ -201,15 +202,15 @@ class CartesianImpedance:
     def set_target(
         self, pose: ArrayLike, twist: ArrayLike = (0.0,) * 6, wrench: ArrayLike = (0.0,) * 6
     ) -> None:
-        """Say where the tip should go; it is approached within the settings' speeds.
+        """Set a target for the tip, which approaches it within the settings' speeds.
 
         Args:
             pose: (4, 4), or position and quaternion x y z w (7,), in the base frame.
             twist: (6,) velocity there, linear first, base axes [m/s, rad/s].
-            wrench: (6,) to press with besides, force first, base axes [N, N m].
+            wrench: (6,) to apply in addition, force first, base axes [N, N m].
 
         Raises:
-            ValueError: Something is not finite, or no pose (named).
+            ValueError: An argument is not finite, or not a pose (named).
         """
         target = one_pose("pose", pose)
         velocity, force = finite_array("twist", twist, (6,)), finite_array("wrench", wrench, (6,))
@@ -229,7 +230,7 @@ class CartesianImpedance:
             q: (n,) position.
             qd: (n,) velocity.
             dt: Time since the last call [s].
-            gravity: Add what holds the arm still; False for drives that do so themselves.
+            gravity: Add the gravity torque; False for drives that add it themselves.
             out: (n,) array for the result, or None.
 
         Returns:
@@ -255,7 +256,7 @@ class CartesianImpedance:
 
     @property
     def report(self) -> dict[str, Any]:
-        """What the last step saw and did, copies.
+        """Copies of the last step's results.
 
         pose and desired (4, 4); velocity, desired_velocity, error and wrench F (6,), base axes;
         stiffness in force (6,); jacobian (6, n); tank: energy left to the posture's spring [J];
@@ -283,7 +284,7 @@ def least_delay_margin(
 
     Args:
         model: The arm.
-        tip: The link that is led; an offset does not matter to what turns it, the fastest.
+        tip: The link that is moved; an offset does not change its rotation, the fastest mode.
         settings: See ``CartesianSettings``.
         armature: (n,) the rotors' inertia at the joints [kg m^2, kg].
     """
@@ -333,7 +334,7 @@ def _spread(name: str, value: ArrayLike, count: int, least: float = 0.0) -> Floa
 
 
 def _positive(settings: CartesianSettings, *names: str) -> Floats:
-    """Return single settings, all > 0."""
+    """Return settings that must be > 0."""
     for name in names:
         value = getattr(settings, name)
         if not (np.ndim(value) == 0 and 0 < float(value) < np.inf):
@@ -386,7 +387,7 @@ def prepared(settings: CartesianSettings, model: Model) -> dict[str, Any]:
 
 
 def _limits(its: CartesianSettings, model: Model) -> dict[str, Floats]:
-    """Return where repulsion begins, how strong it is at the stops, and how fast joints may be."""
+    """Return the margins and strength of the repulsion at the stops, and the speed limits."""
     reach = model.upper - model.lower
     margin = np.minimum(0.05 * reach, 0.1) if its.limit_margin is None else its.limit_margin
     margin = np.minimum(_spread("limit_margin", margin, model.n), 0.5 * reach)

@@ -11,15 +11,15 @@ from featherstone_ros.model import Model
 from featherstone_ros.text import plain
 
 SHOWN = 3  # names in a line
-LATE = 10.0  # [s] after which a trajectory that has not begun deserves a word
+LATE = 10.0  # [s] delay of a trajectory's start that causes a warning
 DEGREES = np.pi / 180.0
-SLACK = 0.5  # [rad] beyond a limit that a real position may be
+SLACK = 0.5  # [rad] by which a real position may exceed a limit
 
 
 def unusable_state(
     names: Sequence[str], position: Sequence[float], velocity: Sequence[float], model: Model
 ) -> str:
-    """Say what is wrong with joint states that are refused, one message given as an example.
+    """Say why joint states are refused, with one message as an example.
 
     Args:
         names: The message's.
@@ -66,13 +66,13 @@ def wrong_names(names: Sequence[str], expected: Sequence[str]) -> str:
 
 
 def prefix_of(names: Sequence[str], bare: Sequence[str]) -> str:
-    """Return what stands before every one of the bare names among the others, empty for nothing."""
+    """Return the prefix that all bare names have in the other list, empty for none."""
     prefixes = {next((n.removesuffix(b) for n in names if b and n.endswith(b)), "") for b in bare}
     return prefixes.pop() if len(prefixes) == 1 else ""
 
 
 def out_of_range(q: Floats, model: Model) -> str:
-    """Say which position is where no joint can be, and whether it looks like degrees."""
+    """Name a position outside the joint's range, and say whether it looks like degrees."""
     outside = (q < model.lower - SLACK) | (q > model.upper + SLACK)
     turning = np.array([kind in ("revolute", "continuous") for kind in model.joint_types])
     if not outside.any():
@@ -88,7 +88,7 @@ def out_of_range(q: Floats, model: Model) -> str:
 
 
 def late_start(delay: float, clock: float) -> str:
-    """Say that a trajectory begins only much later, empty if it does not.
+    """Return a warning if a trajectory begins much later, empty if it does not.
 
     Args:
         delay: From now to its start [s].

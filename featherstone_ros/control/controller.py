@@ -37,7 +37,7 @@ from featherstone_ros.model import Model
 class Desired:
     """Desired state and error; arrays (n,).
 
-    ``effort`` is the model's torque, ``effort_error`` what the command adds to it.
+    ``effort`` is the model's torque, ``effort_error`` the command minus that.
     """
 
     position: Floats
@@ -51,9 +51,9 @@ class Desired:
 class TorqueController:
     """Model-based torque control of one arm, called from Python.
 
-    Whatever changes (mode, gains, model, motion, state after a gap), the next command begins at
-    the last one. Times called ``now`` are seconds of a steady clock that the caller reads; the
-    watchdogs use them. What moves goes by the time between joint states.
+    After any change (of mode, gains, model, motion, or after a gap in the states) the commands
+    continue without a step. Times called ``now`` are seconds of a steady clock that the caller
+    reads; the watchdogs use them. Motions advance by the time between joint states.
     """
 
     def __init__(
@@ -71,8 +71,8 @@ class TorqueController:
             space: Joint names and limits.
             model: The arm, joints in the same order.
             settings: Gains, limits, times.
-            notify: Called with one line when the controller does something by itself.
-            tip: Link that mode cartesian_impedance leads, empty for none.
+            notify: Called with a line of text when the controller acts by itself.
+            tip: Link that mode cartesian_impedance moves, empty for none.
             offset: (4, 4) or (7,) pose of the hand's frame in the tip's; None: the same.
 
         Raises:
@@ -99,7 +99,7 @@ class TorqueController:
     # Life
 
     def activate(self, now: float) -> None:
-        """Begin with the next joint state, or go on where the arm has not come to rest yet."""
+        """Begin with the next joint state, or continue if the arm has not come to rest yet."""
         self._apply(_control.ACTIVATE_REQUEST, now)
 
     def deactivate(self, now: float) -> None:
@@ -126,8 +126,9 @@ class TorqueController:
         Args:
             now: Steady time of arrival [s].
             q: Position (n,) [rad] or [m], a contiguous array of float64 as the next two.
-            qd: Velocity (n,), NaN where it was not measured and has to be estimated; None: nowhere.
-            effort: What the drives apply (n,); None if unknown.
+            qd: Velocity (n,), NaN where it was not measured and must be estimated; None: for all
+                joints.
+            effort: Effort of the drives (n,); None if unknown.
             stamp: Stamp of the state [s], 0 for none.
 
         Returns:
@@ -140,7 +141,7 @@ class TorqueController:
         return command
 
     def update(self, now: float) -> Floats | None:
-        """Look at the age of the state; to be called every ``settings.period`` seconds.
+        """Check the age of the state; to be called every ``settings.period`` seconds.
 
         Returns:
             A command with ``update_on: timer`` and while there are no usable joint states.
@@ -194,13 +195,13 @@ class TorqueController:
         twist: ArrayLike | None = None,
         wrench: ArrayLike | None = None,
     ) -> None:
-        """Lead the hand to a target, in mode cartesian_impedance; what is None stays as it is.
+        """Give the hand a target in mode cartesian_impedance; None leaves a part unchanged.
 
         Args:
             now: Steady time [s].
             pose: (4, 4), or position and quaternion x y z w (7,), in the base frame.
             twist: (6,) velocity there, linear first, base axes [m/s, rad/s].
-            wrench: (6,) to press with besides, force first, base axes [N, N m].
+            wrench: (6,) to apply in addition, force first, base axes [N, N m].
 
         Raises:
             TrajectoryError: It is refused (named); nothing has changed.
@@ -216,7 +217,7 @@ class TorqueController:
         self.ask(_control.HOLD_REQUEST, now)
 
     def context(self) -> PlanningContext:
-        """Return what a trajectory is to be checked against.
+        """Return the context for the checks of a trajectory.
 
         Raises:
             TrajectoryError: Nothing can be followed now.
@@ -227,7 +228,7 @@ class TorqueController:
         return PlanningContext.of(self.snapshot(), self._settings)
 
     def configure(self, now: float, settings: Settings) -> None:
-        """Take other settings, at any time, without a step in the command.
+        """Change the settings at any time, without a step in the command.
 
         Raises:
             ValueError: ``hardware_adds_gravity`` differs while commands go out.
@@ -241,11 +242,11 @@ class TorqueController:
         """Change to another payload or gravity within a time [s], at once while silent."""
         self._apply(_control.ModelRequest(BoundDynamics(model), transition_time), now)
 
-    # What others want to know
+    # Queries
 
     @property
     def phase(self) -> Phase:
-        """What the controller is doing."""
+        """The present phase."""
         return Phase(self.compiled.phase)
 
     @property
@@ -255,18 +256,18 @@ class TorqueController:
 
     @property
     def rejection(self) -> str:
-        """Why the last state was not believed, empty if it was."""
+        """Why the last state was refused, empty if it was accepted."""
         return rejection_text(Reason(*self.compiled.rejection), self._space.names)
 
     @property
     def refused(self) -> dict[str, int]:
-        """Numbers of states that were not believed, by reason."""
+        """Numbers of refused states, by reason."""
         counts = zip(events.REJECTIONS, self.compiled.rejected, strict=True)
         return {reason: count for reason, count in counts if count}
 
     @property
     def saturated(self) -> int:
-        """Number of commands of which an effort limit changed some joint."""
+        """Number of commands that an effort limit changed in some joint."""
         return self.compiled.counters()["saturated"]
 
     @property
@@ -285,7 +286,7 @@ class TorqueController:
         return desired_of(self.snapshot(), self._settings)
 
     def lost(self) -> dict[str, str]:
-        """Return, by joint, what the effort limits took from the last command's parts."""
+        """Return, by joint, how the effort limits reduced the parts of the last command."""
         return lost_of(self.snapshot(), self._settings, self._space.names)
 
     # Within
@@ -299,7 +300,7 @@ class TorqueController:
         return events.refusal_text(refusal, self._space.names, self.phase.text, self.hold_reason)
 
     def _tell(self) -> None:
-        """Say what there is to say, and let go of what is no longer in use."""
+        """Report the records, and release objects that are no longer in use."""
         records = self.compiled.records()
         for kind, _, _, _, number in records:
             if kind == events.RELEASED:
@@ -327,7 +328,7 @@ def target_request(
     """Return the request for a target of the hand, see ``TorqueController.set_target``.
 
     Raises:
-        TrajectoryError: A part of it is not finite, or no pose (named).
+        TrajectoryError: A part of it is not finite, or not a pose (named).
     """
     try:
         return _control.TargetRequest(
@@ -345,7 +346,7 @@ def explain(request: _control.ControlRequest, refusal: int) -> Reason:
 
 
 def desired_of(snapshot: _control.SnapshotRequest, settings: Settings) -> Desired | None:
-    """Return desired state and error of a moment; None unless the law in force commands."""
+    """Return desired state and error of a snapshot; None unless the selected law commands."""
     if Phase(snapshot.phase) not in RUNNING:
         return None
     state = MotionState(*snapshot.desired)
@@ -365,7 +366,7 @@ def desired_of(snapshot: _control.SnapshotRequest, settings: Settings) -> Desire
 def lost_of(
     snapshot: _control.SnapshotRequest, settings: Settings, names: Sequence[str]
 ) -> dict[str, str]:
-    """Return, by joint, what the effort limits took from the parts of a moment's command."""
+    """Return, by joint, how the effort limits reduced the parts of a snapshot's command."""
     if Phase(snapshot.phase) not in RUNNING:
         return {}
     limit, gravity = settings.effort_limit, snapshot.gravity

@@ -23,9 +23,9 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model import Model
 
-BANDWIDTH, DAMPING_RATIO = 8.0, 1.0  # [rad/s] and 1, if nothing else is asked for
+BANDWIDTH, DAMPING_RATIO = 8.0, 1.0  # [rad/s] and 1: defaults
 GAIN_MARGIN = 2.0  # all gains may be this much higher before the loop is unstable
-CANDIDATES = 1000  # postures from which those are taken that ask most of the gains
+CANDIDATES = 1000  # postures from which the most demanding are taken
 EFFORT = 6000  # postures times joints squared: many joints get fewer postures
 UNLIMITED = {"prismatic": 1.0}  # range on either side of 0 where there is no limit; else pi
 STEP = 0.8  # factor on a gain in the search for one that is stable
@@ -33,7 +33,7 @@ MOST_STEPS = 400
 SLIGHT = 1.0  # [1/s^2] stiffness over inertia of a joint that gravity itself does not move
 SLOWEST = 0.02  # share of the bandwidth below which the search is given up
 ALSO = 0.3  # share of the most guilty joint's power that makes a joint guilty, too
-ROUNDING = 1e-6  # a joint that nothing holds has eigenvalues of 1, give or take this
+ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
 TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
 
 
@@ -43,7 +43,7 @@ class Timing:
 
     Attributes:
         period: Between two commands [s].
-        delay: From the measurement of a state to the torque that answers it [s].
+        delay: From the measurement of a state to the resulting torque [s].
     """
 
     period: float = 0.002
@@ -67,8 +67,8 @@ class Chosen(Gains):
     """Gains from the model.
 
     Attributes:
-        reduced: Joint name to the bandwidth that it got [rad/s], where the loop's period and delay
-            do not allow what was asked for.
+        reduced: Joint name to its bandwidth [rad/s], where the loop's period and delay do not allow
+            the requested one.
     """
 
     reduced: dict[str, float]
@@ -81,8 +81,8 @@ class UnstableGain:
     Attributes:
         joint: Name.
         gain: ``"p"`` or ``"d"``.
-        value: What it is.
-        advised: What would do, with all other findings mended, too; NaN if nothing was found.
+        value: The present gain.
+        advised: A stable gain, if all other findings are corrected too; NaN if none was found.
         why: In words.
     """
 
@@ -101,13 +101,13 @@ class UnstableGain:
 
 @dataclass(frozen=True)
 class UnstableMode:
-    """How the joints swing up.
+    """An unstable mode of the joints.
 
     Attributes:
         value: Eigenvalue: growth and turn per period.
         joint: The joint that feeds it most.
-        guilty: (n,) whether a joint feeds this mode, or one of the same posture that grows about
-            as fast, about as much as the joint that feeds it most.
+        guilty: (n,) joints that feed this mode, or one of the same posture with similar growth,
+            about as much as ``joint`` does.
     """
 
     value: complex
@@ -140,8 +140,7 @@ class SampledLoop:
             model: The arm, with a fixed base.
             armature: (n,) inertia of the drives on the joints' side [kg m^2] or [kg].
             timing: Period and delay; None: the defaults.
-            at: (B, n) postures; None: those of
-                ``postures(model)`` that ask most of the gains.
+            at: (B, n) postures; None: the most demanding of ``postures(model)``.
             mode: With computed torque, gains are of acceleration.
         """
         self.joint_names = model.joint_names
@@ -159,12 +158,12 @@ class SampledLoop:
 
     @property
     def lightest(self) -> Floats:
-        """(n,) least inertia that each joint ever moves, all others being free [kg m^2] or [kg]."""
+        """(n,) least inertia that each joint moves with all others free [kg m^2] or [kg]."""
         return 1.0 / np.diagonal(self._mobility, axis1=1, axis2=2).max(axis=0)
 
     @property
     def heaviest(self) -> Floats:
-        """(n,) largest inertia that each joint ever moves, all others at rest [kg m^2] or [kg]."""
+        """(n,) largest inertia that each joint moves with all others at rest [kg m^2] or [kg]."""
         return np.diagonal(self.inertia, axis1=1, axis2=2).max(axis=0)
 
     @property
@@ -208,7 +207,8 @@ class SampledLoop:
     def transition(self, p: Floats, d: Floats) -> Floats:
         """Return the matrices (B, N, N) that lead from one sample to the next.
 
-        The state is x (n), xd (n), and the commands that are still on their way, the newest first.
+        The state is x (n), xd (n), and the commands that have not taken effect yet, the newest
+        first.
         """
         free, new, old = self._plant
         batch, twice, _ = free.shape
@@ -246,7 +246,7 @@ class SampledLoop:
         return self.timing.delay > (self._whole_periods + 1e-9) * self.timing.period
 
     def _discretise(self) -> tuple[Floats, Floats, Floats]:
-        """Return free motion over a period, and what the newer and the older command add to it."""
+        """Return the free motion over a period, and the effects of newer and older command."""
         h = self.timing.period
         late = max(self.timing.delay - self._whole_periods * h, 0.0)  # [0, h): the older one's time
         free, whole = self._motion(h)
@@ -338,7 +338,7 @@ def choose_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> C
 
     P = m w^2 + k and D = 2 zeta sqrt(m P), with the largest inertia m of the joint over its range
     of motion and the stiffness k against which gravity cannot tip the arm over. Where period and
-    delay do not bear that, w and D of the joint are reduced.
+    delay do not allow them, w and D of the joint are reduced.
 
     Args:
         loop: Of the arm, in mode feedforward.
@@ -346,7 +346,7 @@ def choose_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> C
         damping_ratio: zeta of the same.
 
     Raises:
-        ValueError: No gains are stable with margin; names a joint and what would help.
+        ValueError: No gains are stable with margin; names a joint and a remedy.
     """
     m = loop.heaviest
     k = loop.tipping
@@ -380,10 +380,10 @@ def choose(loop: SampledLoop, mode: Mode, bandwidth: float, damping_ratio: float
 
 
 def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) -> Chosen:
-    """Slow the joints down that feed unstable modes, until there is none.
+    """Reduce the bandwidth of joints that feed unstable modes until none is left.
 
     Raises:
-        ValueError: There always is.
+        ValueError: One is always left.
     """
     share = np.ones(len(loop.joint_names))
     while share.min() > SLOWEST:
@@ -425,7 +425,7 @@ def check_gains(loop: SampledLoop, p: Floats, d: Floats) -> list[UnstableGain]:
 def _mend(
     loop: SampledLoop, p: Floats, d: Floats
 ) -> tuple[Gains | None, dict[tuple[int, str], str]]:
-    """Change one gain after the other until the loop is stable; say why each was changed."""
+    """Change one gain after another until the loop is stable; say why each was changed."""
     p, d = np.array(p, float), np.array(d, float)
     m = np.ones_like(p) if loop.computed else loop.lightest
     latency = loop.timing.delay + 0.5 * loop.timing.period
@@ -460,7 +460,7 @@ class Fault(Enum):
 
 
 def _diagnose(value: complex, p: float, d: float, m: float, timing: Timing) -> tuple[Fault, str]:
-    """Return which gain of a joint makes a mode unstable, and words for it."""
+    """Return which gain of a joint makes a mode unstable, and a description."""
     if value.imag == 0.0 and value.real > 0.0:
         return Fault.P_LOW, "too low, gravity tips the joint over"
     frequency = abs(np.angle(value)) / timing.period

@@ -1,9 +1,9 @@
-"""A goal of FollowJointTrajectory: its tolerances, and what becomes of it.
+"""A goal of FollowJointTrajectory: its tolerances and its outcome.
 
-The loop follows the trajectory and watches its path tolerances by itself, in every cycle. Here the
-rest is decided, now and then, from what the loop says of itself: whether the motion is still the
-goal's, whether it has arrived within the goal tolerances, and what to answer. docs/moveit.md
-compares all this with joint_trajectory_controller (ros2_controllers).
+The loop follows the trajectory and watches its path tolerances by itself, in every cycle. The rest
+is decided here at intervals, from snapshots of the loop: whether the motion is still the goal's,
+whether it has arrived within the goal tolerances, and what to answer. docs/moveit.md compares all
+this with joint_trajectory_controller (ros2_controllers).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from featherstone_ros.control.trajectory import (
     TrajectoryOverError,
 )
 
-ERASED = -1.0  # a tolerance that takes a default away, as control_msgs/JointTolerance has it
+ERASED = -1.0  # a tolerance that removes a default, as in control_msgs/JointTolerance
 ERASED_SLACK = float(np.finfo(np.float32).eps)
 NOT_FOLLOWED = (OFF_PATH, OFTEN, OFF_SPEED, IN_A_ROW)
 
@@ -50,7 +50,7 @@ class ErrorCode(IntEnum):
 
 
 class Status(Choice):
-    """What has become of a goal."""
+    """State of a goal."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -60,7 +60,7 @@ class Status(Choice):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What has become of a goal, with what to tell its client."""
+    """State of a goal, with the message for its client."""
 
     status: Status
     code: ErrorCode = ErrorCode.SUCCESSFUL
@@ -72,12 +72,12 @@ RUNNING = Verdict(Status.RUNNING)
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What a goal may be off; 0 is no bound.
+    """Tolerances of a goal; 0 is no bound.
 
     Attributes:
         path: (2, n) position [rad or m] and velocity [rad/s or m/s] on the way.
         goal: (2, n) the same at the end.
-        goal_time: How long after the end of the motion it may take until then [s].
+        goal_time: Time allowed after the end of the motion to reach the goal [s].
     """
 
     path: Floats
@@ -95,7 +95,7 @@ class JointTolerance(Protocol):
 
 
 class Moment(Protocol):
-    """What the controller says of itself: a ``SnapshotRequest``."""
+    """The controller's state at one time: a ``SnapshotRequest``."""
 
     phase: int
     path: int
@@ -114,7 +114,7 @@ def goal_tolerances(
     goal: Iterable[JointTolerance],
     goal_time: float,
 ) -> Tolerances:
-    """Return the tolerances of a goal: its own, and the defaults where it says nothing.
+    """Return the tolerances of a goal: its own, and the defaults for the others.
 
     Args:
         defaults: From the parameters.
@@ -124,8 +124,8 @@ def goal_tolerances(
         goal_time: Likewise [s].
 
     Raises:
-        TrajectoryError: A joint is unknown, a number is none of these, or an acceleration, which is
-            not measured, has a bound (named).
+        TrajectoryError: A joint is unknown, a number is invalid, or an acceleration has a bound
+            although accelerations are not measured (named).
     """
     return Tolerances(
         _overridden(defaults.path, names, path, "path_tolerance"),
@@ -167,7 +167,7 @@ def _chosen(value: float, default: float, where: str) -> float:
 def with_others(
     names: Sequence[str], points: Sequence[Point], joints: Sequence[str], position: Floats
 ) -> tuple[list[str], list[Point]]:
-    """Return a trajectory of all joints: those that it does not name stay where they are.
+    """Return a trajectory of all joints; those that it does not name stay where they are.
 
     Args:
         names: Joint names of the points' fields, at least one.
@@ -195,7 +195,7 @@ def with_others(
 
 
 def code_of(error: TrajectoryError) -> ErrorCode:
-    """Return the number that stands for why a goal is refused."""
+    """Return the error code for a refused goal."""
     if isinstance(error, JointsError):
         return ErrorCode.INVALID_JOINTS
     if isinstance(error, TrajectoryOverError):
@@ -204,7 +204,7 @@ def code_of(error: TrajectoryError) -> ErrorCode:
 
 
 class GoalTracker:
-    """Follows one goal from moment to moment; what it says at last does not change."""
+    """Follows one goal through snapshots; its final state does not change any more."""
 
     def __init__(
         self, path: int, tolerances: Tolerances, names: Sequence[str], causes: int
@@ -225,11 +225,11 @@ class GoalTracker:
         self.verdict = RUNNING
 
     def cancel(self) -> None:
-        """Take note that the arm has been asked to stop for this goal's sake."""
+        """Note that the arm has been asked to stop because the goal was cancelled."""
         self._is_cancelled = True
 
     def update(self, moment: Moment) -> Verdict:
-        """Return what has become of the goal by now."""
+        """Return the goal's present state."""
         if self.verdict is RUNNING:
             self.verdict = self._judge(moment)
         return self.verdict

@@ -12,11 +12,11 @@ UNLIMITED_RATE = 5000.0  # [N m/s] or [N/s] where there is no effort limit
 
 
 def default_torque_rate(effort_limit: Floats) -> Floats:
-    """Return torque rates (n,) that make steps soft without spoiling the feedback.
+    """Return torque rates (n,) that soften steps without impairing the feedback.
 
     A rate limit is a delay for large errors: feedback with a bandwidth of w rad/s that reaches the
-    effort limits needs w limits per second. Where it gets much less, an arm that is pushed hard
-    swings for ever between the limits (at 10 per second, a Panda whose wrist is hit at 2 rad/s).
+    effort limits needs w limits per second. With much less, an arm that is pushed hard oscillates
+    for ever between the limits (at 10 per second, a Panda whose wrist is hit at 2 rad/s).
 
     Args:
         effort_limit: (n,) [N m] or [N], inf or 0 where there is none.
@@ -28,7 +28,7 @@ def default_torque_rate(effort_limit: Floats) -> Floats:
 def cut(
     gravity: Floats, feedforward: Floats, feedback: Floats, limit: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return what the limits leave of the three parts of an effort, each (n,).
+    """Return the three parts of an effort after the limits, each (n,).
 
     Feedback is cut first, as far as that helps; then feedforward; gravity last.
     """

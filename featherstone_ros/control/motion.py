@@ -16,7 +16,7 @@ BLEND_SPEED = 0.25  # share of the velocity limit that removing an offset of the
 
 @dataclass(frozen=True)
 class MotionState:
-    """What a motion asks for at one instant; arrays are (n,) in joint order, or (K, n) for several.
+    """The state of a motion at one time; arrays are (n,) in joint order, or (K, n) for several.
 
     Attributes:
         position: [rad] or [m].
@@ -69,7 +69,7 @@ class Motion:
     Piece k holds from ``times[k]`` until ``times[k + 1]``, the last for ever, the first also before
     its time. Positions are polynomials in the time since the piece's start. A correction, if
     any, is one more polynomial added for the first ``correction_duration`` seconds: it leads from
-    what was asked for before into this motion and ends in zero with zero slope and curvature.
+    the previous desired state into this motion and ends at zero with zero slope and curvature.
     """
 
     def __init__(
@@ -139,12 +139,12 @@ class Motion:
         return cls([time], coefficients, effort if start.effort.any() else None, settled)
 
     def lead_in(self, time: float, offset: MotionState, duration: float) -> None:
-        """Add the correction that fades an offset out.
+        """Add the correction that removes an offset smoothly.
 
         Args:
             time: When the correction begins [s].
-            offset: What is asked for at ``time`` minus what this motion asks for without it.
-            duration: Time until nothing of it is left [s], > 0.
+            offset: The desired state at ``time`` minus that of this motion without the correction.
+            duration: Time until the offset is zero [s], > 0.
         """
         zero = MotionState.rest(np.zeros(self.n))
         self._correction = np.ascontiguousarray(quintic(offset, zero, duration))
@@ -196,7 +196,7 @@ class Motion:
             begin: [s].
             end: [s], >= begin.
             step: Longest time between two samples [s]; inf: the corners and the middles between.
-            most: Of twice as many samples and more only every second, third, ... is taken.
+            most: With twice as many samples or more, only every second, third, ... is taken.
 
         Returns:
             Times (N,), then position, velocity, acceleration and extra effort, each (N, n). Where
@@ -241,11 +241,11 @@ class Motion:
 
     @property
     def has_effort(self) -> bool:
-        """Tell whether the motion asks for any extra effort."""
+        """Tell whether the motion has any extra effort."""
         return self._effort is not None or self._correction_effort is not None
 
     def state(self, time: float) -> MotionState:
-        """Return everything the motion asks for at a time, in arrays of its own."""
+        """Return the motion's state at a time, in new arrays."""
         position, velocity, acceleration = self.sample(time, np.empty((3, self.n)))
         return MotionState(position, velocity, acceleration, self.effort(time).copy())
 

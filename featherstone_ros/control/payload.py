@@ -14,7 +14,7 @@ MODEL_NAMES = ("gravity", "payload.link", "payload.mass", "payload.com", "payloa
 
 
 def model_with_payload(values: Mapping[str, Any], model: Model) -> Model:
-    """Return the arm under the gravity and with the payload that the parameters say.
+    """Return the arm with the parameters' gravity and payload.
 
     Raises:
         ValueError: A vector has the wrong length, the link is missing or unknown, the inertia is

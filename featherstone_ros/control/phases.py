@@ -12,7 +12,7 @@ from enum import IntEnum
 
 
 class Phase(IntEnum):
-    """What the controller is doing; ``text`` is what the diagnostics call it."""
+    """A phase of the controller; ``text`` is its name in the diagnostics."""
 
     INACTIVE = 0, "inactive", "no commands"
     WAITING = 1, "waiting for a joint state", "active; no commands yet"
@@ -32,7 +32,7 @@ class Phase(IntEnum):
     meaning: str
 
     def __new__(cls, value: int, text: str = "", meaning: str = "") -> Phase:
-        """Make a member of its number, what the diagnostics call it, and what it means."""
+        """Make a member from its number, its name in the diagnostics, and its meaning."""
         member = int.__new__(cls, value)
         member._value_ = value
         member.text, member.meaning = text, meaning
@@ -40,7 +40,7 @@ class Phase(IntEnum):
 
 
 class Event(IntEnum):
-    """What may change the phase; ``text`` says what happened."""
+    """An event that may change the phase; ``text`` describes it."""
 
     ACTIVATE = 0, "activate"
     DEACTIVATE = 1, "deactivate, shutdown or a signal"
@@ -64,7 +64,7 @@ class Event(IntEnum):
     text: str
 
     def __new__(cls, value: int, text: str = "") -> Event:
-        """Make a member of its number and what happened."""
+        """Make a member from its number and its description."""
         member = int.__new__(cls, value)
         member._value_ = value
         member.text = text
@@ -73,7 +73,7 @@ class Event(IntEnum):
 
 P, E = Phase, Event
 
-# What every phase with commands and usable states has in common.
+# Transitions of every phase with commands and usable states.
 _COMMANDING = {E.STATES_STOPPED: P.BLIND}
 _TRACKING = {
     **_COMMANDING,
@@ -124,9 +124,9 @@ TRANSITIONS: dict[Phase, dict[Event, Phase]] = {
     P.LEAVING_BLIND: {E.ACTIVATE: P.BLIND, E.STATE: P.SETTLING, E.GIVE_UP: P.INACTIVE},
 }
 
-TRACKING = frozenset({P.HOLDING, P.TRAJECTORY, P.REFERENCE})  # the arm is asked to be somewhere
-RUNNING = TRACKING | {P.FLOATING}  # the law in force commands
-HOLDS = frozenset({P.DAMPED, P.FAULT, P.BLIND})  # active, but not by the law in force
+TRACKING = frozenset({P.HOLDING, P.TRAJECTORY, P.REFERENCE})  # there is a desired position
+RUNNING = TRACKING | {P.FLOATING}  # the selected law commands
+HOLDS = frozenset({P.DAMPED, P.FAULT, P.BLIND})  # active, but the selected law does not command
 SILENT = frozenset({P.INACTIVE, P.WAITING, P.SILENT})  # no commands
 
 
@@ -171,7 +171,7 @@ def picture() -> str:
 
 
 def drawn() -> dict[tuple[Phase, Phase], list[Event]]:
-    """Return the arrows of the picture: of those that all tracking phases share, one."""
+    """Return the arrows of the picture; one stands for those that all tracking phases share."""
     common = shared()
     own = {
         ends: left
@@ -182,7 +182,7 @@ def drawn() -> dict[tuple[Phase, Phase], list[Event]]:
 
 
 def shared() -> dict[tuple[Phase, Phase], list[Event]]:
-    """Return what leads out of all tracking phases alike, as if out of the last one."""
+    """Return the transitions that all tracking phases share, as if from the last one."""
     found: dict[tuple[Phase, Phase], list[Event]] = {}
     for event in Event:
         targets = {TRANSITIONS[phase].get(event) for phase in TRACKING}

@@ -11,14 +11,14 @@ from featherstone_ros.control.payload import inertia_matrix, vector
 from featherstone_ros.model import Model
 from featherstone_ros.model.inertia_rules import COARSE, moments_text
 
-LEAST_REACH = 1.0  # [m] that a payload may extend on any arm, however small
+LEAST_REACH = 1.0  # [m] that a payload may extend on any arm, even a small one
 SLOWEST_TORQUE = 10.0  # [s] in which a command must be able to reach the effort limit
 SLOWEST_ROTOR = 30.0  # [s] in which the effort limit must bring a drive alone to its speed limit
 ANY_RATE, ANY_ARMATURE = 1e-3, 1e4  # [N m/s], [kg m^2]: bounds where the arm has no limits
 
 
 def check_plausible(values: Mapping[str, Any], model: Model) -> None:
-    """Check parameter values against what the arm itself makes possible.
+    """Check parameter values against bounds from the arm's own data.
 
     Args:
         values: Of ``payload.mass``, ``.com`` and ``.inertia``, and of ``torque_rate.<joint>`` and
@@ -37,7 +37,7 @@ def check_plausible(values: Mapping[str, Any], model: Model) -> None:
 
 
 def reach(model: Model) -> float:
-    """Return how far from its base an arm can be, at most: its joints' offsets laid end to end [m].
+    """Return an upper bound of the arm's reach: the sum of its joints' offsets [m].
 
     Prismatic joints count with their stroke as far as it is limited.
     """

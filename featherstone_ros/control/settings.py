@@ -42,7 +42,7 @@ class Terms(Choice):
 
 
 class UpdateOn(Choice):
-    """What triggers a command."""
+    """The trigger of commands."""
 
     STATE = "state"
     TIMER = "timer"
@@ -61,10 +61,10 @@ class Settings:
         offset: Constant effort of the drives that is compensated, of either sign [N m] or [N];
             None: zero.
         armature: Inertia of the drives on the joints' side [kg m^2] or [kg].
-        effort_limit: Largest effort in all [N m] or [N], inf where there is none.
+        effort_limit: Largest total effort [N m] or [N], inf where there is none.
         torque_rate: Largest change of a command per second [N m/s] or [N/s].
         mode: The control law.
-        feedforward_terms: What mode feedforward takes from the model.
+        feedforward_terms: The model's terms in mode feedforward.
         update_on: What triggers a command.
         rate: Frequency of commands with ``update_on: timer`` [Hz].
         hardware_adds_gravity: The drives add g(q) to the command by themselves.
@@ -74,17 +74,18 @@ class Settings:
         decay_time: How long the decay to gravity hold takes [s].
         stop_time: How long a stop takes [s].
         state_timeout: Age of the last joint state at which it is stale [s].
-        executor_timeout: How long Python may give no sign of life before a motion is stopped [s];
-            0: as long as it likes.
-        reference_timeout: Age of the last streamed set-point at which the arm is stopped [s]; one
-            without velocity that it is being led to is reached first.
-        give_up_after: How long the gravity hold is published before silence [s].
+        executor_timeout: Time without a sign of life from Python until a motion is stopped [s]; 0:
+            never.
+        reference_timeout: Age of the last streamed set-point at which the arm is stopped [s]; a
+            set-point without velocity is reached first.
+        give_up_after: Duration of the gravity hold before the commands end [s].
         start_tolerance: How far from the arm a trajectory or set-point may begin [rad] or [m].
-        path_tolerance: How far the arm may be from where it should be before the motion is
-            abandoned [rad] or [m]; 0: any distance.
-        blind_stop: Without joint states, brake the arm by the model and hold it where it must be,
-            instead of holding the last good state.
-        jump_tolerance: How far a joint may seem to jump, on top of twice its velocity limit.
+        path_tolerance: Distance from the desired position at which the motion is abandoned [rad] or
+            [m]; 0: never.
+        blind_stop: Without joint states, brake the arm on states predicted by the model and hold it
+            where it must have come to rest, instead of holding the last good state.
+        jump_tolerance: Largest jump of a joint's position beyond the way at twice its velocity
+            limit [rad] or [m].
         velocity_cutoff: Corner frequency of the estimate where states have no velocity [Hz].
         target_timeout: Age at which velocity and wrench of a target of the hand end; its pose is
             held [s].
@@ -152,7 +153,7 @@ class Settings:
         return 1.0 / self.rate if self.update_on is UpdateOn.TIMER else WATCHDOG_PERIOD
 
 
-WATCHDOG_PERIOD = 0.01  # [s] between two looks at the age of the joint state
+WATCHDOG_PERIOD = 0.01  # [s] between two checks of the joint state's age
 MAY_BE_ZERO = ("blend_time", "executor_timeout", "give_up_after", "path_tolerance")
 SIGNED = ("offset",)
 

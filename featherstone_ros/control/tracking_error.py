@@ -1,4 +1,4 @@
-"""Whether the arm is where it should be: checked once in a while, for the diagnostics."""
+"""Whether the arm follows the desired motion: checked at intervals, for the diagnostics."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 
-NOTABLE = 0.25  # share of the path tolerance that is worth a word
-USUAL_TOLERANCE = 0.3  # [rad or m] that stands for none
-STAYS = 5.0  # [s] after which an error that has not gone is a fault
-GROWN = 2.0  # times the error that was first worth a word is a fault, too
+NOTABLE = 0.25  # share of the path tolerance that causes a warning
+USUAL_TOLERANCE = 0.3  # [rad or m] path tolerance used if none is set
+STAYS = 5.0  # [s] after which a lasting error is serious
+GROWN = 2.0  # growth since the first warning that is serious, too
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is to be said of the tracking error; no text: nothing."""
+    """A complaint about the tracking error; no text: none."""
 
     text: str = ""
     is_serious: bool = False
 
 
 class TrackingWatch:
-    """Tells errors that pass, as in a fast motion, from those that stay or grow."""
+    """Distinguishes passing errors, as in a fast motion, from lasting or growing ones."""
 
     def __init__(self, names: Sequence[str]) -> None:
         """Begin; names are the joints', in order."""
         self._names = names
         self._since = 0.0
-        self._first = 0.0  # error when it was first worth a word; 0: it is not
+        self._first = 0.0  # error at the first warning; 0: none
 
     def update(self, now: float, error: Floats | None, tolerance: float) -> Complaint:
-        """Return what is to be said.
+        """Return the complaint.
 
         Args:
             now: Steady time [s].
             error: Desired position minus the arm's (n,) [rad] or [m]; None: none is desired.
-            tolerance: That ends a motion [rad or m]; 0: none does.
+            tolerance: The error that ends a motion [rad or m]; 0: none.
         """
         tolerance = tolerance or USUAL_TOLERANCE
         worst = 0 if error is None else int(np.argmax(np.abs(error)))

@@ -1,17 +1,17 @@
 """Joint trajectories: checked like joint_trajectory_controller does, then turned into motions.
 
-What is taken over from joint_trajectory_controller (ros2_controllers) with its default parameters:
+As in joint_trajectory_controller (ros2_controllers) with its default parameters:
 names in any order, every joint of the controller exactly once (no partial goals); interpolation
 between two points by the fields both of them have: positions give a line, with velocities a cubic,
-with accelerations too a quintic; a first point in the future is led up to from the present desired
-state with the same rule; the last point is held; it must have zero velocity; a trajectory that ends
-in the past is refused, one that only begins there is entered where it is by now; efforts are
+with accelerations too a quintic; the same rule leads from the present desired state to a first
+point in the future; the last point is held; it must have zero velocity; a trajectory that ends in
+the past is refused, one that only begins there is entered at its present point; efforts are
 feedforward in addition to the model's, interpolated linearly between points that both have them,
 and the last point's stay.
 
-What differs, because the commands are torques: where joint_trajectory_controller's desired state
+The differences, because the commands are torques: where joint_trajectory_controller's desired state
 would jump (a first point at time zero that is not the present desired state, or a moving arm given
-points without velocities), the difference is faded out by a quintic; points need positions, and
+points without velocities), a quintic removes the difference smoothly; points need positions, and
 accelerations need velocities; numbers must be finite, positions within the joint limits, and the
 start within reach of the arm.
 """
@@ -40,11 +40,11 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 
 LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders are no better
-LONG_LEAD = 10.0  # stop times after which a first point is led to from rest, as in motion.pxd
-SPEED_SLACK = 0.05  # share of the velocity limit that a set-point may be beyond it
-SPEED_UP = 100.0  # [1/s] velocity limits per second that a set-point may accelerate by
+LONG_LEAD = 10.0  # stop times; first points further ahead are approached from rest, see motion.pxd
+SPEED_SLACK = 0.05  # share by which a set-point may exceed the velocity limit
+SPEED_UP = 100.0  # [1/s] largest acceleration of a set-point, in velocity limits per second
 TURN = 2.0 * np.pi  # [rad]
-HALF_TURN_SLACK = 1e-9  # turns by which exactly half a one may be missed, as given then
+HALF_TURN_SLACK = 1e-9  # turns: this close to half a turn, a position is taken as given
 REST_SPEED = float(np.finfo(np.float32).eps)  # as joint_trajectory_controller
 
 
@@ -62,7 +62,7 @@ class TrajectoryOverError(TrajectoryError):
 
 @dataclass(frozen=True)
 class JointSpace:
-    """What a trajectory is checked against; arrays are (n,) in joint order.
+    """Joints and limits for the checks of a trajectory; arrays are (n,) in joint order.
 
     Attributes:
         names: Joint names.
@@ -98,7 +98,7 @@ class JointSpace:
 
 @dataclass(frozen=True)
 class Point:
-    """One point as it came, fields in the order of the trajectory's own names.
+    """One point as received, fields in the order of the trajectory's own names.
 
     Attributes:
         time: Time from the trajectory's start [s].
@@ -232,9 +232,9 @@ class Trajectory:
         Args:
             start: Time at which the trajectory starts [s], may lie in the past.
             now: Time at which the motion takes over [s].
-            desired: What is asked for at ``now`` until then.
-            transition: Shortest time in which a difference at ``now`` is faded out, and in which
-                a trajectory that ends with velocity is stopped [s].
+            desired: The desired state at ``now`` before the takeover.
+            transition: Shortest time in which a difference at ``now`` is removed, and in which a
+                trajectory that ends with velocity is stopped [s].
         """
         lead = desired
         if start + self.times[0] - now > LONG_LEAD * transition:
@@ -244,7 +244,8 @@ class Trajectory:
         path = self._pass_through(start, transition, (now, lead))
         offset = desired.minus(path.state(now))
         if desired.is_rest() and not offset.position.any():
-            # From rest onto the path the fields alone decide, as in joint_trajectory_controller.
+            # From rest, the fields alone decide how the path is reached, as in
+            # joint_trajectory_controller.
             zero = np.zeros_like(offset.effort)
             offset = MotionState(zero, zero, zero, offset.effort)
         if any(field.any() for field in vars(offset).values()):
@@ -277,7 +278,7 @@ class Trajectory:
     def _pass_through(
         self, start: float, transition: float = 0.0, lead: tuple[float, MotionState] | None = None
     ) -> Motion:
-        """Return the motion through all points, led up to from a state before the first one."""
+        """Return the motion through all points, beginning at a state before the first one."""
         times = [start + time for time in self.times]
         position, effort = [self._position_pieces], [self._effort_pieces]
         if lead is not None and lead[0] < times[0]:
@@ -329,7 +330,7 @@ def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:
 
 
 def check_speed(values: Floats, limit: Floats, field: str, space: JointSpace) -> None:
-    """Check the velocity or acceleration (n,) of a set-point, which goes on until the next one.
+    """Check the velocity or acceleration (n,) of a set-point, which lasts until the next one.
 
     Raises:
         TrajectoryError: One is beyond its limit.
@@ -344,7 +345,7 @@ def check_speed(values: Floats, limit: Floats, field: str, space: JointSpace) ->
 
 
 def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return where each joint stands among a trajectory's names.
+    """Return each joint's index among a trajectory's names.
 
     Raises:
         JointsError: Unless the names are the joints, each once.

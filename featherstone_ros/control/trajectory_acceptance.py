@@ -14,7 +14,7 @@ from featherstone_ros.control.trajectory import Trajectory
 
 @dataclass(frozen=True)
 class PlanningContext:
-    """Where the arm is and what is asked of it, at one moment.
+    """Measured and desired state of the arm at one time.
 
     The loop that controls the arm goes on meanwhile; it checks the start again when it adopts the
     trajectory.
@@ -22,7 +22,7 @@ class PlanningContext:
     Attributes:
         time: The controller's time at the last joint state [s].
         q: The arm's position then (n,) [rad] or [m].
-        desired: What was asked for then.
+        desired: The desired state then.
         start_tolerance: How far from the arm a trajectory may begin [rad] or [m].
         stop_time: How long a stop takes [s].
     """
@@ -52,11 +52,12 @@ class PlanningContext:
     ) -> float | None:
         """Check that a trajectory can follow, and return its start by the controller's time [s].
 
-        As with joint_trajectory_controller it takes over at once: until its first point the arm is
-        led to that.
+        As in joint_trajectory_controller it takes over at once, and leads the arm to its first
+        point.
 
         Args:
-            trajectory: The trajectory; its joints that turn without end are put on the arm's turn.
+            trajectory: The trajectory; positions of its continuous joints are moved by whole turns
+                to the arm's.
             delay: Time from ``time`` to its start [s], negative if that lies in the past; None: it
                 starts with the next joint state.
             inspect: Called last with the motion that will follow, its times counted from the

@@ -8,8 +8,8 @@ CLOCK_JUMP = 0.5  # [s] as in cython_core/control/state_validator.pxd
 def start_delay(start: float, stamp: float, now: float) -> float:
     """Return how long after the last joint state a trajectory starts [s], negative if before.
 
-    Its start counts against the state's own stamp, so that the age of the state does not shift the
-    motion; unless that stamp is of another clock or missing.
+    The start is compared with the state's own stamp, so that the age of the state does not shift
+    the motion, unless that stamp is missing or of another clock.
 
     Args:
         start: When it is to start, by its sender's clock [s].

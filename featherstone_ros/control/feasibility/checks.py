@@ -20,7 +20,7 @@ MOST = 7000
 
 
 class Preflight(Choice):
-    """What becomes of a trajectory that asks for more than the arm has."""
+    """Reaction to a trajectory that exceeds the arm's limits."""
 
     OFF = "off"
     WARN = "warn"
@@ -35,17 +35,17 @@ def check_trajectory(
     begin: float,
     velocity: Floats,
 ) -> Feasibility:
-    """Check the whole motion that a trajectory leads to, the way to its first point included.
+    """Check a trajectory's whole motion, including the way to its first point.
 
-    Its time is bounded, whatever the length of the motion and the number of its points.
+    The time it takes is bounded for any length of the motion and number of points.
 
     Args:
         dynamics: The arm's, with its payload.
         model: The arm.
         settings: For friction, armature and the effort limit.
-        motion: What the arm will be asked for.
+        motion: The motion that the arm will follow.
         begin: When it takes over, on the motion's clock [s].
-        velocity: Of what is asked for until then (n,) [rad/s] or [m/s].
+        velocity: The desired velocity until then (n,) [rad/s] or [m/s].
     """
     drives = Drives(
         settings.armature, settings.viscous, settings.coulomb, settings.friction_velocity
@@ -65,7 +65,7 @@ def check_set_point(
         dynamics: The arm's, with its payload.
         model: The arm.
         settings: For armature, viscous friction and the effort limit.
-        state: What is asked for; speed and position are checked where it is read.
+        state: The set-point; its speed and position are checked when it is read.
     """
     torque = dynamics.rnea(state.position, state.velocity, state.acceleration)
     torque = torque + settings.armature * state.acceleration + settings.viscous * state.velocity

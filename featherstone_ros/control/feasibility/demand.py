@@ -15,10 +15,10 @@ from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
 
 @dataclass(frozen=True, eq=False)
 class Drives:
-    """What the drives need for themselves; arrays (n,) in joint order.
+    """Friction and inertia of the drives; arrays (n,) in joint order.
 
     Attributes:
-        armature: Inertia as the joint feels it [kg m^2] or [kg].
+        armature: Inertia reflected to the joint [kg m^2] or [kg].
         viscous: Viscous friction [N m s/rad] or [N s/m].
         coulomb: Coulomb friction [N m] or [N].
         sliding_speed: Speed at which 76 % of Coulomb friction act [rad/s] or [m/s].
@@ -46,7 +46,7 @@ class Demand:
         position: [rad] or [m].
         velocity: [rad/s] or [m/s].
         acceleration: [rad/s^2] or [m/s^2].
-        standing: Gravity, Coulomb friction, and effort that is asked for beside the model's.
+        standing: Gravity, Coulomb friction, and the motion's extra effort.
         viscous: Viscous friction.
         inertial: Accelerations, centrifugal and Coriolis forces, armature.
     """
@@ -61,7 +61,7 @@ class Demand:
 
     @property
     def torque(self) -> Floats:
-        """(N, n) what the joints have to bear in all [N m] or [N]."""
+        """(N, n) total torque of the joints [N m] or [N]."""
         return self.standing + self.viscous + self.inertial
 
     def slowed(self, factor: float) -> Demand:
@@ -107,7 +107,7 @@ def demand(
         end: [s].
         step: Longest time between two samples [s]; corners of the motion are sampled anyway.
         with_extra_effort: Whether the motion's own effort adds to the model's.
-        most: Samples, about; with more corners than that some are left out.
+        most: Approximate number of samples; with more corners than that, some are left out.
     """
     time, q, qd, qdd, extra = motion.trace(begin, end, step, most)
     gravity = dynamics.gravity(q)

@@ -1,8 +1,8 @@
 """Jumps of velocity: points with positions alone are joined by straight lines.
 
-A jump takes infinite acceleration, so the torque along the curve does not tell of it, and after
-each the arm is off until its feedback has caught up. Small ones are no matter: a planner's points
-that stand close together have one at each.
+A jump takes infinite acceleration, which the torque along the curve does not show; after each jump
+the arm is off its path until the feedback has caught up. Small jumps are harmless: dense points of
+a planner have one at each point.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def jumps(motion: Motion, begin: float, velocity: Floats, limits: Limits) -> lis
     """Return the largest jump of each joint that has one too large.
 
     Args:
-        motion: Its pieces meet at the corners; what leads into it is smooth.
+        motion: Its pieces meet at the corners; its lead-in is smooth.
         begin: When it takes over [s].
-        velocity: Of what is asked for until then (n,) [rad/s or m/s].
+        velocity: The desired velocity until then (n,) [rad/s or m/s].
         limits: Of the same joints.
     """
     time = np.array([begin, *(t for t in motion.times[1:] if t > begin)])

@@ -42,7 +42,7 @@ class Limits:
 
         Args:
             model: The arm. A velocity limit of 0 is taken for none, as the controller does.
-            effort: (n,) The effort that may be used [N m] or [N].
+            effort: (n,) The usable effort [N m] or [N].
         """
         return cls(
             model.joint_names,
@@ -61,13 +61,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Excess:
-    """The worst that a motion asks of one joint beyond a limit.
+    """The largest excess of a motion over a limit of one joint.
 
     Attributes:
         joint: Name.
         quantity: ``"position"``, ``"velocity"`` or ``"torque"``.
-        value: What is asked for.
-        limit: The limit that it crosses.
+        value: The value reached.
+        limit: The limit that it exceeds.
         unit: Of both.
         time: When, since the trajectory's start [s].
     """
@@ -80,7 +80,7 @@ class Excess:
     time: float
 
     def share(self) -> float:
-        """Return how bad it is: the value in limits."""
+        """Return the value as a multiple of the limit."""
         return abs(self.value / self.limit) if self.limit else inf
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""How much slower a motion has to be to fit."""
+"""The factor by which a motion must be slowed down to fit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def slow_down(demand: Demand, limits: Limits) -> float:
     motion that may fit has the largest root of |f| = L below x, which is taken in closed form. The
     largest x that all of them allow cannot be above the least of those roots: starting from the
     velocity limits and going from one to the next finds it, whatever the shape of the parabolas.
-    Position limits are not looked at: no speed helps there.
+    Position limits are not considered: no speed helps there.
 
     Args:
         demand: The motion at its own speed.

@@ -19,13 +19,13 @@ from featherstone_ros.control.motion import Motion
 
 @dataclass(frozen=True, eq=False)
 class Feasibility:
-    """What came out of a check.
+    """The result of a check.
 
     Attributes:
-        demand: What the motion asks for.
-        limits: What the arm has.
-        excesses: Where the first is more than the second.
-        jumps: Of velocity, that no motor follows.
+        demand: Position, speed and torque of the motion.
+        limits: Those of the arm.
+        excesses: Where the demand exceeds the limits.
+        jumps: Velocity jumps that no motor can follow.
     """
 
     demand: Demand
@@ -42,7 +42,7 @@ class Feasibility:
     def slow_down(self) -> float:
         """Smallest factor on time that meets the limits of velocity and torque; inf: none does.
 
-        Velocity jumps no more than a little, then.
+        Then the velocity jumps are small, too.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             factor = slow_down(self.demand, self.limits)
@@ -55,7 +55,7 @@ class Feasibility:
         return [excess for excess in excesses(still, self.limits) if excess.quantity == "torque"]
 
     def advice(self) -> str:
-        """Return one line about what would help."""
+        """Return one line of advice."""
         if not self.jumps:
             return self._advice()
         smooth = "give the points velocities, for cubics, and accelerations, for quintics"
@@ -97,7 +97,7 @@ def check(
     most: float = inf,
 ) -> Feasibility:
     """Check a motion; the arguments are those of ``demand``, its limits, and those of ``jumps``."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is an excess
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is an excess
         asked = demand(dynamics, drives, motion, begin, end, step, with_extra_effort, most)
         corners = jumps(motion, begin, velocity, limits)
         return Feasibility(asked, limits, excesses(asked, limits), corners)
