@@ -7,9 +7,9 @@
 #    push gains energy: with stiffness K and s^2 = e^T K e of the position error it is
 #    min(s, s_max) K e / s; the moment is that of the rotation vector phi, taken through the
 #    derivative of exp: (1 - phi x / 2 + k phi x phi x) K phi. s_max keeps the force within
-#    max_force (and the moment within max_torque) however far the target is. D V_d + feed-forward is bounded
-#    likewise: together they never exceed twice these bounds, even at a singular posture, where D is
-#    large.
+#    max_force (and the moment within max_torque) however far the target is. D V_d + feed-forward is
+#    bounded likewise: together they never exceed twice these bounds, even at a singular posture,
+#    where D is large.
 # 2. K is diagonal in the compliance axes: those of the base, or of the desired pose. Everything up
 #    to F is in these.
 # 3. With Lambda^-1 = J M^-1 J^T + B = L L^T, the operational-space inertia Lambda gives the modes

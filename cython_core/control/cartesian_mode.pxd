@@ -26,7 +26,7 @@ cdef struct CartesianMode:
     double[16] point         # pose of the hand's frame in the link's
     Impedance law
     ImpedanceSettings settings
-    Hand hand                # of the last ``look``, which points to the next four
+    Hand hand                # what the law knows of it: points to the next four
     double[16] pose
     double[6] velocity
     double* J
@@ -63,7 +63,7 @@ cdef inline void lay_out_mode(CartesianMode* its, Py_ssize_t n, double* memory) 
 
 
 cdef inline void copy_impedance(CartesianMode* its, const ImpedanceSettings* given) noexcept nogil:
-    """Take settings; a new stiffness is led there, and a posture that is not given stays."""
+    """Take settings. The stiffness changes gradually; a posture that is not given stays."""
     cdef ImpedanceSettings mine = its.settings
     cdef Py_ssize_t n = its.law.n, i
     memcpy(its.law.old_stiffness, its.law.stiffness, 6 * sizeof(double))
@@ -88,8 +88,9 @@ cdef inline void update_kinematics(CartesianMode* its, const DynamicsInterface* 
 
 
 cdef inline void rest_ahead(Impedance* law, double time) noexcept nogil:
-    """Make the target where the desired pose comes to rest if it takes so long; nothing pulls or
-    presses any more.
+    """Set the target to where the desired pose comes to rest in a time [s].
+
+    The target's velocity and wrench are dropped.
     """
     cdef double[3] phi
     cdef Py_ssize_t k
@@ -130,7 +131,7 @@ cdef inline void set_target(CartesianMode* its, double now,
 
 
 cdef inline bint drop_stale(CartesianMode* its, double now, double timeout) noexcept nogil:
-    """Forget velocity and wrench that are too old, the pose stays.
+    """Forget a velocity or wrench that is too old; the pose stays.
 
     Returns whether a wrench ends.
     """
@@ -147,7 +148,7 @@ cdef inline bint drop_stale(CartesianMode* its, double now, double timeout) noex
 
 cdef inline void carry_target(CartesianMode* its, double now, double timeout,
                               double dt) noexcept nogil:
-    """Velocities that come without poses lead the target on, no faster than it may be approached.
+    """Move the target by velocities that come without poses, at the approach speed at most.
     """
     cdef double[6] velocity
     cdef double[3] phi
@@ -164,15 +165,16 @@ cdef inline void carry_target(CartesianMode* its, double now, double timeout,
 
 
 cdef inline bint is_idle(const CartesianMode* its, double now, double timeout) noexcept nogil:
-    """Whether no target has come for so long and the last one has been reached."""
+    """Whether no target has come for ``timeout`` [s] and the last one has been reached."""
     return (now - fmax(fmax(its.pose_at, its.twist_at), its.wrench_at) > timeout
             and norm(its.law.way) < ARRIVED_AT and norm(its.law.way + 3) < ARRIVED_TURNED)
 
 
 cdef inline void joint_motion(const CartesianMode* its, const double* x, const double* most,
                               double* out) noexcept nogil:
-    """out, (n,) = M^-1 J^T Lambda x: what the joints do for the hand's x, shortened until no joint
-    does more than ``most``.
+    """out, (n,) = M^-1 J^T Lambda x: the joint motion that gives the hand x.
+
+    It is scaled down until no joint exceeds ``most``, (n,).
     """
     cdef double[6] v
     cdef double share = 1.0
@@ -191,7 +193,7 @@ cdef inline void joint_motion(const CartesianMode* its, const double* x, const d
 
 cdef inline bint find_inverse_inertia(CartesianMode* its, const DynamicsInterface* arm,
                                       const double* armature, const double* q) noexcept nogil:
-    """Find (M + diag(armature))^-1 in ``Minv``; returns whether the model moves no inertia."""
+    """Find (M + diag(armature))^-1 in ``Minv``; returns whether M is singular."""
     if arm.minv(arm.self, q, its.Minv):
         return True
     add_armature(its.Minv, its.law.n, armature, its.law.x)
@@ -210,7 +212,7 @@ cdef inline void hand_torque(CartesianMode* its, const DynamicsInterface* arm,
 
 
 cdef inline void find_distance(const CartesianMode* its, double* distance) noexcept nogil:
-    """distance (2) of the hand from its target [m, rad], by way of the desired pose."""
+    """distance (2) [m, rad] = |error from the desired pose + that pose's way to the target|."""
     cdef double[6] e
     cdef Py_ssize_t k
     for k in range(6):

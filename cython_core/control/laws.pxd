@@ -2,11 +2,11 @@
 #
 # Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control, sections 8.5 and
 # 8.6; here the model's torque comes from the recursive Newton-Euler algorithm. Gains are chosen for
-# a fast loop: a command that acts for longer, ``held`` [s], would push the arm past where it is to
-# stop, and the next one further back. Its feedback is that of the errors as they will be by then:
-# stable for any time (Tan, Liu, Turk, Stable Proportional-Derivative Controllers, IEEE Computer
-# Graphics and Applications 31 (4), 2011). Arrays are (n,); a motion state is (4, n), see
-# motion.pxd.
+# a fast loop. A command that acts for longer, ``held`` [s], would push the arm past the point where
+# it is to stop, and the next one further back. Its feedback is therefore that of the errors
+# predicted for the end of this time, which is stable however long it is (Tan, Liu, Turk, Stable
+# Proportional-Derivative Controllers, IEEE Computer Graphics and Applications 31 (4), 2011). Arrays
+# are (n,); a motion state is (4, n), see motion.pxd.
 
 from libc.string cimport memset
 
@@ -53,8 +53,7 @@ cdef inline void model_torque(const Settings* its, ModelBlend* models, Py_ssize_
 cdef inline void damped_gravity(const Settings* its, ModelBlend* models, Py_ssize_t n,
                                 const double* q, const double* qd, double share,
                                 double* torque) noexcept nogil:
-    """g(q) - share * D qd: what holds the arm without asking it to be anywhere; gravity
-    compensation.
+    """g(q) - share * D qd: holds the arm up wherever it is; gravity compensation.
     """
     cdef Py_ssize_t i
     gravity(models, q, torque)
@@ -75,8 +74,9 @@ cdef inline void feedforward(const Settings* its, ModelBlend* models, Py_ssize_t
 cdef inline void foresee(const Settings* its, const DynamicsInterface* model, Py_ssize_t n,
                          const double* q, const double* qd, const double* desired, double held,
                          double* scratch, double* torque) noexcept nogil:
-    """Add what makes Kp e + Kd ed that of the errors after the time ``held``, by M edd = -(Kp e +
-    Kd ed) of then.
+    """Add what Kp e + Kd ed changes by within the time ``held``.
+
+    The errors are predicted by M edd = -(Kp e + Kd ed), taken at the end of that time.
 
     scratch: (4, n).
     """
@@ -121,7 +121,7 @@ cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssi
 cdef inline void law(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q,
                      const double* qd, const double* desired, double held, double* scratch,
                      double* torque) noexcept nogil:
-    """The effort that the mode in force asks for, and what the motion asks for in addition.
+    """The effort that the mode in force asks for, plus the motion's own.
 
     held: how long the command may act [s], if that is long, else 0; scratch: (4, n).
     """

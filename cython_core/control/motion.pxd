@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 
 from control.settings cimport JointLimits
 
-cdef enum Lead:              # how a trajectory's first point is led up to, by the fields it has
+cdef enum Lead:              # to a trajectory's first point, by the fields that the point has
     LEAD_STRAIGHT, LEAD_CUBIC, LEAD_QUINTIC
 
 cdef struct Path:
@@ -73,7 +73,7 @@ cdef inline void add_line(const double* c, Py_ssize_t n, double t, double* effor
 
 
 cdef inline Py_ssize_t piece_at(const Path* path, Py_ssize_t guess, double t) noexcept nogil:
-    """The last piece that has begun at t, or the first one; mostly the guess or the one behind it.
+    """The last piece that has begun at t, or the first; mostly the guess or the next one.
     """
     cdef Py_ssize_t low = 0, high = path.pieces, middle
     if path.times[guess] <= t:
@@ -193,8 +193,9 @@ cdef inline void hold_at(Motion* m, double time, const double* position) noexcep
 
 
 cdef inline void extrapolate(Motion* m, double time, const double* state) noexcept nogil:
-    """Go on from a motion state at constant acceleration and effort, without an end; a correction
-    goes on as it is.
+    """Continue from a motion state at constant acceleration and effort, without an end.
+
+    A correction continues, too.
     """
     cdef Py_ssize_t n = m.n, i
     memset(m.base, 0, 6 * n * sizeof(double))
@@ -208,7 +209,7 @@ cdef inline void extrapolate(Motion* m, double time, const double* state) noexce
 
 cdef inline void lead_in(Motion* m, double time, const double* offset, double duration,
                          double* zero) noexcept nogil:
-    """Lead from an offset (4, n) at a time into the motion. zero: (4, n) zeros."""
+    """Blend from an offset (4, n) at a time into the motion. zero: (4, n) zeros."""
     quintic(m.n, offset, zero, duration, m.correction)
     line(m.n, offset + 3 * m.n, zero, duration, m.correction_effort)
     m.correction_start, m.correction_end = time, time + duration
@@ -236,8 +237,9 @@ cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
 cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration,
                                    const double* lower, const double* upper,
                                    double* position) noexcept nogil:
-    """Where a stop ends (n,): the way of a velocity that falls to zero as a cubic, within the
-    position limits.
+    """Where a stop ends (n,), within the position limits.
+
+    The velocity falls to zero as a cubic.
 
     An arm that already stands beyond a limit stays there.
     """
@@ -267,8 +269,7 @@ cdef inline void stop_from(Motion* m, double time, const double* state, double d
 
 cdef inline void lead_to(Motion* m, double time, const double* state, const Path* path,
                          double duration) noexcept nogil:
-    """The way from a motion state to a trajectory's first point, by the fields that the point has.
-    """
+    """Lead from a motion state to a trajectory's first point, by the fields that the point has."""
     cdef Py_ssize_t n = m.n
     if path.lead == LEAD_STRAIGHT:
         straight(n, state, path.first, duration, m.base)
@@ -285,14 +286,14 @@ cdef inline void lead_to(Motion* m, double time, const double* state, const Path
 cdef inline void follow_path(Motion* m, const Path* path, double start, double time,
                              const double* state, const JointLimits* limits, double transition,
                              double* offset, double* zero) noexcept nogil:
-    """Follow a trajectory that starts at ``start`` from the motion state asked for at ``time`` on.
+    """Follow a trajectory that starts at ``start``, from the motion state asked for at ``time``.
 
-    A polynomial that leads from a moving state to a first point far ahead would go astray
-    meanwhile: the arm is then stopped and led from there.
+    If the first point is far ahead, a polynomial from a moving state would swing far out: the arm
+    is stopped first, and led to the point from there.
 
-    From rest onto the path the points' fields alone decide, as in joint_trajectory_controller;
-    where its desired state would jump, the difference is led in. transition: shortest time for that
-    [s]. offset: (4, n) scratch.
+    From rest, the fields of the points alone say how the path begins, as in
+    joint_trajectory_controller. Where the desired state would jump there, here a correction blends
+    into the path, which takes ``transition`` [s] at least. offset: (4, n) scratch.
     """
     cdef Py_ssize_t n = m.n, i
     cdef bint rests = not any_nonzero(state + n, 2 * n)

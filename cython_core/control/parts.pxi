@@ -1,5 +1,5 @@
-# The parts of the controller one by one, for Python: what a cycle does in a row can be called and
-# tested alone.
+# The parts of the controller one by one, for tests. They are in this extension so that tests call
+# the code that runs: another extension would compile it once more, perhaps to other instructions.
 
 cdef double* own(list owned, Py_ssize_t count):
     """Room for numbers, zero at first, that lives as long as the list."""

@@ -70,7 +70,7 @@ PARAMETERS = {
 PATIENT = {"state_timeout": 10.0, "reference_timeout": 10.0, "give_up_after": 10.0}
 
 
-class Arm:
+class ScriptedArm:
     """A controller process, and an arm that only says where it is when the test wants it."""
 
     def __init__(self, ros: Ros, module: str = MODULE, **parameters: Any) -> None:
@@ -182,15 +182,15 @@ def point(seconds: float, q: Sequence[float], **fields: Any) -> JointTrajectoryP
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arm]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedArm]:
     with free_domain() as domain:
         ros = Ros(domain, tmp_path_factory.mktemp("controller"))
-        yield Arm(ros, **PATIENT)
+        yield ScriptedArm(ros, **PATIENT)
         ros.close()
 
 
 @pytest.fixture
-def arm(shared: Arm) -> Iterator[Arm]:
+def arm(shared: ScriptedArm) -> Iterator[ScriptedArm]:
     """The shared controller, holding the arm at Q in mode feedforward."""
     unloaded = {"payload__mass": 0.0, "payload__link": ""}
     shared.set(mode="gravity_compensation", preflight="warn", **unloaded, **PATIENT)
@@ -571,7 +571,7 @@ def test_cleanup_and_configuration_again(arm):
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_it_in_gravity_hold(ros, signum):
-    arm = Arm(ros, state_timeout=10.0)
+    arm = ScriptedArm(ros, state_timeout=10.0)
     arm.answer(arm.message(effort=[1.0, -1.0]))
     count = len(arm.commands)
     arm.process.send(signum)
@@ -621,7 +621,7 @@ def test_start_is_refused_with_a_reason(ros, parameters, reason):
 
 
 def test_jumps_of_ros_time_kill_nothing(ros):
-    arm = Arm(ros, use_sim_time=True, **PATIENT)
+    arm = ScriptedArm(ros, use_sim_time=True, **PATIENT)
     clock = ros.publisher(Clock, "/clock")
     assert_allclose(arm.settle(), GRAVITY, atol=1e-6)
     for time in (1e9, 5.0, 0.0):

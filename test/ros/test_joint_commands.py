@@ -11,7 +11,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
-from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Arm, Q, point
+from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Q, ScriptedArm, point
 from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
@@ -98,7 +98,7 @@ def test_commands_that_nobody_listens_to_are_a_warning(ros):
 
 
 def test_arm_that_stays_away_from_where_it_should_be_becomes_an_error(ros):
-    arm = Arm(ros, path_tolerance=1.0, preflight="off", **PATIENT)
+    arm = ScriptedArm(ros, path_tolerance=1.0, preflight="off", **PATIENT)
     arm.settle()
     off = [q + 0.3 for q in Q]
     for i in range(30):  # pushed, slowly enough to be believed
@@ -116,7 +116,7 @@ def test_arm_that_stays_away_from_where_it_should_be_becomes_an_error(ros):
 
 
 def test_arm_that_is_off_its_path_is_told_of_until_it_is_asked_for_something_else(ros):
-    arm = Arm(ros, path_tolerance=0.1, **PATIENT)
+    arm = ScriptedArm(ros, path_tolerance=0.1, **PATIENT)
     arm.settle()
     arm.follow([point(0.3, [Q[0] + 0.5, Q[1]], velocities=[0.0, 0.0])])
     place = list(Q)

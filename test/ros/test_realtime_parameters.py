@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support import NodeProcess, Ros, status_values  # skips this module where ROS is missing
-from test_feedforward_controller import GRAVITY, NAMES, NODE, PATIENT, URDF, Arm, gravity_at, point
+from test_feedforward_controller import (
+    GRAVITY,
+    NAMES,
+    NODE,
+    PATIENT,
+    URDF,
+    ScriptedArm,
+    gravity_at,
+    point,
+)
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -41,7 +50,7 @@ def status_of(ros: Ros, node: str, text: str = "") -> DiagnosticStatus:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_controller_answers_follows_and_decays_on_either_path(ros, path):
-    arm = Arm(ros, **PATIENT, **{"realtime.path": path})
+    arm = ScriptedArm(ros, **PATIENT, **{"realtime.path": path})
     assert_allclose(arm.settle(), GRAVITY, atol=1e-6)
     there = np.array([0.7, 0.6])
     arm.follow([point(0.3, there)])
@@ -54,7 +63,7 @@ def test_controller_answers_follows_and_decays_on_either_path(ros, path):
 
 @pytest.mark.parametrize("path", PATHS)
 def test_controllers_diagnostics_have_the_timing_on_either_path(ros, path):
-    arm = Arm(ros, **PATIENT, **{"realtime.path": path})
+    arm = ScriptedArm(ros, **PATIENT, **{"realtime.path": path})
     arm.answer()
     names = (*TIMING, "states lost", "commands saturated", "governor interventions")
 
@@ -125,7 +134,7 @@ def test_other_private_parts_of_rclpy_lead_to_the_executor_with_a_warning(ros):
 
 @pytest.mark.parametrize("action", ["warn", "hold"])
 def test_missed_deadlines_are_told_and_hold_the_arm_if_wanted(ros, action):
-    arm = Arm(ros, **PATIENT, **{"deadline.action": action})
+    arm = ScriptedArm(ros, **PATIENT, **{"deadline.action": action})
     arm.settle()
     arm.set(deadline__cycle_time=1e-9)  # nothing is so fast
     arm.answer()
@@ -156,7 +165,7 @@ def test_missed_deadlines_are_told_and_hold_the_arm_if_wanted(ros, action):
 @pytest.mark.parametrize("path", PATHS)
 def test_commands_by_the_timer_that_come_late_are_overruns(ros, path):
     timer = {"update_on": "timer", "rate": 200.0, "deadline.cycle_time": 0.02}
-    arm = Arm(ros, **PATIENT, **timer, **{"realtime.path": path})
+    arm = ScriptedArm(ros, **PATIENT, **timer, **{"realtime.path": path})
 
     def commands() -> bool:
         arm.states.publish(arm.message())
@@ -178,7 +187,7 @@ def test_commands_by_the_timer_that_come_late_are_overruns(ros, path):
 
 
 def test_client_that_quits_does_not_hold_the_executor_up(ros):
-    arm = Arm(ros, **PATIENT)
+    arm = ScriptedArm(ros, **PATIENT)
     arm.answer()
     script = os.path.join(os.path.dirname(__file__), "quitting_client.py")
     client = ros.run([sys.executable, script, f"{NODE}/hold"])
@@ -202,7 +211,7 @@ def test_scheduling_in_force_is_on_the_diagnostics(ros):
     cpu = min(os.sched_getaffinity(0))
     scheduling = {"realtime.priority": 3, "realtime.cpu_affinity": [cpu]}
     expected = f"FIFO 3, cpu {cpu}, memory locked"
-    arm = Arm(ros, **PATIENT, **scheduling, **{"realtime.lock_memory": True})
+    arm = ScriptedArm(ros, **PATIENT, **scheduling, **{"realtime.lock_memory": True})
     arm.answer()
     assert status_values(status_of(ros, NODE, "running"))["scheduling"] == expected
     arm.stop()

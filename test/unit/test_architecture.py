@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "featherstone_ros"
+CORE = PACKAGE.parent / "cython_core"
 # Each room, and the rooms whose modules it may import.
 BELOW = {
     "realtime": set(),
@@ -108,3 +109,16 @@ def test_a_class_name_has_one_meaning():
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
     assert not {name: at for name, at in places.items() if len(at) > 1}
+
+
+def test_lines_of_the_compiled_code_are_as_long_as_those_of_the_python():
+    """Ruff looks at Python alone."""
+    sources = [path for path in CORE.rglob("*") if path.suffix in (".pyx", ".pxd", ".pxi", ".h")]
+    assert len(sources) > 100
+    long = [
+        f"{path.relative_to(CORE)}:{number}"
+        for path in sources
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > 100
+    ]
+    assert not long

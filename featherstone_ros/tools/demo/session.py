@@ -224,17 +224,24 @@ def _take(subscription: Subscription) -> Iterable[Message]:
             yield message, info["source_timestamp"], info["received_timestamp"]
 
 
+def trajectory_points(
+    times: Floats, q: Floats, qd: Floats, qdd: Floats
+) -> list[JointTrajectoryPoint]:
+    """Return points (K) of a trajectory at times (K,) [s] from its start; states are (K, n)."""
+    return [
+        JointTrajectoryPoint(
+            positions=position.tolist(),
+            velocities=velocity.tolist(),
+            accelerations=acceleration.tolist(),
+            time_from_start=Duration(seconds=float(t)).to_msg(),
+        )
+        for t, position, velocity, acceleration in zip(times, q, qd, qdd, strict=True)
+    ]
+
+
 def trajectory_message(names: list[str], motion: MultiSine, start: Time) -> JointTrajectory:
     """Return a motion as the controller takes it; a start at time 0 is now."""
-    points = [
-        JointTrajectoryPoint(
-            positions=q.tolist(),
-            velocities=qd.tolist(),
-            accelerations=qdd.tolist(),
-            time_from_start=Duration(seconds=t).to_msg(),
-        )
-        for t, q, qd, qdd in zip(*motion.samples(POINT_SPACING), strict=True)
-    ]
+    points = trajectory_points(*motion.samples(POINT_SPACING))
     message = JointTrajectory(joint_names=names, points=points)
     message.header.stamp = start.to_msg()
     return message

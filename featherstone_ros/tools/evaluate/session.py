@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import Progress, read_joint_states
@@ -107,14 +108,8 @@ def evaluate(
     if options.known:
         explanations.append(explain(KNOWN, motion.effort, arm.torque(whole)[:, judged]))
     elif options.fit_friction or options.fit_armature:
-        residual = motion.effort - rigid
-        friction = fit(motion, residual, options.fit_armature)
-        explanations.append(explain(FITTED, motion.effort, rigid + friction.torque(motion)))
-        parameters = friction
-        if friction.negative.any():
-            parameters = fit(motion, residual, options.fit_armature, physical=True)
-            written = rigid + parameters.torque(motion)
-            explanations.append(explain(WRITTEN, motion.effort, written))
+        friction, parameters, explained = fit_drives(motion, rigid, options.fit_armature)
+        explanations += explained
     return Evaluation(
         robot=model.name,
         source=Path(bag).name,
@@ -135,6 +130,30 @@ def evaluate(
         payload=unmodelled(recording, arm, judged, options),
         held_out=held_out(recording, arm, judged, options),
     )
+
+
+def fit_drives(
+    motion: SmoothMotion, rigid: Floats, armature: bool
+) -> tuple[Friction, Friction, list[Explanation]]:
+    """Fit what the rigid links leave unexplained.
+
+    Args:
+        motion: What the arm did.
+        rigid: (N, n) torque of the rigid links.
+        armature: Fit the drives' inertia as well.
+
+    Returns:
+        The fit, what of it can be written to a parameter file (nothing negative), and how well each
+        explains the motion, once where they are the same.
+    """
+    residual = motion.effort - rigid
+    friction = parameters = fit(motion, residual, armature)
+    explanations = [explain(FITTED, motion.effort, rigid + friction.torque(motion))]
+    if friction.negative.any():
+        parameters = fit(motion, residual, armature, physical=True)
+        written = rigid + parameters.torque(motion)
+        explanations.append(explain(WRITTEN, motion.effort, written))
+    return friction, parameters, explanations
 
 
 def load_arm(

@@ -9,14 +9,14 @@ import itertools
 import numpy as np
 import rclpy
 from rcl_interfaces.srv import SetParameters
-from rclpy.duration import Duration
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.tools.bench.nodes.reaction import slow_motion
+from featherstone_ros.tools.demo.session import trajectory_points
 from featherstone_ros.tools.robot_setup import load
 
 TRAJECTORY_RATE, PARAMETER_RATE = 10.0, 40.0  # [Hz]
@@ -58,15 +58,7 @@ def trajectory(robot: str) -> JointTrajectory:
     arm = load(robot)
     motion = slow_motion(arm)
     times = np.linspace(0.0, motion.duration, POINTS)
-    points = [
-        JointTrajectoryPoint(
-            positions=q.tolist(),
-            velocities=qd.tolist(),
-            accelerations=qdd.tolist(),
-            time_from_start=Duration(seconds=t).to_msg(),
-        )
-        for t, q, qd, qdd in zip(times.tolist(), *motion.at(times), strict=True)
-    ]
+    points = trajectory_points(times, *motion.at(times))
     return JointTrajectory(joint_names=list(arm.model.joint_names), points=points)
 
 
