@@ -310,7 +310,7 @@ cdef class Dynamics(WorkspaceOwner):
         return qdd
 
     def crba(self, q, out=None):
-        """The joint-space inertia matrix H(q), M in DESIGN's words.
+        """The joint-space inertia matrix H(q), which many texts call M(q).
 
         Args:
             q: (nq,) position.

@@ -1068,7 +1068,10 @@ def test_arm_outside_its_limits_is_not_taken_over(slack):
     assert len(bench.notes) == 1
 
 
-@pytest.mark.parametrize(("lower", "is_taken"), [("0.05", False), ("-2.9", True)])
+@pytest.mark.parametrize(
+    ("lower", "is_taken"),
+    [("0.05", False), ("0.0011", False), ("0.0009", True), ("-2.9", True)],
+)
 def test_zeros_that_the_arm_cannot_have_are_what_silent_hardware_says(lower, is_taken):
     text = control_arm.URDF.replace('lower="-2.9"', f'lower="{lower}"')
     model = fr.Model.from_urdf(text)

@@ -1,0 +1,132 @@
+"""Bounds of the controller, just within and just beyond, and what no longer counts."""
+
+import cdr_messages
+import control_arm
+import numpy as np
+import pytest
+from control_arm import NAMES, PERIOD, Bench
+from control_loop import LoopBench
+
+from featherstone_ros.control.events import REJECTIONS
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.trajectory import Point
+
+NOTE_REJECTED = 2  # in the order of cython_core/control/events.pxd
+
+
+def test_states_that_are_not_believed_are_told_of_ten_times_a_second():
+    bench = LoopBench(state_timeout=2.0).start()
+    bench.records.clear()
+    for _ in range(1000):
+        bench.now += PERIOD
+        bench.message(cdr_messages.joint_state(NAMES, [np.nan, 0.0]))
+    told = [values for kind, _, values in bench.records if kind == NOTE_REJECTED]
+    assert 9 <= len(told) <= 11
+    assert {REJECTIONS[int(values[0])] for values in told} == {"not finite"}
+
+
+@pytest.mark.parametrize(("periods", "stood_still"), [(2.9, False), (3.1, True)])
+def test_a_process_that_stood_still_reads_what_came_meanwhile_before_it_judges(
+    periods, stood_still
+):
+    bench = Bench().start()
+    period = bench.settings.period
+    for _ in range(round(bench.settings.state_timeout / period) - 1):
+        bench.now += period
+        bench.update()
+    bench.now += periods * period
+    bench.update()
+    assert bench.controller.phase is (Phase.HOLDING if stood_still else Phase.BLIND)
+    bench.now += 0.1 * period
+    bench.update()
+    assert bench.controller.phase is Phase.BLIND
+
+
+@pytest.mark.parametrize(("speed", "ends"), [(0.019, True), (0.021, False)])
+def test_an_arm_stands_below_a_fiftieth_of_its_speed_limit(monkeypatch, speed, ends):
+    """Until then commands go on after deactivation."""
+    urdf = control_arm.URDF.replace('velocity="3"', 'velocity="1"')
+    monkeypatch.setattr(control_arm, "URDF", urdf)
+    bench = Bench(path_tolerance=0.0).start()
+    bench.controller.deactivate(bench.now)
+    q = bench.arm.q  # stop_time and give_up_after last 1.25 s
+    for _ in range(1400):
+        bench.now, bench.stamp, q = bench.now + PERIOD, bench.stamp + PERIOD, q + PERIOD * speed
+        bench.arm.set_state(q, [speed, speed])
+        bench.state()
+    assert bench.controller.phase is (Phase.INACTIVE if ends else Phase.SETTLING)
+
+
+@pytest.mark.parametrize("joint", [0, 1])
+def test_a_velocity_that_no_position_shows_is_not_what_the_arm_was_asked_for(joint):
+    """Nor do set-points at rest ask for it, however far from zero they are."""
+    bench = Bench().start()
+    place, velocity = bench.compiled.desired[0].copy(), np.zeros(2)
+    velocity[joint] = 0.5
+    while bench.controller.phase is not Phase.BLIND:
+        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.set_point(Point(0.0, place))
+        bench.arm.set_state(bench.arm.q, velocity)
+        bench.state()
+    assert "stays the same" not in bench.controller.hold_reason
+    assert list(bench.controller.refused) == [
+        "position repeated although the arm moves, or is asked to"
+    ]
+
+
+def test_a_hold_without_a_place_shows_neither_acceleration_nor_effort():
+    """What was desired a moment before is no longer."""
+    bench = Bench().start()
+    point = Point(1.0, bench.arm.q + 0.4, np.zeros(2), effort=[3.0, 3.0])
+    bench.controller.set_trajectory(bench.now, NAMES, [point])
+    bench.run(0.25)
+    assert np.abs(bench.compiled.desired[2:]).min() > 0.1
+    bench.controller.fall_back(bench.now)
+    assert bench.controller.phase is Phase.DAMPED
+    assert not bench.compiled.desired[2:].any()
+
+
+@pytest.mark.parametrize(("share", "phase"), [(0.45, Phase.HOLDING), (0.55, Phase.FAULT)])
+def test_a_motion_counts_as_abandoned_if_the_state_before_shows_half_of_it(share, phase):
+    """Three such motions are a fault; one wrong position is none."""
+    bench = Bench(p=np.zeros(2), d=np.zeros(2), path_tolerance=0.1, jump_tolerance=0.6).start()
+    for way in (0.1 * share, 0.105) * 3:
+        place = bench.compiled.desired[0] + [0.0, way]
+        for _ in range(1 if way < 0.1 else 300):  # an arm has stop_time to come to rest
+            bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+            bench.arm.set_state(place, np.zeros(2))
+            bench.state()
+    assert sum("path_tolerance" in note for note in bench.notes) == 3
+    assert bench.controller.phase is phase
+
+
+@pytest.mark.parametrize(("speed", "is_stopped"), [(0.045, True), (0.055, False)])
+def test_a_joint_that_was_stopped_against_what_it_is_asked_to_do_is_not_frozen_yet(
+    speed, is_stopped
+):
+    """Brakes or an obstacle hold it; else feedback that grows by 5 N m ought to move it."""
+    bench = Bench(path_tolerance=0.0).start()
+    q, frozen_since = bench.arm.q, bench.now + 0.3
+    point = Point(2.0, q + np.array([1.0, 0.0]), np.zeros(2))
+    bench.controller.set_trajectory(bench.now, NAMES, [point])
+    while bench.controller.phase is not Phase.BLIND:
+        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        if bench.now < frozen_since:
+            q = q + 1e-9
+        bench.arm.set_state(q, [speed if bench.now < frozen_since else 0.0, 0.0])
+        bench.state()
+    assert (bench.now - frozen_since > 0.2) == is_stopped
+    assert "'shoulder' stays the same" in bench.controller.hold_reason
+
+
+@pytest.mark.parametrize(("since", "phase"), [(0.03, Phase.BLIND), (0.07, Phase.HOLDING)])
+def test_a_long_time_between_states_is_remembered_for_a_tenth_of_a_second(since, phase):
+    """While it may come again, a position that jumps ends in a blind stop."""
+    bench = Bench().start()
+    bench.run(0.08, states=False, timer=False)
+    bench.run(since, timer=False)
+    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    bench.arm.set_state(bench.arm.q + np.array([0.6, 0.0]), np.zeros(2))
+    bench.state()
+    assert bench.controller.refused == {"position jumped": 1}
+    assert bench.controller.phase is phase
