@@ -18,9 +18,9 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model import Model
 
-ROTATION = 1e-6  # greatest entry of R^T R - 1 of a rotation that somebody may have typed
+ROTATION = 1e-6  # tolerance on the entries of R^T R - 1 of a rotation
 EXPECTED = ("a rotation matrix in the first three rows and columns", "0 0 0 1 as its last row")
-UNIT = 1e-3  # what the length of a quaternion may be away from 1
+UNIT = 1e-3  # tolerance on the length of a quaternion
 OUTCOMES = (
     "reached",
     "stuck: no small change of the joints within their limits brings the link nearer",
@@ -30,7 +30,7 @@ OUTCOMES = (
 
 
 def pose_error(pose: ArrayLike, target: ArrayLike, last: ArrayLike | None = None) -> Floats:
-    """Return what leads from a pose to its target: target minus pose.
+    """Return the error from a pose to its target: target minus pose.
 
     Args:
         pose: (4, 4) or (7,), of the link.
@@ -88,13 +88,12 @@ def pose_error_derivative(
 
 @dataclass(frozen=True)
 class Reach:
-    """What inverse kinematics found; arrays (B, ...) for a batch of poses.
+    """The result of inverse kinematics; arrays (B, ...) for a batch of poses.
 
     Attributes:
-        q: (n,) joint positions, within their limits: those that reach the pose, else the nearest
-            that were found.
+        q: (n,) joint positions within their limits that reach the pose, or the nearest found.
         success: Whether they reach it within the tolerances.
-        error: (6,) the pose error that is left, see ``pose_error``.
+        error: (6,) the remaining pose error, see ``pose_error``.
         iterations: How many steps it took.
         outcome: One of ``OUTCOMES``: in words.
     """
@@ -120,7 +119,7 @@ def inverse_kinematics(
 ) -> Reach:
     """Find joint positions near ``q0`` that bring a link to a pose.
 
-    It goes downhill from q0 alone: where it fails, another q0 may lead there. It never raises
+    It searches locally from q0: if it fails, another q0 may succeed. It never raises
     because a pose is out of reach; look at ``success``.
 
     Args:

@@ -63,7 +63,7 @@ def message_fault(
         field: Field.
         claimed: Number of items or values in the field.
         expected: How many there should be.
-        joint: The joint that it is about, if there is one.
+        joint: The joint concerned, if there is one.
         size: Of the message [bytes], None if it is not known.
     """
     return FAULTS[fault].format(

@@ -1,6 +1,6 @@
 """Text from the network, made safe for logs and terminals."""
 
-LONGEST = 300  # characters of a name or message that anybody may have sent
+LONGEST = 300  # characters of a received name or message that are shown
 
 
 def plain(text: str, longest: int = LONGEST) -> str:

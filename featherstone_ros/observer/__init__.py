@@ -1,12 +1,13 @@
-"""The twin beside a real arm, without ROS: what its joint states say about model and contact.
+"""The twin beside a real arm, without ROS: model errors and contact from joint states.
 
-What is done with every state is compiled (cython_core/observer/), to be run by a loop or from here.
+The processing of a state is compiled (cython_core/observer/), to be run by a loop or from here.
 
-- ``settings``: what can be chosen.
-- ``effort_contract``: what the arm's effort field contains.
-- ``rest_check``, ``friction_check``: does the effort field keep its contract?
-- ``shadow``: a stream of joint states, and what each of them has brought.
-- ``verdict``, ``lost_thread``: whether the effort field can be believed; why the shadow began anew.
+- ``settings``: the settings.
+- ``effort_contract``: the meaning of the arm's effort field.
+- ``rest_check``, ``friction_check``: does the effort field agree with its contract?
+- ``shadow``: a stream of joint states, and the result of each.
+- ``verdict``, ``lost_thread``: whether the effort field agrees with its contract; why the observer
+restarted.
 """
 
 from featherstone_ros.observer.settings import ShadowSettings

@@ -9,11 +9,11 @@ from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 class FrictionCheck:
     """Judges how much of the friction appears as external torque.
 
-    That share is 0 if the contract is kept, 1 if the effort is taken for full and is without
-    friction, -1 the other way round (``slide`` in cython_core/observer/checks.pxd finds it).
+    That share is 0 if the contract is right, 1 if it is ``full`` but the effort is without
+    friction, -1 in the opposite case (``slide`` in cython_core/observer/checks.pxd finds it).
 
     Attributes:
-        verdict: The last one that says something.
+        verdict: The last conclusive one.
     """
 
     def __init__(self, contract: str) -> None:
@@ -24,7 +24,7 @@ class FrictionCheck:
         )
 
     def update(self, share: float) -> bool:
-        """Take a share; return whether there is another verdict."""
+        """Take a share; return whether the verdict has changed."""
         before, self.verdict = self.verdict, self._judge(share)
         return self.verdict != before
 

@@ -1,4 +1,4 @@
-"""Why a state follows on nothing, in words."""
+"""Why the observer restarted at a state, in words."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ JUMPED_BACK, GAP, SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 6)  # Lost in obs
 
 
 def lost_thread(kind: int, joint: int, figure: float, joint_names: Sequence[str]) -> str:
-    """Return the reason; empty if the state does follow.
+    """Return the reason; empty if the observer did not restart.
 
     Args:
         kind: ``Lost``.
-        joint: Index of the joint that it is about.
-        figure: Of the time that it is about [s].
+        joint: Index of the joint at fault.
+        figure: Length of the gap or jump, or time of the divergence [s].
         joint_names: Of the arm.
     """
     if kind == JUMPED_BACK:

@@ -13,28 +13,28 @@ from featherstone_ros.observer.effort_contract import (
 )
 from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
-TOLERANCE = 0.25  # of the gravity load that the effort may miss: errors of the model, noise
-SIGNIFICANT = 5.0  # standard errors of the mean effort by which a load must stand out
-SLIGHT = 0.1  # of the gravity load: so much does not speak against a contract
+TOLERANCE = 0.25  # of the gravity load that the effort may differ by: errors of the model, noise
+SIGNIFICANT = 5.0  # standard errors of the mean effort that a load must exceed
+SLIGHT = 0.1  # of the gravity load: a smaller misfit does not contradict a contract
 FAR_BETTER = 0.25  # share of the misfit of a contract that fits, for another one to replace it
 SAME_AT_REST = {FULL, WITHOUT_FRICTION}
-NOTICEABLE = 0.1  # of the greatest load: joints with less say nothing about their gain
+NOTICEABLE = 0.1  # of the greatest load: the gain of joints with less is not judged
 
 
 class RestCheck:
-    """Compares the mean effort of a standstill with what each contract would have there.
+    """Compares the mean effort of a standstill with the effort expected by each contract.
 
     The means are gathered by ``rest`` in cython_core/observer/checks.pxd. Friction is unknown at
-    rest, up to Coulomb's: that much the effort may miss, save without friction; full effort and
-    effort without friction are told apart in motion (``friction_check``). Once the configured
-    contract has been found kept, effort that fits none is taken for contact.
+    rest, up to Coulomb's: the effort may differ by that much, except under ``without_friction``;
+    full effort and effort without friction are told apart in motion (``friction_check``). Once the
+    configured contract has been confirmed, effort that fits none is taken for contact.
 
     Attributes:
-        verdict: The last one that says something.
+        verdict: The last conclusive one.
     """
 
     def __init__(self, contract: str, gain: Floats, coulomb: Floats, names: tuple[str, ...]):
-        """Take what is configured.
+        """Begin without a verdict.
 
         Args:
             contract: Name of the configured contract.
@@ -51,7 +51,7 @@ class RestCheck:
         )
 
     def update(self, effort: Floats, error: Floats, gravity: Floats) -> bool:
-        """Judge a standstill; return whether there is another verdict.
+        """Judge a standstill; return whether the verdict has changed.
 
         Args:
             effort: (n,) in the mean, as reported.

@@ -28,7 +28,7 @@ class ShadowSettings:
         integrator: As for ``featherstone_ros.Simulator``.
         viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
         coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
-        offset: (n,) constant friction: what the drives have to give on top [N m or N].
+        offset: (n,) constant additional effort of the drives [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
         sliding_speed: Above it Coulomb friction acts in full for the observer [rad/s or m/s].
         observer_gain: (n,) of the momentum observer [1/s]: the inverse of its time constant.

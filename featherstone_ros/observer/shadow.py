@@ -1,4 +1,4 @@
-"""The shadow: what a stream of joint states says about the model and about the world."""
+"""The shadow: model errors and external forces from a stream of joint states."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class Residual:
 
 @dataclass(frozen=True)
 class Update:
-    """What a joint state has brought.
+    """The result of a joint state.
 
     Attributes:
         prediction: None if the model has no answer, as for an absurd effort.
-        residual: None if the state follows on nothing.
-        lost_thread: Why it follows on nothing, though it is not the first; empty otherwise.
-        verdict: Of a check of the effort contract, if there is another one.
+        residual: None if the observer started at this state.
+        lost_thread: Why the observer restarted at this state; empty otherwise.
+        verdict: Of a check of the effort contract, if it has changed.
     """
 
     prediction: Prediction | None
@@ -104,9 +104,9 @@ class Change:
 class Shadow(CompiledShadow):
     """Follows an arm by its joint states; all arrays (n,) in the order of ``model.joint_names``.
 
-    All that is done with a state is compiled and needs no interpreter: a loop
+    The processing of a state is compiled and needs no interpreter: a loop
     (``featherstone_ros._loop``) may run it by its ``capsule``. From then on its properties may be
-    read, what changes it goes by requests to the loop (``_shadow.REQUESTS``). Without a loop call
+    read, but changes go by requests to the loop (``_shadow.REQUESTS``). Without a loop call
     ``update``.
 
     Attributes:
@@ -142,7 +142,7 @@ class Shadow(CompiledShadow):
         return prepare(self.model, settings)
 
     def use(self, change: Change) -> None:
-        """Go by other settings; the observer starts anew."""
+        """Apply other settings; the observer restarts."""
         self._use(change.snapshot)
         self.adopt(change)
 
@@ -161,7 +161,7 @@ class Shadow(CompiledShadow):
         return max(checks, key=lambda verdict: SEVERITY.index(verdict.finding))
 
     def command(self, torque: ArrayLike) -> None:
-        """Remember what the arm was told just now.
+        """Remember the last command to the arm.
 
         Args:
             torque: Joint torque (n,) [N m or N].
@@ -186,7 +186,7 @@ class Shadow(CompiledShadow):
             effort: As the arm reports it.
 
         Returns:
-            What it brings, None if it is passed over.
+            Its result, None if the state is passed over.
 
         Raises:
             ValueError: A figure that is not finite or absurd; nothing has changed.
@@ -236,7 +236,7 @@ class Shadow(CompiledShadow):
             number: Of the settings that were in force.
 
         Returns:
-            The verdict, if it is another one.
+            The verdict, if it has changed.
         """
         if joint == 0:
             self._standstill = []

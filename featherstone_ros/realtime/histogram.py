@@ -1,4 +1,4 @@
-"""A histogram of durations that a real-time loop can afford."""
+"""A histogram of durations, cheap enough for a real-time loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UPPER = np.append(
 class LatencyHistogram:
     """Counts durations in buckets of 1 us up to 4 ms, of 64 us up to 266 ms, and one beyond.
 
-    ``add`` costs a fraction of a microsecond and never takes more memory than there was at first.
+    ``add`` costs a fraction of a microsecond and allocates no memory.
     One thread adds; others may read meanwhile, and miss at most the newest durations.
 
     Attributes:

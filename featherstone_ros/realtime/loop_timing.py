@@ -15,7 +15,7 @@ REPORTED = 0.9  # [s] that a report is about, at least
 
 
 class Counting(Protocol):
-    """What counts: a ``Runner`` of the compiled loop."""
+    """The source of the counts: a ``Runner`` of the compiled loop."""
 
     def latency(self) -> tuple[bytes, float]:
         """Return all counts so far, and the longest since the last call [s]."""
@@ -24,7 +24,7 @@ class Counting(Protocol):
         """Return the same of the deviations from the period."""
 
     def counters(self) -> dict[str, int]:
-        """Return what else was counted."""
+        """Return the other counters."""
 
 
 class LoopTiming:
@@ -34,7 +34,7 @@ class LoopTiming:
         """Begin.
 
         Args:
-            loop: What counts.
+            loop: The source of the counts.
             clock: Steady time [s].
         """
         self._loop = loop
@@ -44,10 +44,10 @@ class LoopTiming:
         self._latency, self._jitter = Recent(loop.latency), Recent(loop.jitter)
 
     def report(self, lost: str = "states lost") -> dict[str, object]:
-        """Return what there was in the last second, the counts from the beginning.
+        """Return the timing of the last second, and the counts since the beginning.
 
         Args:
-            lost: What to call the messages that never came.
+            lost: The name of the counter of lost messages.
         """
         now = self._clock()
         if not self._reported or now - self._begun >= REPORTED:
@@ -58,10 +58,10 @@ class LoopTiming:
 
 
 class Recent:
-    """The durations since the last look at counts that only grow."""
+    """The durations since the last call, from counts that only grow."""
 
     def __init__(self, read: Callable[[], tuple[bytes, float]]) -> None:
-        """Remember whom to ask."""
+        """Remember the source."""
         self._read = read
         self._before: NDArray[np.uint64] = np.zeros(len(UPPER) + 1, np.uint64)
 
@@ -74,7 +74,7 @@ class Recent:
 
 
 def in_words(latency: LatencyHistogram, jitter: LatencyHistogram) -> dict[str, object]:
-    """Return latencies and deviations from the period as the diagnostics have them."""
+    """Return latencies and deviations from the period as text for the diagnostics."""
     return {
         "latency p50 [us]": microseconds(latency.percentile(50.0)),
         "latency p99 [us]": microseconds(latency.percentile(99.0)),

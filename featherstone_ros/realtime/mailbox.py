@@ -1,4 +1,4 @@
-"""A queue by which one thread asks another to do something without making it wait."""
+"""A queue of actions from one thread to another, which never waits for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 class Mailbox:
     """Actions for a thread that runs them when it has time, in the order in which they came.
 
-    Whoever puts actions in may wait; whoever runs them never does: it takes no lock that another
+    The caller may wait; the thread that runs the actions never does: it takes no lock that another
     thread could hold.
     """
 
@@ -48,12 +48,12 @@ class Mailbox:
 
 
 class Call:
-    """An action that somebody waits for."""
+    """An action whose caller waits."""
 
     def __init__(self, action: Callable[[], Any]) -> None:
         """Prepare the call."""
         self._action = action
-        self._claim = Lock()  # held by the one who decides what becomes of it
+        self._claim = Lock()  # held by the thread that decides about the call
         self._end = Lock()
         self._end.acquire()
         self._result: Any = None

@@ -25,7 +25,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Scheduling:
-    """What a loop asks of the operating system.
+    """The scheduling that a loop requests from the operating system.
 
     Attributes:
         priority: 1 to 99 for SCHED_FIFO; 0 leaves the thread's scheduling as it is.
@@ -40,10 +40,10 @@ class Scheduling:
     def enter(self) -> list[str]:
         """Put it into effect for the calling thread, memory for the whole process.
 
-        With a priority, threads change that the calling one waits for: ``hurry_others``.
+        With a priority, the threads that the calling one waits for change, too: ``hurry_others``.
 
         Returns:
-            What was not allowed, a line for each that says how to allow it.
+            A line for each request that was not allowed, with the way to allow it.
         """
         problems = []
         if self.cpus:
@@ -62,7 +62,7 @@ class Scheduling:
         return [problem + LIMITS.format(user=user_name()) for problem in problems]
 
     def in_force(self) -> str:
-        """Return in words what the calling thread has of it, e.g. ``FIFO 60, cpu 1``."""
+        """Return the calling thread's scheduling in words, e.g. ``FIFO 60, cpu 1``."""
         words = [scheduling_in_force()]
         if self.priority and words[0] != f"FIFO {self.priority}":
             words[0] += f" (FIFO {self.priority} was not allowed)"
@@ -74,7 +74,7 @@ class Scheduling:
 
 
 def hurry_others() -> None:
-    """Let other threads of the process go before other processes, if allowed.
+    """Give other threads of the process precedence over other processes, if allowed.
 
     Threads that are not Python's, the middleware's, hand messages over: they get the lowest
     real-time priority. The main one, the executor's, publishes too, under locks of the middleware
@@ -132,7 +132,7 @@ def memory_is_locked() -> bool:
 
 
 def lock_memory() -> bool:
-    """Lock what the process has and will have into RAM; return whether that was allowed.
+    """Lock the process's present and future memory into RAM; return whether that was allowed.
 
     The kernel then provides stacks and buffers with their pages when they are made. Memory that is
     freed stays with the process: given back, it would have to be provided again.

@@ -10,21 +10,21 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 
 BANDWIDTH = 100.0  # [rad/s], of common servo drives
-DEFLECTION = 0.05  # [rad or m] at which a drive gives all that it can
+DEFLECTION = 0.05  # [rad or m] deflection at which a drive gives its full effort
 POSTURES = 64
-REACH = np.pi  # [rad or m] that is looked at of a joint without limits
+REACH = np.pi  # [rad or m] range considered for a joint without limits
 
 
 def drive_gains(model: Model, armature: Floats) -> tuple[Floats, Floats]:
     """Return P and D (n,) of stiff, critically damped drives.
 
-    P is what gives the bandwidth with the largest inertia that the joint feels within its limits,
-    or what uses the whole effort at a small deflection, whichever is more. A base is taken as
-    fixed: one that floats gives way, and a joint then feels less inertia.
+    P gives the bandwidth at the joint's largest inertia within its limits, or the full effort at a
+    small deflection, whichever is larger. The base is taken as fixed; on a floating base the
+    inertia is smaller.
 
     Args:
         model: The arm.
-        armature: (n,) inertia of the drives as the joints feel it [kg m^2 or kg].
+        armature: (n,) reflected inertia of the drives [kg m^2 or kg].
     """
     lower, upper = np.maximum(model.lower, -REACH), np.minimum(model.upper, REACH)
     q = lower + (upper - lower) * np.random.default_rng(0).uniform(size=(POSTURES, model.n))

@@ -14,7 +14,7 @@ ROUNDING = 1e-9  # relative: a period that is a multiple of the time step but fo
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations of white noise on what is measured, and the seed of the generator.
+    """Standard deviations of white noise on the measured states, and the seed of the generator.
 
     Attributes:
         position: [rad] or [m].
@@ -44,20 +44,20 @@ class TwinSettings:
         initial_base_orientation: (4,) likewise, quaternion x y z w, its length 1 to 1 %.
         viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
         coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
-        offset: (n,) constant friction: what the drives have to give on top [N m or N].
+        offset: (n,) constant additional effort of the drives [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
         drive_p: (n,) gain of the drives' own position loop [N m/rad or N/m]; None chooses it.
         drive_d: (n,) gain of their velocity loop [N m s/rad or N s/m]; None chooses it.
         stop_stiffness: Of the joint stops at the position limits [N m/rad or N/m]; 0 is no stops.
         stop_damping: Of the joint stops [N m s/rad or N s/m].
         saturate_effort: Clip commands to the model's effort limits.
-        hold_until_command: Brakes on from a reset to the first command; they hold a floating base,
-            too, as no others do.
+        hold_until_command: Brakes on from a reset to the first command; only these brakes hold a
+            floating base, too.
         command_timeout: Brakes on after this real time without a command [s]; 0 is never.
         wrench_timeout: A wrench ends after this simulation time [s]; 0 is never.
         noise: Of the sensors.
         simulation_stamps: Stamp states with simulation time, as in lockstep anyway.
-        follows_ros_time: The clock for other stamps is somebody's simulation time.
+        follows_ros_time: The clock for other stamps is another node's simulation time.
     """
 
     rate: float = 1000.0

@@ -31,28 +31,28 @@ BaseMessage = tuple[bytes, int, int, int]  # where stamp, pose and twist stand i
 
 ABSURD_SPEED = 1e4  # [rad/s or m/s]: no robot's joint moves so fast, a diverging simulation does
 NANOSECONDS = 1_000_000_000
-UNIT = 0.01  # by how much the length of a quaternion that somebody writes may differ from 1
+UNIT = 0.01  # tolerance on the length of a quaternion
 SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 4)  # FaultKind in simulation/arm.pxd
 NOT_PAUSED, STOPPED = 1, 2  # TwinAnswer in simulation/cycle.pxi
 
 
 class Twin(_twin.Twin):
-    """A simulated arm, commanded in joint efforts or by what its drives are to follow.
+    """A simulated arm, commanded in joint efforts or by positions that its drives follow.
 
     All arrays are (n,) in the order of ``model.joint_names``. ``now`` is real time by a steady
-    clock [s], for pacing and the command time-out alone. All that happens in the simulation goes by
-    simulation time, so the same calls give the same states, bit for bit.
+    clock [s], for pacing and the command time-out alone. Everything in the simulation depends on
+    simulation time alone, so the same calls give the same states, bit for bit.
 
-    When the brakes are on, effort is what they carry: what holds the arm against gravity, wrenches
-    and its own momentum. Otherwise it is what the drives apply: the command after saturation.
+    When the brakes are on, effort is the torque that they carry against gravity, wrenches and the
+    arm's momentum. Otherwise it is the torque of the drives: the command after saturation.
 
-    A model's floating base moves by what the joints do, gravity and wrenches: no drive, noise or
-    limit is the base's. Brakes hold it until the first command and not after that, since then they
-    lock the joints alone; ``set_state`` moves joints and leaves it where it is.
+    A floating base is moved by the joints, by gravity and by wrenches; it has no drive, noise or
+    limit. Brakes hold it until the first command and not after that, since then they lock the
+    joints alone; ``set_state`` moves joints and leaves it where it is.
 
     All of it is compiled, and needs no interpreter: a loop (``featherstone_ros._loop``) may run it
-    by its ``capsule``. From then on its properties may be read, what changes it goes by requests to
-    the loop (``_twin.REQUESTS``). Without a loop call ``advance``; or let messages, requests and
+    by its ``capsule``. From then on its properties may be read, but changes go by requests to the
+    loop (``_twin.REQUESTS``). Without a loop call ``advance``; or let messages, requests and
     ``tick`` do what a loop would have them do, in real time, lockstep or step by step.
 
     Attributes:
@@ -85,7 +85,7 @@ class Twin(_twin.Twin):
 
         Args:
             model: The arm.
-            settings: What can be chosen.
+            settings: The settings.
             clock: Publish simulation time, too.
             base_messages: What to tell of a floating base, made by ``_cdr.odometry`` and its like;
                 outputs behind the others.
@@ -109,7 +109,7 @@ class Twin(_twin.Twin):
         return {names[link]: np.array(wrench) for link, wrench in self._loads}
 
     def use(self, settings: TwinSettings, now: float = 0.0) -> None:
-        """Go by other settings; state, command and time go on.
+        """Apply other settings; state, command and time continue.
 
         Raises:
             ValueError: A setting that the simulator refuses; nothing changes.
@@ -145,7 +145,7 @@ class Twin(_twin.Twin):
         self._set_state(state)
 
     def command(self, effort: ArrayLike, now: float, joints: ArrayLike | None = None) -> None:
-        """Take efforts and let go of the brakes.
+        """Take efforts and release the brakes.
 
         Args:
             effort: [N m or N].
@@ -165,15 +165,15 @@ class Twin(_twin.Twin):
         effort: ArrayLike = 0.0,
         joints: ArrayLike | None = None,
     ) -> None:
-        """Have drives follow positions by their own loop, and let go of the brakes.
+        """Have drives follow positions by their own loop, and release the brakes.
 
-        They apply effort + p (position - q) + d (velocity - qd), as far as their limits go.
+        They apply effort + p (position - q) + d (velocity - qd), within their limits.
 
         Args:
             position: [rad or m]; None: the velocity alone is followed.
             velocity: [rad/s or m/s]; None is rest.
             now: Real time [s].
-            effort: Added to what the loop gives [N m or N].
+            effort: Added to the loop's effort [N m or N].
             joints: As in ``command``.
 
         Raises:
@@ -240,18 +240,18 @@ class Twin(_twin.Twin):
     # A run.
 
     def start(self, now: float) -> None:
-        """Let real time count from now."""
+        """Start counting real time."""
         self._do("start", now)
 
     def pause(self, paused: bool, now: float) -> None:
-        """Stop time, or let it go on from where it stopped."""
+        """Stop time, or let it continue."""
         self._do("pause" if paused else "resume", now)
 
     def step(self, steps: int, now: float) -> None:
         """Advance a paused twin by integration steps.
 
         Raises:
-            FeatherstoneError: Time does not stand still, or the simulation has stopped.
+            FeatherstoneError: The twin is not paused, or the simulation has stopped.
         """
         reason = self.refusal_of(self._do("step", now, _twin.StepRequest(steps)))
         if reason:
@@ -320,9 +320,9 @@ def fault_text(kind: int, model: Model, joint: int, position: float, velocity: f
     Args:
         kind: Of the fault.
         model: The arm.
-        joint: Index of the joint that it is about, negative for the floating base.
-        position: That the joint would have had.
-        velocity: That joint or base would have had.
+        joint: Index of the joint at fault, negative for the floating base.
+        position: That of the joint at the fault.
+        velocity: That of joint or base at the fault.
     """
     of_base = joint < 0
     owner = model.base_link if of_base else model.joint_names[joint]
