@@ -19,7 +19,7 @@ Answers joint states with joint torques: gravity compensation, feedforward with 
 Parameters to begin with (all of them: ros2 param list, ros2 param describe):
   robot_description   URDF text, or path, file:// or package:// of a .urdf or .xacro file; if it is
                       empty, the topic robot_description
-  joints              that move, in the order of ~/commands (default: all)
+  joints              moving joints, in the order of ~/commands (default: all)
   mode                gravity_compensation, feedforward, computed_torque or cartesian_impedance
   gains.<joint>.p .d  feedback (default: chosen from the model, see gains.bandwidth)
 
@@ -32,8 +32,8 @@ Examples:
 TWIN = """\
 usage: digital_twin [--help] [--version] [--ros-args ...]
 
-Simulates an arm that takes torques (mode simulate), or runs beside a real one and tells what its
-model does not explain (mode shadow).
+Simulates an arm that takes torques (mode simulate), or runs beside a real arm and estimates what
+the model does not explain (mode shadow).
 
   listens   ~/commands, ~/joint_commands, ~/external_wrench, ~/set_state; ~/reset, ~/pause, ~/step
   publishes joint_states, /clock (publish_clock), /diagnostics; in mode shadow
@@ -43,11 +43,11 @@ model does not explain (mode shadow).
 Parameters to begin with (all of them: ros2 param list, ros2 param describe):
   robot_description   URDF text, or path, file:// or package:// of a .urdf or .xacro file; if it is
                       empty, the topic robot_description
-  joints              that move, in the order of ~/commands (default: all)
+  joints              moving joints, in the order of ~/commands (default: all)
   rate                joint states per second
   initial_positions.<joint>
   base                fixed, or floating: an arm on a boat, a cart, a satellite
-  gravity             of three numbers [m/s^2]
+  gravity             three numbers [m/s^2]
 
 Examples:
   ros2 run featherstone_ros digital_twin --ros-args -p robot_description:=arm.urdf \\

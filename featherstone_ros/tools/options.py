@@ -48,7 +48,8 @@ def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: st
     )
     parser.add_argument("--joints", nargs="+", metavar="NAME", help=joints)
     parser.add_argument(
-        "--topic", help="topic of the joint states (default: the one that knows the most joints)"
+        "--topic",
+        help="topic of the joint states (default: the one with the most of the arm's joints)",
     )
     parser.add_argument(
         "--filter-hz",
@@ -77,7 +78,7 @@ def add_gravity_option(parser: argparse.ArgumentParser) -> None:
         nargs=3,
         default=EARTH,
         metavar=("X", "Y", "Z"),
-        help="in the base link's frame [m/s^2], for an arm on a wall or a ceiling "
+        help="gravity in the base link's frame [m/s^2], for an arm on a wall or a ceiling "
         "(default: 0 0 -9.81)",
     )
 

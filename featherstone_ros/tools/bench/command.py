@@ -1,4 +1,4 @@
-"""Time the dynamics against Pinocchio and MuJoCo, and the nodes against bare ones, side by side.
+"""Time the dynamics against Pinocchio and MuJoCo, and the nodes against minimal ones, side by side.
 
 Our calls and a peer's alternate in short blocks in one process, and neighbouring blocks are
 compared, because on a noisy machine only the ratio means anything. Both must first compute the
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("bench"),
         metavar="FOLDER",
-        help="where report.png, nodes.png and report.json go (default: bench)",
+        help="folder for report.png, nodes.png and report.json (default: bench)",
     )
 
 

@@ -43,14 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("demo"),
         metavar="FOLDER",
-        help="where report.png, report.json and the nodes' logs go (default: demo)",
+        help="folder for report.png, report.json and the nodes' logs (default: demo)",
     )
     parser.add_argument(
         "--rate",
         type=positive,
         default=500.0,
         metavar="HZ",
-        help="joint states, and so commands, per second (default: 500)",
+        help="joint states and commands per second (default: 500)",
     )
     parser.add_argument(
         "--duration",
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="PERCENT",
-        help="make every link of the twin heavier than the controller believes (default: 0)",
+        help="make every link of the twin heavier than in the controller's model (default: 0)",
     )
     parser.add_argument(
         "--domain",

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--parameters",
         type=Path,
         metavar="FILE",
-        help="where the fitted friction goes; implies --fit-friction (default: BAG_friction.yaml)",
+        help="file for the fitted friction; implies --fit-friction (default: BAG_friction.yaml)",
     )
     parser.add_argument(
         "--with",

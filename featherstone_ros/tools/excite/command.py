@@ -10,7 +10,7 @@ checked. It is rehearsed on a simulated arm and written as a trajectory_msgs/Joi
       trajectory_msgs/msg/JointTrajectory "$(cat FILE.yaml)"
 
 The arm moves to the first point within five seconds: start it near there, with nothing in between.
-People, tables and cables are not known to the planner: watch the arm, with a hand on the stop.
+The planner knows nothing of people, tables and cables: watch the arm, with a hand on the stop.
 
 Examples:
   featherstone-ros excite --urdf panda --output excite.yaml --plot excite.png
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--joints", nargs="+", metavar="NAME", help="joints to move (default: all; others at 0)"
     )
     parser.add_argument(
-        "--duration", type=positive, default=30.0, metavar="S", help="length [s] (default: 30)"
+        "--duration", type=positive, default=30.0, metavar="S", help="duration [s] (default: 30)"
     )
     parser.add_argument(
         "--harmonics", type=int, default=5, metavar="K", help="sines per joint (default: 5)"
@@ -68,16 +68,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=0.8,
         metavar="SHARE",
-        help="of the velocity limits, at most (default: 0.8)",
+        help="largest share of the velocity limits (default: 0.8)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="K", help="another one, another motion (default: 0)"
+        "--seed", type=int, default=0, metavar="K", help="seed of the random search (default: 0)"
     )
     parser.add_argument(
         "--output", type=Path, required=True, metavar="FILE", help="the trajectory (YAML)"
     )
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw position, speed and torque over the limits"
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw position, speed and torque relative to the limits",
     )
 
 

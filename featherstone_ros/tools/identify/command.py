@@ -2,14 +2,14 @@
 
 Reads recorded joint states (rosbag2, sqlite3 or MCAP) and fits the links and the friction to the
 measured torque. The links stay physically possible (positive mass, an inertia that some density
-has), and where the data say nothing they stay near the URDF. Writes your URDF with new inertials
-and not a byte changed elsewhere, and a parameter file for both nodes. Torque only tells what links
-that are fixed to each other weigh together, so these are scaled together.
+has), and near the URDF where the data do not determine them. Writes your URDF with new inertials
+and not a byte changed elsewhere, and a parameter file for both nodes. Torque cannot separate links
+that are fixed to each other, so these are scaled together.
 
-The score is of data that were not fitted: --held-out, or else the last third of each recording.
-`evaluate BAG --urdf OUTPUT --with PARAMETERS` prints the same score. Base parameters, the
-combinations that torque depends on, are given with standard deviations (--json, --plot), and those
-that the data do not determine are named.
+The score is computed from data that were not fitted: --held-out, or else the last third of each
+recording. `evaluate BAG --urdf OUTPUT --with PARAMETERS` prints the same score. Base parameters,
+the combinations that torque depends on, are given with standard deviations (--json, --plot), and
+those that the data do not determine are named.
 
 A good recording follows what `excite` plans: every joint, both directions, half a minute or more.
 Effort must be joint torque in N m (N), gravity included; --current-gain converts from currents.
@@ -50,7 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="recordings to score with (default: the last third of each recording)",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="the mended URDF (default: ARM_identified.urdf)"
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the corrected URDF (default: ARM_identified.urdf)",
     )
     parser.add_argument(
         "--parameters",

@@ -9,8 +9,8 @@ it breaks, the values found, and the consequence for torques and simulation.
   warning  possible, but probably not what was meant
   note     not checked, assumed, or without effect because the link does not move
 
-Of the whole robot it checks: the same inertia for all links, all centres of mass in the joints, a
-weight that does not fit the reach, gravity beyond the effort limits.
+For the whole robot it looks for: the same inertia for all links, all centres of mass in the
+joints, a weight that does not fit the reach, gravity beyond the effort limits.
 
 The radius of gyration of a uniform body is 30 to 60 % of the radius of the ball around its
 geometry; above 100 % is impossible. Boxes, cylinders, spheres and meshes (STL, OBJ, COLLADA) are

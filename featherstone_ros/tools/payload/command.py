@@ -1,4 +1,4 @@
-"""Find what hangs on a link: mass, centre of mass and inertia, with their uncertainty.
+"""Identify the load on a link: mass, centre of mass and inertia, with their uncertainty.
 
 Reads recorded joint states of the arm with its load, subtracts the torque that the bare arm needs,
 and fits a physically possible body to the rest. The bare arm is known from its URDF and one of
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--without",
         dest="bare",
         metavar="BAG",
-        help="recording of the arm without the load, to identify it by",
+        help="recording of the arm without the load, to identify the arm",
     )
     parser.add_argument("--link", required=True, help="link that carries the load")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")

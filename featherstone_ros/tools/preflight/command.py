@@ -3,8 +3,8 @@
 Computes the torque along the trajectory by inverse dynamics, a thousand times a second, on the
 curve that the controller would follow (linear, cubic or quintic, depending on the fields of the
 points), and compares position, speed and torque of every joint with the URDF's limits. If the
-trajectory does not fit, the report says how much slower it would have to be, or that no speed
-helps: gravity alone is too much, or the curve leaves the position limits.
+trajectory does not fit, the report says by which factor to slow it down, or that no speed helps:
+gravity alone exceeds a limit, or the curve leaves the position limits.
 
 The trajectory may come from a YAML file with trajectory_msgs/JointTrajectory messages as
 `ros2 topic echo --full-length` prints them (or goals of FollowJointTrajectory, or MoveIt's

@@ -57,9 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trajectory",
         type=Path,
         metavar="FILE",
-        help="to follow once the arm is held: YAML, as preflight takes it",
+        help="trajectory to follow once the arm is held: YAML, as for preflight",
     )
-    parser.add_argument("--mode", choices=MODES, help="of the controller (default: the file's)")
+    parser.add_argument(
+        "--mode", choices=MODES, help="mode of the controller (default: the file's)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Begin with your own arm: parameters for both nodes, a first motion on the twin, what to do next.
+"""Begin with your own arm: parameters for both nodes, a first motion on the twin, next commands.
 
 Checks the URDF and chooses gains from the model (stable as a sampled loop, with a margin, in the
 whole range of motion), a starting posture and the tool's link. Then it drives a first motion on
@@ -40,16 +40,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the parameter file; the others go beside it (default: ARM.yaml, here)",
     )
     parser.add_argument(
-        "--bandwidth", type=positive, metavar="W", help="of the gains [rad/s] (default: 8)"
+        "--bandwidth",
+        type=positive,
+        metavar="W",
+        help="bandwidth of the gains [rad/s] (default: 8)",
     )
     parser.add_argument(
-        "--period", type=positive, metavar="S", help="between two commands [s] (default: 0.002)"
+        "--period",
+        type=positive,
+        metavar="S",
+        help="time between two commands [s] (default: 0.002)",
     )
     parser.add_argument(
         "--delay",
         type=positive,
         metavar="S",
-        help="from a measurement to the torque that answers it [s] (default: 0.002)",
+        help="delay from a measurement to the resulting torque [s] (default: 0.002)",
     )
     add_gravity_option(parser)
 
