@@ -21,7 +21,7 @@ from featherstone_ros._core import BoundDynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control import events
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
-from featherstone_ros.control.events import Narrator, Reason, cause_text, rejection_text
+from featherstone_ros.control.events import Reason, RecordFormatter, cause_text, rejection_text
 from featherstone_ros.control.governor import cut
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
@@ -82,7 +82,7 @@ class TorqueController:
         self._space = space
         self._settings = settings
         self._notify = notify
-        self._narrator = Narrator(space.names)
+        self._formatter = RecordFormatter(space.names)
         self.compiled = _control.CompiledController(
             space.names,
             space.lower,
@@ -305,7 +305,7 @@ class TorqueController:
         for kind, _, _, _, number in records:
             if kind == events.RELEASED:
                 self.compiled.release(number)
-        for line in self._narrator.lines(records):
+        for line in self._formatter.lines(records):
             self._notify(line)
 
 

@@ -161,7 +161,7 @@ def change_text(event: Event, before: Phase, after: Phase, reason: str) -> str |
 EXPLAINED = (Event.STATES_STOPPED, Event.ABANDON, Event.FALL_BACK, Event.FAIL, Event.DEACTIVATE)
 
 
-class Narrator:
+class RecordFormatter:
     """Turns the records of one controller into lines for a log."""
 
     def __init__(self, names: Sequence[str]) -> None:

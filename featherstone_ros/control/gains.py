@@ -32,7 +32,7 @@ STEP = 0.8  # factor on a gain in the search for one that is stable
 MOST_STEPS = 400
 SLIGHT = 1.0  # [1/s^2] stiffness over inertia of a joint that gravity itself does not move
 SLOWEST = 0.02  # share of the bandwidth below which the search is given up
-ALSO = 0.3  # share of the most guilty joint's power that makes a joint guilty, too
+ALSO = 0.3  # share of the largest contribution from which on a joint contributes, too
 ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
 TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
 
@@ -106,13 +106,13 @@ class UnstableMode:
     Attributes:
         value: Eigenvalue: growth and turn per period.
         joint: The joint that feeds it most.
-        guilty: (n,) joints that feed this mode, or one of the same posture with similar growth,
-            about as much as ``joint`` does.
+        contributing: (n,) joints that feed this mode, or one of the same posture with similar
+            growth, about as much as ``joint`` does.
     """
 
     value: complex
     joint: int
-    guilty: NDArray[np.bool_]
+    contributing: NDArray[np.bool_]
 
 
 class SampledLoop:
@@ -151,7 +151,7 @@ class SampledLoop:
         stiffness, _, inertia = Dynamics(model).rnea_derivatives(q, rest, rest)
         drives = np.broadcast_to(np.asarray(armature, float), (model.n,))
         inertia = inertia + np.diag(drives)
-        kept = _telling(inertia, stiffness) if at is None else slice(None)
+        kept = _extreme_postures(inertia, stiffness) if at is None else slice(None)
         self.inertia, self.stiffness = inertia[kept], stiffness[kept]
         self._mobility = np.linalg.inv(self.inertia)
         self._plant = self._discretise()
@@ -287,10 +287,10 @@ def _worst_mode(transition: Floats, stiffness: Floats, periods_ago: int) -> Unst
     x, velocity = vectors[:n, unstable], vectors[n : 2 * n, unstable]
     command = vectors[-n:, unstable] / values[unstable] ** periods_ago  # until the sample
     power = (velocity.conj() * (command - stiffness @ x)).real  # fed into each joint's motion
-    guilty = power >= ALSO * power.max(axis=0)
-    guilty[power.argmax(axis=0), np.arange(len(unstable))] = True
+    contributing = power >= ALSO * power.max(axis=0)
+    contributing[power.argmax(axis=0), np.arange(len(unstable))] = True
     worst = int(power[:, 0].argmax())
-    return UnstableMode(complex(values[unstable[0]]), worst, guilty.any(axis=1))
+    return UnstableMode(complex(values[unstable[0]]), worst, contributing.any(axis=1))
 
 
 def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:
@@ -311,7 +311,7 @@ def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:
     return q
 
 
-def _telling(inertia: Floats, stiffness: Floats) -> list[int]:
+def _extreme_postures(inertia: Floats, stiffness: Floats) -> list[int]:
     """Return the postures in which something is extreme; not all of them for many joints.
 
     What: each joint's own inertia, its inertia with the others free, its gravity stiffness, and
@@ -396,7 +396,7 @@ def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) 
                 if s < 1
             }
             return Chosen(gains.p, gains.d, slow)
-        share[worst.guilty] *= STEP
+        share[worst.contributing] *= STEP
     joint = loop.joint_names[int(np.argmin(share))]
     raise ValueError(
         f"joint {joint!r}: no gains of a bandwidth up to {bandwidth:g} rad/s are stable with "
@@ -413,7 +413,7 @@ def check_gains(loop: SampledLoop, p: Floats, d: Floats) -> list[UnstableGain]:
         p: (n,) position gains.
         d: (n,) velocity gains.
     """
-    better, reasons = _mend(loop, p, d)
+    better, reasons = _correct(loop, p, d)
     advised = {"p": better.p, "d": better.d} if better else {k: p * np.nan for k in "pd"}
     given = {"p": p, "d": d}
     return [
@@ -422,7 +422,7 @@ def check_gains(loop: SampledLoop, p: Floats, d: Floats) -> list[UnstableGain]:
     ]
 
 
-def _mend(
+def _correct(
     loop: SampledLoop, p: Floats, d: Floats
 ) -> tuple[Gains | None, dict[tuple[int, str], str]]:
     """Change one gain after another until the loop is stable; say why each was changed."""

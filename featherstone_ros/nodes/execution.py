@@ -85,7 +85,7 @@ def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> i
         print(f"{module.rpartition('.')[2]}: cannot start: {one_line(error)}", file=sys.stderr)
         rclpy.try_shutdown()
         return 1
-    rounds = Rounds(node)
+    rounds = ExecutorRounds(node)
     try:
         signals.watch(rounds.end)
         failed = rounds.spin()
@@ -98,7 +98,7 @@ def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> i
     return FAILED if failed else signals.exit_status
 
 
-class Rounds:
+class ExecutorRounds:
     """The executor's rounds: an exception in one is logged, and the next one follows."""
 
     def __init__(self, node: ModelNode) -> None:

@@ -29,8 +29,8 @@ from featherstone_ros.control import events
 from featherstone_ros.control.complaints import late_start, unusable_state
 from featherstone_ros.control.controller import explain, lost_of, target_request, tip_index
 from featherstone_ros.control.events import (
-    Narrator,
     Reason,
+    RecordFormatter,
     cause_text,
     refusal_text,
     rejection_text,
@@ -132,7 +132,7 @@ class FeedforwardController(ModelNode):
             continuous=self._space.continuous,
             commands_joints=self.parameters["output"] == Output.JOINT_STATE,
         )
-        self._narrator = Narrator(model.joint_names)
+        self._formatter = RecordFormatter(model.joint_names)
         self._inspected = Dynamics(loaded)  # for the executor's thread
         self._unstable = ""  # what the check of the gains has found
         self._tracking = TrackingWatch(self._space.names)
@@ -548,7 +548,7 @@ class FeedforwardController(ModelNode):
             elif kind == events.PHASE and Event(index) is Event.ABANDON:
                 self._is_abandoned = True
             changed |= kind in (events.PHASE, events.CAUSE)
-        for line in self._narrator.lines(records):
+        for line in self._formatter.lines(records):
             self.log.warning(line)
         if changed:
             self.publish_diagnostics()

@@ -34,7 +34,7 @@ ACTION = "follow_joint_trajectory"
 Result, Feedback = FollowJointTrajectory.Result, FollowJointTrajectory.Feedback
 
 
-class Follower(Protocol):
+class ActionHost(Protocol):
     """The part of a node that the action needs, besides rclpy's."""
 
     joint_names: tuple[str, ...]
@@ -75,7 +75,7 @@ class Goals:
         """Serve.
 
         Args:
-            node: The controller's node, a ``Follower``.
+            node: The controller's node, an ``ActionHost``.
             rate: Rate at which a goal is checked and feedback published [Hz].
         """
         self._node = node

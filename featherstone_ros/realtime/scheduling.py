@@ -40,7 +40,8 @@ class Scheduling:
     def enter(self) -> list[str]:
         """Put it into effect for the calling thread, memory for the whole process.
 
-        With a priority, the threads that the calling one waits for change, too: ``hurry_others``.
+        With a priority, threads that the calling one waits for change, too, see
+        ``favour_other_threads``.
 
         Returns:
             A line for each request that was not allowed, with the way to allow it.
@@ -51,7 +52,7 @@ class Scheduling:
         if self.priority:
             try:
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(self.priority))
-                hurry_others()
+                favour_other_threads()
             except PermissionError:
                 problems.append(
                     f"no privilege for real-time priority {self.priority}: the loop runs with "
@@ -73,7 +74,7 @@ class Scheduling:
         return ", ".join(words)
 
 
-def hurry_others() -> None:
+def favour_other_threads() -> None:
     """Give other threads of the process precedence over other processes, if allowed.
 
     Threads that are not Python's, the middleware's, hand messages over: they get the lowest
