@@ -322,8 +322,8 @@ cdef class Simulator(WorkspaceOwner):
         """Position, velocity and acceleration (len(times), p, 3) of the joints whose motion is
         prescribed.
         """
-        return np.stack([_sampled_motion(joint, motion,
-                                         times) for joint, motion in self.motions.items()], axis=1)
+        rows = [_sampled_motion(joint, motion, times) for joint, motion in self.motions.items()]
+        return np.stack(rows, axis=1)
 
     def step(self, tau, Py_ssize_t steps=1, f_ext=None):
         """Advance by steps * time_step under a constant torque, in compiled code without the GIL.
@@ -365,9 +365,8 @@ cdef class Simulator(WorkspaceOwner):
             self.require_idle()
             return
         if drives.motions:
-            motion = self.motion_at((self.count
-                                     + np.arange(instants(drives) * steps + 1) / instants(drives))
-                                    * self.time_step)
+            counts = self.count + np.arange(instants(drives) * steps + 1) / instants(drives)
+            motion = self.motion_at(counts * self.time_step)
             forces = np.empty(np.shape(q_)[:cnp.PyArray_NDIM(q_) - 1] + (drives.motions,))
             driven = drives[0]
             driven.instant = data(motion)

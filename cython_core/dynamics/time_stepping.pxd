@@ -291,6 +291,19 @@ cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* driv
     return 0
 
 
+cdef inline real turning_joints(Py_ssize_t n, double h, const real* sign, const real* held,
+                                const real* qd, const real* qdd) noexcept nogil:
+    """How many joints come to rest or turn round within a step h under friction; of each lane."""
+    cdef real zero, count
+    cdef Py_ssize_t i
+    put(0.0, &zero)
+    put(0.0, &count)
+    for i in range(n):
+        count = (count + held[i] * less(zero, magnitude(qd[i])) + less(sign[i] * qd[i], zero)
+                 + less(sign[i] * (qd[i] + h * qdd[i]), zero))
+    return count
+
+
 cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives* drives,
                                    const real* tau, const real* f_ext, real* q, real* qd,
                                    real* qdd) noexcept nogil:
@@ -308,10 +321,9 @@ cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives
     cdef real* sum_qd = stage_qdd + n
     cdef real* sum_qdd = sum_qd + n
     cdef real[6] u                     # how far a floating base of this stage is from q
-    cdef real stops, speed, zero
+    cdef real turning, speed
     cdef double h = drives.time_step, reach, weight
-    put(0.0, &zero)
-    put(0.0, &stops)
+    put(0.0, &turning)
     for i in range(6):
         put(0.0, &u[i])
     for i in range(system.nq):
@@ -343,15 +355,13 @@ cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives
                 drives.instant += 3 * drives.motions
             place_prescribed(system, drives, stage_q, stage_qd)
     if drives.frictional:
-        for i in range(n):
-            stops = stops + held[i] * less(zero, magnitude(qd[i])) + less(sign[i] * qd[i], zero) \
-                + less(sign[i] * (qd[i] + h * sum_qdd[i]), zero)
+        turning = turning_joints[real](n, h, sign, held, qd, sum_qdd)
     for i in range(n):
         speed = qd[i] + h * qdd[i]                              # of Euler
         if drives.frictional:
             speed = speed * (1.0 - held[i])
-        stage_qd[i] = choose(stops, speed, sum_qd[i])
-        qd[i] = choose(stops, speed, qd[i] + h * sum_qdd[i])
+        stage_qd[i] = choose(turning, speed, sum_qd[i])
+        qd[i] = choose(turning, speed, qd[i] + h * sum_qdd[i])
     displace(system, q, h, stage_qd, q)
     place_prescribed(system, drives, q, qd)
     return 0

@@ -53,22 +53,23 @@ cdef inline void rotate_pair(double* P, double* U, Py_ssize_t i, Py_ssize_t j) n
         U[6 * k + i], U[6 * k + j] = c * a - s * b, s * a + c * b
 
 
-cdef inline void to_vectors(const double* U, double* P) noexcept nogil:
-    """P <- U^T P U, (6, 6)."""
-    cdef double[36] PU
+cdef inline void product(const double* A, Py_ssize_t row, Py_ssize_t column, const double* B,
+                         double* C) noexcept nogil:
+    """C <- A B, (6, 6). row, column: steps in A from one to the next; 6, 1, or 1, 6 for A^T."""
     cdef Py_ssize_t i, j, k
     for i in range(6):
         for j in range(6):
-            PU[6 * i + j] = 0.0
+            C[6 * i + j] = 0.0
         for k in range(6):
             for j in range(6):
-                PU[6 * i + j] += P[6 * i + k] * U[6 * k + j]
-    for i in range(6):
-        for j in range(6):
-            P[6 * i + j] = 0.0
-        for k in range(6):
-            for j in range(6):
-                P[6 * i + j] += U[6 * k + i] * PU[6 * k + j]
+                C[6 * i + j] += A[row * i + column * k] * B[6 * k + j]
+
+
+cdef inline void to_vectors(const double* U, double* P) noexcept nogil:
+    """P <- U^T P U, (6, 6)."""
+    cdef double[36] PU
+    product(P, 6, 1, U, PU)
+    product(U, 1, 6, PU, P)
 
 
 cdef inline void make_orthogonal(double* U) noexcept nogil:
@@ -83,12 +84,7 @@ cdef inline void make_orthogonal(double* U) noexcept nogil:
         for k in range(6):
             for j in range(6):
                 excess[6 * i + j] -= 0.5 * U0[6 * k + i] * U0[6 * k + j]
-    for i in range(6):
-        for j in range(6):
-            U[6 * i + j] = 0.0
-        for k in range(6):
-            for j in range(6):
-                U[6 * i + j] += U0[6 * i + k] * excess[6 * k + j]
+    product(U0, 6, 1, excess, U)
 
 
 cdef inline void eigenvectors(double* P, double* U) noexcept nogil:

@@ -117,7 +117,7 @@ class Motion:
 
         Args:
             time: Time of ``start`` [s].
-            start: State to begin with; its effort fades out meanwhile.
+            start: State to begin with; its effort goes linearly to zero meanwhile.
             duration: Time to come to rest [s].
             lower: Lower position limits (n,).
             upper: Upper position limits (n,).
@@ -332,7 +332,7 @@ def lead_in_duration(offset: MotionState, velocity_limit: Floats, minimum: float
     rest peaks at 15/8 of its mean velocity.
 
     Args:
-        offset: Offset to be faded out.
+        offset: Offset that the correction begins with.
         velocity_limit: (n,), infinite where there is none.
         minimum: Shortest duration [s].
     """
