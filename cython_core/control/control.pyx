@@ -43,7 +43,7 @@ from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD
 from control.snapshot cimport SnapshotPayload
 from control.speed_limit cimport SpeedLimit
 from control.state_estimate cimport best_estimate
-from control.state_validator cimport accept
+from control.state_validator cimport CLOCK_JUMP as _CLOCK_JUMP, accept
 from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, forget,
                                       forget_clocks, trust)
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
@@ -63,6 +63,8 @@ from featherstone_ros._cdr import Float64MultiArrayEncoder, JointStateEncoder, s
 from featherstone_ros.control.phases import TRANSITIONS
 
 cnp.import_array()
+
+CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory_start.py
 
 # What is compiled stands before what uses it.
 include "impedance_settings.pxi"

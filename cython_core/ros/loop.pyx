@@ -28,7 +28,7 @@ from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAW
                         free_slot, put_request, take_record)
 from ros.rcl cimport (NOTHING_TAKEN, Allocator, MessageInfo, OnMessage, Rcl, Serialized,
                       check_layout, find_functions)
-from ros.timing cimport Histogram, Sequences, Timing, lost_before
+from ros.timing cimport COARSE, COARSE_WIDTH, FINE, Histogram, Sequences, Timing, lost_before
 
 import threading
 from contextlib import ExitStack
@@ -52,6 +52,7 @@ cdef enum: GLANCE = 20000000          # [ns] between two checks for what does no
 
 ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
 TAKE_FAILED_RECORD, PUBLISH_FAILED_RECORD = TAKE_FAILED, PUBLISH_FAILED
+HISTOGRAM_SIZES = FINE, COARSE, COARSE_WIDTH    # as ros/timing.pxd has them
 MOST_OBJECTS = RESERVED               # that may be in use at a time, so that no record about one is
                                       # lost
 

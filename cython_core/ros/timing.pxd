@@ -5,8 +5,8 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport llabs
 
 cdef enum:
-    FINE = 4096              # buckets as in realtime/histogram.py: of 1 us,
-    COARSE = 4096            # of 64 us above them,
+    FINE = 4096              # buckets of 1 us,
+    COARSE = 4096            # of 64 us above them, up to 266 ms
     COARSE_WIDTH = 64
     BUCKETS = FINE + COARSE + 1  # and one for the rest
     MOST_PUBLISHERS = 4      # of a topic whose numbers are followed; of more, some losses stay

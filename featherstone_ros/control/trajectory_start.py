@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CLOCK_JUMP = 0.5  # [s] as in cython_core/control/state_validator.pxd
+from featherstone_ros._control import CLOCK_JUMP
 
 
 def start_delay(start: float, stamp: float, now: float) -> float:

@@ -7,9 +7,10 @@ from array import array
 import numpy as np
 from numpy.typing import NDArray
 
-FINE = 4096  # buckets of 1 us
-COARSE = 4096  # buckets of COARSE_WIDTH us above them, up to 266 ms; the last one holds the rest
-COARSE_WIDTH = 64
+from featherstone_ros._loop import HISTOGRAM_SIZES
+
+# Buckets of 1 us, then buckets of COARSE_WIDTH us; one more holds the rest.
+FINE, COARSE, COARSE_WIDTH = HISTOGRAM_SIZES
 FINE_END = float(FINE)  # [us]
 COARSE_END = FINE_END + COARSE * COARSE_WIDTH
 
