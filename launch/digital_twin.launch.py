@@ -33,7 +33,7 @@ def generate_launch_description() -> LaunchDescription:
                 "publish_clock",
                 default_value="false",
                 choices=["true", "false"],
-                description="publish /clock, by which all other nodes can go",
+                description="publish simulation time on /clock, for all other nodes",
             ),
             OpaqueFunction(function=start),
         ]

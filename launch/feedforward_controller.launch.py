@@ -33,7 +33,7 @@ def generate_launch_description() -> LaunchDescription:
                 "mode",
                 default_value="",
                 choices=["", *MODES],
-                description="control law; if empty, as the parameter files say",
+                description="control law; empty: that of the parameter files",
             ),
             DeclareLaunchArgument(
                 "commands",
@@ -44,7 +44,7 @@ def generate_launch_description() -> LaunchDescription:
                 "use_sim_time",
                 default_value="false",
                 choices=["true", "false"],
-                description="go by the topic /clock",
+                description="take the time from the topic /clock",
             ),
             OpaqueFunction(function=start),
         ]

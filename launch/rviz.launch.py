@@ -99,13 +99,13 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "spacing",
                 default_value="1.0",
-                description="distance of the robots from each other [m]; 0: one over the other",
+                description="distance between the robots [m]; 0: superimposed",
             ),
             DeclareLaunchArgument(
                 "use_sim_time",
                 default_value="false",
                 choices=["true", "false"],
-                description="go by the topic /clock",
+                description="take the time from the topic /clock",
             ),
             OpaqueFunction(function=start),
         ]

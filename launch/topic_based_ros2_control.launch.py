@@ -1,4 +1,4 @@
-"""The digital twin as the robot of a real ros2_control: MoveIt and all controllers without an arm.
+"""The digital twin as hardware of a real ros2_control: MoveIt and all controllers without an arm.
 
 ros2 launch featherstone_ros topic_based_ros2_control.launch.py robot:=panda
 ros2 launch featherstone_ros topic_based_ros2_control.launch.py robot:=/path/to/arm.urdf \
@@ -77,7 +77,7 @@ def generate_launch_description() -> LaunchDescription:
                 "controller",
                 default_value="feedforward_controller",
                 choices=list(INTERFACES),
-                description="what moves the arm",
+                description="controller that moves the arm",
             ),
             DeclareLaunchArgument(
                 "rate",
