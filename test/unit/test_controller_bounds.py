@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from control_arm import NAMES, PERIOD, Bench
 from control_loop import LoopBench
+from numpy.testing import assert_allclose
 
+import featherstone_ros as fr
 from featherstone_ros.control.events import REJECTIONS
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import Point
@@ -130,3 +132,31 @@ def test_a_long_time_between_states_is_remembered_for_a_tenth_of_a_second(since,
     bench.state()
     assert bench.controller.refused == {"position jumped": 1}
     assert bench.controller.phase is phase
+
+
+def test_an_effort_that_is_not_finite_is_none_that_holds_the_arm():
+    """Nor where the arm has no effort limits."""
+    bench = Bench(effort_limit=np.full(2, np.inf))
+    bench.effort = np.array([np.inf, 0.0])
+    bench.controller.activate(bench.now)
+    bench.run(PERIOD)
+    assert_allclose(bench.commands[0][1], bench.gravity(), rtol=1e-3)
+
+
+def test_a_hold_after_states_came_back_says_why_the_arm_was_held():
+    bench = Bench().start()
+    bench.run(0.2, states=False).run(0.1)
+    assert bench.controller.phase is Phase.HOLDING
+    assert "no usable joint state" in bench.controller.hold_reason
+
+
+def test_a_payload_is_taken_on_while_states_are_missing():
+    bench = Bench().start()
+    loaded = bench.model.with_payload(bench.model.link_names[-1], 1.0, [0.0, 0.0, 0.1])
+    bench.controller.change_model(bench.now, loaded, 0.5)
+    bench.run(0.8, states=False)
+    assert bench.controller.phase is Phase.BLIND
+    empty, full = (fr.Dynamics(model).gravity(bench.compiled.desired[0])
+                   for model in (bench.model, loaded))  # fmt: skip
+    assert np.abs(full - empty).max() > 0.5
+    assert_allclose(bench.commands[-1][1], full, rtol=1e-6)
