@@ -248,6 +248,10 @@ class Scene:
             "inactive": ["activate"],
         }.get(state, []):
             assert self.ros.change_state(CONTROLLER, transition)
+        count = self.commands
+        if not self.ros.comes(lambda: self.commands > count):
+            self.controller.kill()  # what a failed test has left silent concerns no other
+            self.controller = self.start_controller()
         self.ros.set_parameters(CONTROLLER, {"mode": "feedforward"})
         self.wait_for_hold()
         self.ros.call(Trigger, f"{CONTROLLER}/hold")
