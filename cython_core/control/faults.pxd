@@ -37,12 +37,15 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
     """Give the motion up and come to rest from the state that the arm is in; too often, and it is a
     fault.
 
+    Its effort besides the model's is what has rather led the arm off: only the rate limit delays
+    that it ends.
+
     A deviation from the path counts only beyond path_tolerance, not beyond the trajectory's own
     tolerance, only if the state before shows half of it, not after a gap, which has carried the
     motion ahead, and once until the arm has had the time to stop: a hold that it overruns is no
     other motion.
     """
-    cdef bint was_trajectory = c.phase == TRAJECTORY
+    cdef bint was_trajectory = c.phase == TRAJECTORY, had_effort = c.motion.has_effort
     cdef bint shown_twice = (joint >= 0
                              and fabs(common(c.desired[joint] - c.validator.q[joint],
                                              c.desired[joint] - c.validator.last_q[joint]))
@@ -51,6 +54,8 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
         return
     because(c, cause, joint, found, bound)
     latch(c)
+    if had_effort:
+        begin_transfer(&c.governor, 0.0)
     if (cause == CAUSE_STANDS
             or (cause == CAUSE_OFF_PATH and shown_twice and bound == c.settings.path_tolerance
                 and c.validator.dt <= c.settings.state_timeout and c.watch.incident <= 0.0)):

@@ -70,6 +70,7 @@ class JointSpace:
         upper: Upper position limits, inf where there is none.
         velocity_limit: Velocity limits, inf where there is none.
         continuous: Which joints turn without end; None: none.
+        effort_limit: Effort limits, inf where there is none; None: nowhere.
     """
 
     names: tuple[str, ...]
@@ -77,13 +78,17 @@ class JointSpace:
     upper: Floats
     velocity_limit: Floats
     continuous: NDArray[np.bool_] | None = None
+    effort_limit: Floats | None = None
 
     @classmethod
     def of(cls, model: Model) -> JointSpace:
-        """Return a model's; a velocity limit of 0 means none."""
-        speed = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
+        """Return a model's; a velocity or effort limit of 0 means none."""
+        speed, effort = (
+            np.where(limit > 0.0, limit, np.inf)
+            for limit in (model.velocity_limit, model.effort_limit)
+        )
         continuous = np.array([kind == "continuous" for kind in model.joint_types])
-        return cls(model.joint_names, model.lower, model.upper, speed, continuous)
+        return cls(model.joint_names, model.lower, model.upper, speed, continuous, effort)
 
     def turns(self, distance: Floats) -> Floats:
         """Return the whole turns (n,) [rad] in a distance (n,): half a turn at most is left.
@@ -148,6 +153,7 @@ class Trajectory:
         acceleration, self._has_acceleration = gather(points, "accelerations", order, space)
         effort, self._has_effort = gather(points, "effort", order, space)
         check_limits(position, space)
+        check_effort(effort, space)
         if not allow_moving_end:
             check_rest(velocity[-1], space.names)
         self._states = MotionState(position, velocity, acceleration, effort)
@@ -448,6 +454,23 @@ def check_limits(position: Floats, space: JointSpace) -> None:
         raise TrajectoryError(
             f"point {i}: joint {space.names[j]!r} at {position[i, j]:.6g} is outside its limits "
             f"[{space.lower[j]:g}, {space.upper[j]:g}]"
+        )
+
+
+def check_effort(effort: Floats, space: JointSpace) -> None:
+    """Check (K, n) efforts: one that the drive does not have is in another unit.
+
+    Raises:
+        TrajectoryError: One is beyond its limit.
+    """
+    if space.effort_limit is None:
+        return
+    beyond = np.abs(effort) > space.effort_limit
+    if beyond.any():
+        i, j = np.argwhere(beyond)[0]
+        raise TrajectoryError(
+            f"point {i}: effort of joint {space.names[j]!r} is {effort[i, j]:.6g}, expected at "
+            f"most {space.effort_limit[j]:g}, its effort limit"
         )
 
 

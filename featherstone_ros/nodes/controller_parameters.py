@@ -120,7 +120,8 @@ SETTINGS = (
     Setting(
         "start_from_measured_effort",
         Settings.start_from_measured_effort,
-        "begin with the effort in joint_states if it is finite and not all zero, else with g(q)",
+        "begin with the effort in joint_states if it is finite, not all zero, and differs from "
+        "g(q) by less than half the effort limits, else with g(q)",
     ),
     Setting("effort_scale", 1.0, "usable share of the URDF effort limits", 0.0, 1.0),
     Setting(

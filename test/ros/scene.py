@@ -86,7 +86,7 @@ class Scene:
         set_priority(self.twin.pid, RUNNING)
         model = Model.from_urdf(self.urdf, joints=self.names)
         self.home = self.start = self.q.copy()
-        self.limit = model.velocity_limit
+        self.limit, self.effort_limit = model.velocity_limit, model.effort_limit
         self.trajectories = ros.node.create_publisher(
             JointTrajectory, f"{CONTROLLER}/joint_trajectory", 10
         )

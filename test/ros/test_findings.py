@@ -164,6 +164,18 @@ def oversized_trajectory(scene: Scene) -> None:
     status(scene, " bytes, expected at most")
 
 
+def effort_besides(scene: Scene) -> None:
+    """More than the motors have is refused; all that they have ends with the motion."""
+    for share, text in ((2.0, "its effort limit"), (1.0, "abandoned")):
+        effort = share * scene.effort_limit
+        points = [
+            JointTrajectoryPoint(positions=scene.q, effort=effort, time_from_start=duration(t))
+            for t in (0.2, 3.0)
+        ]
+        scene.trajectories.publish(JointTrajectory(joint_names=scene.names, points=points))
+        status(scene, text)
+
+
 def wrong_units(scene: Scene) -> None:
     last = scene.names[-1]
     for values in (
@@ -204,6 +216,7 @@ HARMLESS = [
     giant_requests,
     long_arrays,
     oversized_trajectory,
+    effort_besides,
     wrong_units,
     three_hundred_future_trajectories,
 ]

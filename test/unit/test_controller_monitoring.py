@@ -446,3 +446,16 @@ def test_a_mode_without_its_hand_is_refused_and_changes_nothing():
     controller.activate(0.0)
     assert_allclose(controller.accept_state(0.001, Q, np.zeros(2)), fr.Dynamics(model).gravity(Q))
     assert controller.phase is Phase.HOLDING
+
+
+def test_effort_asked_for_besides_ends_at_once_with_the_motion_that_it_led_astray():
+    """Within blend_time it would go on to drive the arm away."""
+    soft = {"p": np.full(2, 5.0), "d": np.full(2, 0.5)}
+    bench = Bench(path_tolerance=0.1, torque_rate=np.full(2, 2000.0), **soft).start()
+    points = [Point(t, Q, effort=[20.0, 0.0]) for t in (0.1, 5.0)]
+    bench.controller.set_trajectory(bench.now, NAMES, points)
+    while bench.controller.phase is Phase.TRAJECTORY:
+        bench.run(PERIOD)
+    assert bench.controller.hold_reason
+    bench.run(0.03)
+    assert bench.commands[-1][1][0] < 0.0

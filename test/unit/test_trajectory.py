@@ -1,11 +1,19 @@
 """Trajectories: what is accepted, what is refused and why, and the motion that comes of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from featherstone_ros.control.motion import Motion, MotionState
-from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
+from featherstone_ros.control.trajectory import (
+    JointSpace,
+    Point,
+    Trajectory,
+    TrajectoryError,
+    set_point,
+)
 
 NAMES = ("shoulder", "elbow", "wrist")
 SPACE = JointSpace(NAMES, np.full(3, -3.0), np.full(3, 3.0), np.array([2.0, 2.0, np.inf]))
@@ -87,6 +95,19 @@ def test_last_point_is_held_at_rest():
     assert_allclose(end.position, 1.0)
     assert end.is_rest()
     assert motion.end == 1.0
+
+
+def test_efforts_beyond_the_limits_are_refused_and_named():
+    space = replace(SPACE, effort_limit=np.array([np.inf, 12.0, 87.0]))
+    within, beyond = [1e6, -12.0, 87.0], [0.0, -12.1, 0.0]
+    points = [Point(0.0, [0.0] * 3, effort=within), Point(1.0, [0.0] * 3, effort=beyond)]
+    with pytest.raises(
+        TrajectoryError, match=r"point 1: effort of joint 'elbow' is -12.1.*most 12"
+    ):
+        Trajectory(NAMES, points, space)
+    with pytest.raises(TrajectoryError, match="point 0: effort of joint 'elbow'"):
+        set_point(points[1], space, np.zeros(3))
+    Trajectory(NAMES, points[:1], space)
 
 
 def test_efforts_are_interpolated_linearly_and_stay_at_the_end():
