@@ -4,6 +4,7 @@
 from libc.math cimport M_PI, copysign, exp, fabs, isnan
 from libc.string cimport memcpy
 
+from control.state_consistency cimport encoder_step
 from control.validator_state cimport CONTRADICTORY, StateValidator, common
 
 # What a joint may gain at once and per second, in speed limits, and how long it may have gone on
@@ -92,6 +93,23 @@ cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) n
             qd[i] = speed
         if not fabs(q[i] - from_q[i] - dt * speed) <= limit * GONE_ON:
             q[i] = from_q[i] + dt * speed
+
+
+cdef inline void likely_position(const StateValidator* v, double* q) noexcept nogil:
+    """The position that feedback goes by.
+
+    A joint that can hardly have come to where the last state shows it counts where it was expected,
+    until the next state confirms it: one wrong number must not push the arm, least of all if no
+    state comes after it. A wrong stamp must not either, which expects the joint too far away.
+    """
+    cdef double expected
+    cdef Py_ssize_t i
+    for i in range(v.n):
+        expected = v.last_q[i] + v.dt * median(v.last_qd[i], v.qd[i], v.shown[i])
+        q[i] = v.q[i]
+        if v.dt > 0.0 and (fabs(v.q[i] - expected)
+                           > plausible_change(v, i, v.dt) * GONE_ON + encoder_step(v, i)):
+            q[i] = median(v.last_q[i], v.q[i], expected)
 
 
 cdef inline bint was_misled(const StateValidator* v) noexcept nogil:

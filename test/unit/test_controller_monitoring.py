@@ -177,6 +177,17 @@ def test_an_arm_that_overruns_its_hold_has_left_one_motion_only():
     assert bench.controller.phase is Phase.HOLDING
 
 
+def test_a_single_position_that_is_wrong_pushes_no_joint():
+    """It may be the last one for a while. A second one that confirms it counts."""
+    bench = Bench().start().run(0.1)
+    held, there = bench.commands[-1][1], bench.arm.q + np.array([0.0, 0.05])
+    give(bench, there, np.zeros(2))
+    np.testing.assert_allclose(bench.commands[-1][1], held, atol=1e-3)
+    for _ in range(20):
+        give(bench, there, np.zeros(2))
+    assert bench.commands[-1][1][1] < held[1] - 1.0
+
+
 def test_single_positions_that_are_wrong_are_no_disobedience():
     bench = Bench(jump_tolerance=0.6).start()
     for k in range(2000):
