@@ -267,7 +267,8 @@ class Report:
     @cached_property
     def total(self) -> Floats:
         """(samples, laws, motions) RMS error of all joints together [rad or m]."""
-        return np.linalg.norm(self.tracking.rms, axis=-1)
+        total: Floats = np.linalg.norm(self.tracking.rms, axis=-1)
+        return total
 
     @property
     def gain(self) -> Floats:
@@ -277,7 +278,8 @@ class Report:
     @property
     def saturated(self) -> Floats:
         """(laws,) share of runs that ask for more torque than some joint's limit."""
-        return np.mean((self.tracking.effort > 1).any(axis=-1), axis=(0, 2))
+        share: Floats = np.mean((self.tracking.effort > 1).any(axis=-1), axis=(0, 2))
+        return share
 
     @cached_property
     def budget(self) -> dict[str, Floats]:

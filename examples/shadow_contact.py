@@ -71,9 +71,8 @@ class Record:
     @property
     def alarms(self) -> int:
         """How often contact began."""
-        return int(self.contact[0]) + sum(
-            now and not before for before, now in pairwise(self.contact)
-        )
+        began = (now and not before for before, now in pairwise(self.contact))
+        return sum(map(bool, began), start=int(self.contact[0]))
 
 
 def settings_for(robot: RobotSetup, **changes: Any) -> ShadowSettings:

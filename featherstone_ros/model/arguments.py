@@ -26,7 +26,8 @@ def finite(name: str, value: ArrayLike, shape: tuple[int, ...] = ()) -> Floats:
             raise TypeError(f"{given.dtype} has entries that are no real numbers")
         array = np.array(given, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"{name} is {value!r}, expected numbers of shape {shape}") from error
+        expected = f"numbers of shape {shape}" if shape else "a number"
+        raise ModelError(f"{name} is {value!r}, expected {expected}") from error
     if array.shape != shape:
         raise ModelError(f"{name} has shape {array.shape}, expected {shape}")
     if not np.isfinite(array).all():

@@ -270,7 +270,7 @@ def test_follower_of_a_screw_adds_its_own_inertia():
         ({"joint": Revolute("j", (0, 1))}, r"joint 'j': axis has shape \(2,\), expected \(3,\)"),
         ({"joint": Revolute("j", "z")}, "joint 'j': axis is 'z', expected numbers"),
         ({"joint": Screw("j", pitch=np.inf)}, "joint 'j': pitch is inf, expected finite"),
-        ({"joint": Screw("j", pitch=None)}, "joint 'j': pitch is nan, expected finite"),
+        ({"joint": Screw("j", pitch=None)}, "joint 'j': pitch is None, expected a number"),
         ({"joint": Revolute("j", lower=2, upper=1)}, "joint 'j': upper is 1, expected .* >= 2"),
         ({"joint": Revolute("j", lower=np.nan)}, "joint 'j': lower is nan, expected a number"),
         ({"joint": Revolute("j", effort_limit=-1)}, "joint 'j': effort_limit is -1, expected"),
