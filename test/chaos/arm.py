@@ -42,6 +42,7 @@ STANDING = 0.05  # [rad/s] an arm that is slower stands
 FAULT_SHARE = 0.2  # of the effort limit by which a fault's damping brakes at the velocity limit
 WRONG_COMMANDS = 2  # in a row, as large as the drives go, that reach them
 OVERSHOOT = 0.46  # v / w that a joint knocked to the speed v goes, damped by 0.7 at w rad/s
+BEYOND_GRAVITY = 0.5  # share of the effort limits within which an effort may be what holds the arm
 BLIND = 0.1 + GIVE_UP_AFTER + COMMAND_TIMEOUT  # [s] after the last state the drives' brakes are on
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 WORKSPACE = 2.0 * REACH  # [rad] about home
@@ -54,6 +55,7 @@ class Arm:
 
     Attributes:
         robot: Description and parameters.
+        dynamics: Of its model.
         period: Of the joint states [s].
         torque_step: Largest step of a command [N m].
         give: How far a stop gives way when pressed [rad].
@@ -68,6 +70,7 @@ class Arm:
     """
 
     robot: RobotSetup
+    dynamics: Dynamics
     period: float
     torque_step: Floats
     give: Floats
@@ -158,7 +161,7 @@ def arm(name: str) -> Arm:
         drift = max(drift, drifted(model, dynamics, mobility, pose))
     period = 1.0 / RATE
     return Arm(
-        *(robot, period, torque_step, give, spring, overshoot, drift),
+        *(robot, dynamics, period, torque_step, give, spring, overshoot, drift),
         *(jolt, surge, coasting, overshoot_by_hand),
     )
 

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from arm import BRAKING, COMMAND_TIMEOUT, POSTURE_RATE, SPEED, STANDING, WRONG_COMMANDS, Arm
+from arm import (
+    BEYOND_GRAVITY,
+    BRAKING,
+    COMMAND_TIMEOUT,
+    POSTURE_RATE,
+    SPEED,
+    STANDING,
+    WRONG_COMMANDS,
+    Arm,
+)
 from episodes import Episode, Fault
 from numpy.typing import NDArray
 
@@ -169,8 +178,9 @@ def torque_steps(traffic: Traffic, arm: Arm) -> tuple[float, float]:
     """Return the largest step between commands and that of first commands, over the allowed one.
 
     After a silence the first command continues the last one, or what the brakes have carried since,
-    as far as drives can.
-    So does the first one for drives that stood still themselves, and took none meanwhile.
+    as far as drives can. So does the first one for drives that stood still themselves, and took
+    none meanwhile. What brakes carry that stop an arm in motion may be far from gravity: then the
+    first one may be gravity's.
     """
     step = first = 0.0
     alone = np.searchsorted(traffic.command_index, traffic.command_index)  # first of the same state
@@ -186,6 +196,9 @@ def torque_steps(traffic: Traffic, arm: Arm) -> tuple[float, float]:
         index = traffic.command_index[i]
         most = arm.model.effort_limit
         held = list(np.clip(traffic.effort[max(index - RECENT, 0) : index + 1], -most, most))
+        gravity = arm.dynamics.gravity(traffic.q[index])
+        if (np.abs(traffic.effort[index] - gravity) > BEYOND_GRAVITY * most).any():
+            held.append(gravity)
         first = max(first, min(steps_from(effort, command, arm) for effort in [last, *held]))
     return step, first
 
