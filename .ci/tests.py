@@ -187,6 +187,7 @@ def greedy():
 def main():
     """Run the tests in isolation, or as well as it is possible here; return the status."""
     arguments = sys.argv[1:]
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, for nodes to be tested too
     if os.environ.get(RUN) != ISOLATED:
         for process in greedy():
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()

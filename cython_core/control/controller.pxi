@@ -167,7 +167,7 @@ cdef class CompiledController:
         c.torque, c.gravity_torque, c.expected = (
             self._room(&at, n), self._room(&at, n), self._room(&at, n))
         c.turned, c.turns = self._room(&at, n), self._room(&at, n)
-        c.position = self._room(&at, n)
+        c.likely = self._room(&at, 2 * n)
         self.its.part, self.its.shown = self._room(&at, 3 * n), self._room(&at, n)
         lay_out_mode(&c.hand, n, self._room(&at, mode_memory(n)))
         c.bias = self._room(&at, n)

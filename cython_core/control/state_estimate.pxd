@@ -95,21 +95,28 @@ cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) n
             q[i] = from_q[i] + dt * speed
 
 
-cdef inline void likely_position(const StateValidator* v, double* q) noexcept nogil:
-    """The position that feedback goes by.
+cdef inline void likely_state(const StateValidator* v, double* q, double* qd) noexcept nogil:
+    """The position and velocity that feedback goes by.
 
-    A joint that can hardly have come to where the last state shows it counts where it was expected,
-    until the next state confirms it: one wrong number must not push the arm, least of all if no
-    state comes after it. A wrong stamp must not either, which expects the joint too far away.
+    What a joint can hardly have come to counts as it was expected until the next state confirms it,
+    or its way does: one wrong number must not push the arm, least of all if no state comes after
+    it. A wrong stamp must not either, which expects the joint too far away.
     """
-    cdef double expected
+    cdef double expected, limit, speed
     cdef Py_ssize_t i
+    memcpy(q, v.q, v.n * sizeof(double))
+    memcpy(qd, v.qd, v.n * sizeof(double))
+    if v.dt == 0.0:                                             # it follows on nothing
+        return
     for i in range(v.n):
-        expected = v.last_q[i] + v.dt * median(v.last_qd[i], v.qd[i], v.shown[i])
-        q[i] = v.q[i]
-        if v.dt > 0.0 and (fabs(v.q[i] - expected)
-                           > plausible_change(v, i, v.dt) * GONE_ON + encoder_step(v, i)):
+        limit = plausible_change(v, i, v.dt)
+        speed = median(v.last_qd[i], v.qd[i], v.shown[i])
+        expected = v.last_q[i] + v.dt * speed
+        if fabs(v.q[i] - expected) > limit * GONE_ON + encoder_step(v, i):
             q[i] = median(v.last_q[i], v.q[i], expected)
+        speed = median(v.last_qd[i], v.qd[i], (v.q[i] - v.last_q[i]) / v.dt)
+        if fabs(v.qd[i] - speed) > limit:
+            qd[i] = speed
 
 
 cdef inline bint was_misled(const StateValidator* v) noexcept nogil:

@@ -45,8 +45,8 @@ ONCE_BEYOND = (
     *(5019710, 9606385),
     # A velocity of the wrong sign counted as none, and the damper pushed: 2.0 and 2.1 times.
     *(9701292, 9714158),
-    # A wrong position pushed the joint for .12 s, as no state came after it: 2.0 times.
-    11032642,
+    # A wrong number pushed a joint for .12 s, as no good state came after it: 2.0 times.
+    *(11032642, 12043283),
     # Brakes that still stopped the arm carried more than a measured effort is believed for.
     12005946,
 )
