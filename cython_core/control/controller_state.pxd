@@ -60,7 +60,7 @@ cdef struct Controller:
     double* zero             # (4, n)
     double* state            # (4, n) of a blind stop
     double* expected         # (n,) position that states are compared with
-    double* likely           # (2, n) position and velocity that feedback goes by
+    double* likely           # (2, n) position and velocity that the joints' laws go by
     double* turned           # (n,) whole turns that were added to the last good position [rad]
     double* turns            # (n,) likewise, of the state that is being looked at
     bint expects             # the motion is that of a blind stop, by steady time

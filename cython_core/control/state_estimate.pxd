@@ -96,7 +96,7 @@ cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) n
 
 
 cdef inline void likely_state(const StateValidator* v, double* q, double* qd) noexcept nogil:
-    """The position and velocity that feedback goes by.
+    """The position and velocity that the joints' laws go by; the hand's law goes by the last state.
 
     What a joint can hardly have come to counts as it was expected until the next state confirms it,
     or its way does: one wrong number must not push the arm, least of all if no state comes after
