@@ -42,7 +42,7 @@ def test_error_is_pinocchios_logarithm(random):
     rotations, positions = Rotation.random(300, rng=7), random.uniform(-2, 2, (300, 3))
     poses = [pose(R, p) for R, p in zip(rotations, positions, strict=True)]
     errors = pose_error(poses[:-1], poses[1:])
-    for error, a, b in zip(errors, poses, poses[1:], strict=False):
+    for error, a, b in zip(errors, poses[:-1], poses[1:], strict=True):
         phi = pinocchio.log3(b[:3, :3] @ a[:3, :3].T)
         assert_equal_to_rounding(error, [*(b - a)[:3, 3], *phi], 1.0)
 

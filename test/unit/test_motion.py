@@ -31,8 +31,8 @@ def test_piece_meets_both_ends_in_the_fields_it_is_given(piece, fields):
     rng = np.random.default_rng(1)
     start, end = random_state(rng), random_state(rng)
     coefficients = piece(start, end, 0.7)
-    for knot, t in ((start, 0.0), (end, 0.7)):
-        expected = [knot.position, knot.velocity, knot.acceleration][:fields]
+    for state, t in ((start, 0.0), (end, 0.7)):
+        expected = [state.position, state.velocity, state.acceleration][:fields]
         assert_allclose(values(coefficients, t)[:fields], expected, atol=1e-10)
 
 

@@ -32,10 +32,10 @@ def jump(a: MotionState, b: MotionState) -> float:
 def continuous(motion: Motion, begin: float, end: float) -> bool:
     """Whether position and velocity never change faster than their slopes allow."""
     times = np.arange(begin, end, 1e-4)
-    knots = [motion.state(t) for t in times]
-    position = np.array([k.position for k in knots])
-    velocity = np.array([k.velocity for k in knots])
-    acceleration = np.array([k.acceleration for k in knots])
+    states = [motion.state(t) for t in times]
+    position = np.array([state.position for state in states])
+    velocity = np.array([state.velocity for state in states])
+    acceleration = np.array([state.acceleration for state in states])
     reach = 1e-4 * np.abs(velocity).max() + 1e-9
     gain = 1e-4 * np.abs(acceleration).max() + 1e-9
     return (np.abs(np.diff(position, axis=0)) <= reach).all() and (
@@ -63,8 +63,8 @@ def test_positions_alone_give_straight_lines():
 def test_velocities_give_cubics():
     points = [Point(1.0, [1.0, 0.2, 0.3], [0.5, 0.0, 0.0]), Point(2.0, [0.0] * 3, [0.0] * 3)]
     motion = Trajectory(NAMES, points, SPACE).motion(0.0, 0.0, rest(), 0.25)
-    knot = motion.state(1.5)  # Hermite: the middle of a cubic
-    assert_allclose(knot.position[0], (1.0 + 0.0) / 2 + (0.5 - 0.0) / 8)
+    state = motion.state(1.5)  # Hermite: the middle of a cubic
+    assert_allclose(state.position[0], (1.0 + 0.0) / 2 + (0.5 - 0.0) / 8)
     assert_allclose(motion.state(1.0).velocity[0], 0.5)
 
 
