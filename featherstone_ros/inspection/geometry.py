@@ -14,7 +14,7 @@ from featherstone_ros.inspection import meshes
 from featherstone_ros.inspection.meshes import MeshError
 from featherstone_ros.model import urdf
 
-Seen = dict[str, Floats | MeshError]  # points of a mesh, or why there are none, by URI
+MeshCache = dict[str, Floats | MeshError]  # points of a mesh, or why there are none, by URI
 
 
 class Box(NamedTuple):
@@ -70,32 +70,32 @@ def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
         root: Its <robot>.
         folder: Where the file is, for meshes; None where the text came without a file.
     """
-    seen: Seen = {}
+    cache: MeshCache = {}
     return {
-        link.get("name", ""): _shape(link, folder, seen) for link in urdf.children(root, "link")
+        link.get("name", ""): _shape(link, folder, cache) for link in urdf.children(root, "link")
     }
 
 
-def _shape(link: Element, folder: Path | None, seen: Seen) -> Shape:
+def _shape(link: Element, folder: Path | None, cache: MeshCache) -> Shape:
     elements = [*urdf.children(link, "collision"), *urdf.children(link, "visual")]
     boxes, unknown = [], []
     for element in elements:
         try:
-            boxes.append(_box(element, folder, seen))
+            boxes.append(_box(element, folder, cache))
         except (MeshError, ModelError) as error:
             unknown.append(str(error))
     box = reduce(Box.around, boxes) if boxes and not unknown else None
     return Shape(bool(elements), box, tuple(dict.fromkeys(unknown)))
 
 
-def _box(element: Element, folder: Path | None, seen: Seen) -> Box:
+def _box(element: Element, folder: Path | None, cache: MeshCache) -> Box:
     R, p = urdf.read_origin(element, f"<{urdf.tag(element)}>")
     solids = [solid for geometry in urdf.children(element, "geometry") for solid in geometry]
     if not solids:
         raise MeshError("no <geometry>")
     kind = urdf.tag(solids[0])
     if kind == "mesh":
-        points = _mesh(solids[0], folder, seen) @ R.T + p
+        points = _mesh(solids[0], folder, cache) @ R.T + p
         return Box(points.min(axis=0), points.max(axis=0))
     if kind not in _HALF:
         raise MeshError(f"<{kind}> is not measured")
@@ -131,15 +131,15 @@ _HALF = {
 }
 
 
-def _mesh(solid: Element, folder: Path | None, seen: Seen) -> Floats:
+def _mesh(solid: Element, folder: Path | None, cache: MeshCache) -> Floats:
     """Return the points of a mesh in its own frame, scaled, (P, 3) [m]; each file is read once."""
     uri = solid.get("filename", "")
-    if uri not in seen:
+    if uri not in cache:
         try:
-            seen[uri] = meshes.points(meshes.find(uri, folder))
+            cache[uri] = meshes.points(meshes.find(uri, folder))
         except MeshError as error:
-            seen[uri] = MeshError(f"{uri[:200]}: {error}")
-    points = seen[uri]
+            cache[uri] = MeshError(f"{uri[:200]}: {error}")
+    points = cache[uri]
     if isinstance(points, MeshError):
         raise points
     return points * np.array(urdf.vector(solid, "scale", "<mesh>", (1.0, 1.0, 1.0)))

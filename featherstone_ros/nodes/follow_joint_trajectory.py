@@ -83,7 +83,7 @@ class Goals:
         self._planned: tuple[Any, Tolerances] | None = None
         self._timer = node.create_timer(1.0 / rate, self._update, clock=node.steady_clock)
         self._timer.cancel()  # a needless wake-up of the executor delays others
-        self._server = PatientActionServer(
+        self._server = NonBlockingActionServer(
             node,
             FollowJointTrajectory,
             f"{node.get_fully_qualified_name()}/{ACTION}",
@@ -202,7 +202,7 @@ class ServiceName(NamedTuple):
     service_name: str
 
 
-class PatientActionServer(ActionServer):
+class NonBlockingActionServer(ActionServer):
     """An action server for goals that outlive their callbacks, and for clients that come and go.
 
     rclpy has a goal executed by a coroutine; one that waits keeps its executor busy all the time.

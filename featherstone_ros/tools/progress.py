@@ -1,4 +1,4 @@
-"""A progress bar for what may take long, shown only if it does."""
+"""A progress bar that appears only if the work takes long."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ DELAY = 2.0  # [s] before the bar is shown
 FEW = 2000  # steps of which each is drawn
 
 
-class LateProgress:
-    """Called with what is done and how much there is; shows a bar once that has taken a while."""
+class DelayedProgress:
+    """A callable for progress (done, total) that shows a bar once ``delay`` has passed."""
 
     def __init__(self, description: str, console: Console, delay: float = DELAY) -> None:
-        """Note the time.
+        """Start the clock.
 
         Args:
-            description: Stands before the bar.
-            console: Where it is drawn, while the context lasts.
-            delay: Before which nothing is shown [s].
+            description: Text before the bar.
+            console: Where the bar is drawn while the context lasts.
+            delay: Time before the bar is shown [s].
         """
         self._progress = Progress(console=console, transient=True)
         self._task = self._progress.add_task(description)
@@ -29,15 +29,15 @@ class LateProgress:
         self.is_shown = False
 
     def __call__(self, done: int, total: int) -> None:
-        """Tell how far it is."""
+        """Report that ``done`` of ``total`` steps are done."""
         if not self.is_shown and time.monotonic() >= self._due:
             self._progress.start()
             self.is_shown = True
         if self.is_shown and (total < FEW or done % 256 == 0 or done == total):
             self._progress.update(self._task, completed=done, total=total)
 
-    def __enter__(self) -> LateProgress:
-        """Return what is to be called."""
+    def __enter__(self) -> DelayedProgress:
+        """Return the callable."""
         return self
 
     def __exit__(

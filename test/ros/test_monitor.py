@@ -45,7 +45,7 @@ def test_once_shows_every_namespace(ros):
 def test_once_fails_if_nobody_is_heard(ros):
     process = monitor(ros, "--once", "--timeout", "0.5")
     assert process.wait() == 1
-    assert "no node of ours" in process.output and "Traceback" not in process.output
+    assert "no featherstone_ros node" in process.output and "Traceback" not in process.output
 
 
 def test_once_fails_if_a_node_has_an_error(ros):

@@ -12,7 +12,7 @@ import yaml
 from rich.console import Console
 
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.progress import LateProgress
+from featherstone_ros.tools.progress import DelayedProgress
 
 pytest.importorskip("scipy")
 
@@ -212,10 +212,10 @@ def test_a_filter_frequency_is_positive(capsys, frequency):
 def test_a_bar_is_shown_only_for_what_takes_long():
     text = io.StringIO()
     console = Console(file=text, force_terminal=True)
-    with LateProgress("reading", console) as progress:
+    with DelayedProgress("reading", console) as progress:
         progress(1, 2)
     assert not progress.is_shown and not text.getvalue()
-    with LateProgress("reading", console, delay=0.0) as progress:
+    with DelayedProgress("reading", console, delay=0.0) as progress:
         progress(1, 2)
         progress(2, 2)
     assert progress.is_shown and "reading" in text.getvalue()

@@ -12,7 +12,7 @@ from featherstone_ros.text import LONGEST, plain
 from featherstone_ros.tools.monitor import columns
 from featherstone_ros.tools.monitor.columns import COLUMNS, sketch
 from featherstone_ros.tools.monitor.lines import line
-from featherstone_ros.tools.monitor.roster import MOST_NODES, SILENCE, Level, Roster
+from featherstone_ros.tools.monitor.node_status import MOST_NODES, SILENCE, Level, StatusTable
 from featherstone_ros.tools.monitor.view import NOBODY, view
 
 NODE = "left/feedforward_controller"
@@ -38,15 +38,15 @@ def status(name=NODE, level=b"\0", message="running: trajectory", values=ALL):
 
 
 def heard(*statuses, now=100.0):
-    roster = Roster()
-    roster.hear(statuses, now)
-    return roster
+    table = StatusTable()
+    table.hear(statuses, now)
+    return table
 
 
-def shown(roster, now=100.0, width=120):
+def shown(table, now=100.0, width=120):
     console = Console(width=width, force_terminal=True, color_system="truecolor", record=True)
     with console.capture() as capture:
-        console.print(view(roster.conditions, now))
+        console.print(view(table.nodes, now))
     return re.sub(r"\x1b\[[0-9;]*m", "", capture.get())
 
 
@@ -65,9 +65,9 @@ def test_figures_that_a_node_does_not_tell_are_dashes():
 
 
 def test_lost_commands_of_a_twin_stand_where_the_lost_states_of_a_controller_do():
-    roster = heard(status("digital_twin", values={"state": "active", "commands lost": "8765"}))
-    assert "8765" in shown(roster)
-    assert "lost 8765" in line(roster.conditions[0], 100.0)
+    table = heard(status("digital_twin", values={"state": "active", "commands lost": "8765"}))
+    assert "8765" in shown(table)
+    assert "lost 8765" in line(table.nodes[0], 100.0)
 
 
 def test_nothing_measured_is_not_zero():
@@ -88,25 +88,25 @@ def test_four_arms_fit_eighty_columns():
 def test_only_our_nodes_are_listed_each_in_its_namespace():
     foreign = status(name="joint_state_broadcaster", values={"publish rate": "500"})
     other = status(name="controller_manager", values={"state": "very good"})
-    roster = heard(foreign, status("right/digital_twin"), other, status())
-    assert [node.name for node in roster.conditions] == [NODE, "right/digital_twin"]
+    table = heard(foreign, status("right/digital_twin"), other, status())
+    assert [node.name for node in table.nodes] == [NODE, "right/digital_twin"]
 
 
 def test_last_report_counts():
-    roster = heard(status(level=b"\2"))
-    assert roster.has_error
-    roster.hear([status(message="later")], 101.0)
-    (node,) = roster.conditions
-    assert node.message == "later" and not roster.has_error
+    table = heard(status(level=b"\2"))
+    assert table.has_error
+    table.hear([status(message="later")], 101.0)
+    (node,) = table.nodes
+    assert node.message == "later" and not table.has_error
 
 
 def test_further_status_of_a_node_is_shown_beside_its_own():
     description = status(f"{NODE}: robot description", b"\1", "2 warnings")
-    roster = heard(status(), description)
-    (node,) = roster.conditions
-    assert node.level is Level.OK and "robot description: 2 warnings" in shown(roster)
-    roster = heard(status(), status(f"{NODE}: robot description", b"\2", "no inertia"))
-    assert roster.has_error
+    table = heard(status(), description)
+    (node,) = table.nodes
+    assert node.level is Level.OK and "robot description: 2 warnings" in shown(table)
+    table = heard(status(), status(f"{NODE}: robot description", b"\2", "no inertia"))
+    assert table.has_error
     assert "robot description: 2 warnings" in line(node, 100.0)
 
 
@@ -116,15 +116,15 @@ def test_level_above_warning_is_an_error(level):
 
 
 def test_node_that_falls_silent_says_so():
-    roster = heard(status())
-    (node,) = roster.conditions
-    assert "silent" not in shown(roster, 100.0 + SILENCE)
-    assert "silent for 9 s" in shown(roster, 109.0)
+    table = heard(status())
+    (node,) = table.nodes
+    assert "silent" not in shown(table, 100.0 + SILENCE)
+    assert "silent for 9 s" in shown(table, 109.0)
     assert line(node, 109.0).startswith("SILENT left/")
 
 
 def test_line_has_everything():
-    (node,) = heard(status(level=b"\1")).conditions
+    (node,) = heard(status(level=b"\1")).nodes
     assert line(node, 100.0) == (
         f"WARN   {NODE} | active | running: trajectory | latency p50 41, p99 96, max 214, "
         "jitter p99 30, max 87, overruns 0, lost 3, saturated 12, governor 5, "
@@ -160,8 +160,8 @@ def test_odd_histogram_is_left_out(text):
 def test_what_comes_from_the_net_cannot_command_the_terminal():
     evil = "\x1b]0;owned\x07\x1b[2J[red]\n\r" + "x" * 1_000_000
     values = {key: evil for key in ALL} | {"state": "active", evil: evil}
-    roster = heard(status(name=evil, message=evil, values=values))
-    (node,) = roster.conditions
+    table = heard(status(name=evil, message=evil, values=values))
+    (node,) = table.nodes
     console = Console(width=120, color_system=None)
     with console.capture() as capture:
         console.print(view([node], 100.0))
@@ -173,7 +173,7 @@ def test_what_comes_from_the_net_cannot_command_the_terminal():
 
 
 def test_number_of_nodes_is_bounded():
-    roster = heard(*(status(name=f"node_{i}") for i in range(10 * MOST_NODES)))
-    assert len(roster.conditions) == MOST_NODES
-    roster.hear([status(name="node_0", message="still heard")], 101.0)
-    assert roster.conditions[0].message == "still heard"
+    table = heard(*(status(name=f"node_{i}") for i in range(10 * MOST_NODES)))
+    assert len(table.nodes) == MOST_NODES
+    table.hear([status(name="node_0", message="still heard")], 101.0)
+    assert table.nodes[0].message == "still heard"

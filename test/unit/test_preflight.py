@@ -20,7 +20,7 @@ from featherstone_ros.tools.checked_arm import CheckedArm, load_arm
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.preflight.check import check_file, started
 from featherstone_ros.tools.preflight.effort import largest_gap
-from featherstone_ros.tools.preflight.source import Given
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 from featherstone_ros.tools.robot_setup import load
 
 ROBOTS = ["panda", "ur5e"]
@@ -28,16 +28,16 @@ STILL = np.zeros(2)
 NO_DRIVES = Drives(*np.zeros((3, 2)))
 
 
-def fast_motion(name: str, stretch: float) -> Given:
+def fast_motion(name: str, stretch: float) -> UncheckedTrajectory:
     """A motion of every joint whose speeds are 90 % of the limits in its own time."""
     robot = load(name)
     motion = plan(robot.model, robot.inverse_dynamics, robot.start, 4.0, 0.9)
     time, q, qd, qdd = motion.samples(0.02)
     rows = zip(time * stretch, q, qd / stretch, qdd / stretch**2, strict=True)
-    return Given(robot.model.joint_names, tuple(Point(*row) for row in rows))
+    return UncheckedTrajectory(robot.model.joint_names, tuple(Point(*row) for row in rows))
 
 
-def slower(given: Given, factor: float) -> Given:
+def slower(given: UncheckedTrajectory, factor: float) -> UncheckedTrajectory:
     points = [
         Point(
             point.time * factor,
@@ -47,7 +47,7 @@ def slower(given: Given, factor: float) -> Given:
         )
         for point in given.points
     ]
-    return Given(given.names, tuple(points))
+    return UncheckedTrajectory(given.names, tuple(points))
 
 
 def random_motion(rng: np.random.Generator) -> Motion:
@@ -208,8 +208,8 @@ def arm_of_two(effort: float = 20.0) -> CheckedArm:
     return CheckedArm(robot, NO_DRIVES, limits, may_end_moving=False)
 
 
-def given(*points: Point) -> Given:
-    return Given(NAMES, points)
+def given(*points: Point) -> UncheckedTrajectory:
+    return UncheckedTrajectory(NAMES, points)
 
 
 def test_gravity_that_is_too_much_is_said_to_be():

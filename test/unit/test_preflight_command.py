@@ -7,7 +7,13 @@ import yaml
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.preflight.source import Given, SourceError, as_yaml, given, parse
+from featherstone_ros.tools.preflight.source import (
+    SourceError,
+    UncheckedTrajectory,
+    as_yaml,
+    from_arrays,
+    parse,
+)
 
 JOINTS = ("elbow_joint", "wrist_1_joint")
 REST = (0.0, 0.0)
@@ -44,9 +50,9 @@ points:
 """
 
 
-def swing(duration: float) -> Given:
+def swing(duration: float) -> UncheckedTrajectory:
     points = Point(0.0, REST, REST), Point(duration, (0.8, 0.4), REST)
-    return Given(JOINTS, points)
+    return UncheckedTrajectory(JOINTS, points)
 
 
 @pytest.fixture
@@ -55,7 +61,7 @@ def run(tmp_path, capsys):
 
     def run(trajectory, *arguments, urdf="ur5e"):
         file = tmp_path / "plan.yaml"
-        if isinstance(trajectory, Given):
+        if isinstance(trajectory, UncheckedTrajectory):
             trajectory = as_yaml(trajectory)
         file.write_text(trajectory)
         status = cli.main(["preflight", str(file), "--urdf", urdf, *map(str, arguments)])
@@ -81,7 +87,7 @@ def test_trajectory_in_a_goal_is_read(keys):
 def test_written_trajectory_is_read_as_it_was():
     rng = np.random.default_rng(3)
     points = [Point(t, *map(tuple, rng.normal(size=(4, 2)).tolist())) for t in (0.0, 0.1, 1e3 / 7)]
-    (again,) = parse(as_yaml(Given(JOINTS, tuple(points))), "file")
+    (again,) = parse(as_yaml(UncheckedTrajectory(JOINTS, tuple(points))), "file")
     for point, read in zip(points, again.points, strict=True):
         assert read.time == pytest.approx(point.time, abs=1e-9)
         assert read.positions == point.positions and read.effort == point.effort
@@ -89,7 +95,7 @@ def test_written_trajectory_is_read_as_it_was():
 
 def test_fields_that_a_recording_leaves_empty_are_empty():
     nan = np.full((1, 2), np.nan)
-    found = given(JOINTS, [0.5], np.ones((1, 2)), nan, nan, nan)
+    found = from_arrays(JOINTS, [0.5], np.ones((1, 2)), nan, nan, nan)
     assert found.points == (Point(0.5, (1.0, 1.0)),)
 
 
@@ -99,7 +105,7 @@ def test_fields_that_a_recording_leaves_empty_are_empty():
         ("", "is empty"),
         ("position: [1]", "no joint_names"),
         ("- 1\n- 2", "no joint_names"),
-        ("a: [", "is no YAML"),
+        ("a: [", "is not YAML"),
         ("joint_names: [a]\npoints: [{positions: [1.0]}]", "time_from_start"),
         (
             "joint_names: [a]\npoints:\n- positions: [0.0, '...']\n"
@@ -120,11 +126,11 @@ def test_status_says_whether_it_fits(run):
     assert status == 1 and "slowed down" in output.out and "'elbow_joint'" in output.out
 
 
-def turning(speed: float, **fields: tuple) -> Given:
+def turning(speed: float, **fields: tuple) -> UncheckedTrajectory:
     """Return points between which the elbow moves to and fro at a speed, half a second each way."""
     there = (0.5 * speed, 0.0)
     points = [Point(0.5 * k, (there, REST)[k % 2 == 0], **fields) for k in range(3)]
-    return Given(JOINTS, tuple(points))
+    return UncheckedTrajectory(JOINTS, tuple(points))
 
 
 def test_points_that_reverse_a_joint_in_no_time_do_not_fit(run):
@@ -133,7 +139,7 @@ def test_points_that_reverse_a_joint_in_no_time_do_not_fit(run):
     text = " ".join(output.out.split())
     assert "velocity of joint 'elbow_joint' jumps from 2.83 to -2.83 rad/s at 0.500 s" in text
     assert "infinite acceleration" in text
-    assert "Interpolated by straight lines: the points have positions alone." in text
+    assert "Interpolated by straight lines: the points have positions only." in text
 
 
 def test_as_much_slower_as_advised_the_jumps_are_small(run):
@@ -150,15 +156,17 @@ def test_the_same_points_with_velocities_are_cubics_and_fit(run):
 
 
 def test_a_jump_from_rest_and_to_rest_counts(run):
-    line = Given(JOINTS, (Point(0.0, REST), Point(0.5, (1.0, 0.0))))
+    line = UncheckedTrajectory(JOINTS, (Point(0.0, REST), Point(0.5, (1.0, 0.0))))
     status, output = run(line)
     assert status == 1 and "jumps from 0 to 2 rad/s at 0.000 s" in output.out
-    smooth_end = Given(JOINTS, (Point(0.0, REST, REST), Point(0.5, (1.0, 0.0), REST)))
+    smooth_end = UncheckedTrajectory(JOINTS, (Point(0.0, REST, REST), Point(0.5, (1.0, 0.0), REST)))
     assert run(smooth_end)[0] == 0
 
 
 def test_mixed_fields_are_told(run):
-    mixed = Given(JOINTS, (Point(0.0, REST), Point(2.0, REST, REST), Point(4.0, (0.2, 0.0), REST)))
+    mixed = UncheckedTrajectory(
+        JOINTS, (Point(0.0, REST), Point(2.0, REST, REST), Point(4.0, (0.2, 0.0), REST))
+    )
     text = " ".join(run(mixed)[1].out.split())
     assert "straight lines and cubics, by the fields that two points share" in text
 
@@ -201,7 +209,7 @@ def test_filled_efforts_are_written(run, tmp_path):
     assert [p.positions for p in filled.points] == [p.positions for p in swing(2.0).points]
     assert abs(filled.points[0].effort[0]) > 1.0  # it starts with an acceleration
     _, output = run(filled)
-    assert "left out" in output.out
+    assert "ignored" in output.out
 
 
 def test_picture_is_drawn(run, tmp_path):
@@ -225,7 +233,9 @@ def test_picture_is_drawn(run, tmp_path):
     ],
 )
 def test_trajectory_that_no_controller_takes_is_reported_in_one_line(run, change, message):
-    status, output = run(Given(**{"names": JOINTS, "points": swing(1.0).points, **change}))
+    status, output = run(
+        UncheckedTrajectory(**{"names": JOINTS, "points": swing(1.0).points, **change})
+    )
     assert status == 2 and message in output.err
     assert len(output.err.splitlines()) == 1
 

@@ -4,8 +4,15 @@ import numpy as np
 
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools.monitor.roster import Level, NodeStatus
-from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, WAITING, Seen, by_joint, line
+from featherstone_ros.tools.monitor.node_status import Level, NodeStatus
+from featherstone_ros.tools.run.status_line import (
+    CONTROLLER,
+    TWIN,
+    WAITING,
+    ArmStatus,
+    by_joint,
+    line,
+)
 
 MODEL = Model.from_file(robot_file("ur5e"))
 
@@ -15,16 +22,16 @@ def condition(name, level, message, heard=100.0):
 
 
 def test_nothing_heard_is_said():
-    assert WAITING in line(Seen(), MODEL, 1.0, 100.0).plain
+    assert WAITING in line(ArmStatus(), MODEL, 1.0, 100.0).plain
 
 
 def test_error_and_load_name_the_worst_joint():
-    seen = Seen(
+    arm = ArmStatus(
         np.array([0.0, -0.0021, 0.001, 0.0, 0.0, 0.0]),
         np.array([15.0, 30.0, -75.0, 0.0, 0.0, 0.0]),
         {CONTROLLER: condition(CONTROLLER, Level.OK, "running: hold")},
     )
-    text = line(seen, MODEL, 12.3, 100.0).plain
+    text = line(arm, MODEL, 12.3, 100.0).plain
     assert text.startswith("    12 s")
     assert "running: hold" in text
     assert "error 2.1 mrad (shoulder_lift_joint)" in text
@@ -32,13 +39,13 @@ def test_error_and_load_name_the_worst_joint():
 
 
 def test_a_silent_controller_and_an_odd_twin_are_told():
-    seen = Seen(
-        conditions={
+    arm = ArmStatus(
+        nodes={
             CONTROLLER: condition(CONTROLLER, Level.OK, "running: hold", heard=90.0),
             TWIN: condition(TWIN, Level.WARN, "fell behind real time"),
         }
     )
-    text = line(seen, MODEL, 1.0, 100.0).plain
+    text = line(arm, MODEL, 1.0, 100.0).plain
     assert "silent for 10 s" in text and "running" not in text
     assert "twin: fell behind real time" in text
 

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.evaluate.report import tables
     from featherstone_ros.tools.evaluate.samples_file import write_csv
     from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
-    from featherstone_ros.tools.progress import LateProgress
+    from featherstone_ros.tools.progress import DelayedProgress
 
     require_matplotlib(args.plot)
     if args.known and (args.fit_friction or args.fit_armature or args.parameters):
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         known=args.known,
         **recording_options(args),
     )
-    with LateProgress("reading", console) as progress:
+    with DelayedProgress("reading", console) as progress:
         evaluation = evaluate(args.bag, robot_file(args.urdf), options, progress)
     console.print(tables(evaluation))
     outputs = [(args.plot, draw), (args.csv, write_csv), (args.json, write_json)]

@@ -100,8 +100,8 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.excite.excitation import Excitation
     from featherstone_ros.tools.excite.rehearsal import rehearse
     from featherstone_ros.tools.preflight.check import check_file
-    from featherstone_ros.tools.preflight.source import as_yaml, given
-    from featherstone_ros.tools.progress import LateProgress
+    from featherstone_ros.tools.preflight.source import as_yaml, from_arrays
+    from featherstone_ros.tools.progress import DelayedProgress
 
     require_matplotlib(args.plot)
     urdf = robot_file(args.urdf)
@@ -114,12 +114,12 @@ def run(args: argparse.Namespace) -> int:
     console = Console(highlight=False)
     planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
     start = _initial_positions(parameters, joints)
-    with LateProgress("searching", console) as progress, one_thread():
+    with DelayedProgress("searching", console) as progress, one_thread():
         plan = planner.search(start, args.seed, progress)
     rehearsal = rehearse(arm, plan.series)
     count = round(args.duration / SPACING) + 1
     time, q, qd, qdd = plan.series.samples(count)
-    trajectory = given(joints, time + LEAD_IN, q, qd, qdd, np.full_like(q, np.nan))
+    trajectory = from_arrays(joints, time + LEAD_IN, q, qd, qdd, np.full_like(q, np.nan))
     checked = check_file(trajectory, arm)
     if not checked.verdict.fits:
         raise FeatherstoneError("preflight refuses the motion that was found: try another --seed")

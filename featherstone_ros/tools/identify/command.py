@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.identify import files
     from featherstone_ros.tools.identify.picture import draw
     from featherstone_ros.tools.identify.report import tables
-    from featherstone_ros.tools.progress import LateProgress
+    from featherstone_ros.tools.progress import DelayedProgress
 
     require_matplotlib(args.plot)
     urdf = robot_file(args.urdf)
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         raise FeatherstoneError(f"--output {output} is the description itself: choose another name")
     console = Console()
     options = Options(held_out=args.held_out, **recording_options(args))
-    with LateProgress("identifying", console) as progress:
+    with DelayedProgress("identifying", console) as progress:
         found = identify(args.bags, urdf, options, progress)
     for path in (output, parameters, args.json, args.plot):
         if path:

@@ -1,6 +1,6 @@
-"""What ``featherstone-ros monitor`` shows: the condition of our nodes, as heard on /diagnostics.
+"""What ``featherstone-ros monitor`` shows: the status of this package's nodes, from /diagnostics.
 
-``roster`` keeps who was heard and what they said, ``view`` shows it with rich, ``lines`` without a
-terminal; ``listen`` alone needs rclpy. What arrives may come from anybody: names and texts are cut
-to a length and freed of control characters, which a terminal would obey.
+``node_status`` keeps the last status of every node, ``view`` shows it with rich, ``lines`` without
+a terminal; only ``listen`` needs rclpy. Anybody may publish on /diagnostics: names and texts are
+cut to a length, and control characters, which a terminal would obey, are removed.
 """

@@ -20,11 +20,11 @@ class Column:
     """One column.
 
     Attributes:
-        keys: In the diagnostics, of one kind of node or another.
-        short: Name in a line of text.
+        keys: In the diagnostics; the first that a node has counts.
+        short: Its name in plain text.
         heading: Of the column.
-        group: Above the heading.
-        is_fault: Whether any other value than 0 deserves a look.
+        group: Text above the heading.
+        is_fault: Whether any value other than 0 deserves attention.
     """
 
     keys: tuple[str, ...]
@@ -34,19 +34,19 @@ class Column:
     is_fault: bool = False
 
     def of(self, values: Mapping[str, str]) -> str | None:
-        """Return the value of a node, None if it has none or has not measured anything lately."""
+        """Return a node's value, None if it has none or nothing was measured in the last second."""
         if self.is_time and not values.get("latency histogram [us]", "unknown"):
             return None
         return next((plain(values[key])[:LONGEST] for key in self.keys if key in values), None)
 
     @property
     def width(self) -> int:
-        """Width of the column, its gap included [characters]."""
+        """Width of the column with its gap [characters]."""
         return max(len(self.heading), len(self.group), 6) + 2
 
     @property
     def is_time(self) -> bool:
-        """Whether it is about the last second, not a count."""
+        """Whether it describes the last second rather than counts."""
         return self.keys[0].endswith("[us]")
 
 
@@ -64,7 +64,7 @@ COLUMNS = (
 
 
 def histogram(values: Mapping[str, str]) -> LatencyHistogram | None:
-    """Return the latency histogram, None if there is none or it makes no sense."""
+    """Return the latency histogram, None if there is none or it is malformed."""
     try:
         found = LatencyHistogram.from_text(values["latency histogram [us]"])
     except (KeyError, ValueError, OverflowError):
@@ -80,8 +80,8 @@ def scheduling(values: Mapping[str, str]) -> str:
 def sketch(latencies: LatencyHistogram, width: int = WIDTH) -> str:
     """Draw a histogram in a line, between the ends of the axis.
 
-    Latency grows from left to right, logarithmically; the height of a bar is that of the count's
-    logarithm, so that one late cycle among a million is still seen.
+    Both axes are logarithmic: latency from left to right, and the height of the bars, so that one
+    late cycle among a million is still visible.
     """
     ends, counts = latencies.used()
     low, high = max(ends[0] - 1.0, 1.0), ends[-1]

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from featherstone_ros.tools.monitor.listen import Listener
 
-REFRESH = 0.25  # [s] between two looks at the keyboard and at what was heard
-ROUND = 1.5  # [s] in which every node reports once
+REFRESH = 0.25  # [s] between two redraws and polls of the keyboard
+ROUND = 1.5  # [s] within which every node reports once
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Watch, until told to end.
+    """Watch the nodes until q or Ctrl-C.
 
     Returns:
         0; with ``--once`` 1 if a node is at ERROR or none is heard.
@@ -76,14 +76,14 @@ def _once(listener: Listener, console: Console, timeout: float) -> int:
     from featherstone_ros.tools.monitor.view import view
 
     end = time.monotonic() + timeout
-    while not listener.roster.conditions and time.monotonic() < end:
+    while not listener.table.nodes and time.monotonic() < end:
         listener.hear(min(REFRESH, max(end - time.monotonic(), 0.0)))
-    if not listener.roster.conditions:
-        console.print(f"no node of ours heard on /diagnostics in {timeout:g} s")
+    if not listener.table.nodes:
+        console.print(f"no featherstone_ros node heard on /diagnostics in {timeout:g} s")
         return 1
     listener.hear(ROUND)
-    console.print(view(listener.roster.conditions, time.monotonic()))
-    return 1 if listener.roster.has_error else 0
+    console.print(view(listener.table.nodes, time.monotonic()))
+    return 1 if listener.table.has_error else 0
 
 
 def _live(listener: Listener, console: Console) -> None:
@@ -94,19 +94,19 @@ def _live(listener: Listener, console: Console) -> None:
     from featherstone_ros.tools.monitor.keys import single_keys
     from featherstone_ros.tools.monitor.view import view
 
-    def seen() -> RenderableType:
-        return view(listener.roster.conditions, time.monotonic())
+    def present_view() -> RenderableType:
+        return view(listener.table.nodes, time.monotonic())
 
     try:
         with (
             single_keys() as typed,
-            Live(seen(), console=console, screen=True, auto_refresh=False) as live,
+            Live(present_view(), console=console, screen=True, auto_refresh=False) as live,
         ):
             while "q" not in typed():
                 listener.hear(REFRESH)
-                live.update(Group(seen(), Text("q: quit", style="dim")), refresh=True)
+                live.update(Group(present_view(), Text("q: quit", style="dim")), refresh=True)
     finally:
-        console.print(seen())  # what was seen last stays on the terminal
+        console.print(present_view())  # the last view stays on the terminal
 
 
 def _log(listener: Listener, console: Console) -> None:
@@ -115,5 +115,5 @@ def _log(listener: Listener, console: Console) -> None:
     while True:
         listener.hear(1.0)
         now = time.monotonic()
-        for condition in listener.roster.conditions:
-            print(time.strftime("%H:%M:%S"), line(condition, now), flush=True)
+        for status in listener.table.nodes:
+            print(time.strftime("%H:%M:%S"), line(status, now), flush=True)

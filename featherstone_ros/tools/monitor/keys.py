@@ -13,11 +13,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def single_keys() -> Iterator[Callable[[], str]]:
-    """Let keys arrive at once and unseen while the context lasts; Ctrl-C works as ever.
+    """Read keys without Return and without echo while the context lasts; Ctrl-C works as usual.
 
     Yields:
-        A function that returns what has been typed since the last call: often nothing, and never
-        anything where standard input is no terminal.
+        A function that returns what has been typed since the last call; always "" where standard
+        input is not a terminal.
     """
     if sys.stdin is None or not sys.stdin.isatty():
         yield lambda: ""

@@ -1,25 +1,25 @@
-"""The condition of a node in a line of plain text, for logs and pipes."""
+"""The status of a node as one line of plain text, for logs and pipes."""
 
 from __future__ import annotations
 
 from featherstone_ros.tools.monitor.columns import COLUMNS, scheduling
-from featherstone_ros.tools.monitor.roster import NodeStatus
+from featherstone_ros.tools.monitor.node_status import NodeStatus
 
 
-def line(condition: NodeStatus, now: float) -> str:
-    """Return one line.
+def line(status: NodeStatus, now: float) -> str:
+    """Return a node's status in one line.
 
     Args:
-        condition: Of the node.
+        status: The node's last.
         now: Steady time [s].
     """
-    level = "SILENT" if condition.is_silent(now) else condition.level.name
-    notes = [f"{part}: {note.message}" for part, note in condition.notes.items()]
-    said = "; ".join([condition.message, *notes])
+    level = "SILENT" if status.is_silent(now) else status.level.name
+    notes = [f"{part}: {note.message}" for part, note in status.notes.items()]
+    said = "; ".join([status.message, *notes])
     values = [
         f"{column.short} {value}"
         for column in COLUMNS
-        if (value := column.of(condition.values)) is not None
+        if (value := column.of(status.values)) is not None
     ]
-    details = ", ".join(filter(None, [*values, scheduling(condition.values)]))
-    return " | ".join(filter(None, [f"{level:6} {condition.name}", condition.state, said, details]))
+    details = ", ".join(filter(None, [*values, scheduling(status.values)]))
+    return " | ".join(filter(None, [f"{level:6} {status.name}", status.state, said, details]))

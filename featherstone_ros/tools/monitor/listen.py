@@ -1,4 +1,4 @@
-"""Hears /diagnostics into a roster; needs rclpy."""
+"""Keeps a status table up to date from /diagnostics; needs rclpy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.monitor.roster import Roster
+from featherstone_ros.tools.monitor.node_status import StatusTable
 
 if TYPE_CHECKING:
     from diagnostic_msgs.msg import DiagnosticArray
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """Fills a roster while it is asked to.
+    """Fills a status table from /diagnostics while ``hear`` runs.
 
     Attributes:
-        roster: The nodes heard.
+        table: The last status of every node heard.
     """
 
     def __init__(self, executor: Executor) -> None:
-        """Begin with an empty roster; ``hear`` takes turns with the executor."""
-        self.roster = Roster()
+        """Start with an empty table; ``hear`` spins the executor."""
+        self.table = StatusTable()
         self._executor = executor
 
     def take(self, message: DiagnosticArray) -> None:
         """Take one diagnostic_msgs/DiagnosticArray."""
-        self.roster.hear(message.status, time.monotonic())
+        self.table.hear(message.status, time.monotonic())
 
     def hear(self, duration: float) -> None:
         """Listen for some time [s]."""

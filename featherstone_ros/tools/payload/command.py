@@ -120,10 +120,10 @@ def _bare_arm(
     """Return the arm without the load, by the recording without it or by its files."""
     from featherstone_ros.identification.session import identify
     from featherstone_ros.tools.evaluate.session import load_arm
-    from featherstone_ros.tools.progress import LateProgress
+    from featherstone_ros.tools.progress import DelayedProgress
 
     if not args.bare:
         return load_arm(urdf, joints, args.known, args.gravity)
     # Held out is nothing: what judges the arm is the recording with the load.
-    with LateProgress("identifying the arm without the load", console) as progress:
+    with DelayedProgress("identifying the arm without the load", console) as progress:
         return identify([args.bare], urdf, replace(options, held_out=[args.bare]), progress).arm

@@ -13,7 +13,7 @@ from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Trajectory
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.preflight.effort import filled
-from featherstone_ros.tools.preflight.source import Given
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,39 +21,40 @@ class FileCheck:
     """What the command reports on.
 
     Attributes:
-        given: The trajectory as it came.
-        arm: Who is to follow it.
-        verdict: Whether it can follow.
+        unchecked: The trajectory as it was read.
+        arm: The arm that is to follow it.
+        verdict: Whether it can.
         filled: The trajectory with the model's effort.
     """
 
-    given: Given
+    unchecked: UncheckedTrajectory
     arm: CheckedArm
     verdict: Feasibility
-    filled: Given
+    filled: UncheckedTrajectory
 
 
-def check_file(given: Given, arm: CheckedArm) -> FileCheck:
+def check_file(unchecked: UncheckedTrajectory, arm: CheckedArm) -> FileCheck:
     """Check a trajectory from its first point on: how the arm gets there is not known.
 
     Args:
-        given: The trajectory. Its own efforts are not looked at: they do not change what it takes.
+        unchecked: The trajectory. Its own effort fields are ignored: they do not change the torque
+            that the motion needs.
         arm: Loaded for its joints.
 
     Raises:
-        TrajectoryError: No controller would take it, whatever the arm.
+        TrajectoryError: The trajectory is invalid for any arm.
     """
     limits = arm.limits
-    unlimited = np.full(arm.model.n, np.inf)  # positions are checked all along, not at points alone
+    unlimited = np.full(arm.model.n, np.inf)  # limits are checked all along, not only at points
     space = JointSpace(limits.names, -unlimited, unlimited, limits.velocity)
-    trajectory = Trajectory(given.names, given.points, space, arm.may_end_moving)
+    trajectory = Trajectory(unchecked.names, unchecked.points, space, arm.may_end_moving)
     motion = started(trajectory)
     begin, end = trajectory.times[0], motion.end
     velocity = trajectory.state(0).velocity
     verdict = check(Dynamics(arm.model), arm.drives, limits, motion, begin, end, velocity)
-    return FileCheck(given, arm, verdict, filled(given, trajectory, motion, arm))
+    return FileCheck(unchecked, arm, verdict, filled(unchecked, trajectory, motion, arm))
 
 
 def started(trajectory: Trajectory) -> Motion:
-    """Return the motion of an arm that is at the first point when its time has come."""
+    """Return the motion of an arm that is at the first point at that point's time."""
     return trajectory.motion(0.0, trajectory.times[0], trajectory.state(0), Settings.stop_time)

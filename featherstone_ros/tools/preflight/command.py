@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--parameters",
         type=Path,
         metavar="FILE",
-        help="parameter file of the controller (default: our own of panda and ur5e)",
+        help="parameter file of the controller (default: the package's own for panda and ur5e)",
     )
     parser.add_argument("--topic", help="topic of the recording (default: all)")
     parser.add_argument(
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     """Check the trajectory.
 
     Returns:
-        0 if it fits, 1 if not, 2 if there is no telling.
+        0 if it fits, 1 if not, 2 if it cannot be read or checked.
     """
     try:
         return 0 if _check(args) else 1
@@ -97,8 +97,8 @@ def _check(args: argparse.Namespace) -> bool:
         raise FeatherstoneError(f"--number {args.number}: {args.trajectory} has {len(found)}")
     if len(found) > 1:
         console.print(f"Trajectory {args.number} of {len(found)}; --number K for another")
-    given = found[args.number - 1]
-    checked = check_file(given, load_arm(args.urdf, given.names, args.parameters))
+    unchecked = found[args.number - 1]
+    checked = check_file(unchecked, load_arm(args.urdf, unchecked.names, args.parameters))
     show(checked, console)
     if args.fill_effort:
         _write(args.fill_effort, source.as_yaml(checked.filled))

@@ -1,4 +1,4 @@
-"""A trajectory's effort fields, filled with what the model asks for.
+"""Fills a trajectory's effort fields with the model's torque.
 
 joint_trajectory_controller adds them to its command on an effort interface. Between two points it
 interpolates them linearly, which says how dense the points should be: see ``largest_gap``. Our own
@@ -17,20 +17,22 @@ from featherstone_ros.control.feasibility.demand import Demand, demand
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.tools.checked_arm import CheckedArm
-from featherstone_ros.tools.preflight.source import Given
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 
 
-def filled(given: Given, trajectory: Trajectory, motion: Motion, arm: CheckedArm) -> Given:
+def filled(
+    unchecked: UncheckedTrajectory, trajectory: Trajectory, motion: Motion, arm: CheckedArm
+) -> UncheckedTrajectory:
     """Return the trajectory with the torque at every point as its effort.
 
-    Where the acceleration jumps at a point, the effort is the mean of both sides; the last point's
-    is that of standing there, since the controller keeps it.
+    Where the acceleration jumps at a point, the effort is the mean of both sides. The last point
+    gets the gravity torque alone, since the controller holds it.
 
     Args:
-        given: The trajectory as it came.
+        unchecked: The trajectory as it was read.
         trajectory: The same, checked.
         motion: The same as a motion that starts at time 0.
-        arm: Its joints are the trajectory's, in that order.
+        arm: With the trajectory's joints, in that order.
     """
     dynamics = Dynamics(arm.model)
     times = np.array(trajectory.times)
@@ -41,19 +43,19 @@ def filled(given: Given, trajectory: Trajectory, motion: Motion, arm: CheckedArm
     torque[-1] = dynamics.gravity(corners.position[-1])
     points = [
         replace(point, effort=tuple(row.tolist()))
-        for point, row in zip(given.points, torque, strict=True)
+        for point, row in zip(unchecked.points, torque, strict=True)
     ]
-    return Given(given.names, tuple(points))
+    return UncheckedTrajectory(unchecked.names, tuple(points))
 
 
-def largest_gap(given: Given, asked: Demand) -> Floats:
+def largest_gap(unchecked: UncheckedTrajectory, asked: Demand) -> Floats:
     """Return how far the efforts, interpolated linearly, are from the torque (n,) [N m] or [N].
 
     Args:
-        given: A trajectory with efforts.
+        unchecked: A trajectory with efforts.
         asked: The torque along it, joints in the same order.
     """
-    times = [point.time for point in given.points]
-    effort = np.array([point.effort for point in given.points])
+    times = [point.time for point in unchecked.points]
+    effort = np.array([point.effort for point in unchecked.points])
     line = [np.interp(asked.time, times, column) for column in effort.T]
     return np.abs(np.transpose(line) - asked.torque).max(axis=0)

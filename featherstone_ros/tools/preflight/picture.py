@@ -126,5 +126,5 @@ def _scale(limit: float, values: Floats) -> float:
 
 
 def _thin(values: Floats) -> Floats:
-    """Return every k-th value: a picture has no room for ten thousand."""
+    """Return every k-th value, at least ``MOST_DRAWN`` of many."""
     return values[:: max(1, len(values) // MOST_DRAWN)]

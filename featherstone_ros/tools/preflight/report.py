@@ -14,7 +14,7 @@ from rich.text import Text
 from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.preflight.check import FileCheck
 from featherstone_ros.tools.preflight.effort import largest_gap
-from featherstone_ros.tools.preflight.source import Given
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 from featherstone_ros.tools.style import new_table
 
 BAD = "bold red"
@@ -22,7 +22,7 @@ BAD = "bold red"
 
 def show(checked: FileCheck, console: Console) -> None:
     """Print everything about a trajectory."""
-    given, verdict, arm = checked.given, checked.verdict, checked.arm
+    unchecked, verdict, arm = checked.unchecked, checked.verdict, checked.arm
     console.print(table(checked))
     for excess in verdict.excesses:
         console.print(f"[{BAD}]too much:[/] {escape(str(excess))}")
@@ -34,32 +34,32 @@ def show(checked: FileCheck, console: Console) -> None:
         console.print(f"[bold]It does not fit:[/] {escape(verdict.advice())}")
     for note in notes(checked):
         console.print(f"[dim]{escape(note)}", highlight=False)
-    if len(given.points) == 1:
-        console.print("[dim]There is one point alone: the way to it is not checked.")
+    if len(unchecked.points) == 1:
+        console.print("[dim]There is only one point: the way to it is not checked.")
     if arm.model.locked:
         console.print(f"[dim]Locked at 0: {escape(', '.join(arm.model.locked))}", highlight=False)
 
 
 def notes(checked: FileCheck) -> Iterable[str]:
-    """Yield what a reader should know about the figures."""
-    if len(checked.given.points) > 1:
-        yield interpolation(checked.given)
-    if checked.given.has_effort:
-        yield "The trajectory's own effort fields are left out: this is what the motion takes."
+    """Yield remarks on what the figures include."""
+    if len(checked.unchecked.points) > 1:
+        yield interpolation(checked.unchecked)
+    if checked.unchecked.has_effort:
+        yield "The trajectory's own effort fields are ignored: these torques are the model's."
     drives = checked.arm.drives
     if not (drives.viscous.any() or drives.coulomb.any() or drives.armature.any()):
-        yield "Without friction and armature of the drives: --parameters, or <dynamics> in the URDF"
+        yield "Without drive friction and armature: give --parameters, or <dynamics> in the URDF"
 
 
-def interpolation(given: Given) -> str:
-    """Return what the controller makes of the points, in words."""
+def interpolation(unchecked: UncheckedTrajectory) -> str:
+    """Say in words how the controller interpolates the points."""
     kinds = [
         min(bool(len(point.velocities)) + bool(len(point.accelerations)) for point in pair)
-        for pair in zip(given.points, given.points[1:], strict=False)
+        for pair in zip(unchecked.points, unchecked.points[1:], strict=False)
     ]
     names = ("straight lines", "cubics", "quintics")
     used = [names[kind] for kind in sorted(set(kinds))]
-    why = ("positions alone", "velocities", "velocities and accelerations")
+    why = ("positions only", "velocities", "velocities and accelerations")
     if len(used) == 1:
         return f"Interpolated by {used[0]}: the points have {why[kinds[0]]}."
     return f"Interpolated by {' and '.join(used)}, by the fields that two points share."
@@ -69,7 +69,7 @@ def table(checked: FileCheck) -> Table:
     """Return extremes, limits and root mean squares of every joint."""
     verdict = checked.verdict
     asked, limits = verdict.demand, verdict.limits
-    points, duration = len(checked.given.points), asked.time[-1] - asked.time[0]
+    points, duration = len(checked.unchecked.points), asked.time[-1] - asked.time[0]
     title = f"{checked.arm.model.name}: {points} points, {duration:.3f} s"
     if not verdict.fits and verdict.slow_down < inf:
         title += f" ({duration * verdict.slow_down:.3f} s would fit)"
@@ -95,7 +95,7 @@ def table(checked: FileCheck) -> Table:
 
 
 def number(value: float) -> str:
-    """Return three digits; nothing for a limit that there is not."""
+    """Return a number with three digits, a dash where it is not finite."""
     if not isfinite(value):
         return "–"
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""Trajectories as they come: in a file as ``ros2 topic echo`` prints them, recorded, or live."""
+"""Reads trajectories: from a file as ``ros2 topic echo`` prints them, a recording or a topic."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ WRAPPERS = ("goal", "trajectory", "joint_trajectory")  # of actions and of MoveI
 
 
 class SourceError(FeatherstoneError, ValueError):
-    """There is no trajectory to be had; the message says why."""
+    """No trajectory could be read; the message says why."""
 
 
 @dataclass(frozen=True)
-class Given:
-    """A trajectory that nobody has checked yet.
+class UncheckedTrajectory:
+    """A trajectory as it was read, before any check.
 
     Attributes:
         names: Joint names.
-        points: Their fields in the order of the names.
+        points: Fields in the order of ``names``.
     """
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class Given:
         return any(len(point.effort) for point in self.points)
 
 
-def read(source: str, topic: str | None = None) -> list[Given]:
+def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
     """Read all trajectories of a file or recording, or the next one on a topic.
 
     Args:
@@ -56,7 +56,7 @@ def read(source: str, topic: str | None = None) -> list[Given]:
         return parse(path.read_text(errors="replace"), source)
     if path.exists():
         return [
-            given(
+            from_arrays(
                 recorded.joint_names,
                 recorded.time_from_start,
                 *(getattr(recorded, field) for field in FIELDS),
@@ -70,16 +70,18 @@ def read(source: str, topic: str | None = None) -> list[Given]:
     raise SourceError(f"no file {source!r}; the name of a topic begins with /")
 
 
-def given(names: Sequence[str], times: Iterable[float], *fields: Floats) -> Given:
-    """Return a trajectory from arrays; a point has no field of which all values are NaN."""
+def from_arrays(
+    names: Sequence[str], times: Iterable[float], *fields: Floats
+) -> UncheckedTrajectory:
+    """Return a trajectory from arrays; where all values of a field are NaN, the point lacks it."""
     points = [
         Point(float(time), *(() if np.isnan(row).all() else tuple(row.tolist()) for row in rows))
         for time, *rows in zip(times, *fields, strict=True)
     ]
-    return Given(tuple(names), tuple(points))
+    return UncheckedTrajectory(tuple(names), tuple(points))
 
 
-def from_message(message: Any) -> Given:
+def from_message(message: Any) -> UncheckedTrajectory:
     """Return a trajectory from a trajectory_msgs/JointTrajectory."""
     points = [
         Point(
@@ -88,29 +90,30 @@ def from_message(message: Any) -> Given:
         )
         for point in message.points
     ]
-    return Given(tuple(message.joint_names), tuple(points))
+    return UncheckedTrajectory(tuple(message.joint_names), tuple(points))
 
 
-def parse(text: str, where: str) -> list[Given]:
+def parse(text: str, where: str) -> list[UncheckedTrajectory]:
     """Return the trajectories in a YAML text of one or more documents.
 
     Args:
-        text: As ``ros2 topic echo`` prints JointTrajectory, goals that hold one, or MoveIt's.
-        where: For errors.
+        text: JointTrajectory messages as ``ros2 topic echo`` prints them, or messages that hold
+            one (action goals, MoveIt's RobotTrajectory).
+        where: Name of the source, for errors.
 
     Raises:
-        SourceError: It is something else.
+        SourceError: The text holds anything else.
     """
     try:
         documents = [document for document in yaml.safe_load_all(text) if document is not None]
     except yaml.YAMLError as error:
-        raise SourceError(f"{where} is no YAML: {' '.join(str(error).split())}") from None
+        raise SourceError(f"{where} is not YAML: {' '.join(str(error).split())}") from None
     if not documents:
         raise SourceError(f"{where} is empty")
     return [_trajectory(document, where) for document in documents]
 
 
-def _trajectory(document: object, where: str) -> Given:
+def _trajectory(document: object, where: str) -> UncheckedTrajectory:
     inner = document
     while isinstance(inner, Mapping) and "joint_names" not in inner:
         wrapper = next((key for key in WRAPPERS if key in inner), None)
@@ -119,7 +122,9 @@ def _trajectory(document: object, where: str) -> Given:
         raise SourceError(f"{where}: no joint_names; expected a trajectory_msgs/JointTrajectory")
     try:
         names = tuple(map(str, inner["joint_names"]))
-        return Given(names, tuple(_point(point) for point in inner.get("points") or ()))
+        return UncheckedTrajectory(
+            names, tuple(_point(point) for point in inner.get("points") or ())
+        )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         hint = "; ros2 topic echo --full-length prints all of it" if "..." in str(inner) else ""
         what = f"{error} is missing" if isinstance(error, KeyError) else error
@@ -142,7 +147,7 @@ def _seconds(time: object) -> float:
     raise ValueError(f"time_from_start is {time!r}, expected seconds, or {{sec: 1, nanosec: 0}}")
 
 
-def as_yaml(trajectory: Given) -> str:
+def as_yaml(trajectory: UncheckedTrajectory) -> str:
     """Return a trajectory as ``ros2 topic echo`` prints it and ``ros2 topic pub`` takes it."""
     points = []
     for point in trajectory.points:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def receive(topic: str) -> JointTrajectory:
-    """Wait for a message, until Ctrl-C if need be.
+    """Wait for a message, without a time limit.
 
     Raises:
         FeatherstoneError: rclpy is missing, or ROS refuses the name.

@@ -14,7 +14,7 @@ Exit status: 0 after Ctrl-C; 1 if a node ended by itself.
 Examples:
   featherstone-ros run my_arm.urdf
   featherstone-ros run my_arm.urdf --parameters my_arm.yaml
-  featherstone-ros run my_arm.urdf --trajectory my_arm_motion.yaml      as setup writes it, too
+  featherstone-ros run my_arm.urdf --trajectory my_arm_motion.yaml     a file that setup wrote
   featherstone-ros run my_arm.urdf.xacro --mode gravity_compensation
   featherstone-ros run panda                   a robot that comes with the package, with its file
   ros2 topic pub --once /feedforward_controller/joint_trajectory ...     in another terminal
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from featherstone_ros.tools.run.session import ArmListener, SimulatedArm
 
 REFRESH = 0.2  # [s] between two lines on a terminal
-REPORT = 5.0  # [s] between two lines elsewhere, if nothing changes
+REPORT = 5.0  # [s] between two lines without a terminal, if nothing changes
 MODES = ("gravity_compensation", "feedforward", "computed_torque", "cartesian_impedance")
 
 
@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--parameters",
         type=Path,
         metavar="FILE",
-        help="parameter file of both nodes, as setup writes it (default: our own of panda and "
-        "ur5e, none for others)",
+        help="parameter file of both nodes, as setup writes it (default: the package's own for "
+        "panda and ur5e, none for others)",
     )
     parser.add_argument(
         "--trajectory",
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start the nodes and tell of them until Ctrl-C.
+    """Start the nodes and show their status until Ctrl-C.
 
     Returns:
         0; errors are raised.
@@ -93,8 +93,8 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="featherstone_run_") as folder:
         try:
             with nodes(arm, Path(folder)) as processes, ArmListener(arm.model, plan) as listener:
-                tell = _live if console.is_interactive else _log
-                tell(console, arm.model, listener, processes)
+                show = _live if console.is_interactive else _log
+                show(console, arm.model, listener, processes)
         except KeyboardInterrupt:
             console.print("both nodes have ended")
     return 0
@@ -126,10 +126,10 @@ def _live(
     began = time.monotonic()
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
-            seen = listener.hear(REFRESH)
+            arm = listener.hear(REFRESH)
             _watch(console, processes)
             now = time.monotonic()
-            live.update(line(seen, model, now - began, now), refresh=True)
+            live.update(line(arm, model, now - began, now), refresh=True)
 
 
 def _log(
@@ -140,17 +140,17 @@ def _log(
     began, told = time.monotonic(), 0.0
     said: list[str] = []
     while True:
-        seen = listener.hear(REFRESH)
+        arm = listener.hear(REFRESH)
         _watch(console, processes)
         now = time.monotonic()
-        messages = [condition.message for condition in seen.conditions.values()]
+        messages = [status.message for status in arm.nodes.values()]
         if messages and (messages != said or now - told > REPORT):
-            console.print(line(seen, model, now - began, now), soft_wrap=True)
+            console.print(line(arm, model, now - began, now), soft_wrap=True)
             told, said = now, messages
 
 
 def _watch(console: Console, processes: Sequence[NodeProcess]) -> None:
-    """Show what the nodes complain about; raise if one has ended."""
+    """Show the nodes' warnings and errors; raise if a node has ended."""
     for process in processes:
         for complaint in process.new_output():
             if "[INFO]" not in complaint:

@@ -21,15 +21,15 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros.model import Model
-from featherstone_ros.tools.monitor.roster import Roster
-from featherstone_ros.tools.preflight.source import Given
+from featherstone_ros.tools.monitor.node_status import StatusTable
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
-from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, Seen, by_joint
+from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, ArmStatus, by_joint
 
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-MANY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-HELD = "running: hold"  # the controller's diagnostics, with nothing to complain about
-MEETING = {TWIN: ("-r", f"~/commands:={CONTROLLER}/commands"), CONTROLLER: ()}
+LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+DIAGNOSTICS = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+HELD = "running: hold"  # the controller's diagnostics when all is well and the arm is held
+REMAPPINGS = {TWIN: ("-r", f"~/commands:={CONTROLLER}/commands"), CONTROLLER: ()}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def nodes(arm: SimulatedArm, folder: Path) -> Iterator[list[NodeProcess]]:
                 own["mode"] = arm.mode
             path = folder / f"{node}.yaml"
             write_parameters(path, own, node)
-            arguments = [*files, "--params-file", str(path), *MEETING[node]]
+            arguments = [*files, "--params-file", str(path), *REMAPPINGS[node]]
             process = NodeProcess(node, arguments, environment, folder)
             processes.append(stack.enter_context(process))
         yield processes
@@ -82,19 +82,19 @@ def domain() -> int:
 
 
 class ArmListener:
-    """Hears the nodes; a context manager."""
+    """Receives what the nodes publish; a context manager."""
 
-    def __init__(self, model: Model, plan: Given | None = None) -> None:
+    def __init__(self, model: Model, plan: UncheckedTrajectory | None = None) -> None:
         """Join the domain.
 
         Args:
             model: The arm.
-            plan: A trajectory to send once the arm is held; None: none.
+            plan: A trajectory to send once the arm is held, or None.
         """
         import rclpy
 
-        self.seen = Seen()
-        self._model, self._roster = model, Roster()
+        self.status = ArmStatus()
+        self._model, self._table = model, StatusTable()
         self._context = Context()
         rclpy.init(context=self._context)
         self._node = Node(
@@ -103,16 +103,16 @@ class ArmListener:
             enable_rosout=False,
             start_parameter_services=False,
         )
-        # States are many: only the newest is taken now and then, by no callback.
-        self._states = self._quiet(JointState, "joint_states")
-        self._errors = self._quiet(JointState, f"{CONTROLLER}/error")
+        # States come at a high rate: ``hear`` takes only the latest, without a callback.
+        self._states = self._subscribe_without_callback(JointState, "joint_states")
+        self._errors = self._subscribe_without_callback(JointState, f"{CONTROLLER}/error")
         self._reader = Node(
             "featherstone_run_diagnostics",
             context=self._context,
             enable_rosout=False,
             start_parameter_services=False,
         )
-        self._reader.create_subscription(DiagnosticArray, "/diagnostics", self._take, MANY)
+        self._reader.create_subscription(DiagnosticArray, "/diagnostics", self._take, DIAGNOSTICS)
         self._plan = plan
         self._trajectory = self._reader.create_publisher(
             JointTrajectory, f"{CONTROLLER}/joint_trajectory", 1
@@ -120,8 +120,8 @@ class ArmListener:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._reader)
 
-    def _quiet(self, kind: type, topic: str) -> Subscription:
-        return self._node.create_subscription(kind, topic, lambda _: None, NEWEST, raw=True)
+    def _subscribe_without_callback(self, kind: type, topic: str) -> Subscription:
+        return self._node.create_subscription(kind, topic, lambda _: None, LATEST, raw=True)
 
     def __enter__(self) -> ArmListener:
         """Return the listener."""
@@ -134,7 +134,7 @@ class ArmListener:
         self._node.destroy_node()
         self._context.try_shutdown()
 
-    def hear(self, duration: float) -> Seen:
+    def hear(self, duration: float) -> ArmStatus:
         """Listen for some time [s]; return what was heard last."""
         end = time.monotonic() + duration
         while (left := end - time.monotonic()) > 0.0:
@@ -143,26 +143,26 @@ class ArmListener:
             (self._errors, "error", "position"),
             (self._states, "effort", "effort"),
         ):
-            message = _newest(subscription)
+            message = _take_latest(subscription)
             if message is not None:
                 array = by_joint(message.name, getattr(message, values), self._model)
-                setattr(self.seen, name, array)
+                setattr(self.status, name, array)
         self._send_plan()
-        return self.seen
+        return self.status
 
     def _send_plan(self) -> None:
-        condition = self.seen.conditions.get(CONTROLLER)
-        held = condition is not None and condition.message == HELD
+        status = self.status.nodes.get(CONTROLLER)
+        held = status is not None and status.message == HELD
         if self._plan and held and self._trajectory.get_subscription_count():
             self._trajectory.publish(trajectory_of(self._plan))
             self._plan = None
 
     def _take(self, message: DiagnosticArray) -> None:
-        self._roster.hear(message.status, time.monotonic())
-        self.seen.conditions = {c.name.strip("/"): c for c in self._roster.conditions}
+        self._table.hear(message.status, time.monotonic())
+        self.status.nodes = {node.name.strip("/"): node for node in self._table.nodes}
 
 
-def trajectory_of(plan: Given) -> JointTrajectory:
+def trajectory_of(plan: UncheckedTrajectory) -> JointTrajectory:
     """Return a trajectory as a message."""
     points = [
         JointTrajectoryPoint(
@@ -177,8 +177,8 @@ def trajectory_of(plan: Given) -> JointTrajectory:
     return JointTrajectory(joint_names=plan.names, points=points)
 
 
-def _newest(subscription: Subscription) -> JointState | None:
-    """Return the message that waits, if one does."""
+def _take_latest(subscription: Subscription) -> JointState | None:
+    """Return the message that is waiting, None if there is none."""
     with subscription.handle:
         taken = subscription.handle.take_message(subscription.msg_type, True)
     return None if taken is None else deserialize_message(taken[0], JointState)

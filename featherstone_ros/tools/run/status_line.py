@@ -10,26 +10,26 @@ from rich.text import Text
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
-from featherstone_ros.tools.monitor.roster import Level, NodeStatus
+from featherstone_ros.tools.monitor.node_status import Level, NodeStatus
 from featherstone_ros.tools.monitor.view import STYLES
 
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
-WAITING = "waiting for the nodes to talk"
+WAITING = "waiting for the nodes"
 
 
 @dataclass
-class Seen:
-    """What was heard last.
+class ArmStatus:
+    """The latest messages from a simulated arm.
 
     Attributes:
-        error: (n,) where the arm should be less where it is [rad or m]; None: nothing heard.
-        effort: (n,) what the drives apply [N m or N]; None: nothing heard.
-        conditions: What the nodes say of themselves, by name.
+        error: (n,) desired minus actual position [rad or m]; None: nothing heard.
+        effort: (n,) torque that the drives apply [N m or N]; None: nothing heard.
+        nodes: Their last diagnostics, by name.
     """
 
     error: Floats | None = None
     effort: Floats | None = None
-    conditions: dict[str, NodeStatus] = field(default_factory=dict)
+    nodes: dict[str, NodeStatus] = field(default_factory=dict)
 
 
 def by_joint(names: Sequence[str], values: Sequence[float], model: Model) -> Floats | None:
@@ -40,28 +40,28 @@ def by_joint(names: Sequence[str], values: Sequence[float], model: Model) -> Flo
     return np.array([found[joint] for joint in model.joint_names])
 
 
-def line(seen: Seen, model: Model, elapsed: float, now: float) -> Text:
-    """Return the line.
+def line(arm: ArmStatus, model: Model, elapsed: float, now: float) -> Text:
+    """Return the status line.
 
     Args:
-        seen: What was heard.
-        model: The arm.
-        elapsed: Since the start [s].
+        arm: Its latest messages.
+        model: Its model.
+        elapsed: Time since the start [s].
         now: Steady time [s].
     """
     text = Text(f"{elapsed:6.0f} s  ", style="dim")
-    condition = seen.conditions.get(CONTROLLER)
-    if condition is None:
+    status = arm.nodes.get(CONTROLLER)
+    if status is None:
         return text.append(WAITING, style="dim")
-    silent = condition.is_silent(now)
-    said = f"silent for {now - condition.heard:.0f} s" if silent else condition.message
-    style = STYLES[Level.ERROR if silent else condition.level]
+    silent = status.is_silent(now)
+    said = f"silent for {now - status.heard:.0f} s" if silent else status.message
+    style = STYLES[Level.ERROR if silent else status.level]
     text.append("● ", style=style).append(said, style=style)
-    if seen.error is not None:
-        text.append(f"   {_largest_error(seen.error, model)}")
-    if seen.effort is not None:
-        text.append(f"   {_largest_load(seen.effort, model)}", style="dim")
-    twin = seen.conditions.get(TWIN)
+    if arm.error is not None:
+        text.append(f"   {_largest_error(arm.error, model)}")
+    if arm.effort is not None:
+        text.append(f"   {_largest_load(arm.effort, model)}", style="dim")
+    twin = arm.nodes.get(TWIN)
     if twin is not None and twin.level > Level.OK:
         text.append(f"   twin: {twin.message}", style=STYLES[twin.level])
     return text

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
     from featherstone_ros.control.gains import BANDWIDTH, Timing
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.progress import LateProgress
+    from featherstone_ros.tools.progress import DelayedProgress
     from featherstone_ros.tools.setup import files
     from featherstone_ros.tools.setup.proposal import propose
     from featherstone_ros.tools.setup.report import next_steps, summary
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
     motion = gentle_motion(proposal.model, proposal.start)
-    with LateProgress("driving the twin", console) as progress:
+    with DelayedProgress("driving the twin", console) as progress:
         drives = [drive(proposal, motion, excess, progress) for excess in (0.0, HEAVIER)]
     written = files.paths(args.output or Path(f"{_stem(urdf)}.yaml"))
     texts = {

@@ -13,7 +13,7 @@ from featherstone_ros.control.gains import DAMPING_RATIO
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.tools.demo.report import milli
-from featherstone_ros.tools.preflight.source import Given, as_yaml
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory, as_yaml
 from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.setup.trial_drive import INTEGRATOR, Drive
 
@@ -86,7 +86,7 @@ def motion_file(proposal: Proposal) -> str:
     model, start = proposal.model, proposal.start
     room = 0.5 * (model.upper - start)
     goal = Point(MOVE_TIME, tuple(start + np.minimum(MOVE, room)), (0.0,) * model.n)
-    return as_yaml(Given(model.joint_names, (goal,)))
+    return as_yaml(UncheckedTrajectory(model.joint_names, (goal,)))
 
 
 def moveit_file(proposal: Proposal) -> str:

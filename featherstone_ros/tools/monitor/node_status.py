@@ -1,4 +1,4 @@
-"""The nodes heard on /diagnostics, each with what it said last."""
+"""The last status of every node of this package heard on /diagnostics."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from featherstone_ros.text import plain
 
 STATES = ("unconfigured", "inactive", "active", "finalized")
-MOST_NODES = 64  # others are passed over
-LONGEST_VALUE = 100_000  # the histogram is long
+MOST_NODES = 64  # further ones are ignored
+LONGEST_VALUE = 100_000  # [characters] the histogram is long
 SILENCE = 3.0  # [s] after which a node is called silent: it reports every second
 
 
@@ -26,7 +26,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Note:
-    """What a node says of something besides its work, e.g. of the robot description."""
+    """A further status of a node, e.g. on the robot description."""
 
     level: Level
     message: str
@@ -34,16 +34,16 @@ class Note:
 
 @dataclass
 class NodeStatus:
-    """What one node said last.
+    """The last status of one node.
 
     Attributes:
         name: Full name without the leading slash, e.g. ``left/feedforward_controller``.
         state: Of its lifecycle.
         level: Of its own status.
-        message: Its status in a line.
+        message: Its own status in one line.
         values: Details by name.
         notes: Its further statuses that are not OK, by name.
-        heard: Steady time [s].
+        heard: Steady time of the last message [s].
     """
 
     name: str
@@ -55,40 +55,40 @@ class NodeStatus:
     notes: dict[str, Note] = field(default_factory=dict)
 
     def is_silent(self, now: float) -> bool:
-        """Tell whether it has not been heard for longer than it may be."""
+        """Tell whether the last message is older than ``SILENCE``."""
         return now - self.heard > SILENCE
 
 
-class Roster:
-    """Picks our nodes out of all diagnostics: they say their lifecycle state."""
+class StatusTable:
+    """The nodes of this package among all diagnostics: those that report a lifecycle state."""
 
     def __init__(self) -> None:
-        """Begin without nodes."""
+        """Start without nodes."""
         self._nodes: dict[str, NodeStatus] = {}
 
     @property
-    def conditions(self) -> list[NodeStatus]:
-        """All nodes heard so far, by name."""
-        return sorted(self._nodes.values(), key=lambda condition: condition.name)
+    def nodes(self) -> list[NodeStatus]:
+        """All nodes heard so far, sorted by name."""
+        return sorted(self._nodes.values(), key=lambda node: node.name)
 
     @property
     def has_error(self) -> bool:
         """Whether a node is at ERROR."""
         return any(
             level >= Level.ERROR
-            for condition in self._nodes.values()
-            for level in (condition.level, *(note.level for note in condition.notes.values()))
+            for node in self._nodes.values()
+            for level in (node.level, *(note.level for note in node.notes.values()))
         )
 
     def hear(self, statuses: Iterable[Any], now: float) -> bool:
         """Take one message.
 
         Args:
-            statuses: diagnostic_msgs/DiagnosticStatus, or what has its fields.
+            statuses: diagnostic_msgs/DiagnosticStatus, or objects with its fields.
             now: Steady time [s].
 
         Returns:
-            Whether any of it was of one of our nodes.
+            Whether any of them came from a node of this package.
         """
         heard: dict[str, NodeStatus] = {}
         for status in statuses:
