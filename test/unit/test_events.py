@@ -1,0 +1,124 @@
+"""What the log and the diagnostics say of what the compiled controller tells in numbers."""
+
+import numpy as np
+import pytest
+from control_arm import NAMES, PERIOD, Q
+from control_loop import LoopBench
+
+from featherstone_ros.control import events
+from featherstone_ros.control.events import Reason, RecordFormatter
+from featherstone_ros.control.phases import Event, Phase
+from featherstone_ros.control.trajectory import Point
+
+NAN = float("nan")
+
+
+def lines(bench: LoopBench) -> list[str]:
+    """Return what the log says of all records so far, as they would come from the loop."""
+    formatter = RecordFormatter(NAMES)
+    records = [(kind, index, 0, tuple(values), 0) for kind, index, values in bench.records]
+    bench.records.clear()
+    return [line for record in records for line in formatter.lines([record])]
+
+
+@pytest.fixture
+def bench() -> LoopBench:
+    bench = LoopBench().start()
+    bench.run(0.05)
+    bench.records.clear()
+    return bench
+
+
+def test_nothing_is_said_of_a_motion_that_goes_well(bench):
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.3, Q + 0.1, [0.0, 0.0])])
+    bench.run(1.0)
+    assert bench.records
+    assert lines(bench) == []
+
+
+def test_states_that_stop_are_told_of_with_all_that_follows(bench):
+    bench.run(3.0, states=False)
+    said = lines(bench)
+    assert len(said) == 2
+    assert said[0].startswith("no usable joint state for 0.")
+    assert said[0].endswith(": braking on predicted states; the motion is abandoned")
+    assert said[1] == "no commands until the next usable joint state"
+    bench.run(0.01)
+    assert lines(bench) == []  # back from silence
+    bench.run(0.3, states=False)
+    assert bench.controller.phase is Phase.BLIND
+    bench.run(0.01)
+    assert lines(bench)[-1] == "the gravity hold is over: holding where the arm is now"
+
+
+def test_a_refused_state_is_told_of_with_joint_figure_and_bound(bench):
+    bench.arm.reset(bench.arm.q + np.array([0.0, 3.0]), np.zeros(2))
+    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    bench.state()
+    (record,) = (r for r in bench.records if r[0] == events.REJECTED)
+    _, joint, (code, *figures, _) = record
+    text = events.rejection_text(Reason(int(code), joint, *figures), NAMES)
+    assert text.startswith("position jumped: joint 'elbow', ")
+    assert ", bound " in text
+
+
+@pytest.mark.parametrize(
+    ("joint", "found", "text"),
+    [
+        (-1, 0.0, "not finite"),
+        (0, NAN, "not finite: joint 'shoulder', nan"),
+        (1, NAN, "not finite: joint 'elbow', nan"),
+    ],
+)
+def test_what_is_not_finite_has_no_bound(joint, found, text):
+    rejection = Reason(events.NOT_FINITE, joint, found, 0.0)
+    assert events.rejection_text(rejection, NAMES) == text
+
+
+def test_a_motion_that_is_refused_after_a_fault_has_the_faults_reason():
+    refusal = Reason(events.why_not(Phase.FAULT), -1, 0.0, 0.0)
+    text = events.refusal_text(refusal, NAMES, "fault", "joint 'elbow' oscillates")
+    assert "joint 'elbow' oscillates" in text and "~/hold" in text
+    refusal = Reason(events.why_not(Phase.BLIND), -1, 0.0, 0.0)
+    assert events.refusal_text(refusal, NAMES, "blind stop", "").endswith("running: blind stop")
+
+
+CHANGES = [
+    (Event.STATES_STOPPED, Phase.HOLDING, Phase.BLIND, "braking on predicted states; the motion"),
+    (Event.STATES_STOPPED, Phase.STOPPING, Phase.LEAVING_BLIND, "braking on predicted states"),
+    (Event.ABANDON, Phase.TRAJECTORY, Phase.HOLDING, "the motion is abandoned, holding where"),
+    (Event.FALL_BACK, Phase.HOLDING, Phase.DAMPED, "gravity hold; the motion is abandoned"),
+    (Event.FAIL, Phase.REFERENCE, Phase.FAULT, "gravity hold; the motion is abandoned"),
+]
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize(("event", "before", "after", "text"), CHANGES)
+def test_a_change_is_told_of_once_its_cause_is_known(event, before, after, text, together):
+    formatter = RecordFormatter(NAMES)
+    change = (events.PHASE, event, 0, (float(before), float(after), 0.0, 0.0), 0)
+    cause = (events.CAUSE, 1, 0, (events.OFF_PATH, 0.2, 0.1, 0.0), 0)
+    if together:
+        said = formatter.lines([change, cause])
+    else:
+        assert formatter.lines([change]) == []
+        said = formatter.lines([cause])
+    reason = "joint 'elbow' is 0.2 away from where it should be (path_tolerance 0.1)"
+    assert len(said) == 1 and said[0].startswith(f"{reason}: {text}")
+
+
+@pytest.mark.parametrize(
+    ("event", "before", "after", "said"),
+    [
+        (Event.RECOVER, Phase.DAMPED, Phase.HOLDING, True),
+        (Event.STATE, Phase.BLIND, Phase.HOLDING, True),
+        (Event.STATE, Phase.SILENT, Phase.HOLDING, False),
+        (Event.GIVE_UP, Phase.BLIND, Phase.SILENT, True),
+        (Event.GIVE_UP, Phase.LEAVING_BLIND, Phase.INACTIVE, False),
+        (Event.HOLD, Phase.FAULT, Phase.HOLDING, False),
+        (Event.FOLLOW, Phase.HOLDING, Phase.TRAJECTORY, False),
+    ],
+)
+def test_a_change_without_a_cause_is_told_of_at_once_or_never(event, before, after, said):
+    change = (events.PHASE, event, 0, (float(before), float(after), 0.0, 0.0), 0)
+    assert len(RecordFormatter(NAMES).lines([change])) == said
