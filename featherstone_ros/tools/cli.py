@@ -1,19 +1,17 @@
 """The console command ``featherstone-ros``."""
 
 import argparse
-import contextlib
 import inspect
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
 from featherstone_ros import __version__
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools import COMMANDS
+from featherstone_ros.tools.signals import ended_by_signals
 
 _DESCRIPTION = """\
 Model-based torque control and digital twins for any URDF arm, in ROS 2.
@@ -39,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     args = _parser().parse_args(argv)
     try:
-        with _ended_by_sigterm():
-            return _run(args)
+        with ended_by_signals(for_good=argv is None):
+            return args.run(args)
     except FeatherstoneError as error:
         print(f"featherstone-ros {args.command}: {error}", file=sys.stderr)
         return 1
@@ -50,29 +48,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output, e.g. head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's own flush
         return 1
-
-
-def _run(args: argparse.Namespace) -> int:
-    """Run the command; what a signal raises within a call of rclpy's comes out as what it is."""
-    try:
-        return args.run(args)
-    except SystemError as error:  # pybind11's: "returned a result with an exception set"
-        if isinstance(error.__cause__, (KeyboardInterrupt, SystemExit)):
-            raise error.__cause__ from None
-        raise
-
-
-@contextlib.contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """On SIGTERM unwind as on Ctrl-C: whoever has started nodes stops them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are handled in the main thread only
-        return
-    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -17,8 +17,10 @@ from typing import TypeVar
 import featherstone_ros
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.realtime.scheduling import set_session_niceness
+from featherstone_ros.tools import signals
 
 _PATIENCE = 5.0  # [s] for a clean stop after SIGINT, and again after SIGTERM
+_LOOK = 0.05  # [s] after which a further signal is noticed
 _LINES_SHOWN = 15
 _NICENESS = -10
 HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other programs
@@ -56,7 +58,8 @@ class NodeProcess:
         node = [sys.executable, "-m", f"featherstone_ros.{module}", "--ros-args", *arguments]
         command = ["setpriv", "--pdeathsig", "INT", *node] if shutil.which("setpriv") else node
         with contextlib.ExitStack() as unless_started:
-            with _signals_wait(), self._log.open("w") as log:
+            # Raised within Popen, an exception would leave a process behind.
+            with signals.held(), self._log.open("w") as log:
                 self._process = subprocess.Popen(
                     command,
                     cwd=folder,
@@ -98,17 +101,29 @@ class NodeProcess:
             )
 
     def stop(self) -> int:
-        """End the process: SIGINT, SIGTERM, SIGKILL, as far as needed; return its exit status."""
-        try:
-            for signum in (signal.SIGINT, signal.SIGTERM):
+        """End the process: SIGINT, SIGTERM, SIGKILL, as far as needed; return its exit status.
+
+        It is killed at once when another Ctrl-C comes meanwhile.
+        """
+        count = signals.count()
+        with signals.held():
+            try:
+                for signum in (signal.SIGINT, signal.SIGTERM):
+                    end = time.monotonic() + _PATIENCE
+                    if self._process.poll() is None and signals.count() == count:
+                        self._process.send_signal(signum)
+                    while time.monotonic() < end and signals.count() == count and self._lives():
+                        pass
+            finally:
                 if self._process.poll() is None:
-                    self._process.send_signal(signum)
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        self._process.wait(_PATIENCE)
-        finally:  # also when a second Ctrl-C ends the waiting
-            if self._process.poll() is None:
-                self._process.kill()
-        return self._process.wait()
+                    self._process.kill()
+            return self._process.wait()
+
+    def _lives(self) -> bool:
+        """Tell whether the process still lives after a short while."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LOOK)
+        return self._process.poll() is None
 
     def __enter__(self: Process) -> Process:
         """Return the process."""
@@ -122,26 +137,6 @@ class NodeProcess:
     ) -> None:
         """Stop the process."""
         self.stop()
-
-
-@contextlib.contextmanager
-def _signals_wait() -> Iterator[None]:
-    """Let SIGINT and SIGTERM wait: raised within Popen, they would leave a process behind."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # handlers run in the main thread only
-        return
-    came: list[signal.Signals] = []
-    handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
-    handled = {signum: handler for signum, handler in handlers.items() if callable(handler)}
-    for signum in handled:
-        signal.signal(signum, lambda signum, _: came.append(signal.Signals(signum)))
-    try:
-        yield
-    finally:
-        for signum, handler in handled.items():
-            signal.signal(signum, handler)
-    for signum in came:
-        signal.raise_signal(signum)
 
 
 def raise_priority(pid: int) -> None:

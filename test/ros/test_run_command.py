@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,31 @@ def test_a_trajectory_file_is_followed_once_the_arm_is_held(ros):
     )
     process.send(signal.SIGINT)
     assert process.wait() == 0, process.output
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+def test_second_ctrl_c_leaves_no_node_behind(ros, pause):
+    process = start(ros, str(robot_file("ur5e")))
+    nodes = children(process)
+    process.send(signal.SIGINT)
+    time.sleep(pause)
+    process.send(signal.SIGINT)
+    assert process.wait() == 0, process.output
+    assert process.output.endswith("both nodes have ended\n") and "Traceback" not in process.output
+    assert not any(is_alive(pid) for pid in nodes)
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+def test_ctrl_c_while_the_nodes_start_ends_them(ros, pause):
+    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
+    process = ros.run(command)
+    nodes = ros.wait_for(lambda: children(process), "first node")
+    time.sleep(pause)
+    nodes += children(process)
+    process.send(signal.SIGINT)
+    assert process.wait() == 0, process.output
+    assert process.output.endswith("both nodes have ended\n") and "Traceback" not in process.output
+    assert not any(is_alive(pid) for pid in nodes)
 
 
 def test_nodes_outlive_their_command_by_no_more_than_it_takes_to_come_to_rest(ros):

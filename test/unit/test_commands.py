@@ -13,6 +13,7 @@ from featherstone_ros.tools import COMMANDS, cli
 from featherstone_ros.tools.demo.command import add_arguments
 from featherstone_ros.tools.processes import DemoError, NodeProcess, node_environment
 from featherstone_ros.tools.robot_setup import load, with_heavier_links, write_invented
+from featherstone_ros.tools.signals import ended_by_signals
 
 
 def output_of(capsys, *arguments):
@@ -113,9 +114,6 @@ def test_a_signal_while_a_node_is_being_started_leaves_no_node_behind(
 ):
     """What a handler raises must not come between the process and its owner."""
 
-    def end(*_):
-        raise SystemExit
-
     def popen(*arguments, **options):
         started.append(real(*arguments, **options))
         signal.raise_signal(signum)
@@ -123,12 +121,8 @@ def test_a_signal_while_a_node_is_being_started_leaves_no_node_behind(
 
     started, real = [], subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", popen)
-    previous = signal.signal(signum, end)
-    try:
-        with pytest.raises(SystemExit):
-            NodeProcess("tools.cli", [], node_environment(1, "LOCALHOST", tmp_path), tmp_path)
-    finally:
-        signal.signal(signum, previous)
+    with ended_by_signals(), pytest.raises((KeyboardInterrupt, SystemExit)):
+        NodeProcess("tools.cli", [], node_environment(1, "LOCALHOST", tmp_path), tmp_path)
     assert started[0].returncode is not None
 
 
@@ -186,17 +180,15 @@ def test_console_command_is_the_module(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("raised", "status"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)], ids=["INT", "TERM"]
+    ("signum", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
 )
-def test_signal_that_arrives_within_rclpys_compiled_code_ends_a_command_as_any_other(
-    raised, status, monkeypatch
-):
-    def run(_):
-        raise SystemError("take_response returned a result with an exception set") from raised
-
-    monkeypatch.setattr("featherstone_ros.tools.inspect.command.run", run)
+def test_signal_ends_a_command(signum, status, monkeypatch, capsys):
+    monkeypatch.setattr(
+        "featherstone_ros.tools.inspect.command.run", lambda _: signal.raise_signal(signum)
+    )
     try:
         ended = cli.main(["inspect", "ur5e"])
     except SystemExit as exit_:
         ended = exit_.code
     assert ended == status
+    assert ("interrupted" in capsys.readouterr().err) == (signum == signal.SIGINT)

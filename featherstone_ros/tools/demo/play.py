@@ -24,6 +24,7 @@ from featherstone_ros.tools.demo.skeleton import segments
 from featherstone_ros.tools.multi_sine import MultiSine, load_share, plan
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
 from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links, write_invented
+from featherstone_ros.tools.signals import held
 
 _BRAKES_AFTER = 0.2  # [s] without a command: the arm must not run away if its controller is stuck
 _REMAPPED = {
@@ -196,8 +197,9 @@ def _nodes(options: DemoOptions, robot: RobotSetup, namespace: str) -> Iterator[
             file = folder / f"{node}.yaml"
             write_parameters(file, {**robot.parameters[node], **own[node]})
             arguments = ["--params-file", str(file), "-r", f"__ns:=/{namespace}", *_REMAPPED[node]]
-            process = NodeProcess(node, arguments, environment, options.output.resolve())
-            processes.append(stack.enter_context(process))
+            with held():  # a process has an owner before it can be left behind
+                process = NodeProcess(node, arguments, environment, options.output.resolve())
+                processes.append(stack.enter_context(process))
         yield processes
 
 

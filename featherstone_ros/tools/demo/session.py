@@ -21,8 +21,6 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
-from rclpy.subscription import Subscription
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -33,6 +31,8 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.demo.measure import DemoRecording
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
 from featherstone_ros.tools.processes import DemoError
+from featherstone_ros.tools.rclpy_calls import decode, spin_once, take_waiting
+from featherstone_ros.tools.signals import held
 
 _QUEUE = 5000  # messages that may wait between two looks at them
 _POLL_PERIOD = 0.02  # [s]
@@ -56,6 +56,10 @@ class DemoNode:
             watch: Called often; raises if a node has died.
         """
         self._watch = watch
+        with held(until_next=True):
+            self._join(namespace, domain)
+
+    def _join(self, namespace: str, domain: int) -> None:
         self._context = Context()
         rclpy.init(context=self._context, domain_id=domain)
         self.node = Node("demo", context=self._context, namespace=namespace, enable_rosout=False)
@@ -100,10 +104,11 @@ class DemoNode:
         traceback: TracebackType | None,
     ) -> None:
         """Leave the domain."""
-        self._executor.shutdown()
-        self.node.destroy_node()
-        self._recorder.destroy_node()
-        rclpy.shutdown(context=self._context)
+        with held():
+            self._executor.shutdown()
+            self.node.destroy_node()
+            self._recorder.destroy_node()
+            rclpy.shutdown(context=self._context)
 
     def wait_until_running(self) -> None:
         """Wait for joint states, commands, and the controller's services.
@@ -119,7 +124,7 @@ class DemoNode:
             and self._trajectory.get_subscription_count()
         ):
             for i, subscription in enumerate(self._subscriptions):
-                seen[i] = bool(list(_take(subscription))) or seen[i]
+                seen[i] = bool(take_waiting(subscription)) or seen[i]
             if time.monotonic() > deadline:
                 missing = [
                     s.topic_name
@@ -177,7 +182,9 @@ class DemoNode:
         names = list(joint_names)
         begin = self.node.get_clock().now()
         start = begin + Duration(seconds=LEAD)
-        self._trajectory.publish(trajectory_message(names, motion, start))
+        message = trajectory_message(names, motion, start)
+        with held():
+            self._trajectory.publish(message)
         messages: list[list[Message]] = [[] for _ in self._subscriptions]
         end = start + Duration(seconds=motion.duration + 0.1)
         while (now := self.node.get_clock().now()) < end:
@@ -189,7 +196,8 @@ class DemoNode:
 
     def _call(self, client: Client, request: Any) -> Any:
         """Call a service; return its answer."""
-        future = client.call_async(request)
+        with held():
+            future = client.call_async(request)
         deadline = time.monotonic() + _ANSWER_DEADLINE
         while not future.done():
             if time.monotonic() > deadline:
@@ -209,19 +217,14 @@ class DemoNode:
 
     def _collect(self, messages: list[list[Message]]) -> None:
         for subscription, taken in zip(self._subscriptions, messages, strict=True):
-            taken.extend(_take(subscription))
+            taken.extend(
+                (data, info["source_timestamp"], info["received_timestamp"])
+                for data, info in take_waiting(subscription)
+            )
 
     def _idle(self) -> None:
         self._watch()
-        self._executor.spin_once(timeout_sec=_POLL_PERIOD)
-
-
-def _take(subscription: Subscription) -> Iterable[Message]:
-    """Take all waiting messages out of the middleware's queue."""
-    with subscription.handle:
-        while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
-            message, info = taken
-            yield message, info["source_timestamp"], info["received_timestamp"]
+        spin_once(self._executor, _POLL_PERIOD)
 
 
 def trajectory_points(
@@ -250,7 +253,7 @@ def trajectory_message(names: list[str], motion: MultiSine, start: Time) -> Join
 def _decode(messages: list[list[Message]], names: list[str], start: int) -> DemoRecording:
     """Turn bytes into arrays, with times since ``start`` [ns]."""
     states, desired = (_States(messages[i], names, start) for i in (0, 2))
-    commands = [deserialize_message(data, Float64MultiArray).data for data, _, _ in messages[1]]
+    commands = [decode(data, Float64MultiArray).data for data, _, _ in messages[1]]
     return DemoRecording(
         stamp=states.stamp,
         position=states.position,
@@ -268,7 +271,7 @@ class _States:
     """Stamps, positions and efforts of joint states, joints in a given order."""
 
     def __init__(self, messages: list[Message], names: list[str], start: int) -> None:
-        states = [deserialize_message(data, JointState) for data, _, _ in messages]
+        states = [decode(data, JointState) for data, _, _ in messages]
         orders = [[state.name.index(name) for name in names] for state in states]
         stamps = [Time.from_msg(state.header.stamp).nanoseconds for state in states]
         pairs = list(zip(states, orders, strict=True))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.monitor.node_status import StatusTable
+from featherstone_ros.tools.signals import held
 
 if TYPE_CHECKING:
     from diagnostic_msgs.msg import DiagnosticArray
@@ -33,9 +34,9 @@ class Listener:
 
     def hear(self, duration: float) -> None:
         """Listen for some time [s]."""
-        end = time.monotonic() + duration
-        while (left := end - time.monotonic()) > 0.0:
-            self._executor.spin_once(timeout_sec=left)
+        from featherstone_ros.tools.rclpy_calls import spin
+
+        spin(self._executor, duration)
 
 
 @contextmanager
@@ -59,13 +60,14 @@ def listening() -> Iterator[Listener]:
     from featherstone_ros.nodes.execution import is_start_error, one_line
 
     try:
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        node = rclpy.create_node("monitor", start_parameter_services=False, enable_rosout=False)
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        listener = Listener(executor)
-        qos = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-        node.create_subscription(DiagnosticArray, "/diagnostics", listener.take, qos)
+        with held(until_next=True):
+            rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+            node = rclpy.create_node("monitor", start_parameter_services=False, enable_rosout=False)
+            executor = SingleThreadedExecutor()
+            executor.add_node(node)
+            listener = Listener(executor)
+            qos = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+            node.create_subscription(DiagnosticArray, "/diagnostics", listener.take, qos)
     except Exception as error:  # no keys, no permission, no such middleware
         rclpy.try_shutdown()
         if not is_start_error(error):
@@ -74,4 +76,5 @@ def listening() -> Iterator[Listener]:
     try:
         yield listener
     finally:
-        rclpy.try_shutdown()
+        with held():
+            rclpy.try_shutdown()

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.signals import held
 
 if TYPE_CHECKING:
     from trajectory_msgs.msg import JointTrajectory
@@ -21,6 +22,7 @@ def receive(topic: str) -> JointTrajectory:
         import rclpy
         from rclpy.event_handler import SubscriptionEventCallbacks
         from rclpy.exceptions import InvalidTopicNameException
+        from rclpy.executors import SingleThreadedExecutor
         from rclpy.qos import QoSProfile, ReliabilityPolicy
         from rclpy.signals import SignalHandlerOptions
         from trajectory_msgs.msg import JointTrajectory
@@ -28,11 +30,13 @@ def receive(topic: str) -> JointTrajectory:
         raise FeatherstoneError(
             f"a topic needs ROS 2 ({error}): source a workspace, or give a YAML file"
         ) from None
+    from featherstone_ros.tools.rclpy_calls import LONGEST_HOLD, spin_once
+
     received: list[JointTrajectory] = []
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = rclpy.create_node("preflight")
-        try:
+        with held():
+            rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+            node = rclpy.create_node("preflight")
             # Reliable, since the message may be the only one and come while DDS is still making the
             # connection; best effort beside it, since only that is served by such publishers.
             for reliability in (ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT):
@@ -43,11 +47,14 @@ def receive(topic: str) -> JointTrajectory:
                     QoSProfile(depth=1, reliability=reliability),
                     event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
                 )
-        except InvalidTopicNameException as error:
-            raise FeatherstoneError(" ".join(str(error).split())) from None
+            executor = SingleThreadedExecutor()
+            executor.add_node(node)
         print(f"waiting for a trajectory on {topic}", file=sys.stderr, flush=True)
         while not received:
-            rclpy.spin_once(node, timeout_sec=0.1)
+            spin_once(executor, LONGEST_HOLD)
+    except InvalidTopicNameException as error:
+        raise FeatherstoneError(" ".join(str(error).split())) from None
     finally:
-        rclpy.try_shutdown()
+        with held():
+            rclpy.try_shutdown()
     return received[0]

@@ -15,7 +15,6 @@ from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -24,7 +23,9 @@ from featherstone_ros.model import Model
 from featherstone_ros.tools.monitor.node_status import StatusTable
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
+from featherstone_ros.tools.rclpy_calls import decode, spin, take_waiting
 from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, ArmStatus, by_joint
+from featherstone_ros.tools.signals import held
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 DIAGNOSTICS = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -71,8 +72,9 @@ def nodes(arm: SimulatedArm, folder: Path) -> Iterator[list[NodeProcess]]:
             path = folder / f"{node}.yaml"
             write_parameters(path, own, node)
             arguments = [*files, "--params-file", str(path), *REMAPPINGS[node]]
-            process = NodeProcess(node, arguments, environment, folder)
-            processes.append(stack.enter_context(process))
+            with held():  # a process has an owner before it can be left behind
+                process = NodeProcess(node, arguments, environment, folder)
+                processes.append(stack.enter_context(process))
         yield processes
 
 
@@ -91,10 +93,14 @@ class ArmListener:
             model: The arm.
             plan: A trajectory to send once the arm is held, or None.
         """
+        self.status = ArmStatus()
+        self._model, self._table, self._plan = model, StatusTable(), plan
+        with held(until_next=True):
+            self._join()
+
+    def _join(self) -> None:
         import rclpy
 
-        self.status = ArmStatus()
-        self._model, self._table = model, StatusTable()
         self._context = Context()
         rclpy.init(context=self._context)
         self._node = Node(
@@ -113,7 +119,6 @@ class ArmListener:
             start_parameter_services=False,
         )
         self._reader.create_subscription(DiagnosticArray, "/diagnostics", self._take, DIAGNOSTICS)
-        self._plan = plan
         self._trajectory = self._reader.create_publisher(
             JointTrajectory, f"{CONTROLLER}/joint_trajectory", 1
         )
@@ -129,22 +134,21 @@ class ArmListener:
 
     def __exit__(self, *_: object) -> None:
         """Leave the domain."""
-        self._executor.shutdown()
-        self._reader.destroy_node()
-        self._node.destroy_node()
-        self._context.try_shutdown()
+        with held():
+            self._executor.shutdown()
+            self._reader.destroy_node()
+            self._node.destroy_node()
+            self._context.try_shutdown()
 
     def hear(self, duration: float) -> ArmStatus:
         """Listen for some time [s]; return what was heard last."""
-        end = time.monotonic() + duration
-        while (left := end - time.monotonic()) > 0.0:
-            self._executor.spin_once(timeout_sec=left)
+        spin(self._executor, duration)
         for subscription, name, values in (
             (self._errors, "error", "position"),
             (self._states, "effort", "effort"),
         ):
-            message = _take_latest(subscription)
-            if message is not None:
+            for data, _ in take_waiting(subscription)[-1:]:
+                message = decode(data, JointState)
                 array = by_joint(message.name, getattr(message, values), self._model)
                 setattr(self.status, name, array)
         self._send_plan()
@@ -152,9 +156,10 @@ class ArmListener:
 
     def _send_plan(self) -> None:
         status = self.status.nodes.get(CONTROLLER)
-        held = status is not None and status.message == HELD
-        if self._plan and held and self._trajectory.get_subscription_count():
-            self._trajectory.publish(trajectory_of(self._plan))
+        is_held = status is not None and status.message == HELD
+        if self._plan and is_held and self._trajectory.get_subscription_count():
+            with held():
+                self._trajectory.publish(trajectory_of(self._plan))
             self._plan = None
 
     def _take(self, message: DiagnosticArray) -> None:
@@ -175,10 +180,3 @@ def trajectory_of(plan: UncheckedTrajectory) -> JointTrajectory:
         for point in plan.points
     ]
     return JointTrajectory(joint_names=plan.names, points=points)
-
-
-def _take_latest(subscription: Subscription) -> JointState | None:
-    """Return the message that is waiting, None if there is none."""
-    with subscription.handle:
-        taken = subscription.handle.take_message(subscription.msg_type, True)
-    return None if taken is None else deserialize_message(taken[0], JointState)

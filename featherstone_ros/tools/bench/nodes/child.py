@@ -33,6 +33,7 @@ from featherstone_ros.tools.bench.nodes.scheduling import DEFAULT, FIFO, may_be_
 from featherstone_ros.tools.bench.results import Result
 from featherstone_ros.tools.processes import own_domain, raise_priority
 from featherstone_ros.tools.robot_setup import RobotSetup, chosen_parameters, load
+from featherstone_ros.tools.signals import ended_by_signals
 
 PACE = BlockPlan(block=2.0, rounds=8)
 QUICK = BlockPlan(block=0.3, rounds=1)
@@ -48,11 +49,12 @@ def main(order: str) -> None:
     Args:
         order: JSON: "quick", whether a moment of each will do, and "minutes" of the closed loop.
     """
-    _end_in_order()
+    # Ctrl-C is the parent's, who then sends SIGTERM; SIG_IGN would be the nodes' too.
+    signal.signal(signal.SIGINT, lambda *_: None)
     _be_scheduled_as_the_nodes_are()
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     logging.disable(logging.WARNING)  # oddities of the descriptions
-    with protocol() as out:
+    with ended_by_signals(for_good=True), protocol() as out:
         for line in run(**json.loads(order)):
             print(json.dumps(line), file=out, flush=True)
 
@@ -109,17 +111,6 @@ def _race_line(found: tuple[list[Result], list[Distribution]]) -> dict[str, Any]
 
 def _loops_line(seen: list[Loop]) -> dict[str, Any]:
     return {"loops": [loop.as_dict() for loop in seen]}
-
-
-def _end_in_order() -> None:
-    """On SIGTERM stop what was started, once; Ctrl-C is the parent's, who then sends SIGTERM."""
-
-    def end(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        sys.exit(1)
-
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, lambda *_: None)  # SIG_IGN would be the nodes' too
 
 
 def _be_scheduled_as_the_nodes_are() -> None:

@@ -4,12 +4,15 @@ It does what a tutorial's node does, and no computation. ``python -m
 featherstone_ros.tools.bench.nodes.echo``; topics and their qualities are the controller's.
 """
 
-import rclpy
+from contextlib import suppress
+
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+
+from featherstone_ros.tools.bench.nodes.start import init
 
 STATES = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -29,13 +32,11 @@ class Echo(Node):
 
 def main() -> None:
     """Spin until SIGINT or SIGTERM."""
-    rclpy.init()
+    init()
     executor = SingleThreadedExecutor()
     executor.add_node(Echo())
-    try:
+    with suppress(ExternalShutdownException):
         executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
 
 
 if __name__ == "__main__":

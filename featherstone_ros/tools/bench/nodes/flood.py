@@ -4,6 +4,8 @@
 [bytes] and ``rate`` [Hz]. The messages are well formed, of joints that nobody has.
 """
 
+from contextlib import suppress
+
 import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
@@ -11,6 +13,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from featherstone_ros.tools.bench.nodes.echo import STATES
+from featherstone_ros.tools.bench.nodes.start import init
 
 ENTRY = 32  # [bytes] that a joint takes, about
 
@@ -31,11 +34,9 @@ class Flood(Node):
 
 def main() -> None:
     """Publish until SIGINT or SIGTERM."""
-    rclpy.init()
-    try:
+    init()
+    with suppress(ExternalShutdownException):
         rclpy.spin(Flood())
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ answers messages of the size that the parameter ``answered_size`` says, if there
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
-import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
@@ -20,6 +20,7 @@ from featherstone_ros.nodes.realtime_loop import DetachedGroup, make_loop
 from featherstone_ros.realtime.scheduling import Scheduling
 from featherstone_ros.tools.bench.nodes.echo import STATES
 from featherstone_ros.tools.bench.nodes.raw_echo import JOINTS
+from featherstone_ros.tools.bench.nodes.start import init
 
 
 class Floor(Node):
@@ -58,15 +59,13 @@ class Floor(Node):
 
 def main() -> None:
     """Answer until SIGINT or SIGTERM."""
-    rclpy.init()
+    init()
     executor = SingleThreadedExecutor()
     node = Floor()
     executor.add_node(node)
     node.loop.start()
-    try:
+    with suppress(ExternalShutdownException):
         executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
     node.loop.stop()
 
 

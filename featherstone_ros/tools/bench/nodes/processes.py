@@ -4,7 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +18,7 @@ from featherstone_ros.tools.bench.nodes.scheduling import (
 )
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
 from featherstone_ros.tools.robot_setup import RobotSetup
+from featherstone_ros.tools.signals import held
 
 ECHO = "tools.bench.nodes.echo"
 RAW_ECHO = "tools.bench.nodes.raw_echo"
@@ -48,12 +49,14 @@ class Bench:
 
     def __enter__(self) -> "Bench":
         """Make the folder."""
-        self._folder = TemporaryDirectory(prefix="featherstone_bench_")
+        self._stack = ExitStack()
+        folder = TemporaryDirectory(prefix="featherstone_bench_")
+        self._folder = Path(self._stack.enter_context(folder))
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the folder."""
-        self._folder.cleanup()
+        """End what still runs; remove the folder."""
+        self._stack.close()
 
     def new_namespace(self) -> str:
         """Return a namespace that nothing is in yet."""
@@ -71,7 +74,7 @@ class Bench:
             scheduling: ``DEFAULT`` or ``FIFO``, see ``MeasuredProcess.settle``.
             parameters: The node's, if it has any.
         """
-        folder = Path(self._folder.name, namespace.strip("/").replace("/", "_"), module)
+        folder = Path(self._folder, namespace.strip("/").replace("/", "_"), module)
         folder.mkdir(parents=True)
         arguments = ["-r", f"__ns:={namespace}", "-r", f"__node:={node_name(module)}"]
         if module == TWIN:
@@ -83,7 +86,9 @@ class Bench:
             write_parameters(file, parameters)
             arguments += ["--params-file", str(file)]
         environment = node_environment(self.domain, self._discovery_range, folder)
-        return MeasuredProcess(module, arguments, environment, folder, scheduling)
+        with held():  # a process has an owner before it can be left behind
+            process = MeasuredProcess(module, arguments, environment, folder, scheduling)
+            return self._stack.enter_context(process)
 
 
 class MeasuredProcess(NodeProcess):
@@ -141,9 +146,10 @@ class MeasuredProcess(NodeProcess):
 
     def stop(self) -> int:
         """End the process, also one that is held still; return its exit status."""
-        if self._process.poll() is None:
-            self.go_on()
-        return super().stop()
+        with held():
+            if self._process.poll() is None:
+                self.go_on()
+            return super().stop()
 
 
 def node_name(module: str) -> str:

@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros.tools.bench.nodes.echo import STATES
+from featherstone_ros.tools.bench.nodes.start import init
 from featherstone_ros.tools.bench.nodes.wait_set import RawWaitSet
 
 JOINTS = 7
@@ -19,7 +20,7 @@ JOINTS = 7
 
 def main() -> None:
     """Answer until SIGINT or SIGTERM."""
-    rclpy.init()
+    init()
     node = Node("raw_echo")
     commands = node.create_publisher(Float64MultiArray, "~/commands", 10)
     command = serialize_message(Float64MultiArray(data=[0.0] * JOINTS))
@@ -27,12 +28,9 @@ def main() -> None:
         JointState, "joint_states", lambda *_: commands.publish(command), STATES, raw=True
     )
     inputs = RawWaitSet(node.context, [states])
-    try:
-        while rclpy.ok():
-            inputs.wait(0.1)
-            inputs.take(1)
-    except KeyboardInterrupt:
-        pass
+    while rclpy.ok():
+        inputs.wait(0.1)
+        inputs.take(1)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,16 @@ Times and numbers of messages are those that the sending middleware put on them,
 matter when the recorder looks.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros.tools.bench.nodes.stream import Stream
+from featherstone_ros.tools.rclpy_calls import decode, take_waiting
 
 QUEUE = 2000  # messages that may wait between two looks
 
@@ -59,7 +57,7 @@ class Recorder:
             self.states.add(sent, number)
         for data, sent, number in take(commands):
             self.commands.add(sent, number)
-            values = deserialize_message(data, Float64MultiArray).data
+            values = decode(data, Float64MultiArray).data
             self.not_finite += not np.isfinite(values).all()
 
 
@@ -76,14 +74,14 @@ class LastDiagnostics:
     def of(self, node: str) -> dict[str, str]:
         """Return the details by name; empty if that node has told nothing yet."""
         for data, _, _ in take(self._subscription):
-            for status in deserialize_message(data, DiagnosticArray).status:
+            for status in decode(data, DiagnosticArray).status:
                 self._values[f"/{status.name}"] = {item.key: item.value for item in status.values}
         return self._values.get(node, {})
 
 
-def take(subscription: Subscription) -> Iterator[tuple[bytes, int, int]]:
+def take(subscription: Subscription) -> list[tuple[bytes, int, int]]:
     """Take all waiting messages: serialised, when published [ns], the publisher's number of it."""
-    with subscription.handle:
-        while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
-            data, info = taken
-            yield data, info["source_timestamp"], info["publication_sequence_number"]
+    return [
+        (data, info["source_timestamp"], info["publication_sequence_number"])
+        for data, info in take_waiting(subscription)
+    ]

@@ -5,6 +5,7 @@ name; ``robot``, whose slow motion is sent; ``parameter``, a number that is set,
 """
 
 import itertools
+from contextlib import suppress
 
 import numpy as np
 import rclpy
@@ -16,6 +17,7 @@ from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.tools.bench.nodes.reaction import slow_motion
+from featherstone_ros.tools.bench.nodes.start import init
 from featherstone_ros.tools.demo.session import trajectory_points
 from featherstone_ros.tools.robot_setup import load
 
@@ -64,11 +66,9 @@ def trajectory(robot: str) -> JointTrajectory:
 
 def main() -> None:
     """Ask until SIGINT or SIGTERM."""
-    rclpy.init()
-    try:
+    init()
+    with suppress(ExternalShutdownException):
         rclpy.spin(Requester())
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
 
 
 if __name__ == "__main__":

@@ -1,0 +1,108 @@
+"""Ctrl-C that comes within rclpy, where an exception would get lost or become another one."""
+
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from support import Ros  # skips this module where ROS is missing
+
+# isort: split
+from rclpy.qos import QoSProfile
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory
+
+from featherstone_ros.tools.rclpy_calls import LONGEST_HOLD, decode, spin, take_waiting
+from featherstone_ros.tools.signals import ended_by_signals
+
+DIAGNOSTICS = ("diagnostic_msgs.msg", "DiagnosticArray")
+TRAJECTORY = ("trajectory_msgs.msg", "JointTrajectory")
+PARAMETERS_SET = ("rcl_interfaces.srv._set_parameters", "SetParameters_Response")
+
+
+def interrupted(ros: Ros, kind: tuple[str, str], *arguments: str):
+    """Start a tool that is interrupted while it takes its first message of that kind."""
+    script = Path(__file__).with_name("interrupted.py")
+    return ros.run([sys.executable, str(script), *kind, *arguments])
+
+
+def test_run(ros):
+    process = interrupted(ros, DIAGNOSTICS, "run", "ur5e")
+    assert process.wait() == 0, process.output
+    assert "both nodes have ended" in process.output and "Traceback" not in process.output
+
+
+def test_monitor(ros):
+    ros.start("featherstone_ros.digital_twin", {})
+    process = interrupted(ros, DIAGNOSTICS, "monitor")
+    assert process.wait() == 0, process.output
+    assert process.output == ""
+
+
+def test_preflight(ros):
+    process = interrupted(ros, TRAJECTORY, "preflight", "/plan", "--urdf=ur5e")
+    publisher = ros.publisher(JointTrajectory, "/plan")
+    publisher.publish(JointTrajectory())
+    assert process.wait() == 130, process.output
+    assert process.output.splitlines() == ["waiting for a trajectory on /plan", "interrupted"]
+
+
+def test_demo(ros):
+    pytest.importorskip("matplotlib")
+    process = interrupted(ros, PARAMETERS_SET, "demo", "--rate=100", f"--domain={ros.domain}")
+    assert process.wait() == 130, process.output
+    assert process.output.endswith("interrupted\n") and "Traceback" not in process.output
+
+
+@pytest.fixture
+def interrupting(monkeypatch):
+    """Have every message that is made raise the signal."""
+    make = String.__init__
+
+    def make_and_interrupt(self, **fields):
+        make(self, **fields)
+        signal.raise_signal(signal.SIGINT)
+
+    def begin():
+        monkeypatch.setattr(String, "__init__", make_and_interrupt)
+
+    return begin
+
+
+def test_message_is_handed_on_before_the_signal_is_raised(ros, interrupting):
+    messages = ros.collect(String, "words")
+    ros.publisher(String, "words").publish(String(data="last words"))
+    interrupting()
+    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+        spin(ros.executor, 10.0)
+    assert [message.data for message in messages] == ["last words"]
+
+
+def test_decoding_is_not_interrupted(ros, interrupting):
+    qos = QoSProfile(depth=10)
+    subscription = ros.node.create_subscription(String, "words", lambda _: None, qos, raw=True)
+    ros.executor.remove_node(ros.node)  # nothing else takes the message
+    publisher = ros.node.create_publisher(String, "words", qos)
+    ros.wait_for(publisher.get_subscription_count)
+    publisher.publish(String(data="last words"))
+    taken = ros.wait_for(lambda: take_waiting(subscription))
+    interrupting()
+    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+        decode(taken[0][0], String)
+
+
+def test_signal_is_answered_at_once_though_nothing_comes(ros):
+    sent = []
+
+    def send():
+        sent.append(time.monotonic())
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    timer = threading.Timer(0.3, send)
+    timer.start()
+    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+        spin(ros.executor, 60.0)
+    assert time.monotonic() - sent[0] < LONGEST_HOLD + 1.0  # the machine may be busy
+    timer.join()

@@ -1,0 +1,168 @@
+"""Signals to tools: raised between calls of rclpy's, once, and then left alone."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from featherstone_ros.tools.processes import NodeProcess, node_environment
+from featherstone_ros.tools.signals import count, ended_by_signals, held
+
+
+@pytest.mark.parametrize(
+    ("signum", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+)
+def test_signal_waits_for_the_end_of_the_outermost_block(signum, raised):
+    reached = []
+    with ended_by_signals(), pytest.raises(raised) as error:
+        with held():
+            with held():
+                signal.raise_signal(signum)
+                reached.append("inner block")
+            reached.append("outer block")
+        reached.append("what follows")
+    assert reached == ["inner block", "outer block"]
+    assert signum == signal.SIGINT or error.value.code == 143
+
+
+def test_signal_outside_any_block_is_raised_at_once():
+    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_signal_waits_until_there_is_somebody_to_clean_up():
+    reached = []
+    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+        with held(until_next=True):
+            signal.raise_signal(signal.SIGINT)
+        reached.append("between")
+        with held():
+            reached.append("next block")
+        reached.append("what follows")
+    assert reached == ["between", "next block"]
+
+
+def test_of_several_signals_the_first_one_counts():
+    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+        with held():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+
+
+def test_further_signals_do_not_disturb_the_end():
+    before = count()
+    with ended_by_signals():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)
+            with held():
+                signal.raise_signal(signal.SIGTERM)
+    assert count() == before + 3
+
+
+def test_exception_that_got_lost_is_raised_again():
+    """As one raised within a callback that Python calls for the garbage collector."""
+
+    def lose():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "unraisablehook", lambda lost: names.append(lost.exc_type.__name__))
+            Dying()
+
+    class Dying:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    names = []
+    gc.disable()
+    try:
+        with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+            lose()
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        gc.enable()
+    assert len(names) == 1
+
+
+def test_another_thread_holds_nothing():
+    inside, end = threading.Event(), threading.Event()
+
+    def hold():
+        with held():
+            inside.set()
+            end.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        inside.wait()
+        with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        end.set()
+        thread.join()
+
+
+def test_handlers_are_put_back():
+    before = [signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)]
+    with ended_by_signals():
+        assert signal.getsignal(signal.SIGINT) not in before
+    assert [signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_ctrl_c_that_a_shell_has_its_background_jobs_ignore_stays_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with ended_by_signals():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_process_that_ends_is_not_disturbed_any_more():
+    program = """
+import atexit, signal
+from featherstone_ros.tools.signals import ended_by_signals
+atexit.register(signal.raise_signal, signal.SIGINT)
+atexit.register(signal.raise_signal, signal.SIGTERM)
+with ended_by_signals(for_good=True):
+    pass
+signal.raise_signal(signal.SIGINT)
+print("undisturbed")
+"""
+    end = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (end.returncode, end.stdout, end.stderr) == (0, "undisturbed\n", "")
+
+
+STUBBORN = """
+import signal
+for signum in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(signum, signal.SIG_IGN)
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def test_another_signal_ends_the_waiting_for_a_node(tmp_path):
+    """It would take 10 s otherwise."""
+    (tmp_path / "sitecustomize.py").write_text(STUBBORN)
+    environment = {**node_environment(1, "LOCALHOST", tmp_path), "PYTHONPATH": str(tmp_path)}
+    process = NodeProcess("no_such_node", [], environment, tmp_path)
+    while not process.new_output():
+        time.sleep(0.01)
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    began = time.monotonic()
+    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+        timer.start()
+        process.stop()
+    assert time.monotonic() - began < 4.0
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, signal.SIG_DFL)
+    timer.join()
