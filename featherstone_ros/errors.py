@@ -1,4 +1,4 @@
-"""Exceptions: all of the package derive from FeatherstoneError."""
+"""Exceptions of the package; all derive from FeatherstoneError."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ class MessageError(FeatherstoneError, ValueError):
 
 
 class MalformedMessageError(MessageError):
-    """Bytes that are no message of the expected type; the text names the field."""
+    """Bytes that are not a message of the expected type; the text names the field."""
 
 
 class UnknownNameError(FeatherstoneError, KeyError):
@@ -46,14 +46,14 @@ class UnknownNameError(FeatherstoneError, KeyError):
 
 
 class SingularInertiaError(FeatherstoneError, ArithmeticError):
-    """Forward dynamics has no answer: nothing resists the acceleration of some joint."""
+    """Forward dynamics has no solution: no inertia resists the acceleration of some joint."""
 
     def __init__(self, joint: str, kind: str = "joint") -> None:
         """Remember the joint.
 
         Args:
-            joint: Name of the joint whose articulated-body inertia about its own axis is zero, or
-                of the link that is a floating base, where that of the whole robot is singular.
+            joint: Name of the joint whose articulated-body inertia about its axis is zero; or of
+                the floating base link, where the whole robot's inertia is singular.
             kind: ``"joint"`` or ``"floating base"``.
         """
         super().__init__(joint)
@@ -72,7 +72,7 @@ class SingularInertiaError(FeatherstoneError, ArithmeticError):
 
 
 class SingularJacobianError(FeatherstoneError, ArithmeticError):
-    """A link cannot be moved in every direction: its Jacobian has not full rank."""
+    """A link cannot be moved in every direction: its Jacobian lacks full rank."""
 
     def __init__(self, link: str) -> None:
         """Remember the link.
@@ -101,8 +101,8 @@ class DivergenceError(FeatherstoneError, ArithmeticError):
         Args:
             joint: Name of the first joint, or of the link that is a floating base, whose position
                 or velocity is not finite.
-            time: Simulated time at the end of the step that made it so [s].
-            row: The state's row in a batch, None where there is only one.
+            time: Simulated time at the end of the step that diverged [s].
+            row: The state's row in a batch, None for a single state.
             kind: ``"joint"`` or ``"floating base"``.
         """
         super().__init__(joint, time, row)

@@ -1,7 +1,8 @@
-"""Poses: the error between two of them, its derivative, and the joint positions that reach one.
+"""Pose errors, their derivative, and inverse kinematics.
 
-A pose is a homogeneous transform (4, 4), or position and quaternion x y z w (7,), of a link in the
-base frame; what ``Dynamics.link_pose`` gives is one. Everything takes batches (B, ...) too.
+A pose is that of a link in the base frame: a homogeneous transform (4, 4), as
+``Dynamics.link_pose`` returns it, or position and quaternion x y z w (7,). Every function also
+takes batches (B, ...).
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ def pose_error(pose: ArrayLike, target: ArrayLike, last: ArrayLike | None = None
     Args:
         pose: (4, 4) or (7,), of the link.
         target: The same, where it should be.
-        last: (6,) the error a moment ago, or None. Where it is given, a rotation that grows past
-            pi goes on instead of jumping to the other side, up to three quarters of a turn.
+        last: (6,) the error of the previous instant, or None. If given, a rotation that grows past
+            pi continues instead of jumping to the other side, up to three quarters of a turn.
 
     Returns:
-        (6,): position error [m], then the rotation vector [rad] that turns the link on to its
-        target, the shortest way round unless ``last`` says otherwise; base axes.
+        (6,): position error [m], then the rotation vector [rad] that turns the link to its target,
+        the shorter way round unless ``last`` says otherwise; base axes.
 
     Raises:
-        ValueError: A shape does not fit, or an argument is no pose (named).
+        ValueError: A shape does not fit, or an argument is not a pose; the message names it.
     """
     poses, targets = as_transforms("pose", pose), as_transforms("target", target)
     before = None if last is None else _rows("last", last, (6,))[..., 3:]
@@ -66,13 +67,13 @@ def pose_error_derivative(
     """Return the derivative of ``pose_error`` with respect to time.
 
     Args:
-        error: (6,) what ``pose_error`` gave.
-        velocity: (6,) of the link as ``Dynamics.link_velocity`` gives it, linear part first.
-        target_velocity: (6,) of the target, None if it stands.
+        error: (6,) from ``pose_error``.
+        velocity: (6,) of the link, as ``Dynamics.link_velocity`` returns it: linear part first.
+        target_velocity: (6,) of the target; None if it is at rest.
 
     Returns:
-        (6,) [m/s, rad/s]. Near zero error the target's velocity less the link's; infinite at a
-        whole turn.
+        (6,) [m/s, rad/s]: near zero error, the target's velocity minus the link's; infinite at a
+        rotation error of a full turn.
     """
     error, velocity = _rows("error", error, (6,)), _rows("velocity", velocity, (6,))
     target_velocity = _rows(
@@ -92,10 +93,10 @@ class Reach:
 
     Attributes:
         q: (n,) joint positions within their limits that reach the pose, or the nearest found.
-        success: Whether they reach it within the tolerances.
+        success: Whether ``q`` reaches the pose within the tolerances.
         error: (6,) the remaining pose error, see ``pose_error``.
-        iterations: How many steps it took.
-        outcome: One of ``OUTCOMES``: in words.
+        iterations: Number of steps taken.
+        outcome: The result in words, one of ``OUTCOMES``.
     """
 
     q: Floats
@@ -119,29 +120,29 @@ def inverse_kinematics(
 ) -> Reach:
     """Find joint positions near ``q0`` that bring a link to a pose.
 
-    It searches locally from q0: if it fails, another q0 may succeed. It never raises
-    because a pose is out of reach; look at ``success``.
+    The search is local: if it fails from one q0, another may succeed. A pose out of reach is not an
+    error: check ``success``.
 
     Args:
         model: The robot.
         link: Name of the link.
         pose: (4, 4) or (7,), in the base frame.
-        q0: (n,) where to begin; a position beyond a limit begins at the limit.
+        q0: (n,) start of the search; positions beyond a limit are moved to the limit.
         position_tolerance: [m].
         orientation_tolerance: [rad].
-        weights: (6,) of the rows of the error, linear first [1/m^2, 1/rad^2]; 0 leaves one free.
-        iterations: The most steps for one pose.
-        limits: Keep ``model.lower`` and ``model.upper``.
+        weights: (6,) of the error's components, linear first [1/m^2, 1/rad^2]; 0 leaves one free.
+        iterations: Greatest number of steps for one pose.
+        limits: Whether to keep within ``model.lower`` and ``model.upper``.
 
     Returns:
         A ``Reach``. A batch of poses, of q0 or of both gives arrays (B, ...); the GIL is released.
 
     Raises:
         UnknownNameError: The model has no such link.
-        ValueError: A shape does not fit, or an argument is no pose (named).
+        ValueError: A shape does not fit, or an argument is not a pose; the message names it.
 
-    Source: Sugihara, Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method,
-    2011, with limits as an active set.
+    Source: T. Sugihara, "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt
+    method", IEEE T-RO 2011, with joint limits as an active set.
     """
     if link not in model.link_names:
         raise UnknownNameError("link", link, model.link_names)
@@ -175,7 +176,7 @@ def inverse_kinematics(
 
 
 def _rows(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return an argument of that shape, or a batch of such."""
+    """Return an argument as an array of that shape, or a batch of such arrays."""
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
@@ -187,14 +188,14 @@ def _rows(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 
 def _flat(array: Floats, batch: tuple[int, ...], shape: tuple[int, ...]) -> Floats:
-    """Return rows (B, *shape), B = 1 for one alone."""
+    """Return rows (B, *shape); B = 1 for a single one."""
     if array.shape != (*batch, *shape):
         array = np.broadcast_to(array, (*batch, *shape))
     return np.ascontiguousarray(array).reshape(-1, *shape)
 
 
 def as_transforms(name: str, value: ArrayLike) -> Floats:
-    """Return homogeneous transforms (4, 4) or (B, 4, 4), checked."""
+    """Return poses as homogeneous transforms (4, 4) or (B, 4, 4), checked."""
     shape = np.shape(value)
     if shape and shape[-1] == 7:
         return _of_quaternions(name, _rows(name, value, (7,)))

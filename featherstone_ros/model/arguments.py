@@ -1,4 +1,4 @@
-"""Numbers as a caller gives them: checked once, refused by name."""
+"""Checks of numeric arguments; errors name the argument."""
 
 import math
 from numbers import Real
@@ -11,19 +11,19 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.urdf import rotation_from_rpy
 
-HUGE = 1e100  # no robot's figure, and its square is still finite
-ORTHONORMAL = 1e-9  # greatest entry of R R^T - 1: what rounding leaves, and more
+HUGE = 1e100  # beyond any real robot, and its square is still finite
+ORTHONORMAL = 1e-9  # greatest entry of R R^T - 1 allowed, well above rounding
 
 
 def finite(name: str, value: ArrayLike, shape: tuple[int, ...] = ()) -> Floats:
     """Return a copy of ``value`` as an array of finite numbers of that shape.
 
-    Neither None nor text nor complex numbers are numbers, as in the compiled core.
+    None, text and complex numbers are refused, as in the compiled core.
     """
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "biuf" and not all(isinstance(x, Real) for x in given.flat):
-            raise TypeError(f"{given.dtype} has entries that are no real numbers")
+            raise TypeError(f"{given.dtype} has entries that are not real numbers")
         array = np.array(given, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
         expected = f"numbers of shape {shape}" if shape else "a number"
@@ -49,7 +49,7 @@ def not_negative(name: str, value: ArrayLike) -> float:
 
 
 def at_least(least: float, name: str, value: Any) -> float:
-    """Return ``value`` as a float >= ``least``, which infinity is and NaN is not."""
+    """Return ``value`` as a float >= ``least``; infinity is accepted, NaN is not."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -60,7 +60,7 @@ def at_least(least: float, name: str, value: Any) -> float:
 
 
 def rotation_matrix(name: str, value: ArrayLike) -> Floats:
-    """Return a rotation matrix (3, 3), given itself or roll, pitch and yaw about fixed axes [rad].
+    """Return a rotation matrix (3, 3) from one or from roll, pitch and yaw about fixed axes [rad].
 
     Raises:
         ModelError: It is neither.

@@ -1,4 +1,4 @@
-"""The bodies that move, as arrays: what the compiled core is made from."""
+"""The moving bodies as arrays, from which the compiled model is built."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -20,14 +20,15 @@ from featherstone_ros.model.pseudo_inertia import (
 from featherstone_ros.model.urdf import Inertial, Joint, RobotDescription
 
 BASE = -1
-EXTENDED = np.longdouble  # more digits than a double has, where the machine has them
+EXTENDED = np.longdouble  # more digits than a double, where the machine offers them
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BodyTree:
     """Bodies 0..N-1, parents before children, and the links they carry.
 
-    A body is a link moved by a free joint or its follower; its frame is that link's URDF frame.
+    A body is a link moved by a free joint or by a joint that mimics one; its frame is that link's
+    URDF frame.
     Links behind fixed or locked joints belong to the body (or the base) that carries them.
 
     Attributes:
@@ -39,19 +40,19 @@ class BodyTree:
         translation: (N, 3) origin of that frame in the parent body [m].
         axis: (N, 3) unit vector of the joint in its frame.
         motion: (N, 2) rotation about and translation along the axis per unit of position.
-        dof: (N,) index of the degree of freedom that drives the body.
+        dof: (N,) index of the degree of freedom that moves the body.
         multiplier: (N,) joint position = multiplier * q[dof] + offset.
-        offset: (N,) see multiplier.
+        offset: (N,) see ``multiplier``.
         mass: (N + 1,) of the base and each body with all it carries [kg].
         first_moment: (N + 1, 3) mass times centre of mass, in the body's frame [kg m].
         inertia: (N + 1, 3, 3) about the origin of the body's frame, in its axes [kg m^2].
-        first_moment_rest: (N + 1, 3) digits of first_moment beyond a double's: about a centre of
-            mass far from the frame little is left of the first ones.
-        inertia_rest: (N + 1, 3, 3) the same of inertia.
+        first_moment_rest: (N + 1, 3) the digits of ``first_moment`` that a double cannot hold:
+            referred to a distant centre of mass, most leading digits cancel.
+        inertia_rest: (N + 1, 3, 3) the same for ``inertia``.
         link_body: (L,) body that carries each link, -1 for the base.
         link_rotation: (L, 3, 3) orientation of the link's frame in that body's frame.
         link_translation: (L, 3) origin of the link's frame in that body's frame [m].
-        joint_body: (n,) body whose own joint each degree of freedom is.
+        joint_body: (n,) the body behind the joint of each degree of freedom.
         link_parameters: (L, 10) of each link: mass, first moment and, about the origin of the
             link's frame, inertia xx xy xz yy yz zz, in the link's axes.
     """
@@ -79,7 +80,7 @@ class BodyTree:
     link_parameters: Floats
 
     def __post_init__(self) -> None:
-        """Refuse sums of finite figures that overflow, here or in later products."""
+        """Refuse finite values whose sum overflows, here or in later products."""
         for figure, names in (
             ("mass", self.body_names),
             ("inertia", self.body_names),
@@ -112,7 +113,7 @@ class BodyTree:
             arrays[name] = arrays[name] + arrays.pop(f"{name}_rest").astype(EXTENDED)
         return CompiledModel(n=self.n, gravity=gravity, floating=floating, **arrays)
 
-    @np.errstate(over="ignore", invalid="ignore")  # __post_init__ sees it and names the body
+    @np.errstate(over="ignore", invalid="ignore")  # __post_init__ checks, and names the body
     def with_inertial(self, link: int, added: Inertial) -> "BodyTree":
         """Return a tree in which the link with this index carries ``added`` as well."""
         shares = _about_body(
@@ -199,7 +200,7 @@ def grow(robot: RobotDescription, selection: JointSelection) -> BodyTree:
 
 
 def _degrees_of_freedom(selection: JointSelection) -> dict[str, tuple[int, float, float]]:
-    """Return index of the degree of freedom, multiplier and offset of each joint that moves."""
+    """Return, for each moving joint, its degree of freedom's index, its multiplier and offset."""
     index = {name: k for k, name in enumerate(selection.joint_names)}
     followers = {
         name: (index[mimic.leader], mimic.multiplier, mimic.offset)
@@ -214,7 +215,7 @@ def _motion(joint: Joint) -> tuple[float, float]:
 
 
 def _displacement(joint: Joint, position: float) -> tuple[Floats, Floats]:
-    """Return rotation (3, 3) and translation (3,) that the joint makes at ``position``."""
+    """Return the joint's rotation (3, 3) and translation (3,) at ``position``."""
     angle, slide = (rate * position for rate in _motion(joint))
     x, y, z = joint.axis
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
@@ -255,7 +256,7 @@ def _sum_inertias(
 
 
 def _with_rest(sums: dict[str, Any]) -> dict[str, Any]:
-    """Return sums of extended precision as BodyTree keeps them: as doubles, and what is left."""
+    """Split extended-precision sums as BodyTree keeps them: doubles and the remainders."""
     arrays = {name: total.astype(float) for name, total in sums.items()}
     for name in ("first_moment", "inertia"):
         arrays[f"{name}_rest"] = (sums[name] - arrays[name]).astype(float)
@@ -265,7 +266,7 @@ def _with_rest(sums: dict[str, Any]) -> dict[str, Any]:
 def _about_body(
     rotation: Floats, translation: Floats, mass: Floats | float, com: Floats, inertia: Floats
 ) -> dict[str, Floats]:
-    """Refer inertial figures, given in the link's frame about the centre of mass, to the body.
+    """Refer inertial values, given in the link's frame about the centre of mass, to the body.
 
     Args:
         rotation: (..., 3, 3) orientation of the link's frame in the body's.
@@ -303,16 +304,16 @@ def parameters_of(inertial: Inertial | None) -> Floats:
 
 
 def inertial_of(link: str, parameters: Floats) -> Inertial:
-    """Return a link's inertial figures about its centre of mass, the inverse of ``parameters_of``.
+    """Return a link's inertial values about its centre of mass, the inverse of ``parameters_of``.
 
     Raises:
-        ModelError: Its mass is negative, or 0 with a first moment.
+        ModelError: The mass is negative, or zero with a nonzero first moment.
     """
     mass, first_moment = float(parameters[0]), parameters[1:4]
     if mass < 0 or (mass == 0 and first_moment.any()):
         raise ModelError(
             f"link {link!r} has mass {mass:g} kg and first moment {first_moment.tolist()} kg m, "
-            "expected mass > 0: a URDF says the centre of mass"
+            "expected mass > 0, since a URDF gives the centre of mass"
         )
     com = first_moment / mass if mass else np.zeros(3)
     about_origin = inertia_matrix(parameters[4:])
@@ -320,9 +321,9 @@ def inertial_of(link: str, parameters: Floats) -> Inertial:
 
 
 def joints_without_inertia(tree: BodyTree) -> list[str]:
-    """Return the degrees of freedom for which every body beyond their joints weighs nothing.
+    """Return the degrees of freedom that move no mass and no inertia.
 
-    No torque has an acceleration there: the joint-space inertia is singular.
+    With such a joint the joint-space inertia matrix is singular.
     """
     has_inertia = (tree.mass != 0) | tree.inertia.any(axis=(1, 2))
     for body in reversed(range(len(tree.parent))):

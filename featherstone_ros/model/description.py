@@ -9,7 +9,7 @@ from featherstone_ros.errors import ModelError
 from featherstone_ros.model.model import read_description
 from featherstone_ros.model.share import share_directory
 
-SHOWN = 60  # characters of a value that is neither
+SHOWN = 60  # [characters] of a bad value in messages
 EXPECTED = (
     "expected URDF text, which begins with '<', or a .urdf or .xacro file: its path, "
     "file:///path or package://package/path"
@@ -24,7 +24,7 @@ def description_text(value: str) -> str:
             ``package://``.
 
     Raises:
-        ModelError: It is none of these, or the file cannot be read; says what it is.
+        ModelError: It is none of these, or the file cannot be read; the message shows the value.
     """
     place = value.strip()
     if not place or place.lstrip("\ufeff").startswith("<"):
@@ -43,7 +43,7 @@ def description_text(value: str) -> str:
 
 
 def described_file(place: str) -> Path:
-    """Return the path that a path, ``file://`` or ``package://`` means.
+    """Return the file that a path, a ``file://`` or a ``package://`` URI names.
 
     Raises:
         ModelError: There is no such package.
@@ -57,17 +57,17 @@ def described_file(place: str) -> Path:
 
 
 def package_directory(package: str) -> Path:
-    """Return the share folder of a ROS package; our own is known without ROS, too.
+    """Return the share folder of a ROS package; this package's own is found without ROS too.
 
     Raises:
-        ModelError: It is not installed, or there is no ROS to ask.
+        ModelError: The package is not installed, or ROS is not there to look it up.
     """
     if package == "featherstone_ros":
         return share_directory()
     try:
         from ament_index_python.packages import get_package_share_directory
     except ImportError:
-        raise ModelError(f"package {package!r}: no ROS is there to say where it is") from None
+        raise ModelError(f"package {package!r}: ROS 2 is not there to look it up") from None
     try:
         return Path(get_package_share_directory(package))
     except (LookupError, OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Findings of the inspection: an element, the rule that it breaks, and the consequence."""
+"""Findings of an inspection: an element, the rule that it breaks, and the consequence."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +9,9 @@ from typing import Any
 class Severity(IntEnum):
     """How bad a finding is."""
 
-    NOTE = 0  # nothing is wrong, but something had to be assumed or could not be checked
-    WARNING = 1  # possible, but hardly what was meant
-    ERROR = 2  # no body and no joint is like that, or the dynamics has no answer
+    NOTE = 0  # nothing is wrong, but something was assumed or could not be checked
+    WARNING = 1  # possible, but probably not intended
+    ERROR = 2  # physically impossible, or the dynamics has no solution
 
     def __str__(self) -> str:
         """Return the name in lower case."""
@@ -20,12 +20,12 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """What can be wrong.
+    """A rule that descriptions are checked against.
 
     Attributes:
-        name: For programs.
-        fault: What is wrong where the rule is broken, as "link 'a' ..." goes on.
-        consequence: What follows, if nothing is done.
+        name: Identifier for programs.
+        fault: What is wrong where the rule is broken: continues "link 'a' ...".
+        consequence: What follows if nothing is done.
     """
 
     name: str
@@ -38,11 +38,11 @@ class Finding:
     """One element that breaks one rule.
 
     Attributes:
-        severity: How bad that is.
-        rule: Which rule.
+        severity: How bad it is.
+        rule: The rule broken.
         kind: "link", "joint" or "robot".
-        name: Of that element.
-        found: The figures that tell, and what was expected; may be empty.
+        name: The element's name.
+        found: The values found, and what was expected; may be empty.
     """
 
     severity: Severity
@@ -53,11 +53,11 @@ class Finding:
 
     @property
     def element(self) -> str:
-        """The element as messages name it."""
+        """Kind and name, as in messages."""
         return f"{self.kind} {self.name!r}"
 
     def noted(self) -> "Finding":
-        """Return it as a note: it has no effect here."""
+        """Return the same finding as a note, for an element on which nothing depends."""
         return replace(self, severity=Severity.NOTE)
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Finding:
         return f"{self.element} {self.rule.fault}" + (f": {self.found}" if self.found else "")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the finding for JSON."""
         return {
             "severity": str(self.severity),
             "rule": self.rule.name,
@@ -83,7 +83,7 @@ def worst(findings: Iterable[Finding]) -> Severity | None:
 
 
 def by_rule(findings: Iterable[Finding]) -> dict[tuple[Severity, Rule], list[Finding]]:
-    """Return the findings that say the same of several elements together, the worst first."""
+    """Group the findings by severity and rule, the worst first."""
     groups: dict[tuple[Severity, Rule], list[Finding]] = {}
     for finding in sorted(findings, key=lambda finding: -finding.severity):
         groups.setdefault((finding.severity, finding.rule), []).append(finding)
@@ -91,20 +91,20 @@ def by_rule(findings: Iterable[Finding]) -> dict[tuple[Severity, Rule], list[Fin
 
 
 def summary(findings: Iterable[Finding]) -> str:
-    """Return all findings in one line, those that say the same of several elements together."""
+    """Return all findings in one line, grouped by rule."""
     return "; ".join(
         f"{rule.fault}: {elements(same)}" for (_, rule), same in by_rule(findings).items()
     )
 
 
 def statement(rule: Rule, findings: Sequence[Finding], limit: int = 20) -> str:
-    """Return what a rule says of elements, in one line."""
+    """Return in one line which elements break a rule."""
     said = elements(findings, limit)
     return f"{said} {rule.fault}" if len(findings) == 1 else f"{rule.fault}: {said}"
 
 
 def elements(findings: Iterable[Finding], limit: int = 20) -> str:
-    """Return the elements by name, the kind once; cut short, since the text may be hostile."""
+    """Return the elements' names, each kind once; cut short, since the URDF may be hostile."""
     names: dict[str, list[str]] = {}
     for finding in findings:
         names.setdefault(finding.kind, []).append(repr(finding.name[:100]))

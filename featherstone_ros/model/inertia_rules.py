@@ -1,4 +1,4 @@
-"""Inertial values that no rigid body can have, whatever its shape."""
+"""Rules on inertial values: what no rigid body can have."""
 
 import numpy as np
 
@@ -6,42 +6,42 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.urdf import Link, RobotDescription
 
-ROUNDING = 1e-6  # of the trace: figures are written with few digits
-COARSE = 0.1  # of the trace: what rounding and identification from measurements may leave
-NEGLIGIBLE = 1e-5  # [kg] of helper links, which simulators ask for
-POINT = 1e-5  # [m], radius of gyration of what has no extent
+ROUNDING = 1e-6  # of the trace: URDFs give few digits
+COARSE = 0.1  # of the trace: error that coarse rounding or identification may leave
+NEGLIGIBLE = 1e-5  # [kg, kg m^2] at most of helper links, which some simulators require
+POINT = 1e-5  # [m] radius of gyration below which a body counts as a point
 
 MASSLESS = Rule(
     "massless",
     "has inertia but no mass",
-    "no body is like that; it has neither weight nor a centre of mass",
+    "no body has that; without mass there is neither weight nor a centre of mass",
 )
 ZERO_INERTIA = Rule(
     "zero-inertia",
     "has mass but no inertia: a point mass",
-    "turning it costs nothing: too little torque is computed, and if its centre of mass lies on "
-    "the joint's axis, forward dynamics has no answer",
+    "turning it takes no torque: computed torques are too small, and if its centre of mass lies on "
+    "the joint's axis, forward dynamics has no solution",
 )
 INDEFINITE = Rule(
     "not-positive-definite",
     "has an inertia that is not positive definite",
-    "turning it about some axis costs no or negative energy: forward dynamics may diverge",
+    "turning it about some axis takes no or negative energy: forward dynamics may diverge",
 )
 HELPER = Rule(
     "negligible-mass",
-    "weighs next to nothing: a helper that some simulator asked for",
-    "it has no effect on torque; what else is odd about its inertia is passed over",
+    "weighs next to nothing: a helper link for some simulator",
+    "it has no effect on torque; its inertia is not checked further",
 )
 TRIANGLE = Rule(
     "triangle-inequality",
     "has principal moments that break the triangle inequality, A + B >= C",
-    "no mass distribution has such an inertia (often izz is wrong, or two figures are swapped): "
+    "no mass distribution has such an inertia (often izz is wrong, or two values are swapped): "
     "torques about that axis are wrong, and MuJoCo refuses the link",
 )
 
 
 def carriers(robot: RobotDescription) -> tuple[set[str], set[str]]:
-    """Return the links that move at all, and of these the children of moving joints."""
+    """Return the names of all links that move, and of those that a joint moves directly."""
     moving: set[str] = set()
     for joint in robot.tree:
         if joint.moves or joint.parent in moving:
@@ -50,7 +50,7 @@ def carriers(robot: RobotDescription) -> tuple[set[str], set[str]]:
 
 
 def impossible_inertias(robot: RobotDescription) -> list[Finding]:
-    """Check all links; what does not move gets a note at most, as it has no effect."""
+    """Check all links; findings on links that never move are notes, as they have no effect."""
     moving, driven = carriers(robot)
     links = [(link, link.inertial) for link in robot.links if link.inertial is not None]
     inertias = np.array([inertial.inertia for _, inertial in links]).reshape(-1, 3, 3)
@@ -71,9 +71,9 @@ def _judge(mass: float, moments: Floats, driven: bool) -> tuple[Severity, Rule, 
     trace = np.abs(moments).sum()
     text = f"principal moments {moments_text(moments)} kg m^2"
     if mass == 0:
-        return (Severity.WARNING, MASSLESS, text) if trace else None  # a mere frame is fine
+        return (Severity.WARNING, MASSLESS, text) if trace else None  # a pure frame is fine
     if trace <= mass * POINT**2:
-        # A point mass may well be lumped with what carries it, e.g. a sensor or a payload.
+        # A point mass fixed to another link, e.g. a sensor or a payload, does no harm.
         severity = Severity.ERROR if driven else Severity.NOTE
         return severity, ZERO_INERTIA, f"mass {mass:.3g} kg, {text}"
     if least < -ROUNDING * trace:
@@ -88,7 +88,7 @@ def _judge(mass: float, moments: Floats, driven: bool) -> tuple[Severity, Rule, 
 
 
 def is_helper(link: Link) -> bool:
-    """Whether a link weighs something, but nothing that is felt."""
+    """Whether a link has a mass, but a negligible one."""
     inertial = link.inertial
     return (
         inertial is not None
@@ -98,7 +98,7 @@ def is_helper(link: Link) -> bool:
 
 
 def is_possible(inertia: np.ndarray) -> bool:
-    """Whether a body that is no point, rod or plate can have an inertia (3, 3)."""
+    """Whether a body that extends in all three dimensions can have an inertia (3, 3)."""
     least, middle, greatest = np.linalg.eigvalsh(inertia)
     return bool(0 < greatest < least + middle)
 

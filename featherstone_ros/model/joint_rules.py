@@ -1,4 +1,4 @@
-"""Joint elements that are missing, or have no effect."""
+"""Rules on joints: limits, friction, mimicry and placement."""
 
 import math
 
@@ -11,7 +11,7 @@ FAR = 20.0  # [m] between neighbouring joints
 MIMIC_OF_NOTHING = Rule(
     "mimic-of-nothing",
     "mimics a joint that does not exist",
-    "it is taken for a joint of its own, with its own coordinate and drive",
+    "it is taken as an independent joint, with its own coordinate and drive",
 )
 MIMIC_OF_FIXED = Rule(
     "mimic-of-fixed",
@@ -27,12 +27,12 @@ NO_EFFORT = Rule(
 NO_SPEED = Rule(
     "velocity-zero",
     'has velocity="0"',
-    "every motion breaks its speed limit",
+    "every motion exceeds its speed limit",
 )
 NO_RANGE = Rule(
     "limits-missing",
     "has no lower and upper limit",
-    "it is taken to move without end; nothing stops a trajectory or the twin at its real stop",
+    "it is taken as unlimited: nothing stops a trajectory or the twin at its real stop",
 )
 NO_EFFORT_LIMIT = Rule(
     "effort-missing",
@@ -42,7 +42,7 @@ NO_EFFORT_LIMIT = Rule(
 NO_VELOCITY_LIMIT = Rule(
     "velocity-missing",
     "has no velocity limit",
-    "no speed is too high for it",
+    "its speed is not checked",
 )
 CANNOT_MOVE = Rule(
     "limits-equal",
@@ -66,18 +66,18 @@ NEGATIVE_FRICTION = Rule(
 )
 FAR_OFF = Rule(
     "units",
-    "lies farther from its parent than joints do: this looks like mm instead of m",
+    "lies implausibly far from its parent: this looks like mm instead of m",
     "gravity torques and inertias are wrong by factors of a thousand and a million",
 )
 WEIGHTLESS = Rule(
     "weightless-joint",
     "moves no mass and no inertia (locked at 0, or the model refused)",
-    "the mass matrix with it is singular: forward dynamics has no answer",
+    "it makes the mass matrix singular: forward dynamics has no solution",
 )
 
 
 def odd_mimics(robot: RobotDescription) -> list[Finding]:
-    """Check whom joints follow."""
+    """Check the joints' leaders."""
     findings = []
     nobody = set(orphans(robot))
     still = {joint.name for joint in robot.joints if not joint.moves}
@@ -95,12 +95,12 @@ def odd_mimics(robot: RobotDescription) -> list[Finding]:
 
 
 def odd_joints(robot: RobotDescription) -> list[Finding]:
-    """Check limits, friction and places."""
+    """Check limits, friction and origins."""
     return [finding for joint in robot.joints for finding in _of_joint(joint)]
 
 
 def weightless_joints(idle: list[str]) -> list[Finding]:
-    """Report the joints that ``body_tree.joints_without_inertia`` has found."""
+    """Report the joints that ``body_tree.joints_without_inertia`` found."""
     return [Finding(Severity.ERROR, WEIGHTLESS, "joint", name) for name in idle]
 
 

@@ -1,4 +1,4 @@
-"""Which joint positions are free, which follow others and which are constant."""
+"""Which joints are free, which follow others and which are locked."""
 
 import math
 from collections import Counter
@@ -17,11 +17,11 @@ class UnknownJointError(ModelError, UnknownNameError):
 
 @dataclass(frozen=True, slots=True)
 class JointSelection:
-    """Every joint that moves in the URDF is in exactly one of the three.
+    """How each moving joint of a URDF is treated: it is in exactly one of the three.
 
     Attributes:
         joint_names: The free joints: entry k of every array of positions, speeds or torques.
-        mimics: Followers of those, with chains of followers multiplied out.
+        mimics: Followers of the free joints, chains multiplied out.
         locked: Constant positions [rad or m], followers of locked joints included.
     """
 
@@ -35,7 +35,7 @@ def choose(
     joints: Iterable[str] | None = None,
     locked: Mapping[str, float] | None = None,
 ) -> JointSelection:
-    """Decide what moves.
+    """Decide which joints are free.
 
     Args:
         robot: The checked URDF.
@@ -44,8 +44,8 @@ def choose(
         locked: Positions of locked joints [rad or m]; 0 for those not named.
 
     Raises:
-        ModelError: A name is unknown, repeated, in both arguments or that of a follower, a
-            position is not finite, or followers follow each other.
+        ModelError: A name is unknown, repeated, in both arguments or a follower's; a position is
+            not finite; or followers form a loop.
     """
     followers = resolve_mimics(robot)
     moving = [j.name for j in robot.joints if j.moves and j.name not in followers]
@@ -58,10 +58,10 @@ def choose(
     for name in free:
         if name in afloat:
             raise ModelError(
-                f"joint {name!r} is floating: six coordinates of one degree of freedom each would "
-                'be singular in some orientation; expected base="floating", if it is what the '
-                "whole robot hangs on; or `joints` without it, which locks it; or three prismatic "
-                "and three revolute joints in its place, with the singular orientation out of reach"
+                f"joint {name!r} is floating: six single degrees of freedom in its place would be "
+                'singular in some orientation; expected base="floating", if the whole robot hangs '
+                "on it; or `joints` without it, which locks it; or three prismatic and three "
+                "revolute joints instead, with the singular orientation out of reach"
             )
     _check_names("joints", free, candidates, followers)
     _check_names("locked", tuple(positions), candidates, followers)
@@ -94,7 +94,9 @@ def _check_names(
     for name, count in Counter(names).items():
         if name in followers:
             leader = followers[name].leader
-            raise ModelError(f"`{argument}` has {name!r}, which follows {leader!r}: name that one")
+            raise ModelError(
+                f"`{argument}` has {name!r}, which follows {leader!r}: expected the leader instead"
+            )
         if name not in valid:
             raise UnknownJointError(f"moving joint (in `{argument}`)", name, valid)
         if count > 1:

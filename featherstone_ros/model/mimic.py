@@ -1,6 +1,6 @@
-"""Mimic joints: what each follows in the end.
+"""Mimic joints: resolves chains of followers to their free leader.
 
-In the algorithms a leader carries its followers: see "coupled" in cython_core/dynamics/system.pxd.
+How the algorithms couple followers to their leader: "coupled" in cython_core/dynamics/system.pxd.
 """
 
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from featherstone_ros.model.urdf import Joint, Mimic, RobotDescription, name_lis
 
 
 def resolve_mimics(robot: RobotDescription) -> dict[str, Mimic]:
-    """Return what each follower follows in the end, chains multiplied out.
+    """Return each follower's final leader, with multipliers and offsets of the chain combined.
 
-    A joint that names a leader the robot does not have is not a follower: real files (the Alex
-    humanoid with Psyonic hands) are like that, and their joints have drives of their own.
+    A joint whose leader does not exist is not a follower: real files have such joints (the Alex
+    humanoid with Psyonic hands), with drives of their own.
 
     Raises:
-        ModelError: Followers follow each other in a circle, or multiplied out are out of bounds.
+        ModelError: Followers form a loop, or a combined multiplier or offset is out of bounds.
     """
     joints = {joint.name: joint for joint in robot.joints}
     resolved: dict[str, Mimic] = {}

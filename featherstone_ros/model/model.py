@@ -1,4 +1,4 @@
-"""Model: the joints that move, their limits, and the arrays for the compiled core."""
+"""Model: the moving joints, their limits, and the arrays for the compiled core."""
 
 import logging
 import math
@@ -32,32 +32,32 @@ NEGLIGIBLE = 0.1  # share of a robot's moving joints that may turn out to move n
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """A robot: constant, shared freely between threads.
+    """A robot; immutable, so threads may share it.
 
     Made by ``from_urdf``, ``from_file`` or a ``Tree``. Arrays of shape (n,) follow ``joint_names``
-    and are read-only; units are rad or m, N m or N, by the type of the joint.
+    and are read-only; units are rad or m and N m or N, depending on the joint's type.
 
-    A floating base is a free body. Its position stands before those of the joints: that of the base
-    link's origin in the world (3), and a unit quaternion x y z w. Its velocity is linear, then
-    angular, in the base link's own axes; its force is force, then moment about the base link's
-    origin, in the same axes. (Pinocchio's free-flyer has this layout.)
+    A floating base is a free body, whose coordinates precede those of the joints. Position: the
+    base link's origin in the world (3), then a unit quaternion x y z w. Velocity: linear, then
+    angular, in the base link's own axes. Force: force, then moment about the base link's origin, in
+    the same axes. (Pinocchio's free-flyer has this layout.)
 
     Attributes:
         name: The robot's name.
-        base_link: The root link; gravity and poses are given in its frame, if it is fixed.
+        base_link: The root link; if it is fixed, gravity and poses are given in its frame.
         joint_types: "revolute", "continuous", "prismatic" or "screw" for each of ``joint_names``.
         lower: (n,) least positions, -inf where there is none.
         upper: (n,) greatest positions, inf where there is none.
         velocity_limit: (n,) greatest speeds, inf where there is none.
         effort_limit: (n,) greatest torques or forces, inf where there is none.
-        damping: (n,) viscous friction, that of followers included.
-        friction: (n,) Coulomb friction, that of followers included.
+        damping: (n,) viscous friction, followers included [N m s/rad or N s/m].
+        friction: (n,) Coulomb friction, followers included [N m or N].
         mimics: Follower name to (leader in ``joint_names``, multiplier, offset).
         locked: Joint name to constant position, followers of locked joints included.
         gravity: (3,) in the frame of the base link, or of the world if it floats [m/s^2].
         tree: The bodies, as arrays.
         base: "fixed" or "floating".
-        compiled: The same for the compiled core.
+        compiled: The tree in the compiled core.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Model:
     compiled: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        """Check the kind of base, make the arrays read-only and the compiled twin of the tree."""
+        """Check ``base``, make the arrays read-only and compile the tree."""
         if self.base not in BASES:
             raise ModelError(f"base is {self.base!r}, expected one of {', '.join(BASES)}")
         for value in vars(self).values():
@@ -106,7 +106,7 @@ class Model:
             gravity: (3,) in the frame of the base link, or of the world if it floats [m/s^2].
             base: ``"fixed"``, or ``"floating"``: the base link is a free body. That is the root
                 link, or the child of a floating joint on a root link that has neither mass nor
-                other children: such a link is the world, and not one of the robot's.
+                other children: such a root is the world, not a link of the robot.
 
         Raises:
             ModelError: The URDF, or a choice of joints, cannot be used.
@@ -122,10 +122,10 @@ class Model:
         gravity: ArrayLike = EARTH,
         base: str = "fixed",
     ) -> "Model":
-        """Make a model from checked links and joints: ``from_urdf`` and ``Tree`` end here.
+        """Make a model from checked links and joints, for ``from_urdf`` and ``Tree``.
 
         Args:
-            robot: One tree of finite figures.
+            robot: One tree of finite values.
             joints: As in ``from_urdf``.
             locked: As in ``from_urdf``.
             gravity: As in ``from_urdf``.
@@ -152,11 +152,11 @@ class Model:
         gravity: ArrayLike,
         base: str = "fixed",
     ) -> "Model":
-        """Make a model of what has been chosen and grown, without a word about oddities.
+        """Make a model from a selection and its bodies, without warnings.
 
         Args:
-            robot: One tree of finite figures.
-            chosen: What moves.
+            robot: One tree of finite values.
+            chosen: The free, following and locked joints.
             tree: Its bodies.
             gravity: As in ``from_urdf``.
             base: As in ``from_urdf``.
@@ -204,7 +204,7 @@ class Model:
 
     @property
     def n(self) -> int:
-        """Number of joints that move, followers not counted."""
+        """Number of free joints."""
         return self.tree.n
 
     @property
@@ -214,12 +214,12 @@ class Model:
 
     @property
     def nq(self) -> int:
-        """Numbers in a position: n, and seven more with a floating base."""
+        """Length of a position vector: n, and seven more with a floating base."""
         return self.n + 7 * self.floating
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom, numbers in a velocity: n, and six more with a floating base."""
+        """Degrees of freedom, the length of a velocity vector: n, or 6 + n with a floating base."""
         return self.n + 6 * self.floating
 
     @property
@@ -244,26 +244,26 @@ class Model:
     def inertial_parameters(self) -> Floats:
         """Inertial parameters, (10 L,): ten for each of ``link_names``, payloads included.
 
-        Mass m [kg], first moment m c (3) [kg m], and inertia about the origin of the link's frame
-        xx xy xz yy yz zz [kg m^2], both in the link's axes: ``Dynamics.regressor`` times these is
-        the torque.
+        Mass m [kg], first moment m c (3) [kg m], and inertia xx xy xz yy yz zz about the origin of
+        the link's frame [kg m^2], both in the link's axes. ``Dynamics.regressor`` times this vector
+        is the torque.
         """
         return self.tree.link_parameters.flatten()
 
     def with_payload(
         self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike | None = None
     ) -> "Model":
-        """Return a model whose ``link`` carries a rigid load on top of what it carries.
+        """Return a model whose ``link`` carries a rigid load in addition.
 
         Args:
-            link: Any link; the load is fixed to it.
+            link: The link that the load is fixed to.
             mass: [kg], at least 0.
             com: (3,) centre of mass of the load in the link's frame [m].
             inertia: (3, 3) about that point, in the link's axes [kg m^2]; None for a point mass.
 
         Raises:
             UnknownNameError: There is no such link.
-            ModelError: A figure is not finite, mass or a principal moment of inertia is negative,
+            ModelError: A value is not finite, mass or a principal moment of inertia is negative,
                 or inertia is not symmetric.
         """
         if link not in self.link_names:
@@ -274,30 +274,30 @@ class Model:
     def with_inertial_parameters(self, vector: ArrayLike) -> "Model":
         """Return the model with other inertial parameters, as ``inertial_parameters`` orders them.
 
-        They need not be those of real bodies: identified ones may fit the torque and be impossible
-        (``featherstone-ros inspect`` tells).
+        They need not be physically possible: identified parameters may fit the torque and still be
+        those of no real body (``featherstone-ros inspect`` finds out).
 
         Args:
             vector: (10 L,) finite numbers.
 
         Raises:
-            ValueError: Another shape.
-            ModelError: A figure is not finite.
+            ValueError: The shape differs.
+            ModelError: A value is not finite.
         """
         vector = finite("vector", vector, (10 * len(self.link_names),))
         return replace(self, tree=self.tree.with_link_parameters(vector.reshape(-1, 10)))
 
     def to_urdf(self, text: str | bytes) -> str:
-        """Return a URDF with this model's inertials, everything else byte for byte as it was.
+        """Return a URDF with this model's inertials and everything else unchanged, byte for byte.
 
-        Links whose figures are those of the text already are left alone.
+        Links whose values already agree are left alone.
 
         Args:
-            text: The URDF that the model was made from, or another of the same links.
+            text: The URDF that the model was made from, or another with the same links.
 
         Raises:
-            ModelError: The text is no URDF, or its links are not the model's; or a link has no mass
-                but a first moment, or negative mass, which a URDF cannot say.
+            ModelError: The text is not a URDF, or its links are not the model's; or a link has
+                negative mass, or a first moment without mass, which a URDF cannot express.
         """
         robot = urdf.parse(text)
         if self.floating:
@@ -318,16 +318,16 @@ class Model:
         return urdf_edit.replace(text, changed)
 
     def with_gravity(self, g: ArrayLike) -> "Model":
-        """Return the model under gravity ``g``, (3,) [m/s^2], in the axes of ``gravity``."""
+        """Return the model with gravity ``g``, (3,) [m/s^2], in the axes of ``gravity``."""
         return replace(self, gravity=finite("gravity", g, (3,)))
 
     def __repr__(self) -> str:
-        """Name the robot and what moves."""
+        """Return the robot's name and its free joints."""
         base = ", floating base" if self.floating else ""
         return f"<Model {self.name!r}: {self.n} joints ({', '.join(self.joint_names)}){base}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy without the compiled part, which is made anew."""
+        """Pickle and copy without the compiled part, which is rebuilt."""
         return _restore, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},)
 
 
@@ -336,7 +336,7 @@ def _restore(fields: dict[str, Any]) -> Model:
 
 
 def read_description(path: str | PathLike[str]) -> str:
-    """Return the text for ``robot_description``, of a ``.urdf`` or, with xacro, a ``.xacro`` file.
+    """Return a ``.urdf`` file, or a ``.xacro`` file expanded, as ``robot_description`` text.
 
     Raises:
         ModelError: xacro is needed and missing, or fails; or the file is not UTF-8.
@@ -350,24 +350,24 @@ def read_description(path: str | PathLike[str]) -> str:
 
 
 def read_file(path: Path) -> str | bytes:
-    """Return the URDF of a ``.urdf`` file as it is, or, with xacro, of a ``.xacro`` file.
+    """Return the content of a ``.urdf`` file, or the URDF that a ``.xacro`` file expands to.
 
     Raises:
         ModelError: xacro is needed and missing, or fails.
         OSError: The file cannot be read.
     """
-    content = path.read_bytes()  # of xacro too, whose own error would not be an OSError
+    content = path.read_bytes()  # xacro files too: xacro's own error would not be an OSError
     return _expand_xacro(path) if path.suffix == ".xacro" else content
 
 
 def _what_moves(
     robot: RobotDescription, joints: Iterable[str] | None, locked: Mapping[str, float] | None
 ) -> tuple[JointSelection, BodyTree, list[str]]:
-    """Choose the degrees of freedom and make their tree; none may be without inertia to move.
+    """Choose the degrees of freedom and build their tree; each must move some inertia.
 
-    Vendors ship humanoids with a finger or two that weigh nothing; such joints are locked, and
-    returned for a warning. In an arm, or where they are asked for by name, they make forward
-    dynamics singular.
+    Vendors ship humanoids with a finger or two that weigh nothing: such joints are locked, and
+    returned for a warning. In an arm, or where the caller names them, they are refused: they make
+    forward dynamics singular.
     """
     chosen = joint_selection.choose(robot, joints, locked)
     tree = body_tree.grow(robot, chosen)
@@ -384,18 +384,18 @@ def _what_moves(
 
 
 def _warn(robot: RobotDescription, idle: list[str]) -> None:
-    """Name what no rigid body can have, yet vendors ship, and what was not taken as written."""
+    """Warn about impossible values that vendors ship, and about joints not taken as written."""
     odd = [*impossible_inertias(robot), *odd_mimics(robot), *weightless_joints(idle)]
     odd = [finding for finding in odd if finding.severity > Severity.NOTE]
     if odd:
-        logger.warning("robot %r is read as it is written, but: %s", robot.name, summary(odd))
+        logger.warning("robot %r is used as written, but: %s", robot.name, summary(odd))
 
 
 def _joint_properties(robot: RobotDescription, chosen: JointSelection) -> dict[str, Any]:
     """Return types, limits and friction of the degrees of freedom.
 
-    A leader feels its followers' friction through their multipliers m: the power d qd^2 gives
-    m^2 d for viscous, the power f |qd| gives |m| f for Coulomb friction.
+    A leader bears its followers' friction, scaled by their multipliers m: from the powers d qd^2
+    and f |qd|, m^2 d for viscous and |m| f for Coulomb friction.
     """
     joints = {joint.name: joint for joint in robot.joints}
     for name in (*chosen.joint_names, *chosen.mimics):
@@ -442,5 +442,5 @@ def _expand_xacro(path: Path) -> str:
         return text
     except OSError:
         raise
-    except Exception as error:  # xacro evaluates Python: anything may come out of it
+    except Exception as error:  # xacro evaluates Python, which may raise anything
         raise ModelError(f"{path} is not valid xacro: {error}") from error

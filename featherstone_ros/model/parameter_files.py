@@ -21,7 +21,7 @@ class ParameterFileError(FeatherstoneError, ValueError):
 class NodeParameters(dict[str, object]):
     """The parameters of one node, nested names joined by dots.
 
-    Each method raises a ``ParameterFileError`` if the value is not of the type that it returns.
+    Each method raises ``ParameterFileError`` if the value is not of the type that it returns.
     """
 
     def __init__(self, values: Mapping[str, object], source: object) -> None:
@@ -39,7 +39,7 @@ class NodeParameters(dict[str, object]):
         value = self.get(name, default)
         if not isinstance(value, bool) and isinstance(value, int | float | str):
             try:
-                return float(value)  # of text as well: to YAML 1.1, 1e3 without a point is text
+                return float(value)  # text as well: YAML 1.1 reads 1e3, without a point, as text
             except ValueError:
                 pass
         raise self._error(name, "a number")
@@ -48,7 +48,7 @@ class NodeParameters(dict[str, object]):
         """Return (n,) numbers, one per joint.
 
         Args:
-            pattern: Their names, with ``{}`` for the joint's.
+            pattern: Parameter name, with ``{}`` for the joint's.
             joints: n names.
             default: n values for joints that have none.
         """
@@ -76,12 +76,12 @@ def read_parameters(path: Path) -> dict[str, NodeParameters]:
         Node name to its parameters.
 
     Raises:
-        ParameterFileError: The file cannot be read or is not built like a parameter file.
+        ParameterFileError: The file cannot be read or is not a parameter file.
     """
     try:
         content = yaml.safe_load(path.read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ParameterFileError(f"{path} is no parameter file: {error}") from None
+        raise ParameterFileError(f"{path} is not a parameter file: {error}") from None
     nodes = _mapping(content, "the file", path)
     sections = {
         key: _flat(_section(nodes, key, path)) for key in ("/**", *(f"/**/{n}" for n in NODES))
@@ -97,7 +97,7 @@ def _section(nodes: Mapping[str, object], key: str, path: Path) -> Mapping[str, 
 def _mapping(value: object, what: str, path: Path) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise ParameterFileError(
-            f"{path} is no parameter file: {what} is {value!r:.80}, expected names with values"
+            f"{path} is not a parameter file: {what} is {value!r:.80}, expected names with values"
         )
     return {str(key): content for key, content in value.items()}
 

@@ -1,4 +1,4 @@
-"""Inertial figures of links: as measured, of homogeneous solids, and of several together."""
+"""Inertial values of links: as measured, of homogeneous solids, and of several together."""
 
 import math
 from collections import Counter
@@ -17,7 +17,7 @@ UNTURNED = (0.0, 0.0, 0.0)  # roll, pitch, yaw
 
 
 def inertial(mass: float, com: ArrayLike = ORIGIN, inertia: ArrayLike | None = None) -> Inertial:
-    """Return inertial figures as given.
+    """Return inertial values, checked.
 
     Args:
         mass: [kg], at least 0.
@@ -25,7 +25,7 @@ def inertial(mass: float, com: ArrayLike = ORIGIN, inertia: ArrayLike | None = N
         inertia: (3, 3) about that point, in the link's axes [kg m^2]; None for a point mass.
 
     Raises:
-        ModelError: A figure is not finite, mass or a principal moment of inertia is negative, or
+        ModelError: A value is not finite, mass or a principal moment of inertia is negative, or
             inertia is not symmetric.
     """
     mass = not_negative("mass", mass)
@@ -50,7 +50,7 @@ def box(
     translation: ArrayLike = ORIGIN,
     rotation: ArrayLike = UNTURNED,
 ) -> Inertial:
-    """Return the inertial figures of a homogeneous box.
+    """Return the inertial values of a homogeneous box.
 
     Args:
         size: (3,) lengths of its edges, along its x, y and z axes [m].
@@ -60,7 +60,7 @@ def box(
         rotation: Orientation of its axes there: (3, 3), or roll, pitch and yaw [rad].
 
     Raises:
-        ModelError: A figure cannot be used, or not exactly one of mass and density is given.
+        ModelError: A value cannot be used, or not exactly one of mass and density is given.
     """
     x, y, z = positive("size of a box", size, (3,))
     mass = _mass("box", x * y * z, mass, density)
@@ -77,7 +77,7 @@ def cylinder(
     translation: ArrayLike = ORIGIN,
     rotation: ArrayLike = UNTURNED,
 ) -> Inertial:
-    """Return the inertial figures of a homogeneous cylinder along its z axis.
+    """Return the inertial values of a homogeneous cylinder along its z axis.
 
     Args:
         radius: [m].
@@ -103,7 +103,7 @@ def sphere(
     density: float | None = None,
     translation: ArrayLike = ORIGIN,
 ) -> Inertial:
-    """Return the inertial figures of a homogeneous sphere.
+    """Return the inertial values of a homogeneous sphere.
 
     Args:
         radius: [m].
@@ -127,28 +127,28 @@ def mesh(
     translation: ArrayLike = ORIGIN,
     rotation: ArrayLike = UNTURNED,
 ) -> Inertial:
-    """Return the inertial figures of a homogeneous solid that triangles enclose.
+    """Return the inertial values of a homogeneous solid that triangles enclose.
 
-    Each triangle and a point within make a tetrahedron, whose integrals of 1, x and x x^T are
-    polynomials of its corners; where the surface turns its back on the point, they count negative.
-    B. Mirtich, Fast and Accurate Computation of Polyhedral Mass Properties, 1996, has the same by
-    integrals over projected faces.
+    Each triangle forms a tetrahedron with an inner point; its integrals of 1, x and x x^T are
+    polynomials of its corners, negative where its outer side faces the point. B. Mirtich, "Fast and
+    accurate computation of polyhedral mass properties", 1996, gets the same from integrals over
+    projected faces.
 
     Args:
-        triangles: (T, 3, 3) the corners of each, all in the same order seen from outside [m]; of
-            vertices and faces, ``vertices[faces]``. Neighbours share their corners' coordinates
-            to the last bit.
+        triangles: (T, 3, 3) the corners of each, all in the same order seen from outside [m]; from
+            vertices and faces, ``vertices[faces]``. Neighbours must share corners exactly, to the
+            last bit.
         mass: As for ``box``.
         density: As for ``box``.
         translation: (3,) the mesh's origin in the link's frame [m].
         rotation: As for ``box``.
 
     Raises:
-        ModelError: As ``box``; or the triangles do not enclose a volume: one that is missing or
-            turned the wrong way is named by its edge.
+        ModelError: As ``box``; or the triangles do not enclose a volume: the message gives an edge
+            of a missing or reversed triangle.
     """
     corners = _closed(triangles)
-    middle = corners.mean(axis=(0, 1))  # near by, so that integrals do not cancel
+    middle = corners.mean(axis=(0, 1))  # a near point, so that the integrals do not cancel
     a, b, c = np.moveaxis(corners - middle, 1, 0)
     volumes = np.einsum("ti,ti->t", a, np.cross(b, c)) / 6
     volume = volumes.sum()
@@ -167,13 +167,13 @@ def mesh(
 
 
 def together(parts: Sequence[Inertial]) -> Inertial:
-    """Return the inertial figures of several parts that make one rigid body."""
+    """Return the inertial values of several parts that form one rigid body."""
     masses = np.array([part.mass for part in parts])
     centres = np.array([part.com for part in parts])
     mass = masses.sum()
     com = masses @ centres / mass if mass else np.zeros(3)
     d = centres - com
-    spread = (masses * d.T) @ d  # the sum of m d d^T, whose moments the parallel-axis theorem adds
+    spread = (masses * d.T) @ d  # sum of m d d^T, for the parallel-axis theorem
     own = sum(part.inertia for part in parts)
     return Inertial(float(mass), com, own + np.trace(spread) * np.eye(3) - spread)
 
@@ -181,12 +181,12 @@ def together(parts: Sequence[Inertial]) -> Inertial:
 def _closed(triangles: ArrayLike) -> Floats:
     """Return triangles (T, 3, 3) that are finite and make a closed surface.
 
-    Each edge of one must be, the other way round, an edge of another.
+    Each edge of a triangle must be an edge of another in the opposite direction.
     """
     try:
         corners = np.array(triangles, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"triangles of a mesh are no numbers: {error}") from error
+        raise ModelError(f"triangles of a mesh are not numbers: {error}") from error
     if corners.ndim != 3 or corners.shape[1:] != (3, 3) or not len(corners):
         raise ModelError(f"triangles of a mesh have shape {corners.shape}, expected (T, 3, 3)")
     if not np.isfinite(corners).all():

@@ -2,9 +2,9 @@
 
     J = integral of [r; 1] [r; 1]^T dm = [[S, h], [h^T, m]],   S = tr(I) E / 2 - I
 
-with mass m, first moment h and inertia I about the origin of the link's frame. A body of some
-density, nowhere negative and not all on a plane, has this inertia if and only if J is positive
-definite; in another frame it is T J T^T with the homogeneous transform T (P. Wensing, S. Kim and
+with mass m, first moment h and inertia I about the origin of the link's frame. Some body (of
+non-negative density, not all in one plane) has this inertia if and only if J is positive definite;
+in another frame it is T J T^T with the homogeneous transform T (P. Wensing, S. Kim and
 J.-J. Slotine, "Linear matrix inequalities for physically consistent inertial parameter
 identification", RA-L 2018).
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 
-# Where the vector's xx xy xz yy yz zz stand in the matrix of inertia.
+# Places of the vector's xx xy xz yy yz zz in the inertia matrix.
 ROWS, COLUMNS = np.triu_indices(3)
 
 
@@ -54,5 +54,5 @@ def transform(rotation: Floats, translation: Floats) -> Floats:
 
 
 def in_frame(J: Floats, T: Floats) -> Floats:
-    """Return T J T^T: the pseudo-inertia in the frame in which T places the present one."""
+    """Return T J T^T: J in the frame relative to which T gives the pose of its present frame."""
     return T @ J @ np.swapaxes(T, -1, -2)

@@ -21,7 +21,7 @@ def robot_file(robot: str) -> Path:
         The absolute path of the file.
 
     Raises:
-        UnknownNameError: If it is neither; the message lists the names.
+        UnknownNameError: It is neither; the message lists the names.
     """
     if robot in robot_names():
         return share_directory() / "config" / f"{robot}.urdf"
@@ -32,6 +32,6 @@ def robot_file(robot: str) -> Path:
 
 
 def robot_parameters(robot: str) -> Path | None:
-    """Return the parameter file of one of our robots, None for any other robot."""
+    """Return the parameter file of a robot in ``config/``, None for any other robot."""
     path = share_directory() / "config" / f"{robot}.yaml"
     return path if robot in robot_names() and path.is_file() else None

@@ -1,4 +1,4 @@
-"""Hardware and controllers of ros2_control for a robot that is the digital twin."""
+"""ros2_control hardware and controllers for a robot simulated by the digital twin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from defusedxml import ElementTree
 
 TAG = "ros2_control"
 BROADCASTER = "joint_state_broadcaster"
-# By the command interface that a controller claims: its name, its type, its own parameters.
+# Command interface to the controller's name, type and parameters.
 CONTROLLERS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "effort": (
         "effort_controller",
@@ -28,14 +28,14 @@ CONTROLLERS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 def with_twin(
     text: str, plugin: str, twin: str, interface: str, positions: Mapping[str, float]
 ) -> str:
-    """Return a URDF whose hardware is the twin, in place of any that it has.
+    """Return a URDF whose <ros2_control> hardware is the twin, replacing any other.
 
     Args:
         text: The URDF.
-        plugin: Hardware component that talks to a simulator by topics.
+        plugin: Hardware component that exchanges topics with a simulator.
         twin: Full name of the twin's node, e.g. ``"/digital_twin"``.
-        interface: What commands are: ``"effort"`` or ``"position"``.
-        positions: Joint name to where the twin begins [rad or m], for all joints that move.
+        interface: Command interface: ``"effort"`` or ``"position"``.
+        positions: Moving joint's name to its initial position [rad or m].
     """
     robot = ElementTree.fromstring(text)
     for other in robot.findall(TAG):
@@ -45,12 +45,12 @@ def with_twin(
     SubElement(hardware, "plugin").text = plugin
     _parameter(hardware, "joint_commands_topic", f"{twin}/joint_commands")
     _parameter(hardware, "joint_states_topic", f"{twin}/joint_states")
-    # Else commands that are like the states are not sent, and a simulator waits for them.
+    # Otherwise commands equal to the states are not sent, and the simulator waits for them.
     _parameter(hardware, "trigger_joint_command_threshold", "-1")
     for name, position in positions.items():
         joint = SubElement(system, "joint", name=name)
         SubElement(joint, "command_interface", name=interface)
-        # What is commanded before a controller is active.
+        # The command before a controller is active.
         state = SubElement(joint, "state_interface", name="position")
         _parameter(state, "initial_value", repr(float(position)))
         for kind in ("velocity", "effort"):
@@ -67,8 +67,8 @@ def manager_parameters(joints: Sequence[str], interface: str, rate: int) -> dict
 
     Args:
         joints: Names, in order.
-        interface: What commands are: ``"effort"`` or ``"position"``.
-        rate: Of the controller manager [Hz].
+        interface: Command interface: ``"effort"`` or ``"position"``.
+        rate: Update rate of the controller manager [Hz].
     """
     name, kind, own = CONTROLLERS[interface]
     manager = {

@@ -1,4 +1,4 @@
-"""Where the files are that come with the package: robots, parameters, launch files."""
+"""Finds the files that come with the package: robots, parameters, launch files."""
 
 from pathlib import Path
 
@@ -6,15 +6,15 @@ from pathlib import Path
 def share_directory() -> Path:
     """Find the folder that holds ``config/`` and ``launch/``.
 
-    In a source tree (editable and symlink installs too) it is the folder above the package, so that
-    edits count at once; in an installation it is ``share/featherstone_ros`` under the prefix of the
-    package, be that a virtual environment, a colcon install space or ``/opt/ros``.
+    In a source tree (editable and symlink installs too) it is the folder above the package, so
+    edits take effect at once; in an installation it is ``share/featherstone_ros`` under the
+    package's prefix: a virtual environment, a colcon install space or ``/opt/ros``.
 
     Returns:
         The absolute path of the folder.
 
     Raises:
-        FileNotFoundError: If the package was installed without its files.
+        FileNotFoundError: The package was installed without its files.
     """
     above = Path(__file__).resolve().parents[2:]
     for folder in (above[0], *(prefix / "share" / "featherstone_ros" for prefix in above)):

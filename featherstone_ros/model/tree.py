@@ -1,4 +1,4 @@
-"""Tree: a robot built in Python, also with what URDF does not have: screws, and solid links."""
+"""Tree: a robot built in Python, with two things that URDF lacks: screws and solid links."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ class Fixed:
 
 @dataclass(frozen=True, eq=False)
 class MovingJoint:
-    """A joint with one degree of freedom; units are rad and N m, of a prismatic joint m and N.
+    """A joint with one degree of freedom; units are rad and N m, or m and N if prismatic.
 
     Attributes:
         name: Unique among the joints of a tree.
@@ -47,8 +47,8 @@ class MovingJoint:
         effort_limit: Greatest torque or force.
         damping: Viscous friction [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
-        mimic: (leader, multiplier, offset) of a joint that is not free: its position is
-            multiplier times that of ``leader``, a joint already in the tree, plus offset.
+        mimic: None for a free joint, or (leader, multiplier, offset): its position is multiplier
+            times that of ``leader``, a joint already in the tree, plus offset.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Prismatic(MovingJoint):
 
 @dataclass(frozen=True, eq=False)
 class Screw(MovingJoint):
-    """A joint that advances along its axis as it turns about it: RBDA's helical joint, Table 4.1.
+    """A joint that advances along its axis as it turns: RBDA's helical joint, Table 4.1.
 
     Its position is the angle [rad], its effort the torque [N m]: see ``MovingJoint``.
 
@@ -99,7 +99,7 @@ Joint: TypeAlias = Fixed | Revolute | Continuous | Prismatic | Screw
 
 
 class Tree:
-    """A robot under construction: links joined one by one, from the base outward.
+    """A robot under construction: links are joined one by one, from the base outward.
 
     A lead screw of 5 mm per turn with an arm on its nut::
 
@@ -122,8 +122,8 @@ class Tree:
         )
         dyn = fr.Dynamics(tree.model())
 
-    Frames are those of URDF: a link's frame is its joint's, and coincides at position 0 with the
-    pose that ``add`` is given.
+    Frames are as in URDF: a link's frame is its joint's, and at position 0 it has the pose given to
+    ``add``.
     """
 
     def __init__(
@@ -138,10 +138,10 @@ class Tree:
         Args:
             base: Its name; gravity and poses are given in its frame.
             name: The robot's name.
-            inertial: What the base weighs: as in ``add``.
+            inertial: The base's inertia, as in ``add``.
 
         Raises:
-            ModelError: ``base`` is no name, or ``inertial`` is of another type.
+            ModelError: ``base`` is not a name, or ``inertial`` is of another type.
         """
         self.name = name
         self._links: dict[str, Link] = {}
@@ -158,7 +158,7 @@ class Tree:
         rotation: ArrayLike = UNTURNED,
         inertial: Inertial | Sequence[Inertial] | None = None,
     ) -> None:
-        """Join a new link to one that is there; the tree is as before if this raises.
+        """Join a new link to one in the tree; if this raises, the tree is unchanged.
 
         Args:
             link: Name of the new link.
@@ -167,13 +167,13 @@ class Tree:
             translation: (3,) the joint's origin in the parent's frame [m].
             rotation: Orientation of the joint's frame there: (3, 3), or roll, pitch and yaw about
                 the parent's axes [rad].
-            inertial: What the link weighs: made by ``fr.inertial``, ``fr.box``, ``fr.cylinder``,
-                ``fr.mesh`` or ``fr.sphere``, several of them together in a sequence, or None for a
-                mere frame.
+            inertial: The link's inertia, from ``fr.inertial``, ``fr.box``, ``fr.cylinder``,
+                ``fr.mesh`` or ``fr.sphere``; a sequence of them for a link of several parts; None
+                for a pure frame.
 
         Raises:
             UnknownNameError: There is no such parent, or no moving joint that ``mimic`` names.
-            ModelError: A name is taken, or a figure cannot be used.
+            ModelError: A name is taken, or a value cannot be used.
         """
         if not isinstance(joint, Joint):
             raise ModelError(f"joint of link {link!r} is {joint!r}, expected e.g. Revolute('name')")
@@ -203,7 +203,7 @@ class Tree:
         gravity: ArrayLike = EARTH,
         base: str = "fixed",
     ) -> Model:
-        """Make a model of what has been added so far.
+        """Make a model of the tree as it is now.
 
         Args:
             joints: Names of the joints that move, in the order of all arrays; None takes every
@@ -219,7 +219,7 @@ class Tree:
         return Model.from_robot(self.robot(), joints, locked, gravity, base)
 
     def robot(self) -> RobotDescription:
-        """Return links and joints as ``urdf.parse`` returns those of a URDF."""
+        """Return links and joints as ``urdf.parse`` would for a URDF."""
         return assemble(self.name, tuple(self._links.values()), tuple(self._joints.values()))
 
     def _add_link(self, name: str, inertial: Inertial | Sequence[Inertial] | None) -> None:
@@ -268,6 +268,6 @@ def _motion(joint: MovingJoint) -> dict[str, Any]:
 
 def _check_new(kind: str, name: str, taken: Iterable[str]) -> None:
     if not (isinstance(name, str) and name):
-        raise ModelError(f"name of a {kind} is {name!r}, expected a str that is not empty")
+        raise ModelError(f"name of a {kind} is {name!r}, expected a non-empty str")
     if name in taken:
         raise ModelError(f"{kind} {name!r} is in the tree already, expected a new name")

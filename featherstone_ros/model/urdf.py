@@ -1,8 +1,8 @@
-"""Reads URDF text into plain, checked data; knows nothing about dynamics.
+"""Reads URDF text into plain, checked data, without dynamics.
 
-The text may come over the network (``robot_description``), so it is parsed without entities and in
-bounded size. Only the direct ``<link>`` and ``<joint>`` children of ``<robot>`` are the robot;
-visuals, materials, ``<gazebo>``, ``<transmission>`` and ``<ros2_control>`` blocks are read past.
+The text may come over the network (``robot_description``), so its size is bounded and entities are
+refused. Only ``<link>`` and ``<joint>`` directly under ``<robot>`` are read; visuals, materials,
+``<gazebo>``, ``<transmission>`` and ``<ros2_control>`` blocks are ignored.
 """
 
 import math
@@ -21,12 +21,12 @@ from featherstone_ros.errors import ModelError
 MAX_SIZE = 10_000_000  # [byte] of XML text
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "planar", "floating", "fixed")
 SEVERAL = {"planar": "three", "floating": "six"}  # degrees of freedom
-UPRIGHT = 0.9  # cosine: an axis so near to a plane's normal gives no direction in the plane
+UPRIGHT = 0.9  # cosine: an axis closer to the plane's normal is a poor direction in the plane
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Inertial:
-    """Inertial figures of one link.
+    """Inertial values of one link.
 
     Attributes:
         mass: [kg].
@@ -41,7 +41,7 @@ class Inertial:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Link:
-    """One ``<link>``; ``inertial`` is None for a mere frame."""
+    """One ``<link>``; ``inertial`` is None for a pure frame."""
 
     name: str
     inertial: Inertial | None
@@ -61,8 +61,8 @@ class Joint:
 
     Attributes:
         name: Unique among the joints.
-        type: One of JOINT_TYPES, though what ``parse`` returns has no planar joint left; or
-            "screw", which a URDF cannot say.
+        type: One of JOINT_TYPES except "planar", which ``parse`` splits; or "screw", which a URDF
+            cannot express.
         parent: Name of the parent link.
         child: Name of the child link, whose frame is the joint's frame.
         rotation: (3, 3) orientation of the joint's frame at position 0 in the parent's frame.
@@ -74,7 +74,7 @@ class Joint:
         effort: Greatest torque or force [N m or N]; inf where there is none.
         damping: Viscous friction [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
-        mimic: What it follows, if anything.
+        mimic: The joint it follows, if any.
         pitch: Advance of a screw along its axis per radian [m/rad].
     """
 
@@ -123,15 +123,15 @@ def parse(text: str | bytes) -> RobotDescription:
     """Read a URDF.
 
     Args:
-        text: The XML; an encoding declaration counts for bytes and is ignored in a str.
+        text: The XML; its encoding declaration applies to bytes and is ignored in a str.
 
     Returns:
-        The links and joints of the robot, checked to form one tree of finite figures. A planar
-        joint ``j`` has become three: ``j/x`` and ``j/y``, which slide, and ``j/theta``, which
-        turns, with massless links ``j/x`` and ``j/y`` between them.
+        The links and joints of the robot, checked to form one tree of finite values. A planar joint
+        ``j`` is replaced by three: ``j/x`` and ``j/y`` (prismatic) and ``j/theta`` (continuous),
+        with massless links ``j/x`` and ``j/y`` between them.
 
     Raises:
-        ModelError: The text is not a URDF that can be used; the message names the culprit.
+        ModelError: The text is not a usable URDF; the message names the culprit.
         TypeError: ``text`` is neither str nor bytes.
     """
     return read_robot(read_xml(text))
@@ -155,9 +155,10 @@ def read_robot(root: Element) -> RobotDescription:
 
 
 def released(robot: RobotDescription) -> RobotDescription:
-    """Return the robot that a floating joint carries, where its parent is the mere ground.
+    """Remove the floating joint that connects a robot to the ground, if there is one.
 
-    That is a root link without mass that carries nothing else; any other robot is left as it is.
+    The ground is a root link without mass and without other children. Any other robot is returned
+    unchanged.
     """
     first = [joint for joint in robot.joints if joint.parent == robot.base_link]
     if [joint.type for joint in first] != ["floating"]:
@@ -173,7 +174,7 @@ def released(robot: RobotDescription) -> RobotDescription:
 
 
 def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> RobotDescription:
-    """Return the robot that links and joints make, in the order of the document.
+    """Return the robot made of links and joints, in document order.
 
     Raises:
         ModelError: They are not one tree.
@@ -200,12 +201,12 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Floats:
 
 def unit_vector(direction: Sequence[float] | Floats) -> Floats:
     """Return the vector of length 1 along a vector that is not zero."""
-    scaled = np.array(direction) / max(map(abs, direction))  # lest the length under- or overflow
+    scaled = np.array(direction) / max(map(abs, direction))  # avoids under- and overflow
     return scaled / math.hypot(*scaled)
 
 
 def name_list(names: Sequence[str], limit: int = 100) -> str:
-    """Return the names quoted, for a message; cut short, since the text may be hostile."""
+    """Return the names quoted, for a message; cut short, since the URDF may be hostile."""
     rest = [f"and {len(names) - limit} more"] if len(names) > limit else []
     return ", ".join([*map(repr, names[:limit]), *rest])
 
@@ -265,7 +266,10 @@ def _read_joint(element: Element) -> Joint:
             f"{owner}: has <mimic>, expected none on a {joint_type} joint: it has "
             f"{SEVERAL[joint_type]} degrees of freedom"
         )
-    if joint_type in ("fixed", "floating"):  # the rest means nothing here: real files have junk
+    if joint_type in (
+        "fixed",
+        "floating",
+    ):  # real files have meaningless extras
         return Joint(*place, axis=np.array([1.0, 0.0, 0.0]))
     limit, where = _child(element, "limit"), f"{owner}: <limit>"
     has_range = joint_type in ("revolute", "prismatic")
@@ -285,7 +289,7 @@ def _read_joint(element: Element) -> Joint:
 
 
 def _in_single_degrees(joint: Joint) -> Iterable[Joint]:
-    """Yield the joints of one degree of freedom that a planar joint is made of, or any other."""
+    """Yield the three single joints that make up a planar joint; any other joint as it is."""
     if joint.type != "planar":
         yield joint
         return
@@ -327,10 +331,10 @@ def _read_axis(element: Element, owner: str) -> Floats:
 
 
 def _read_range(limit: Element | None, where: str) -> tuple[float, float]:
-    """Read ``lower`` and ``upper``: no range without either; a missing one is 0 beside the other.
+    """Read ``lower`` and ``upper``: no range without either; if only one is missing, it is 0.
 
-    This is what ros2_control makes of the specification's default 0, which taken to the letter
-    would weld shut every joint that has only effort and velocity limits.
+    ros2_control does the same. The specification's default 0, taken literally, would lock every
+    joint that has only effort and velocity limits.
     """
     if limit is None or (limit.get("lower") is None and limit.get("upper") is None):
         return -math.inf, math.inf
@@ -349,7 +353,7 @@ def _read_mimic(element: Element, owner: str) -> Mimic | None:
 
 
 def _refuse_lost_namespace(root: Element) -> None:
-    """A prefix on <robot> alone would leave its links and joints out."""
+    """Refuse an XML namespace prefix on <robot> alone: its links and joints would be lost."""
     for kind in ("link", "joint"):
         if tag(root) != root.tag and root.find(kind) is not None:
             raise ModelError(

@@ -1,4 +1,4 @@
-"""Replaces inertial values in a URDF's text and leaves everything else byte for byte unchanged."""
+"""Replaces inertial values in a URDF's text, leaving everything else unchanged byte for byte."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Tag:
 
 @dataclass
 class _Link:
-    """Where a <link> says its inertia."""
+    """Where a <link> gives its inertia."""
 
     start: _Tag
     prefix: str  # of its XML namespace, colon included
@@ -37,21 +37,21 @@ class _Link:
 
 
 def replace(text: str | bytes, inertials: Mapping[str, Inertial]) -> str:
-    """Return the text of a URDF in which the links named have these inertials.
+    """Return the text of a URDF with these inertials for the links named.
 
-    Attributes keep their order and quotes, comments their place. An <inertial> is added where
-    there was none; its <origin> then says rpy="0 0 0", as the figures are in the link's axes.
+    Attributes keep their order and quotes, and comments their place. A missing <inertial> is added.
+    Its <origin> has rpy="0 0 0", since the values are in the link's axes.
 
     Raises:
-        ModelError: The text is not a URDF that can be used, or has no such link.
+        ModelError: The text is not a usable URDF, or has no such link.
     """
-    urdf.parse(text)  # refuses entities, what is too large, and duplicate names
+    urdf.parse(text)  # refuses entities, oversized text and duplicate names
     content = text.decode(encoding(text)) if isinstance(text, (bytes, bytearray)) else text
     data = content.encode()
     edits = []
     links = _find_links(data)
     for name, inertial in inertials.items():
-        if name not in links:  # one within a planar joint
+        if name not in links:  # a link that a planar joint was split into
             raise ModelError(f"link {name!r} is not in the URDF, expected no inertia of its own")
         edits += _edits(data, links[name], inertial)
     for begin, end, new in sorted(edits, reverse=True):
@@ -60,7 +60,7 @@ def replace(text: str | bytes, inertials: Mapping[str, Inertial]) -> str:
 
 
 def encoding(text: bytes) -> str:
-    """Return the name of the encoding that the text of a URDF declares."""
+    """Return the encoding that a URDF's text declares."""
     declared = re.match(rb"""\s*<\?xml[^>]*encoding\s*=\s*["']([\w.-]+)["']""", text)
     return "utf-8-sig" if declared is None else declared[1].decode()
 
@@ -92,7 +92,7 @@ def _find_links(data: bytes) -> dict[str, _Link]:
 
 
 def _start_tag(data: bytes, begin: int) -> _Tag:
-    """Return the start tag at an index; > within quotes does not end it."""
+    """Return the start tag at an index; a > within quotes does not end it."""
     pattern = re.compile(rb"""<[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""")
     match = next(pattern.finditer(data, begin))
     return _Tag(begin, match.end(), match[0].endswith(b"/>"))
@@ -125,7 +125,7 @@ def _edits(data: bytes, link: _Link, inertial: Inertial) -> list[tuple[int, int,
 def _inserted(
     data: bytes, parent: _Tag, element: str, inside: str, indent: str
 ) -> tuple[int, int, str]:
-    """Return the edit that puts text right behind a start tag, opening <empty/> ones."""
+    """Return the edit that inserts text right after a start tag, opening an <empty/> one."""
     new = f"{indent}<{element}>{inside}</{element}>" if element else inside
     if not parent.empty:
         return parent.end, parent.end, new
@@ -135,7 +135,7 @@ def _inserted(
 
 
 def _with_attributes(tag: str, attributes: Mapping[str, str]) -> str:
-    """Return a start tag with these values, in place where the attribute is there."""
+    """Return a start tag with these attributes set, existing ones in place."""
     for key, value in attributes.items():
         pattern = rf"""(\s{key}\s*=\s*)("[^"]*"|'[^']*')"""
         found = re.search(pattern, tag)

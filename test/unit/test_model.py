@@ -313,7 +313,7 @@ def test_log_warns_once_of_all_oddities_by_name(caplog):
     )  # fmt: skip
     (message,) = warnings_for(text, caplog)
     assert message == (
-        "robot 'test' is read as it is written, but: "
+        "robot 'test' is used as written, but: "
         "has an inertia that is not positive definite: links 'negative', 'skewed'; "
         "has mass but no inertia: a point mass: link 'point'; "
         "has inertia but no mass: link 'light'; "

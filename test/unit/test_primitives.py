@@ -237,7 +237,7 @@ def test_weightless_parts_keep_their_inertia():
         (lambda: mesh([*BOX[:-1], BOX[-1, ::-1]], mass=1), "triangles all face outwards"),
         (lambda: mesh([*BOX, *BOX[:, ::-1]], mass=1), "mesh enclose 0 m.3, expected a volume"),
         (lambda: mesh(BOX[0], mass=1), r"triangles of a mesh have shape \(3, 3\), expected \(T, 3"),
-        (lambda: mesh([[1, 2], [3]], mass=1), "triangles of a mesh are no numbers"),
+        (lambda: mesh([[1, 2], [3]], mass=1), "triangles of a mesh are not numbers"),
         (lambda: mesh([*BOX, BOX[0] * np.nan], mass=1), r"triangle 12 of a mesh is \[\[nan"),
         (lambda: mesh(BOX), "mass of a mesh is None and its density None"),
         (lambda: inertial(-1), "mass is -1.0, expected a number >= 0"),
