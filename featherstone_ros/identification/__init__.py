@@ -1,13 +1,13 @@
 """Identification of the real arm: links, friction and payloads from recordings.
 
 From a bag to equations: ``bags``, ``recording`` (which joint states), ``cleaning`` (even samples),
-``filtering`` (smooth, with acceleration), ``suspicions`` (is effort torque?), ``regression``
-(linear equations). From equations to a model: ``bodies`` (what is deformed, and stays possible),
-``friction``, ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone say),
-``verdict`` (can this recording tell anything); ``session.identify`` joins them. ``payload`` and
-``online`` find what hangs on a link. ``arm`` predicts torque, ``explanation`` says how well,
-``payload_report`` what was found; ``blas`` keeps linear algebra to one thread, ``errors`` says why
-a recording cannot serve.
+``filtering`` (smooth motion with acceleration), ``suspicions`` (is effort torque?), ``regression``
+(linear equations). From equations to a model: ``bodies`` (deformations that stay physically
+possible), ``friction``, ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone
+determine), ``verdict`` (is the recording good enough); ``session.identify`` runs all of them.
+``payload`` and ``online`` identify the load on a link. ``arm`` predicts torque, ``explanation``
+rates the prediction, ``payload_report`` describes a payload; ``blas`` keeps linear algebra to one
+thread, ``errors`` has the exceptions.
 """
 
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters

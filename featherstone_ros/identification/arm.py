@@ -1,4 +1,4 @@
-"""What predicts the torque: a model, and the drives of the nodes' parameters."""
+"""Predicts an arm's torque from its model and its drives' parameters."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from featherstone_ros.model.friction import SLIDING_SPEED
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """What torque is predicted by.
+    """A model and its drives.
 
     Attributes:
         model: The links, payload included.
-        friction: Friction, drives' inertia and offset of its joints.
-        sliding_speed: At which 76 % of Coulomb friction act [rad/s or m/s].
+        friction: Friction, drive inertia and offset of its joints.
+        sliding_speed: Speed at which 76 % of Coulomb friction acts [rad/s or m/s].
     """
 
     model: Model
@@ -28,10 +28,10 @@ class Arm:
     sliding_speed: float = SLIDING_SPEED
 
     def motion(self, recording: Recording, cut_off: float) -> SmoothMotion:
-        """Return what the arm did, filtered.
+        """Return the recorded motion, filtered.
 
         Raises:
-            EvaluationError: It is too short.
+            EvaluationError: The recording is too short.
         """
         return joined(smooth_all(clean(recording).stretches, cut_off, self.sliding_speed))
 

@@ -1,7 +1,7 @@
-"""Joint states and trajectories out of rosbag2 recordings, as arrays; needs no ROS.
+"""Reads joint states and trajectories from rosbag2 recordings, as arrays; needs no ROS.
 
-A recording is a bag's folder or one storage file of it, sqlite3 (.db3) or MCAP (.mcap), with or
-without metadata.yaml; without it, the storage files of a folder follow each other by name.
+A recording is a bag's folder or one of its storage files, sqlite3 (.db3) or MCAP (.mcap). Without
+metadata.yaml, the storage files of a folder are read in the order of their names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 
 Nanoseconds = NDArray[np.int64]
-Progress = Callable[[int, int], None]  # called with the messages read so far, and their number
+Progress = Callable[[int, int], None]  # called with the messages read so far and their total
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
@@ -40,7 +40,7 @@ class JointStates:
     Attributes:
         topic: The topic's name.
         joint_names: n names, in the order of the messages.
-        stamp: (N,) times in the headers, in order of reception; 0 where nobody set them [ns].
+        stamp: (N,) header stamps, in order of reception; 0 where not set [ns].
         received: (N,) times of reception [ns].
         position: (N, n) [rad or m], NaN where a message leaves the field empty.
         velocity: (N, n) [rad/s or m/s], likewise.
@@ -92,7 +92,7 @@ def read_joint_states(
         progress: Told now and then how far reading is.
 
     Returns:
-        One entry per topic and list of joint names, at least one, the most messages first.
+        One entry per topic and list of joint names, at least one; those with most messages first.
 
     Raises:
         BagError: The recording cannot be read, or has no joint states (on that topic).
@@ -164,7 +164,7 @@ def _messages(
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
         raise BagError(f"rosbags cannot be imported ({error}): pip install rosbags") from None
-    # These messages are the same in all distributions, whatever definitions a bag comes with.
+    # These messages are the same in all distributions: a bag's own definitions are not needed.
     deserialize = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr
     try:
         with ExitStack() as stack:
@@ -184,7 +184,7 @@ def _messages(
 
 
 def _storage(path: Path) -> list[Path]:
-    """Return what a reader takes: a folder with metadata.yaml, or storage files."""
+    """Return the paths for a reader: a folder with metadata.yaml, or storage files."""
     if not path.exists():
         raise BagError(f"there is no {path}")
     if path.name == "metadata.yaml":
@@ -200,7 +200,7 @@ def _storage(path: Path) -> list[Path]:
 def _connections(
     path: str | Path, readers: list[Any], kind: str, topic: str | None
 ) -> list[tuple[Any, list[Any]]]:
-    """Return the connections of each reader that have the type and the topic, and messages."""
+    """Return each reader's connections of that type and topic that have messages."""
     wanted = [
         [c for c in reader.connections if c.msgtype == kind and topic in (None, c.topic)]
         for reader in readers

@@ -1,8 +1,9 @@
 """Base parameters: the combinations of inertial parameters on which torque depends.
 
-Columns of the regressor that are sums of others, in whatever motion, cannot be told apart. A QR
-factorisation with column pivoting of the regressor in random states finds r independent ones,
-Y[:, independent] = Q1 R1, and what the others add to them, Y[:, dependent] = Y[:, independent] K
+Parameters whose columns of the regressor are linear combinations of others, in every motion, cannot
+be identified separately. A QR factorisation with column pivoting of the regressor in random states
+finds r independent columns, Y[:, independent] = Q1 R1, and how the others depend on them,
+Y[:, dependent] = Y[:, independent] K
 with K = R1^-1 R2 (M. Gautier, "Numerical calculation of the base inertial parameters of robots",
 J. Robotic Systems 1991).
 """
@@ -21,17 +22,17 @@ from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.model import Model
 
 SYMBOLS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-STATES_PER_PARAMETER = 3  # random states by which the rank is told
-NEGLIGIBLE = 1e-8  # by the greatest diagonal entry of R
-HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
+STATES_PER_PARAMETER = 3  # random states that determine the rank
+NEGLIGIBLE = 1e-8  # relative to the greatest diagonal entry of R
+HALF_TURN = np.pi  # [rad] or [m]: in place of a missing limit
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Which of p parameters are independent, and what stands with them.
+    """Which of p parameters are independent, and how the others combine with them.
 
     Attributes:
-        names: p names, those of bodies ("link3.mx") and drives ("armature.joint3").
+        names: p names, of bodies' ("link3.mx") and drives' parameters ("armature.joint3").
         independent: (r,) indices, ascending.
         dependent: (p - r,) indices, ascending.
         K: (r, p - r), base = x[independent] + K x[dependent].
@@ -51,7 +52,7 @@ class BaseParameters:
         return mapping
 
     def texts(self, terms: int = 3) -> list[str]:
-        """Return each base parameter as a sum, cut short after so many terms."""
+        """Return each base parameter as a sum in words, cut off after ``terms`` terms."""
         return [self._text(row, terms) for row in range(len(self.independent))]
 
     def _text(self, row: int, terms: int) -> str:
@@ -69,8 +70,8 @@ def base_parameters(model: Model, armature: bool = True, seed: int = 0) -> BaseP
 
     Args:
         model: The robot.
-        armature: Count the drives' inertia among the parameters: that of the first joint and its
-            link's moment about the axis, for one, are never told apart.
+        armature: Count the drives' inertia among the parameters. (That of the first joint, for
+            example, is never separable from its link's moment about the axis.)
         seed: Of the random states.
 
     Raises:
@@ -82,7 +83,7 @@ def base_parameters(model: Model, armature: bool = True, seed: int = 0) -> BaseP
     if armature:
         names += [f"armature.{joint}" for joint in model.joint_names]
     scale = np.linalg.norm(W, axis=0)
-    scale[scale < NEGLIGIBLE * scale.max(initial=0.0)] = np.inf  # rounding errors alone
+    scale[scale < NEGLIGIBLE * scale.max(initial=0.0)] = np.inf  # only rounding errors
     _, R, order = needed_from_scipy("linalg").qr(W / scale, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
     rank = int((diagonal > NEGLIGIBLE * diagonal[:1].max(initial=0.0)).sum())

@@ -1,4 +1,4 @@
-"""One BLAS thread for small matrices: on busy cores, more threads cost ten times what they save."""
+"""One BLAS thread for small matrices: on busy cores, more threads cost far more than they save."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def one_thread() -> AbstractContextManager[object]:
     Raises:
         EvaluationError: scipy is missing.
     """
-    for part in ("linalg", "optimize", "signal"):  # whose own library has to be there by then
+    for part in ("linalg", "optimize", "signal"):  # their libraries must be loaded before the limit
         needed_from_scipy(part)
     try:
         from threadpoolctl import threadpool_limits

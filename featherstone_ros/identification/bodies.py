@@ -1,16 +1,16 @@
 """The moving bodies, and deformations that keep them physically possible.
 
-Links that are fixed to each other are one body: torque tells nothing of how its mass is spread over
-them. A body's density is stretched, sheared, shifted and scaled like a piece of rubber by an upper
-triangular A with positive diagonal,
+Links that are fixed to each other form one body: torque does not depend on how its mass is
+distributed among them. A body's density is stretched, sheared, shifted and scaled, like a piece of
+rubber, by an upper triangular A with positive diagonal,
 
     J = A J0 A^T,   A = U B(theta) U^-1,   J0 = U U^T,
 
-so that every J is positive definite, and every positive definite J is one theta (C. Rucker and
-P. Wensing, "Smooth parameterization of rigid-body inertia", RA-L 2022, about J0 instead of the unit
-mass). theta = 0 is the URDF, and 1 a factor e, or a shift by the body's own radius of gyration: one
-scale for bodies of all sizes. The links of a body are deformed with it, each by the same A in the
-body's frame: each stays possible, those without mass stay without, and the sum is exact.
+so that every J is positive definite, and every positive definite J has one theta (C. Rucker and
+P. Wensing, "Smooth parameterization of rigid-body inertia", RA-L 2022, with J0 in place of the unit
+mass). theta = 0 is the URDF; a component of 1 is a factor e, or a shift by the body's own radius of
+gyration: the same scale for bodies of all sizes. The links of a body are deformed with it, by the
+same A in the body's frame: each stays possible, those without mass stay so, and the sum is exact.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from featherstone_ros.model.pseudo_inertia import (
 )
 
 SIZE = 10  # parameters of a body
-THINNEST = 0.05  # least radius of gyration along any direction by the greatest
-LEAST_RADIUS = 0.005  # [m], of a body that is drawn as a point
+THINNEST = 0.05  # least radius of gyration along any direction, relative to the greatest
+LEAST_RADIUS = 0.005  # [m] of a body described as a point
 # theta = alpha, d1 d2 d3, s12 s23 s13, t1 t2 t3
 _DIAGONAL, _SHEAR, _SHIFT = slice(1, 4), slice(4, 7), slice(7, 10)
 _SHEAR_AT = ([0, 1, 0], [1, 2, 2])
@@ -39,7 +39,7 @@ _SHEAR_AT = ([0, 1, 0], [1, 2, 2])
 
 @dataclass(frozen=True, eq=False)
 class Deformable:
-    """Bodies of some shape, to be deformed.
+    """Bodies that can be deformed.
 
     Attributes:
         U: (b, 4, 4) upper triangular, U U^T the pseudo-inertia of each undeformed.
@@ -68,13 +68,13 @@ class Bodies(Deformable):
 
     Attributes:
         model: The robot.
-        names: Of the link that carries each body's frame.
+        names: For each body, the link whose frame is the body's.
         frame_link: (b,) index of that link.
-        members: Indices of the links fixed to each other in each body.
-        J: (b, 4, 4) pseudo-inertia of each in its frame, as the model has it.
-        prior: (b, 4, 4) the same, positive definite: a body that cannot be is thickened.
+        members: Indices of the links that form each body.
+        J: (b, 4, 4) pseudo-inertia of each in its frame, from the model.
+        prior: (b, 4, 4) the same made positive definite: an impossible body is thickened.
         repaired: Names of the bodies that were thickened.
-        massless: Names of moving bodies without mass, which are left out.
+        massless: Names of moving bodies without mass, which are not deformed.
     """
 
     model: Model
@@ -118,7 +118,7 @@ class Bodies(Deformable):
 
     @property
     def parameters(self) -> Floats:
-        """(10 b,) inertial parameters of the bodies in their frames, as the model has them."""
+        """(10 b,) inertial parameters of the bodies in their frames, from the model."""
         return inertial_parameters(self.J).ravel()
 
     def columns(self) -> NDArray[np.intp]:
@@ -126,7 +126,7 @@ class Bodies(Deformable):
         return (SIZE * self.frame_link[:, None] + np.arange(SIZE)).ravel()
 
     def link_parameters(self, theta: Floats) -> Floats:
-        """Return the model's vector (10 L,) with every body's links deformed with it."""
+        """Return the model's inertial parameters (10 L,) with every body and its links deformed."""
         tree = self.model.tree
         vector = tree.link_parameters.copy()
         B = deformation(theta.reshape(-1, SIZE))
@@ -142,8 +142,8 @@ class Bodies(Deformable):
     def _members_of_prior(self, b: int, members: NDArray[np.intp], T: Floats) -> Floats:
         """Return the links' pseudo-inertias (k, 4, 4) in their frames, adding up to the prior.
 
-        What a body was thickened by goes to its heaviest link; links that cannot be, in a body
-        that can, are thickened at the expense of that link too.
+        What thickening adds to a body goes to its heaviest link. An impossible link in a possible
+        body is thickened at the expense of the heaviest link.
         """
         own = pseudo_inertia(self.model.tree.link_parameters[members])
         J = np.array([thickened(one) if one[3, 3] > 0 else one for one in own])
@@ -152,13 +152,13 @@ class Bodies(Deformable):
         J[heaviest] += in_frame(rest, np.linalg.inv(T[heaviest]))
         if np.linalg.eigvalsh(J[heaviest])[0] > 0:
             return J
-        # Too much for that link: all become copies of the body, each with its own share of mass.
+        # Too much for that link: all links become copies of the body, scaled to their own mass.
         share = np.maximum(own[:, 3, 3], 0.0) / np.maximum(own[:, 3, 3], 0.0).sum()
         return share[:, None, None] * in_frame(self.prior[b], np.asarray(np.linalg.inv(T), float))
 
 
 def deformation(theta: Floats) -> Floats:
-    """Return B(theta) (..., 4, 4), the unit matrix at 0."""
+    """Return B(theta) (..., 4, 4), the identity at 0."""
     B = np.zeros((*theta.shape[:-1], 4, 4))
     B[..., [0, 1, 2], [0, 1, 2]] = np.exp(theta[..., _DIAGONAL])
     B[..., _SHEAR_AT[0], _SHEAR_AT[1]] = theta[..., _SHEAR]
@@ -180,16 +180,16 @@ def deformation_derivatives(theta: Floats) -> Floats:
 
 
 def upper_cholesky(J: Floats) -> Floats:
-    """Return upper triangular U (..., n, n) with positive diagonal, U U^T = J."""
+    """Return the upper triangular U (..., n, n) with positive diagonal and U U^T = J."""
     lower = np.linalg.cholesky(J[..., ::-1, ::-1])
     return np.asarray(lower[..., ::-1, ::-1], float)
 
 
 def thickened(J: Floats) -> Floats:
-    """Return the nearest pseudo-inertia (4, 4) of a body of some thickness; mass is positive.
+    """Return a similar pseudo-inertia (4, 4) of a body of some thickness; its mass is positive.
 
     The mean squares of the body's coordinates about its centre of mass, along their principal
-    directions, are raised to what the thinnest body has.
+    directions, are raised to those of the thinnest body allowed.
     """
     mass, c = J[3, 3], J[:3, 3] / J[3, 3]
     about_com = J[:3, :3] / mass - np.outer(c, c)

@@ -1,4 +1,4 @@
-"""Evenly spaced samples from recorded joint states, which may be repeated, late, or have gaps."""
+"""Evenly spaced samples from recorded joint states with repetitions, jitter or gaps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.recording import PAUSE, PAUSE_PERIODS, Recording
 
-FEWEST = 3  # samples that tell a period
+FEWEST = 3  # samples that determine a period
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +32,13 @@ class Samples:
 
     @property
     def duration(self) -> float:
-        """From the first to the last sample [s]."""
+        """Time from the first to the last sample [s]."""
         return float(self.time[-1] - self.time[0])
 
 
 @dataclass(frozen=True, eq=False)
 class Cleaned:
-    """Evenly spaced stretches, and in words what was done to get them."""
+    """Evenly spaced stretches, and notes on what was changed."""
 
     stretches: tuple[Samples, ...]
     notes: tuple[str, ...]
@@ -47,19 +47,18 @@ class Cleaned:
 def clean(recording: Recording) -> Cleaned:
     """Make samples even.
 
-    Samples whose time is not after all before them are dropped. Pauses separate stretches. Values
-    that repeat the sample before come of a recorder that asks more often than the robot answers:
-    if the stamps of the others are within one period of an even clock, that clock is the robot's,
-    and theirs is the recorder's. Otherwise the stamps are believed, and samples between them are
-    interpolated.
+    Samples that are not later than all before them are dropped. Pauses separate stretches. Repeated
+    values mean that the recorder polls faster than the robot answers: if the stamps of the others
+    are within one period of an even clock, that clock is taken as the robot's and replaces the
+    recorder's stamps. Otherwise the stamps are trusted, and even samples are interpolated.
 
     Raises:
-        EvaluationError: No stretch has enough samples to tell a period.
+        EvaluationError: No stretch has enough samples to determine a period.
     """
     notes = []
     forward = np.append(True, recording.time[1:] > np.maximum.accumulate(recording.time)[:-1])
     if not forward.all():
-        notes.append(f"{count(~forward)} not later than one before, left out")
+        notes.append(f"{count(~forward)} not later than one before, dropped")
     time, values = recording.time[forward], _stacked(recording)[forward]
     steps = np.diff(time)
     if len(steps) + 1 < FEWEST:
@@ -70,7 +69,7 @@ def clean(recording: Recording) -> Cleaned:
     ends = np.flatnonzero(steps > pause) + 1
     if len(ends):
         plural = "s" * (len(ends) > 1)
-        notes.append(f"{len(ends)} pause{plural}, {steps.max():.3g} s at most: treated apart")
+        notes.append(f"{len(ends)} pause{plural}, {steps.max():.3g} s at most: treated separately")
     pieces = zip(np.split(time, ends), np.split(values, ends), strict=True)
     long_enough = [(t, v) for t, v in pieces if len(t) >= FEWEST]
     stretches, repeats, interpolated = [], 0, False
@@ -86,14 +85,14 @@ def clean(recording: Recording) -> Cleaned:
             v = v[~again]
         stretches.append(Samples(clock, *_unstacked(v, recording)))
     if repeats:
-        notes.append(f"{repeats} samples repeat the one before, left out: the rest is even")
+        notes.append(f"{repeats} samples repeat the one before, dropped: the rest is even")
     if interpolated:
-        notes.append("uneven stamps: interpolated to even ones")
+        notes.append("uneven stamps: interpolated at even ones")
     return Cleaned(tuple(stretches), tuple(notes))
 
 
 def even_clock(time: Floats) -> Floats | None:
-    """Return the evenly spaced times nearest to these, None if one is over a period away.
+    """Return the best evenly spaced times, None if one is more than a period off.
 
     Args:
         time: (N,) ascending [s].

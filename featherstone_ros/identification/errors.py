@@ -4,8 +4,8 @@ from featherstone_ros.errors import FeatherstoneError
 
 
 class EvaluationError(FeatherstoneError):
-    """A recording from which the model cannot be judged; says what is missing and what is there."""
+    """A recording that cannot rate a model; the message says what is missing and what is there."""
 
 
 class IdentificationError(FeatherstoneError):
-    """A recording or model from which nothing can be identified; says what is missing."""
+    """Nothing can be identified from a recording or model; the message says what is missing."""

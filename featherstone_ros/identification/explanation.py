@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 GRAVITY, RIGID, FITTED, WRITTEN = "gravity", "rigid links", "with friction", "as parameters"
-KNOWN = "with parameters"  # of a file
+KNOWN = "with parameters"  # from a file
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """A model's torque beside the measured one.
+    """A model's torque compared with the measured one.
 
     Attributes:
-        name: Of the model.
+        name: The model's, e.g. ``RIGID``.
         effort: (N, n) predicted [N m or N].
-        rms: (n,) of what is left unexplained [N m or N].
+        rms: (n,) root mean square of the unexplained torque [N m or N].
         r2: (n,) share of the variance explained, NaN where the measured torque is constant.
     """
 
@@ -43,20 +43,20 @@ class Evaluation:
     Attributes:
         robot: The model's name.
         source: The recording's name.
-        topic: Where its joint states came from.
+        topic: Topic of its joint states.
         joint_names: n names, those of the model that were recorded.
         joint_types: Of each, e.g. "revolute".
-        motion: What was measured, filtered.
+        motion: The measured motion, filtered.
         period: Time between two samples [s].
         cut_off: Of the filter [Hz].
         explanations: From the least to the most detailed model.
-        friction: What was fitted, if it was asked for.
+        friction: The fitted friction, if a fit was requested.
         parameters: The same without negative terms, as the nodes take it.
-        notes: What was done to the recording, in words.
-        suspicions: Signs that effort is not what it should be, in words.
-        held_out: The most detailed model on the last third of the recording: fitted, if at all, to
-            the part before; None where that is too short.
-        payload: A load on the last link that would explain most of what is left.
+        notes: What was changed in the recording, in words.
+        suspicions: Signs that effort is not joint torque, in words.
+        held_out: The most detailed model on the last third of the recording, after any fit to the
+            first two thirds; None where that part is too short.
+        payload: A load on the last link that would explain most of the rest.
     """
 
     robot: str
@@ -93,7 +93,7 @@ def rms(values: Floats) -> Floats:
 
 
 def determination(measured: Floats, left_over: Floats) -> Floats:
-    """Return R^2 of each joint, 1 - sum of squares left over / sum of squares about the mean."""
+    """Return R^2 of each joint: 1 - residual sum of squares / sum of squares about the mean."""
     spread = ((measured - measured.mean(axis=0)) ** 2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(spread > 0, 1 - (left_over**2).sum(axis=0) / spread, np.nan)

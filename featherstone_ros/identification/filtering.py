@@ -1,4 +1,4 @@
-"""A smooth motion, with its acceleration, out of noisy samples."""
+"""Smooths noisy samples and differentiates them for acceleration."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from featherstone_ros.identification.cleaning import Samples
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
 
-ORDER = 4  # of the Butterworth filter, which runs forth and back
-# Periods of the cut-off frequency that are left out at either end, where the filter has too little
-# to go by: if velocity was measured, and if position is differentiated twice.
+ORDER = 4  # of the Butterworth filter, which runs forward and backward
+# Periods of the cut-off frequency dropped at either end, where the filter lacks data: if velocity
+# was measured, and if position is differentiated twice.
 SETTLING, SETTLING_TWICE = 0.7, 2.0
 SHORTEST = 6.0  # periods of the cut-off frequency that a stretch must last
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothMotion:
-    """What the arm did and which torque it took; all (N, n) but time.
+    """A filtered motion and its torque; all (N, n) but time.
 
     Attributes:
         time: (N,) [s].
         position: [rad or m].
         velocity: [rad/s or m/s].
         acceleration: [rad/s^2 or m/s^2].
-        sliding: The velocity's sign, which Coulomb friction has, eased at its change.
+        sliding: The velocity's smooth sign, filtered: Coulomb friction per unit.
         effort: [N m or N].
     """
 
@@ -42,19 +42,19 @@ class SmoothMotion:
     effort: Floats
 
     def thinned(self, every: int) -> SmoothMotion:
-        """Return every so-manieth sample."""
+        """Return one sample of ``every``."""
         return SmoothMotion(
             *(np.ascontiguousarray(getattr(self, f.name)[::every]) for f in fields(self))
         )
 
     def of(self, joints: Sequence[int]) -> SmoothMotion:
-        """Return the motion of these joints alone."""
+        """Return the motion of these joints only."""
         arrays = (getattr(self, field.name) for field in fields(self)[1:])
         return SmoothMotion(self.time, *(np.ascontiguousarray(x[:, joints]) for x in arrays))
 
 
 class ZeroPhase:
-    """A low-pass filter that delays nothing, for one rate of samples."""
+    """A low-pass filter without delay, for one sampling rate."""
 
     def __init__(self, cut_off: float, period: float) -> None:
         """Design the filter.
@@ -64,7 +64,7 @@ class ZeroPhase:
             period: Time between two samples [s].
 
         Raises:
-            EvaluationError: scipy is missing, or the rate is too low for this frequency.
+            EvaluationError: scipy is missing, or the sampling rate is too low for this frequency.
         """
         signal = needed_from_scipy("signal")
         if not 0 < cut_off * period < 0.5:
@@ -81,15 +81,15 @@ class ZeroPhase:
 
 
 def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING_SPEED) -> SmoothMotion:
-    """Filter position, velocity and effort alike; differentiate velocity, then cut off both ends.
+    """Filter position, velocity and effort alike; differentiate velocity; drop both ends.
 
-    Where no velocity was measured, position is differentiated. The sign of velocity passes the
-    filter too, since the measured torque did: a step is left in neither.
+    Where no velocity was measured, position is differentiated. The sign of velocity passes through
+    the same filter as the measured torque, so that their steps are smoothed alike.
 
     Args:
         samples: Evenly spaced.
         cut_off: Of the filter [Hz].
-        sliding_speed: At which ``SmoothMotion.sliding`` is 76 % [rad/s or m/s].
+        sliding_speed: Speed at which the smooth sign is 0.76 [rad/s or m/s].
 
     Raises:
         EvaluationError: The rate of the samples is too low for the filter.
@@ -109,7 +109,7 @@ def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING_SPEE
 
 
 def needed_from_scipy(part: str) -> ModuleType:
-    """Import a module of scipy, or say how to get it."""
+    """Import a module of scipy; if it is missing, the error says how to install it."""
     try:
         return import_module(f"scipy.{part}")
     except ImportError as error:
@@ -122,7 +122,7 @@ def smooth_all(
     """Smooth every stretch that is long enough.
 
     Raises:
-        EvaluationError: None is, or the rate of the samples is too low for the filter.
+        EvaluationError: None is, or the sampling rate is too low for the filter.
     """
     needed = SHORTEST / cut_off
     long_enough = [samples for samples in stretches if samples.duration >= needed]
@@ -130,13 +130,13 @@ def smooth_all(
         longest = max((samples.duration for samples in stretches), default=0.0)
         raise EvaluationError(
             f"the recording is too short: {longest:.3g} s without a pause; a filter of "
-            f"{cut_off:g} Hz needs {needed:.3g} s, better some ten times that"
+            f"{cut_off:g} Hz needs {needed:.3g} s, preferably ten times that"
         )
     return [smooth(samples, cut_off, sliding_speed) for samples in long_enough]
 
 
 def joined(motions: Sequence[SmoothMotion]) -> SmoothMotion:
-    """Put stretches one behind the other."""
+    """Join stretches end to end."""
     return SmoothMotion(
         *(np.concatenate([getattr(m, f.name) for m in motions]) for f in fields(SmoothMotion))
     )

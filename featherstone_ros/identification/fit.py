@@ -1,10 +1,10 @@
-"""The physically possible bodies and drives that explain the torque best, near the URDF.
+"""Fits physically possible bodies and drives to the torque, with the URDF as prior.
 
     min over theta, phi of  |W (A [pi(theta); phi] - tau)|^2 + |theta / width|^2 + |phi / spread|^2
 
-pi(theta) are bodies deformed as ``bodies`` says, so that none can come out impossible; friction and
-armature are kept from being negative. The torque enters through the R of a QR factorisation, so an
-iteration of Gauss-Newton costs the same for a minute as for an hour of motion.
+pi(theta) are the parameters of bodies deformed as in ``bodies``, hence always possible; friction
+and armature are bounded below by 0. The torque enters through the R of a QR factorisation, so an
+iteration of Gauss-Newton costs as much for an hour of motion as for a minute.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
 
-WIDTHS = (0.03, 0.1, 0.2, 0.4, 0.8)  # of the prior about the URDF, of which one is chosen
-FOLDS = 4  # parts of the recording, each predicted from the others, by which it is chosen
+WIDTHS = (0.03, 0.1, 0.2, 0.4, 0.8)  # candidates for the prior's width about the URDF
+FOLDS = 4  # of the cross-validation that chooses the width
 MOST_ITERATIONS = 200
-WIDE = 1e3  # [SI] spread of friction and offset: they are left to the data
-FITTED = 1e-9  # share of the squares: least change of an iteration
+FREE_SPREAD = 1e3  # [SI] of friction and offset: practically no prior
+CONVERGED = 1e-9  # least relative change of the sum of squares in an iteration
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What was fitted.
+    """The result of a fit.
 
     Attributes:
         theta: (10 b,) deformation of the bodies.
@@ -42,7 +42,7 @@ class Fit:
     drives: Floats
 
     def unknowns(self, bodies: Deformable) -> Floats:
-        """Return x as ``regression`` orders it."""
+        """Return x in the order of ``regression``."""
         return np.concatenate([bodies.deformed(self.theta), self.drives])
 
     def friction(self) -> Friction:
@@ -52,10 +52,10 @@ class Fit:
 
 
 def noise(equations: Equations) -> Floats:
-    """Return the standard deviation (n,) by which each joint's torque counts [N m or N].
+    """Return the standard deviation (n,) that weights each joint's torque [N m or N].
 
-    It is what the best linear fit leaves, all parameters free, and more where that is not white:
-    then fewer samples than there are say something of their own.
+    It is the residual of the linear fit with all parameters free, raised where that is correlated:
+    then there are fewer independent samples.
     """
     p = equations.A.shape[2]
     A = equations.A.reshape(-1, p)
@@ -69,7 +69,7 @@ def noise(equations: Equations) -> Floats:
 
 
 def _correlation_length(left: Floats) -> Floats:
-    """Return the samples (n,) that say as much as one: 1 + 2 sum of autocorrelation to its zero."""
+    """Return the samples (n,) per independent one: 1 + 2 sum of autocorrelation to its zero."""
     centred = left - left.mean(axis=0)
     variance = (centred**2).mean(axis=0) + 1e-300
     lengths = np.ones(left.shape[1])
@@ -95,10 +95,10 @@ def solve(
     Args:
         R: (r, p) of ``Equations.reduced``, weighted by the noise.
         y: (r,) likewise.
-        bodies: Which bodies.
-        armature_spread: (n,) how large the drives' inertia may be expected [kg m^2 or kg].
-        width: Standard deviation of theta, of each or all of it, before there were data.
-        start: What is likely near, as from other data; None: the URDF.
+        bodies: The bodies to deform.
+        armature_spread: (n,) prior standard deviation of the drives' inertia [kg m^2 or kg].
+        width: Prior standard deviation of theta, for each component or all.
+        start: Initial guess, e.g. from other data; None: the URDF.
 
     Raises:
         EvaluationError: scipy is missing.
@@ -106,7 +106,7 @@ def solve(
     optimize = needed_from_scipy("optimize")
     block_diag = needed_from_scipy("linalg").block_diag
     b, n = SIZE * len(bodies.U), len(armature_spread)
-    spread = np.full(len(DRIVE_TERMS) * n, WIDE)
+    spread = np.full(len(DRIVE_TERMS) * n, FREE_SPREAD)
     spread[:n] = armature_spread
     pull = 1 / np.concatenate([np.broadcast_to(np.asarray(width, float), b), spread])
 
@@ -125,7 +125,7 @@ def solve(
         start = Fit(theta, drives)
     found = optimize.least_squares(
         residuals, np.concatenate([start.theta, start.drives]), jacobian, (lower, np.inf),
-        x_scale="jac", max_nfev=MOST_ITERATIONS, ftol=FITTED,
+        x_scale="jac", max_nfev=MOST_ITERATIONS, ftol=CONVERGED,
     )  # fmt: skip
     return Fit(found.x[:b], found.x[b:])
 
@@ -138,13 +138,13 @@ def choose_width(
     widths: Sequence[float] = WIDTHS,
     step: Callable[[], None] = lambda: None,
 ) -> tuple[float, float]:
-    """Return the width of the prior that predicts best what it was not fitted to, and its error.
+    """Return the prior width with the best cross-validation, and its error.
 
-    The error is the sum over joints of the squares left over by the squares about the mean.
+    The error is the sum over joints of residual sum of squares / sum of squares about the mean.
 
     Args:
-        equations: Of the motion that may be fitted.
-        sigma: (n,) of ``noise``.
+        equations: Of the motion to fit.
+        sigma: (n,) from ``noise``.
         bodies: As for ``solve``.
         armature_spread: As for ``solve``.
         widths: Candidates.

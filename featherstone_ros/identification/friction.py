@@ -1,4 +1,4 @@
-"""Friction and drives, fitted joint by joint to the torque that the rigid links do not explain."""
+"""Fits friction and drive terms, joint by joint, to the torque that rigid links leave."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion, needed_from_scipy
 
-AT_REST = 0.01  # [rad/s or m/s] a joint that is never faster tells nothing of its friction
-ILL_CONDITIONED = 50.0  # of the terms, each scaled to length 1
+AT_REST = 0.01  # [rad/s or m/s] a joint that is never faster does not reveal its friction
+ILL_CONDITIONED = 50.0  # condition number of the terms, each scaled to length 1
 
 
 @dataclass(frozen=True, eq=False)
 class Friction:
-    """What each joint takes besides moving its links; arrays (n,).
+    """Each joint's torque besides that of its links; arrays (n,).
 
     Attributes:
         viscous: [N m s/rad or N s/m].
         coulomb: [N m or N].
-        armature: Inertia of the drive as the joint feels it [kg m^2 or kg]; 0 if not fitted.
+        armature: Inertia of the drive, reflected to the joint [kg m^2 or kg]; 0 if not fitted.
         offset: Constant torque, e.g. of a sensor's zero [N m or N].
-        doubtful: Joint index to why its terms are not to be trusted one by one.
+        doubtful: Joint index to the reason why its separate terms are unreliable.
     """
 
     viscous: Floats
@@ -38,30 +38,30 @@ class Friction:
         return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), {})
 
     def torque(self, motion: SmoothMotion) -> Floats:
-        """Return the (N, n) torque that the motion takes, filtered as the motion is [N m or N]."""
+        """Return the torque (N, n) of a motion, filtered like the motion [N m or N]."""
         moving = self.viscous * motion.velocity + self.armature * motion.acceleration
         return moving + self.coulomb * motion.sliding + self.offset
 
     @property
     def negative(self) -> NDArray[np.bool_]:
-        """(n,) whether a joint's friction or armature is negative, which none can be."""
+        """(n,) whether a joint's friction or armature came out negative, which is impossible."""
         return (self.viscous < 0) | (self.coulomb < 0) | (self.armature < 0)
 
 
 def fit(
     motion: SmoothMotion, residual: Floats, armature: bool = False, physical: bool = False
 ) -> Friction:
-    """Fit viscous, Coulomb and constant torque to each joint by least squares.
+    """Fit viscous, Coulomb and constant torque of each joint by least squares.
 
     Args:
-        motion: What the arm did.
-        residual: (N, n) measured torque less that of the rigid links [N m or N].
+        motion: The arm's motion.
+        residual: (N, n) measured torque minus that of the rigid links [N m or N].
         armature: Fit the drives' inertia too.
-        physical: Keep friction and armature from being negative, which they become where they make
-            up for what is wrong with the links.
+        physical: Keep friction and armature from being negative (which happens where they
+            compensate errors of the links).
 
     Returns:
-        Terms by joint; for a joint at rest the constant alone, 0 for the others.
+        Terms by joint; for a joint at rest only the constant, the others 0.
 
     Raises:
         EvaluationError: scipy is missing.
@@ -90,7 +90,7 @@ def fit(
         condition = np.linalg.cond(columns / length)
         if condition > ILL_CONDITIONED:
             doubtful[joint] = (
-                f"terms hardly told apart (condition {condition:.0f}): "
+                f"terms hardly separable (condition number {condition:.0f}): "
                 "record more speeds, both directions"
             )
     viscous, coulomb, inertia, offset = terms.T

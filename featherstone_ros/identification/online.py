@@ -1,7 +1,7 @@
-"""Identifies a payload while the arm works, state by state.
+"""Identifies a payload while the arm works, from its joint states.
 
-Knows neither ROS nor threads. ``add`` is cheap (some microseconds, and now and then one evaluation
-of the regressor); ``answer`` takes a tenth of a second and belongs beside the loop that adds.
+Independent of ROS and threads. ``add`` is cheap (some microseconds, occasionally one evaluation of
+the regressor); ``answer`` takes a tenth of a second and should not run in the loop that adds.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.payload import Payload, find_payload
 from featherstone_ros.identification.recording import Recording
 
-LEAST_TIME = 8.0  # [s] of states
-KEPT = 120.0  # [s] of them; older ones are forgotten
-EVERY = 0.05  # [s] between looks at what the poses tell
-ARM = 0.1  # [m] a change of the centre of mass as telling as one of the mass by its whole
-TELLING = 0.05  # least share: of the weakest of mass and centre of mass, by the strongest
-SAMPLES = 40  # looks that must at least have been taken
+LEAST_TIME = 8.0  # [s] of states before an answer
+WINDOW = 120.0  # [s] of states kept
+INFORMATION_PERIOD = 0.05  # [s] between poses that count towards the information
+LEVER = 0.1  # [m] scales the first moment to the mass
+LEAST_RATIO = 0.05  # least singular value of the regressor / the greatest, for an answer
+FEWEST_POSES = 40  # of the information
 
 
 class OnlinePayload:
-    """Finds the load on one link of a known arm from its states as they come."""
+    """Identifies the load on one link of a known arm, state by state."""
 
     def __init__(self, arm: Arm, link: str, cut_off: float = 2.0) -> None:
-        """Begin.
+        """Start without states.
 
         Args:
-            arm: Its model and drives, without the load.
-            link: Where the load hangs.
+            arm: Model and drives without the load.
+            link: The link that carries the load.
             cut_off: Of the filter [Hz].
 
         Raises:
@@ -50,13 +50,13 @@ class OnlinePayload:
     def clear(self) -> None:
         """Forget all states."""
         self._states: deque[tuple[float, Floats]] = deque()
-        self._seen, self._looks = np.zeros((4, 4)), 0
-        self._next_look = -np.inf
+        self._information, self._poses = np.zeros((4, 4)), 0
+        self._next_pose_time = -np.inf
 
     def add(self, time: float, q: ArrayLike, qd: ArrayLike, effort: ArrayLike) -> bool:
-        """Take a state in; return whether there are enough.
+        """Add a state; return whether there are enough.
 
-        States that are not later than the one before, or not finite, are passed over.
+        States that are not later than the one before, or not finite, are ignored.
 
         Args:
             time: Of the state [s].
@@ -68,10 +68,10 @@ class OnlinePayload:
         if not np.isfinite(state).all() or (self._states and time <= self._states[-1][0]):
             return self.enough
         self._states.append((time, state))
-        while time - self._states[0][0] > KEPT:
+        while time - self._states[0][0] > WINDOW:
             self._states.popleft()
-        if time >= self._next_look:
-            self._next_look = time + EVERY
+        if time >= self._next_pose_time:
+            self._next_pose_time = time + INFORMATION_PERIOD
             self._add_to_information(state[0])
         return self.enough
 
@@ -82,26 +82,27 @@ class OnlinePayload:
 
     @property
     def duration(self) -> float:
-        """From the first to the last state [s]."""
+        """Time from the first to the last state [s]."""
         return self._states[-1][0] - self._states[0][0] if self._states else 0.0
 
     @property
     def progress(self) -> float:
-        """Share of what is needed, 0 to 1."""
-        weakest, *_, strongest = np.linalg.eigvalsh(self._seen) + 1e-12
-        told = weakest / strongest / TELLING**2
-        return float(min(1.0, self.duration / LEAST_TIME, self._looks / SAMPLES, max(told, 0.0)))
+        """Share of the data needed, 0 to 1."""
+        weakest, *_, strongest = np.linalg.eigvalsh(self._information) + 1e-12
+        separation = max(weakest / strongest / LEAST_RATIO**2, 0.0)
+        shares = self.duration / LEAST_TIME, self._poses / FEWEST_POSES, separation
+        return float(min(1.0, *shares))
 
     @property
     def enough(self) -> bool:
-        """Whether the poses so far tell mass and centre of mass apart."""
+        """Whether the poses so far separate mass and centre of mass."""
         return self.progress >= 1.0
 
     def answer(self) -> Payload:
         """Return the load.
 
         Raises:
-            FeatherstoneError: The states do not tell; says why.
+            FeatherstoneError: The states do not determine it; the message says why.
         """
         time = np.array([time for time, _ in self._states])
         states = np.array([state for _, state in self._states]).reshape(-1, 3, self.arm.model.n)
@@ -111,9 +112,9 @@ class OnlinePayload:
         return find_payload(self.arm, [recording], self.link, self._cut_off)
 
     def _add_to_information(self, q: Floats) -> None:
-        """Add up what the pose tells of mass and first moment, by gravity alone."""
+        """Add a pose's Fisher information on mass and first moment, from gravity alone."""
         zero = np.zeros_like(q)
         Y = self._dynamics.regressor(q, zero, zero)[:, self._at : self._at + 4]
-        Y = Y * [1.0, ARM, ARM, ARM]
-        self._seen += Y.T @ Y
-        self._looks += 1
+        Y = Y * [1.0, LEVER, LEVER, LEVER]
+        self._information += Y.T @ Y
+        self._poses += 1

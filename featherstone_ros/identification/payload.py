@@ -1,9 +1,9 @@
-"""The payload of a link: ten parameters of a possible body, with their uncertainty.
+"""Identifies the payload of a link: ten parameters of a possible body, with their uncertainty.
 
-The torque that the arm without it leaves unexplained is the link's columns of the regressor times
-the load's parameters. Where the arm's friction is not known it is fitted at the same time. The
-load's shape is pulled towards a solid ball of its mass, mildly: static poses tell mass and centre
-of mass, and only fast turns the inertia.
+The torque that the arm without its payload leaves unexplained is the link's columns of the
+regressor times the payload's parameters. If the arm's friction is not known, it is fitted at the
+same time. A weak prior draws the payload towards a solid ball of its mass: static poses determine
+mass and centre of mass, but only fast rotations determine the inertia.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from featherstone_ros.model.primitives import sphere
 from featherstone_ros.model.pseudo_inertia import inertia_matrix, pseudo_inertia
 
 DENSITY = 1000.0  # [kg/m^3] of the ball: grippers are hollow
-LEAST = 0.02  # [kg] of the ball, however little there is
-NEAR = 0.5  # [m] from the link's origin, at most, where the ball is put to begin with
+LEAST = 0.02  # [kg] least mass of the ball
+NEAR = 0.5  # [m] greatest distance of the ball's initial centre from the link's origin
 # Spread of theta about the ball: mass by a factor e^2 s, shape by e^s, place by s radii.
 SPREAD = np.array([1.0, *[0.8] * 3, *[0.5] * 3, *[10.0] * 3])
 SIGNIFICANT = 3.0  # standard deviations
@@ -53,12 +53,12 @@ class Payload:
         mass: [kg].
         com: (3,) in the link's frame [m].
         inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
-        mass_deviation: Standard deviation of each, the prior about its shape included.
-        com_deviation: (3,) likewise.
-        inertia_deviation: (3, 3) likewise.
+        mass_deviation: Standard deviation of ``mass``, given the prior [kg].
+        com_deviation: (3,) likewise [m].
+        inertia_deviation: (3, 3) likewise [kg m^2].
         free_mass: Mass by least squares alone, which may be negative [kg].
         free_deviation: Its standard deviation [kg].
-        before: (n,) RMS of what the arm without it leaves unexplained [N m or N].
+        before: (n,) RMS of the torque left unexplained without it [N m or N].
         after: (n,) the same with it.
     """
 
@@ -76,12 +76,12 @@ class Payload:
 
     @property
     def explained(self) -> float:
-        """Share of the squares of unexplained torque that the load explains."""
+        """Share of the squared unexplained torque that the load explains."""
         return 1 - float((self.after**2).sum() / max((self.before**2).sum(), 1e-300))
 
     @property
     def significant(self) -> bool:
-        """Whether there is a load at all, as far as the data tell."""
+        """Whether the data show that there is a load at all."""
         return self.free_mass > SIGNIFICANT * self.free_deviation
 
 
@@ -96,17 +96,18 @@ def find_payload(
     """Find the load on a link.
 
     Args:
-        arm: Without it; its joints are those of the recordings.
-        recordings: With it.
-        link: Where it hangs.
+        arm: Without the load; its joints are those of the recordings.
+        recordings: With the load.
+        link: The link that carries it.
         cut_off: Of the filter [Hz].
         judged: Indices of the joints whose effort counts; None: all.
-        fit_drives: Friction, armature and offset of the arm are not known: fit them, too.
+        fit_drives: Also fit friction, armature and offset of the arm, for an arm where they are
+            not known.
 
     Raises:
         UnknownNameError: There is no such link.
         EvaluationError: The recordings are too short for the filter.
-        IdentificationError: No joint carries the link, or the motion tells nothing of a load.
+        IdentificationError: No joint carries the link, or the motion does not reveal a load.
     """
     model = arm.model
     if link not in model.link_names:
@@ -139,7 +140,7 @@ def _solve(link: str, facts: Equations, drives: int) -> Payload:
     free, deviation = least_squares(rows, (facts.tau / sigma).ravel())
     if not np.isfinite(deviation[0]):
         raise IdentificationError(
-            f"the motion does not tell mass and place of a load on {link} apart: turn the link "
+            f"the motion does not separate mass and place of a load on {link}: turn the link "
             "about several axes"
         )
     ball = Deformable(upper_cholesky(_ball(free)[None]))
@@ -169,7 +170,7 @@ def _solve(link: str, facts: Equations, drives: int) -> Payload:
 
 
 def _ball(free: Floats) -> Floats:
-    """Return the pseudo-inertia (4, 4) of a ball of the mass and place that least squares find."""
+    """Return the pseudo-inertia (4, 4) of a ball with the least-squares mass and place."""
     mass = max(free[0], LEAST)
     place = free[1:4] / mass
     place = place * min(1.0, NEAR / max(float(np.linalg.norm(place)), 1e-9))
@@ -178,7 +179,7 @@ def _ball(free: Floats) -> Floats:
 
 
 def _mass_com_inertia(parameters: Floats) -> Floats:
-    """Return mass, centre of mass and the six of inertia about it."""
+    """Return (10,) mass, centre of mass, and inertia xx xy xz yy yz zz about it."""
     mass, com = parameters[0], parameters[1:4] / parameters[0]
     about = inertia_matrix(parameters[4:]) - mass * (com @ com * np.eye(3) - np.outer(com, com))
     return np.concatenate([[mass], com, about[np.triu_indices(3)]])

@@ -1,4 +1,4 @@
-"""A payload in words, as parameters of the controller, and as plain figures."""
+"""Describes a payload: in words, as controller parameters, and as numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ UPPER = np.triu_indices(3)  # xx xy xz yy yz zz
 
 
 def lines(found: Payload) -> list[str]:
-    """Return mass, centre of mass and moments with two standard deviations, and what to think."""
+    """Return mass, centre of mass and moments with two standard deviations, and a verdict."""
     text = [
         f"On {found.link}, with two standard deviations:",
         f"  mass            {found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg",
         f"  centre of mass  {_three(1e3 * found.com, 2e3 * found.com_deviation, '.0f')} mm",
         f"  inertia         {_moments(found)} kg m² (xx yy zz about it)",
-        f"  explains {found.explained:.0%} of the torque that was unexplained (squares)",
+        f"  explains {found.explained:.0%} of the unexplained torque (squares)",
     ]
     if found.free_mass < -SIGNIFICANT * found.free_deviation:
         text.append(
@@ -27,7 +27,7 @@ def lines(found: Payload) -> list[str]:
             "the URDF not mounted?"
         )
     elif not found.significant:
-        text.append("No load that the data tell from none.")
+        text.append("The data show no load.")
     return text
 
 
@@ -54,13 +54,13 @@ def in_short(found: Payload) -> str:
 
 
 def commented(found: Payload) -> str:
-    """Return words as comments of YAML, and below them the parameters if there is a load."""
+    """Return the words as YAML comments, followed by the parameters if there is a load."""
     words = "".join(f"# {line}\n" for line in lines(found))
     return words + snippet(found) if found.significant else words
 
 
 def as_dict(found: Payload, joints: list[str]) -> dict[str, Any]:
-    """Return plain figures in SI units; inertia is xx xy xz yy yz zz about the centre of mass."""
+    """Return numbers in SI units; inertia is xx xy xz yy yz zz about the centre of mass."""
     deviations = {
         "mass": found.mass_deviation,
         "com": found.com_deviation.tolist(),

@@ -1,4 +1,4 @@
-"""The joint states of a bag that tell of the joints of a model."""
+"""Selects the joint states of a bag that belong to a model's joints."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Recording:
     """Joint states as they were recorded, in order of reception, joints in the model's order.
 
     Attributes:
-        topic: Where they came from.
+        topic: Their topic.
         joint_names: n names.
-        time: (N,) by the stamps, or by reception where nobody set stamps; from the first one [s].
+        time: (N,) stamps, or times of reception where stamps are not set; 0 at the first [s].
         position: (N, n) [rad or m].
-        velocity: (N, n) [rad/s or m/s], None where there is none.
+        velocity: (N, n) [rad/s or m/s]; None if not recorded.
         effort: (N, n) [N m or N].
     """
 
@@ -41,7 +41,7 @@ class Recording:
     effort: Floats
 
     def between(self, begin: float, end: float) -> Recording:
-        """Return the part from one share of the time to another, 0 to 1."""
+        """Return the part between two shares of the time, 0 to 1."""
         share = (self.time - self.time[0]) / max(self.time[-1] - self.time[0], 1e-9)
         part = (share >= begin) & (share <= end)
         fields = ("time", "position", "velocity", "effort")
@@ -49,7 +49,7 @@ class Recording:
         return replace(self, **cut)
 
     def with_gains(self, gains: Mapping[str, float]) -> Recording:
-        """Return it with the effort of these joints multiplied.
+        """Return the recording with the effort of these joints multiplied by gains.
 
         Raises:
             EvaluationError: There is no such joint.
@@ -66,20 +66,20 @@ class Recording:
 def choose(
     groups: Sequence[JointStates], described: Sequence[str], judged: Sequence[str] | None = None
 ) -> Recording:
-    """Choose the joint states that know the most of these joints, with effort before without.
+    """Choose the joint states with the most of these joints, preferably with effort.
 
-    Joints that others tell of, with effort, are joined to them (see ``joined``).
+    Missing joints are added from other messages that have their effort (see ``joined``).
 
     Args:
-        groups: What ``bags.read_joint_states`` gives.
-        described: The joints of a description, in the order wanted; those that were not recorded
-            are left out.
-        judged: Those of which effort is needed; None: all that were recorded. The effort of others
-            is 0 where it was not recorded.
+        groups: From ``bags.read_joint_states``.
+        described: The joints of a description, in the order wanted; those not recorded are
+            omitted.
+        judged: Joints whose effort is needed; None: all that were recorded. The effort of others is
+            0 where it was not recorded.
 
     Raises:
-        EvaluationError: A joint that is to be judged is not among the others or was not recorded,
-            with effort; or none was.
+        EvaluationError: A judged joint is not in the description or was not recorded with effort;
+            or no joint was.
     """
 
     def known(group: JointStates) -> list[str]:
@@ -110,7 +110,7 @@ def choose(
         raise EvaluationError(
             f"{group.topic}: effort is 0 throughout: the driver does not measure it"
         )
-    if not np.nan_to_num(velocity).any():  # of a driver that does not measure it
+    if not np.nan_to_num(velocity).any():  # the driver does not measure it
         velocity = np.full_like(velocity, np.nan)
     has_velocity = np.isfinite(velocity).all(axis=1)
     used = np.isfinite(position).all(axis=1) & np.isfinite(effort[:, compared]).all(axis=1)
@@ -130,7 +130,7 @@ def choose(
 
 
 def moving_joints(urdf: str | Path) -> list[str]:
-    """Return the names of a description's moving joints that follow no other."""
+    """Return the names of a description's moving joints, without followers."""
     try:
         robot = parse(read_description(urdf))
     except ModelError as error:
@@ -139,7 +139,7 @@ def moving_joints(urdf: str | Path) -> list[str]:
 
 
 def in_one_order(groups: Sequence[JointStates]) -> list[JointStates]:
-    """Put together groups on one topic that name the same joints in another order."""
+    """Merge groups on one topic that name the same joints in different orders."""
     same: dict[tuple[str, tuple[str, ...]], list[JointStates]] = defaultdict(list)
     for group in groups:
         same[group.topic, tuple(sorted(group.joint_names))].append(group)
@@ -147,21 +147,21 @@ def in_one_order(groups: Sequence[JointStates]) -> list[JointStates]:
 
 
 def joined(groups: Sequence[JointStates], described: Sequence[str]) -> JointStates:
-    """Return the first group with the joints that it lacks, from others that have their effort.
+    """Return the first group, completed with joints of others that have their effort.
 
-    A driver may send an arm in parts, each in a message of its own. The parts are interpolated at
-    the times of the first group; where they pause, or have not begun, the values are NaN.
+    A driver may send an arm in parts, each in its own message. The other parts are interpolated at
+    the times of the first group; where they pause or have not begun, the values are NaN.
 
     Args:
         groups: The best first.
-        described: The joints of a description; of others nothing is wanted.
+        described: The joints of a description; others are ignored.
     """
     whole = groups[0]
     for group in groups[1:]:
         lacking = [n for n in group.joint_names if n in described and n not in whole.joint_names]
         part = _at_times_of(whole, group, lacking)
         if not np.nan_to_num(part["effort"]).any():
-            continue  # of a gripper that does not measure it
+            continue  # e.g. a gripper that does not measure effort
         topics = dict.fromkeys([*whole.topic.split(" + "), group.topic])
         fields = {f: np.hstack([getattr(whole, f), part[f]]) for f in JOINT_STATE_FIELDS}
         names = (*whole.joint_names, *lacking)

@@ -1,9 +1,9 @@
 """Recorded motion as linear equations: A x = tau, with one block of columns per body and drive.
 
 x = [ten parameters of each body, armature of each joint, viscous, Coulomb, offset]. Position and
-velocity pass a zero-phase low-pass at a few times the cut-off frequency, acceleration is velocity
-differentiated, and then every column of A and the measured torque pass the same filter at the
-cut-off (M. Gautier's "parallel filter"): what is linear stays equal on both sides.
+velocity pass a zero-phase low-pass filter at a few times the cut-off frequency, and velocity is
+differentiated. Then every column of A and the measured torque pass the same filter at the cut-off
+(M. Gautier's "parallel filter"), which keeps the linear equations valid.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ FASTEST, RATE = (
     2.5,
     20.0,
 )  # times the cut-off is fitted, given so many samples per period
-WIDER = 2.5  # times the cut-off: of the filter before differentiation
-DENSE = 8.0  # samples per period of that filter's cut-off, at which columns are computed
-SPARSE = 4.0  # samples per period of the cut-off that are kept: more say nothing new
-STUCK, DISTRUST = 0.1, 4  # a joint's equation counts so much, to this power, while it may stick
+WIDER = 2.5  # times the cut-off: frequency of the filter before differentiation
+DENSE = 8.0  # samples per period of that filter's frequency at which columns are computed
+SPARSE = 4.0  # samples per period of the cut-off that are kept: more are redundant
+STICKING_WEIGHT, STICKING_POWER = 0.1, 4  # a sticking joint's weight: least, power
 DRIVE_TERMS = ("armature", "viscous", "coulomb", "offset")
 
 
@@ -51,11 +51,11 @@ class Equations:
     tau: Floats
 
     def of(self, joints: Sequence[int]) -> Equations:
-        """Return the equations of these joints alone."""
+        """Return the equations of these joints only."""
         return Equations(self.A[:, joints], self.tau[:, joints])
 
     def between(self, begin: float, end: float) -> Equations:
-        """Return the samples from one share of all to another, 0 to 1."""
+        """Return the samples between two shares of all, 0 to 1."""
         N = len(self.tau)
         part = slice(round(begin * N), round(end * N))
         return Equations(self.A[part], self.tau[part])
@@ -74,19 +74,19 @@ class Equations:
 
 
 def stacked(parts: Sequence[Equations]) -> Equations:
-    """Put equations below each other."""
+    """Join the samples of several systems of equations."""
     return Equations(
         np.concatenate([part.A for part in parts]), np.concatenate([part.tau for part in parts])
     )
 
 
 def fitted_cut_off(cut_off: float, period: float) -> float:
-    """Return the filter's frequency for the fit [Hz]: higher than that of scores, at high rates.
+    """Return the filter's frequency for the fit [Hz]: at high sampling rates, above the scores'.
 
-    What joints do when they turn back is fast, and tells friction from inertia.
+    Reversals of a joint are fast, and separate friction from inertia.
 
     Args:
-        cut_off: By which scores are taken [Hz].
+        cut_off: That of the scores [Hz].
         period: Of the samples [s].
     """
     return float(np.clip(1 / (RATE * period), cut_off, FASTEST * cut_off))
@@ -118,10 +118,10 @@ def filtered(
 
     Args:
         stretches: Samples of all joints of the model.
-        columns: Gives A (N, n, p) of a motion.
-        torque: Gives what they are to explain (N, n) [N m or N].
+        columns: Returns A (N, n, p) of a motion.
+        torque: Returns the torque to explain (N, n) [N m or N].
         cut_off: Of the filter [Hz].
-        sliding_speed: At which 76 % of Coulomb friction act [rad/s or m/s].
+        sliding_speed: Speed at which 76 % of Coulomb friction acts [rad/s or m/s].
 
     Raises:
         EvaluationError: No stretch is long enough, or the rate is too low for the filter.
@@ -154,18 +154,21 @@ def _of_one(
     A = low_pass(A.reshape(N, -1)).reshape(A.shape)
     edge = round(SETTLING / cut_off / period)
     kept = slice(edge, N - edge, max(1, int(1 / (SPARSE * cut_off * period))))
-    trust = np.clip(low_pass(np.abs(smooth_sign(motion.velocity))), STUCK, 1.0) ** DISTRUST
+    trust = (
+        np.clip(low_pass(np.abs(smooth_sign(motion.velocity))), STICKING_WEIGHT, 1.0)
+        ** STICKING_POWER
+    )
     return Equations((A * trust[:, :, None])[kept], (low_pass(torque(motion)) * trust)[kept])
 
 
 def regressor(motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies) -> Floats:
-    """Return A (N, n, 10 b + 4 n) of a motion, not filtered again."""
+    """Return A (N, n, 10 b + 4 n) of a motion, before the second filter."""
     Y = dynamics.regressor(motion.position, motion.velocity, motion.acceleration)
     return np.concatenate([Y[:, :, bodies.columns()], drive_columns(motion)], axis=2)
 
 
 def drive_columns(motion: SmoothMotion) -> Floats:
-    """Return (N, n, 4 n): what ``DRIVE_TERMS`` of each joint are multiplied by."""
+    """Return (N, n, 4 n): the factors of each joint's ``DRIVE_TERMS``."""
     N, n = motion.position.shape
     terms = np.zeros((N, n, len(DRIVE_TERMS), n))
     joints = np.arange(n)

@@ -1,4 +1,4 @@
-"""From recordings and a robot description to a corrected description and a parameter file."""
+"""Identification from recordings and a robot description to corrected parameters."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ from featherstone_ros.model.friction import SLIDING_SPEED
 
 Progress = Callable[[int, int], None]
 
-EASED = (
+SLIDING_SPEEDS = (
     SLIDING_SPEED,
     0.005,
     0.05,
     0.1,
-)  # [rad/s or m/s] of 76 % Coulomb friction: one of them
-JUSTIFIED = 0.95  # a slower rise of friction must leave at most this share of the squares
+)  # [rad/s or m/s] candidates; 76 % of Coulomb friction acts at the sliding speed
+JUSTIFIED = 0.95  # greatest error of another sliding speed relative to the default's, to prefer it
 
 
 @dataclass(frozen=True)
 class Options:
-    """What to identify, and how.
+    """Options of an identification.
 
     Attributes:
-        held_out: Recordings to score with; none: the last third of each recording is kept for it.
-        joints: Those whose effort counts; None: all that were recorded with effort.
-        topic: Of the joint states; None: the one that knows the most joints.
+        held_out: Recordings to score with; if none, the last third of each recording is held out.
+        joints: Joints whose effort counts; None: all that were recorded with effort.
+        topic: Topic of the joint states; None: the one with the most joints.
         cut_off: Of the filter [Hz].
-        gains: By which a joint's effort is multiplied to be torque, e.g. N m per A.
+        gains: Factors from a joint's effort to its torque, e.g. N m per A.
         gravity: In the base link's frame [m/s^2].
     """
 
@@ -70,26 +70,26 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What was identified.
+    """The result of an identification.
 
     Attributes:
-        model: As the description has it; its joints are those of the recordings.
+        model: From the description; its joints are those of the recordings.
         identified: The same with the links' new inertial parameters.
         judged: Indices of the joints whose effort counted.
         friction: Of all joints; zero for those whose effort did not count.
-        sliding_speed: At which 76 % of Coulomb friction act [rad/s or m/s].
-        bodies: What was deformed.
-        fit: How.
-        base: Which combinations of parameters torque depends on.
-        estimate: Those, with standard deviations.
+        sliding_speed: Speed at which 76 % of Coulomb friction acts [rad/s or m/s].
+        bodies: The bodies, undeformed.
+        fit: Their deformations and the drives.
+        base: The base parameters: the combinations on which torque depends.
+        estimate: Their values from the data alone, with standard deviations.
         width: Of the prior about the URDF.
         sigma: (j,) noise of each judged joint [N m or N].
         before: The description with friction fitted to the same part.
-        recordings: What was read, before it was divided.
-        fitted: What was fitted.
-        held_out: What was not.
+        recordings: All of them, before they were split.
+        fitted: The part that was fitted.
+        held_out: The part that was not.
         cut_off: Of the filter [Hz].
-        notes: What was done and what was not found, in words.
+        notes: What was changed and what was missing, in words.
     """
 
     model: Model
@@ -112,7 +112,7 @@ class Identification:
 
     @property
     def arm(self) -> Arm:
-        """What predicts torque."""
+        """The identified arm, which predicts torque."""
         return Arm(self.identified, self.friction, self.sliding_speed)
 
     @property
@@ -127,19 +127,19 @@ def identify(
     options: Options = Options(),
     progress: Progress | None = None,
 ) -> Identification:
-    """Identify links, friction, drives' inertia and offsets of an arm.
+    """Identify an arm's links, friction, drive inertias and offsets.
 
     Args:
         bags: Recordings, see ``bags``.
         urdf: Robot description, .urdf or .xacro.
-        options: What to identify, and how.
-        progress: Told how far it is.
+        options: See ``Options``.
+        progress: Called with the steps done and their total.
 
     Raises:
         BagError: A recording cannot be read.
         ModelError: The description cannot be used.
-        EvaluationError: The recordings say too little of the model's joints.
-        IdentificationError: They identify nothing; says why and what to record.
+        EvaluationError: The recordings lack what the model's joints need.
+        IdentificationError: They identify nothing; the message says why and what to record.
     """
     with one_thread():
         return _identify(bags, urdf, options, progress)
@@ -166,13 +166,13 @@ def _identify(
     base = base_parameters(model)
     still = still_joints(model, motions)
     if still:
-        notes.append(f"hardly moved, little is known of them: {', '.join(still)}")
+        notes.append(f"hardly moved, so hardly identified: {', '.join(still)}")
     if bodies.repaired:
         notes.append(
             "impossible in the description, thickened before the fit: " + ", ".join(bodies.repaired)
         )
     if bodies.massless:
-        notes.append("without mass, left so: " + ", ".join(bodies.massless))
+        notes.append("without mass, left unchanged: " + ", ".join(bodies.massless))
     return Identification(
         model=model,
         identified=model.with_inertial_parameters(bodies.link_parameters(fit.theta)),
@@ -215,7 +215,7 @@ def recorded(
     recordings = [recording.with_gains(options.gains) for recording in recordings]
     silent = [name for name in names if name not in judged]
     if silent:
-        notes.append(f"effort not recorded or not asked for: {', '.join(silent)}")
+        notes.append(f"effort not recorded or not requested: {', '.join(silent)}")
     missing = [name for name in described if name not in names]
     if missing:
         notes.append(f"not recorded, taken as locked at 0: {', '.join(missing)}")
@@ -243,7 +243,7 @@ def _with_effort(every: Sequence[Sequence[JointStates]], described: Sequence[str
 
 
 def split(recordings: Sequence[Recording], fitted: int) -> tuple[list[Recording], list[Recording]]:
-    """Return what is fitted and what is held out: the others, or the last third of each."""
+    """Return the fitted part and the held-out part: the other recordings, or the last thirds."""
     if len(recordings) > fitted:
         return list(recordings[:fitted]), list(recordings[fitted:])
     return (
@@ -259,7 +259,7 @@ def fit_parts(
     cut_off: float,
     progress: Progress | None = None,
 ) -> tuple[Bodies, Fit, float, float, Floats, Equations]:
-    """Fit bodies and drives; choose the prior's width and how Coulomb friction rises.
+    """Fit bodies and drives; choose the prior's width and the sliding speed.
 
     Returns:
         Bodies, fit, sliding speed [rad/s or m/s], width, noise (j,), and the equations used.
@@ -267,7 +267,7 @@ def fit_parts(
     dynamics, bodies = Dynamics(model), Bodies.of(model)
     stretches = [stretch for part in parts for stretch in clean(part).stretches]
     columns = unknowns_of(bodies, judged, model.n)
-    total, done = len(EASED) * len(WIDTHS) * 4, 0
+    total, done = len(SLIDING_SPEEDS) * len(WIDTHS) * 4, 0
     candidates = []
 
     def step() -> None:
@@ -277,7 +277,7 @@ def fit_parts(
             progress(done, total)
 
     cut_off = fitted_cut_off(cut_off, max(stretch.period for stretch in stretches))
-    for sliding_speed in EASED:
+    for sliding_speed in SLIDING_SPEEDS:
         whole = equations(stretches, dynamics, bodies, cut_off, sliding_speed)
         some = Equations(whole.A[:, judged][:, :, columns], whole.tau[:, judged])
         sigma = noise(some)
@@ -293,7 +293,7 @@ def fit_parts(
 
 
 def unknowns_of(bodies: Bodies, judged: Sequence[int], n: int) -> NDArray[np.intp]:
-    """Return the columns of ``Equations`` that these joints' torques know: bodies, own drives."""
+    """Return the columns of ``Equations`` on which these joints' torques depend."""
     b = 10 * len(bodies.names)
     drives = [b + term * n + j for term in range(4) for j in judged]
     return np.array([*range(b), *drives], dtype=np.intp)
@@ -302,9 +302,9 @@ def unknowns_of(bodies: Bodies, judged: Sequence[int], n: int) -> NDArray[np.int
 def armature_spread(
     dynamics: Dynamics, parts: Sequence[Recording], judged: Sequence[int]
 ) -> Floats:
-    """Return what drives' inertia may come to (j,): what the joints feel of links, on average.
+    """Return the prior spread of drive inertia (j,): the mean inertia of the links at the joints.
 
-    Of all joints, not of each: behind its gear, a wrist's rotor outweighs the hand.
+    The mean over all joints, not each joint's own: a wrist's geared rotor outweighs the hand.
     """
     q = np.concatenate([part.position[:: max(1, len(part.time) // 100)] for part in parts])
     M = dynamics.crba(np.ascontiguousarray(q))
@@ -312,7 +312,7 @@ def armature_spread(
 
 
 def scattered(friction: Friction, judged: Sequence[int], n: int) -> Friction:
-    """Return the friction of n joints, zero where it was not judged."""
+    """Return the friction of n joints, zero for those not judged."""
     whole = Friction.none(n)
     for name in ("viscous", "coulomb", "armature", "offset"):
         getattr(whole, name)[list(judged)] = getattr(friction, name)
@@ -320,7 +320,7 @@ def scattered(friction: Friction, judged: Sequence[int], n: int) -> Friction:
 
 
 def before(arm: Arm, fitted: Sequence[Recording], judged: Sequence[int], cut_off: float) -> Arm:
-    """Return the arm with friction fitted to what its links leave unexplained."""
+    """Return the arm as described, with friction fitted to the torque its links leave."""
     motion = joined([arm.motion(part, cut_off) for part in fitted])
     residual = (motion.effort - arm.torque(motion))[:, judged]
     friction = fit_friction(motion.of(judged), residual, physical=True)

@@ -10,12 +10,12 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.model import Model
 
-ALIKE = 0.9  # correlation from which a factor between measured and predicted torque means something
-FACTORS = 0.6, 1.6  # that errors of a model do not explain
-DEGREES = 1.5  # times the greatest limit
+LEAST_CORRELATION = 0.9  # from which a factor of measured to predicted torque is meaningful
+MODEL_ERROR_FACTORS = 0.6, 1.6  # outside of which model errors do not explain the factor
+DEGREES = 1.5  # times the position limit
 TOO_FAST = 3.0  # times the speed limit
-UNIT = 0.2  # share of the squares that torque in another unit may leave over
-BETTER = 0.25  # share of the squares left over that makes the other reading the likelier one
+UNIT = 0.2  # greatest residual share of the squares if torque is in another unit
+LIKELIER = 0.25  # residual share of the squares that makes another reading likelier
 
 
 def suspicions(
@@ -27,24 +27,24 @@ def suspicions(
         joints: n names.
         measured: (N, n) effort.
         rigid: (N, n) torque predicted [N m or N].
-        gravity: (N, n) what gravity has of that.
+        gravity: (N, n) gravity's part of it.
     """
     without = squares(measured - rigid + gravity)
     scaled = squares(_scaled(measured, rigid))
     another_unit = scaled < min(without, UNIT * squares(measured))
-    if without < BETTER * squares(measured - rigid) and not another_unit:
+    if without < LIKELIER * squares(measured - rigid) and not another_unit:
         return [
             "The torque is explained better without gravity: does the driver report effort "
             "without it, or is --gravity another one?"
         ]
     notes = []
     for joint, m, p in zip(joints, measured.T, rigid.T, strict=True):
-        if m.std() == 0 or p.std() == 0 or abs(np.corrcoef(m, p)[0, 1]) < ALIKE:
+        if m.std() == 0 or p.std() == 0 or abs(np.corrcoef(m, p)[0, 1]) < LEAST_CORRELATION:
             continue
         factor = float(m @ p / (p @ p))
         if factor < 0:
             notes.append(f"{joint}: measured torque has the opposite sign of predicted torque.")
-        elif not FACTORS[0] < factor < FACTORS[1]:
+        elif not MODEL_ERROR_FACTORS[0] < factor < MODEL_ERROR_FACTORS[1]:
             notes.append(
                 f"{joint}: measured torque is {factor:.2g} times that predicted: another unit, a "
                 "motor's torque or current (--current-gain), or another load?"
@@ -53,7 +53,7 @@ def suspicions(
 
 
 def without_friction(motion: SmoothMotion, *torques: Floats) -> list[Floats]:
-    """Return torques (N, n) less what friction and an offset of any size explain of them."""
+    """Return torques (N, n) minus the best fit of friction and an offset."""
     left = [torque.copy() for torque in torques]
     for j in range(motion.velocity.shape[1]):
         terms = np.column_stack(
@@ -65,13 +65,13 @@ def without_friction(motion: SmoothMotion, *torques: Floats) -> list[Floats]:
 
 
 def _scaled(measured: Floats, rigid: Floats) -> Floats:
-    """Return what is left (N, n) if every joint's effort is torque in a unit of its own."""
+    """Return the residual (N, n) if every joint's effort is torque in a unit of its own."""
     factors = (measured * rigid).sum(axis=0) / np.maximum((rigid**2).sum(axis=0), 1e-300)
     return measured - np.maximum(factors, 0.0) * rigid
 
 
 def motion_suspicions(model: Model, position: Floats, velocity: Floats | None) -> list[str]:
-    """Say what positions and velocities seem to be in, if not in rad and m.
+    """Say which unit positions and velocities seem to have, if not rad and m.
 
     Args:
         model: Of the joints recorded.

@@ -15,7 +15,7 @@ from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.fit import Fit
 from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
 
-KNOWN_BEFORE = 0.3  # standard deviation of theta without data, by which data must do better
+KNOWN_BEFORE = 0.3  # prior standard deviation of theta, which the data must improve on
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +24,12 @@ class Estimate:
 
     Attributes:
         names: r + 3 j names.
-        value: What least squares finds.
-        deviation: Standard deviation of each; inf where the data say nothing of it.
-        urdf: What the description has; NaN for friction.
-        fitted: What the possible bodies and drives have.
+        value: By least squares.
+        deviation: Standard deviation of each; inf where the data do not determine it.
+        urdf: From the description; NaN for friction.
+        fitted: From the fitted possible bodies and drives.
         scale: Standard deviation of each if every body were known to 30 %; inf for friction.
-        identified: Whether the data say more than knowing the URDF to 30 % would.
+        identified: Whether the data are more precise than ``scale``.
     """
 
     names: tuple[str, ...]
@@ -57,12 +57,12 @@ def estimate(
     """Estimate base parameters and friction.
 
     Args:
-        facts: Of the judged joints, unknowns as ``fit`` has them.
-        sigma: (j,) of ``fit.noise``.
+        facts: Equations of the judged joints, unknowns as in ``fit``.
+        sigma: (j,) from ``fit.noise``.
         base: Of the model's bodies and all its drives' armature.
-        bodies: Which bodies.
-        fit: The possible ones.
-        judged: Which joints.
+        bodies: The undeformed bodies.
+        fit: Their fit.
+        judged: Indices of the judged joints.
     """
     b, n, j = SIZE * len(bodies.names), bodies.model.n, len(judged)
     names = np.array(base.texts())
@@ -98,7 +98,7 @@ def estimate(
 
 
 def least_squares(A: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Solve A x = y of unit noise; return x and its standard deviations, inf for what is unseen.
+    """Solve A x = y of unit noise; return x and its standard deviations, inf if undetermined.
 
     Directions of x whose singular value is negligible are left at 0.
     """
@@ -115,9 +115,9 @@ def least_squares(A: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def _prior_deviation(base: BaseParameters, bodies: Bodies, fit: Fit) -> Floats:
-    """Return the deviation (r,) of base parameters if every body is known to 30 % only."""
+    """Return the deviation (r,) of base parameters if every body were known to 30 %."""
     block_diag = needed_from_scipy("linalg").block_diag
     J = block_diag(*bodies.jacobian(np.zeros_like(fit.theta)))
     b = J.shape[0]
     deviation = KNOWN_BEFORE * np.linalg.norm(base.mapping[:, :b] @ J, axis=1)
-    return np.where(deviation > 0, deviation, np.inf)  # a drive's inertia alone: nothing is known
+    return np.where(deviation > 0, deviation, np.inf)  # only a drive's inertia: no prior

@@ -1,4 +1,4 @@
-"""Whether a recording is good enough for identification."""
+"""Refuses recordings that are not good enough for identification."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from featherstone_ros.model import Model
 
 ADVICE = "record what `featherstone-ros excite` plans: every joint, both directions, half a minute"
 SHORTEST = 10.0  # [s] of motion
-STIRRED = 0.05  # [rad/s or m/s] a joint that is never faster does not count as moving
-SWEPT = 0.05  # [rad or m] likewise, of the range it moves through
-STEADY = 0.2  # spread of the speed by its mean: less is a constant speed
+MOVING_SPEED = 0.05  # [rad/s or m/s] a joint that is never faster counts as still
+MOVING_RANGE = 0.05  # [rad or m] likewise for a joint's range of motion
+CONSTANT_SPREAD = 0.2  # standard deviation of speed / mean: less is a constant speed
 AT_LIMIT = 0.98  # of the effort limit
-FLAT = 1e-6  # by the greatest effort: so near to it is the same value
-SATURATED = 0.05  # share of the samples
+EQUAL_EFFORT = 1e-6  # relative to the greatest effort: closer is the same value
+SATURATED = 0.05  # share of the samples at the same greatest effort
 
 
 def require_enough(
     model: Model, recordings: Sequence[Recording], motions: Sequence[SmoothMotion]
 ) -> None:
-    """Raise IdentificationError if the recordings say next to nothing of the bodies.
+    """Raise IdentificationError if the recordings say too little about the bodies.
 
     Args:
         model: Of the joints in the recordings, in their order.
@@ -41,14 +41,14 @@ def require_enough(
     moving = _moving(motions)
     if duration < SHORTEST:
         raise IdentificationError(
-            f"{duration:.3g} s are too short, expected {SHORTEST:g} s of motion at least; {ADVICE}"
+            f"{duration:.3g} s are too short, expected at least {SHORTEST:g} s of motion; {ADVICE}"
         )
     still = [name for name, moves in zip(names, moving, strict=True) if not moves]
     if moving.sum() < max(2, len(names) / 2) and len(names) > 1:
         moved = [name for name in names if name not in still]
         raise IdentificationError(
-            f"only {', '.join(moved)} of {len(names)} joints moves: the torque says nothing of the "
-            f"other links; {ADVICE}"
+            f"only {', '.join(moved)} of {len(names)} joints moves: the torque does not depend on "
+            f"the other links; {ADVICE}"
         )
     _refuse_constant_speed(names, motions, moving)
 
@@ -56,7 +56,7 @@ def require_enough(
 def require_motion_enough(
     model: Model, recordings: Sequence[Recording], motions: Sequence[SmoothMotion]
 ) -> None:
-    """Raise IdentificationError if the arm rests, or positions or efforts are not to be believed.
+    """Raise IdentificationError if the arm rests, or positions or efforts are implausible.
 
     Args:
         model: As for ``require_enough``.
@@ -66,8 +66,8 @@ def require_motion_enough(
     _refuse_degrees(model, recordings)
     if not _moving(motions).any():
         raise IdentificationError(
-            f"the arm is at rest: no joint is faster than {STIRRED:g} rad/s or m/s over more than "
-            f"{SWEPT:g} rad or m; {ADVICE}"
+            f"the arm is at rest: no joint is faster than {MOVING_SPEED:g} rad/s or m/s over more "
+            f"than {MOVING_RANGE:g} rad or m; {ADVICE}"
         )
     _refuse_saturation(model, recordings)
 
@@ -80,7 +80,7 @@ def still_joints(model: Model, motions: Sequence[SmoothMotion]) -> list[str]:
 def _moving(motions: Sequence[SmoothMotion]) -> NDArray[np.bool_]:
     fastest = np.max([np.abs(m.velocity).max(axis=0) for m in motions], axis=0)
     swept = np.max([np.ptp(m.position, axis=0) for m in motions], axis=0)
-    return (fastest > STIRRED) & (swept > SWEPT)
+    return (fastest > MOVING_SPEED) & (swept > MOVING_RANGE)
 
 
 def _refuse_constant_speed(
@@ -91,7 +91,7 @@ def _refuse_constant_speed(
     those = np.flatnonzero(moving).tolist()
     for j in those:
         speed = velocity[np.abs(velocity[:, j]) > AT_REST, j]
-        steady.append(speed.std() < STEADY * abs(speed.mean()))
+        steady.append(speed.std() < CONSTANT_SPREAD * abs(speed.mean()))
     if all(steady):
         raise IdentificationError(
             f"all that moves ({', '.join(names[j] for j in those)}) has one "
@@ -107,14 +107,14 @@ def _refuse_saturation(model: Model, recordings: Sequence[Recording]) -> None:
         size, limit = np.abs(effort[:, j]), model.effort_limit[j]
         if not size.any():
             continue
-        flat = (size > (1 - FLAT) * size.max()) & (speed[:, j] > AT_REST)
+        flat = (size > (1 - EQUAL_EFFORT) * size.max()) & (speed[:, j] > AT_REST)
         at_limit = size >= AT_LIMIT * limit if limit > 0 else np.zeros(len(size), bool)
         share = max(flat.mean(), at_limit.mean())
         if share > SATURATED:
             raise IdentificationError(
                 f"the effort of {name} is saturated in {share:.0%} of the samples, at "
-                f"{size.max():.3g} (limit {limit:g}): what the motion took is not what was "
-                "recorded; record a slower one, within `preflight`"
+                f"{size.max():.3g} (limit {limit:g}): the recorded effort is not what the motion "
+                "needs; record a slower motion, one that passes `preflight`"
             )
 
 
