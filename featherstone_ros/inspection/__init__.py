@@ -1,6 +1,6 @@
 """The inertial doctor: is a robot description fit for dynamics?
 
-``doctor`` asks every rule: those of ``model`` about links and joints, ``geometry`` and ``meshes``
-measured by ``sizes``, the ``mass_matrix`` and what is not plausible (``plausibility``) of the robot
-with all joints free (``free_model``).
+``doctor`` applies every rule: those of ``model`` on links and joints; ``sizes``, which compares
+inertial values with the links' ``geometry`` and ``meshes``; ``mass_matrix`` and ``plausibility``,
+which examine the robot with all joints free (``free_model``).
 """

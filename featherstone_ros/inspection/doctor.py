@@ -1,4 +1,4 @@
-"""Examine a robot description: every rule, in one place."""
+"""Examines a robot description by every rule."""
 
 import re
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ from featherstone_ros.model.urdf import Joint, Link, RobotDescription
 REFUSED = Rule(
     "refused",
     "cannot be used",
-    "there is no model of it; mend this and inspect again, there may be more",
+    "no model can be made; correct this and inspect again, as there may be more",
 )
 NOTHING_MOVES = Rule(
     "nothing-moves",
@@ -39,13 +39,13 @@ NOTHING_MOVES = Rule(
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was seen and what is wrong with it.
+    """The result of an inspection.
 
     Attributes:
-        name: Of the robot; empty where the description could not be read.
+        name: The robot's; empty where the description could not be read.
         robot: Its links and joints; None where the description could not be read.
-        sizes: Of the links that have one.
-        findings: The worst first, then in the order of the rules and of the document.
+        sizes: Of the links whose size is known.
+        findings: The worst first, then by rule and in document order.
     """
 
     name: str = ""
@@ -55,15 +55,15 @@ class Inspection:
 
     @property
     def worst(self) -> Severity | None:
-        """The greatest severity; None if nothing was found."""
+        """The greatest severity; None without findings."""
         return worst(self.findings)
 
     def count(self, severity: Severity) -> int:
-        """Return how many findings are that severe."""
+        """Return the number of findings of that severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain figures in SI units, for JSON; what is infinite or unknown is None."""
+        """Return numbers in SI units, for JSON; infinite and unknown ones are None."""
         robot = self.robot
         return {
             "robot": self.name,
@@ -89,13 +89,13 @@ class Inspection:
         }
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of absurd figures, which are then refused
+@np.errstate(over="ignore", invalid="ignore")  # of absurd values, which are then refused
 def examine(text: str | bytes, folder: Path | None = None) -> Inspection:
-    """Inspect a robot description; whatever is wrong with it is a finding, not an exception.
+    """Inspect a robot description; every fault is a finding, not an exception.
 
     Args:
         text: URDF.
-        folder: Where its file is, to find meshes; None if the text came without a file.
+        folder: The file's folder, to find meshes; None if the text came without a file.
     """
     try:
         root = urdf.read_xml(text)
@@ -128,7 +128,7 @@ def _of_the_model(robot: RobotDescription) -> list[Finding]:
 
 
 def _refused(name: str, error: ModelError) -> Finding:
-    """Name the culprit as the message does, or else the robot."""
+    """Return the finding for a refused URDF, on the link or joint that the message names."""
     culprit = re.search(r"\b(link|joint)s? '([^']+)'", str(error))
     kind, name = culprit.groups() if culprit else ("robot", name)
     return Finding(Severity.ERROR, REFUSED, kind, name, str(error))

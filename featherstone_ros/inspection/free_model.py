@@ -1,4 +1,4 @@
-"""A robot with all its joints free, in postures all over their ranges."""
+"""A robot's model with all joints free, and random postures of it."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.model import EARTH, Model, body_tree, joint_selection
 from featherstone_ros.model.urdf import RobotDescription
 
-HALF_TURN = np.pi  # [rad] or [m]: stands in for a limit that is not there
-MOST_JOINTS = 300  # that are checked: the time goes with the cube of them
+HALF_TURN = np.pi  # [rad] or [m]: in place of a missing limit
+MOST_JOINTS = 300  # that are checked: the time grows with their cube
 
 
 def free_model(robot: RobotDescription) -> tuple[Model, list[str]]:
-    """Return a robot's model, and the joints that move no inertia: they are locked at 0 in it.
+    """Return a robot's model and the joints that move no inertia, which it locks at 0.
 
     Raises:
         ModelError: The robot cannot be modelled.
@@ -26,13 +26,13 @@ def free_model(robot: RobotDescription) -> tuple[Model, list[str]]:
 
 
 def random_postures(model: Model, count: int) -> Floats:
-    """Return (count, n) positions within the limits, the same every time [rad or m]."""
+    """Return (count, n) positions within the limits, the same in every call [rad or m]."""
     lower, upper = _range(model)
     return lower + np.random.default_rng(0).uniform(size=(count, model.n)) * (upper - lower)
 
 
 def middle(model: Model) -> Floats:
-    """Return the (n,) positions amid the limits [rad or m]."""
+    """Return the (n,) positions midway between the limits [rad or m]."""
     lower, upper = _range(model)
     return (lower + upper) / 2
 

@@ -1,4 +1,4 @@
-"""How large the links are: the box around what the URDF draws of each, in the link's frame."""
+"""Size of the links: the bounding box of each link's geometry, in the link's frame."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -14,7 +14,7 @@ from featherstone_ros.inspection import meshes
 from featherstone_ros.inspection.meshes import MeshError
 from featherstone_ros.model import urdf
 
-MeshCache = dict[str, Floats | MeshError]  # points of a mesh, or why there are none, by URI
+MeshCache = dict[str, Floats | MeshError]  # URI to a mesh's points, or why there are none
 
 
 class Box(NamedTuple):
@@ -30,7 +30,7 @@ class Box(NamedTuple):
 
     @property
     def half_diagonal(self) -> float:
-        """From its centre to a corner [m]: the radius of the ball around it."""
+        """Distance from the centre to a corner [m]: the radius of the circumscribed ball."""
         return float(np.linalg.norm(self.half))
 
     @property
@@ -39,7 +39,7 @@ class Box(NamedTuple):
         return float(np.prod(2 * self.half))
 
     def distance(self, point: Floats) -> float:
-        """From its surface to a point outside of it, 0 inside [m]."""
+        """Return the distance of a point from the box, 0 inside [m]."""
         beyond = np.maximum(np.maximum(self.lower - point, point - self.upper), 0.0)
         return float(np.linalg.norm(beyond))
 
@@ -50,12 +50,12 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class Shape:
-    """What the URDF draws of one link, visual and collision.
+    """The geometry of one link, visual and collision.
 
     Attributes:
         drawn: Whether there is any geometry.
-        box: Around all of it; None where some of it could not be measured.
-        unknown: Why not, for each piece of geometry that could not.
+        box: Around all of it; None if some of it could not be measured.
+        unknown: The reason for each piece of geometry that could not be measured.
     """
 
     drawn: bool = False
@@ -68,7 +68,7 @@ def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
 
     Args:
         root: Its <robot>.
-        folder: Where the file is, for meshes; None where the text came without a file.
+        folder: The file's folder, to find meshes; None if the text came without a file.
     """
     cache: MeshCache = {}
     return {
@@ -108,7 +108,7 @@ def _half_box(solid: Element, R: Floats) -> Floats:
 
 
 def _half_cylinder(solid: Element, R: Floats) -> Floats:
-    """Of its axis, and of the circles at its ends: r sin(angle between axis and direction)."""
+    """Half of the axis plus the end circles' extent, r sin(angle between axis and direction)."""
     radius, length = (urdf.number(solid, key, "<cylinder>") for key in ("radius", "length"))
     cosine = np.abs(R[:, 2])
     return cosine * length / 2 + radius * np.sqrt(np.maximum(1 - cosine**2, 0))

@@ -1,4 +1,4 @@
-"""Joints that move no inertia, or nearly none: there forward dynamics has no answer."""
+"""Joints that move (nearly) no inertia, for which forward dynamics has no solution."""
 
 import numpy as np
 
@@ -14,25 +14,25 @@ from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.joint_rules import weightless_joints
 from featherstone_ros.model.urdf import RobotDescription
 
-POSTURES = 5  # the middle of all ranges, and random ones
-BAD, HOPELESS = 1e8, 1e12  # condition numbers; 8 and 4 digits of the 16 are left
+POSTURES = 5  # the middle of all ranges, and four random ones
+BAD, HOPELESS = 1e8, 1e12  # condition numbers that leave 8 and 4 of 16 digits
 
 NEARLY_SINGULAR = Rule(
     "singular-mass-matrix",
     "makes the mass matrix nearly singular",
-    "next to nothing resists the joint: any torque hurls it, forward dynamics loses digits and a "
-    "simulation needs a tiny time step; give the links beyond it inertia, or the joint an armature",
+    "almost no inertia resists the joint: forward dynamics loses digits and a simulation needs a "
+    "tiny time step; give the links beyond it inertia, or the joint an armature",
 )
 INDEFINITE = Rule(
     "indefinite-mass-matrix",
     "makes the mass matrix indefinite",
-    "in some posture the joint accelerates against the torque: nothing can be simulated or "
-    "controlled by this model",
+    "in some posture the joint accelerates against its torque: the model is useless for simulation "
+    "and control",
 )
 UNCHECKED = Rule(
     "mass-matrix-unchecked",
     "has too many joints for a check of its mass matrix",
-    "whether all motions are resisted by inertia is not known",
+    "whether inertia resists every motion is not known",
 )
 
 
@@ -49,11 +49,13 @@ def degenerate_joints(robot: RobotDescription) -> list[Finding]:
 
 
 def _nearly_singular(model: Model) -> list[Finding]:
-    """Name the joint that moves most in each motion that nearly nothing resists.
+    """Name the joint that moves most in each motion that almost no inertia resists.
 
-    Such a motion is an eigenvector of M whose eigenvalue is small beside the greatest.
+    Such a motion is an eigenvector of M whose eigenvalue is small relative to the greatest.
     """
-    found: dict[str, tuple[float, float]] = {}  # joint: least resistance, by the greatest
+    found: dict[
+        str, tuple[float, float]
+    ] = {}  # joint: least resistance, and relative to the greatest
     for M in Dynamics(model).crba(_postures(model)):
         if not np.isfinite(M).all():
             continue

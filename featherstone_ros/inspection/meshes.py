@@ -1,4 +1,4 @@
-"""The points of a mesh file, for its size: STL, OBJ and COLLADA, as far as that needs."""
+"""Reads the points of a mesh file, to measure it: just enough of STL, OBJ and COLLADA."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from defusedxml import DefusedXmlException, ElementTree
 from featherstone_ros.arrays import Floats
 
 MAX_SIZE = 100_000_000  # [byte]
-MOST_NODES = 10_000  # of a scene, instances counted as often as they stand in it
+MOST_NODES = 10_000  # of a scene, counting every instance
 MOST_POINTS = 5_000_000  # of a scene, likewise
 _HEADER = 84  # [byte] before the first triangle of a binary STL
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
@@ -20,14 +20,14 @@ _PREFIX_VARIABLES = ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH")
 
 
 class MeshError(Exception):
-    """A mesh whose size is unknown; the message says why. It leads to a note at most."""
+    """A mesh that cannot be measured; the message says why. It leads to a note, not an error."""
 
 
 def find(uri: str, folder: Path | None) -> Path:
-    """Return the file that a mesh's URI means.
+    """Return the file that a mesh's URI names.
 
-    ``package://name/rest`` is looked for in the folders above ``folder`` (a URDF beside its meshes
-    is found without any ROS) and in those that ROS looks in.
+    ``package://name/rest`` is looked for in the folders above ``folder`` (so meshes beside their
+    URDF are found without ROS) and where ROS looks for packages.
 
     Args:
         uri: As written in the URDF.
@@ -47,7 +47,7 @@ def find(uri: str, folder: Path | None) -> Path:
         raise MeshError(f"{scheme}:// is not read")
     try:
         for path in candidates:
-            if path.is_file():  # a regular one: nothing that blocks
+            if path.is_file():  # a regular file, so reading does not block
                 return path
     except OSError as error:  # e.g. too long a name
         raise MeshError(f"cannot be searched for: {error.strerror}") from error
@@ -70,7 +70,7 @@ def points(path: Path) -> Floats:
     """Return the points of a mesh, (P, 3), in the mesh's frame and unit, each at least once.
 
     Raises:
-        MeshError: The file cannot be read, or not as what its name says.
+        MeshError: The file cannot be read, or does not have the format of its suffix.
     """
     reader = {".stl": _stl, ".obj": _obj, ".dae": _collada}.get(path.suffix.lower())
     if reader is None:
@@ -105,7 +105,7 @@ def _lines(content: bytes, keyword: bytes) -> Floats:
 
 
 def _collada(content: bytes) -> Floats:
-    """Place the geometries as the scene does, in metres; up_axis is passed over, as RViz does."""
+    """Return the scene's points in metres; up_axis is ignored, as in RViz."""
     root = ElementTree.fromstring(content)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -136,7 +136,7 @@ def _instances(
 ) -> Iterator[tuple[str, Floats]]:
     """Yield the geometries at and below a node, each with its pose.
 
-    ``visits`` counts the nodes: where each has two instances of the next, they double with depth.
+    ``visits`` counts nodes: instances of instances can make their number exponential.
     """
     if depth > 50:
         raise ValueError("nodes are nested more than 50 deep")
@@ -181,7 +181,7 @@ def _scale(numbers: Floats) -> Floats:
 
 
 def _rotate(numbers: Floats) -> Floats:
-    """Return the turn about an axis by an angle in degrees (Rodrigues)."""
+    """Return the rotation about an axis by an angle in degrees (Rodrigues)."""
     *axis, degrees = numbers
     x, y, z = np.array(axis) / np.linalg.norm(axis)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])

@@ -1,4 +1,4 @@
-"""Faults of the whole robot: placeholders, far too much mass, joints that cannot hold it."""
+"""Rules on the whole robot: placeholders, far too much mass, joints that cannot hold it."""
 
 import numpy as np
 
@@ -9,21 +9,21 @@ from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import NEGLIGIBLE, carriers
 from featherstone_ros.model.urdf import Inertial, RobotDescription
 
-SHORTEST = 0.05  # [m] a reach below tells nothing of mass
+SHORTEST = 0.05  # [m] below this reach, mass is not judged
 # [kg/m^3] of the cube of a robot's reach: arms have 10 to 120
 HEAVY, ABSURD = 1500.0, 6000.0
 POSTURES = 64
-BEYOND, FAR_BEYOND = 1.0, 3.0  # gravity torque by the effort limit
+BEYOND, FAR_BEYOND = 1.0, 3.0  # gravity torque / effort limit
 
 PLACEHOLDERS = Rule(
     "placeholder-inertia",
-    "has links of one and the same mass and inertia, that of a ball or of nothing real",
-    "nobody has measured or computed them: torques have little to do with the robot's",
+    "has links that all have the same mass and isotropic inertia",
+    "these look like placeholders: computed torques have little to do with the real robot's",
 )
 CENTRES_AT_ORIGIN = Rule(
     "com-at-origin",
     "has every centre of mass at the origin of its link",
-    "gravity has no lever about the joints there: torques miss most of the robot's weight",
+    "gravity then has no lever about the joints: torques lack most of the robot's weight",
 )
 TOO_HEAVY = Rule(
     "units",
@@ -33,12 +33,12 @@ TOO_HEAVY = Rule(
 CANNOT_HOLD = Rule(
     "gravity-beyond-effort",
     "cannot hold the robot against gravity with its effort limit",
-    "the torque governor clamps what it takes, and the arm sinks; masses or the limit are wrong",
+    "the torque governor clamps the command, and the arm sinks; masses or the limit are wrong",
 )
 
 
 def implausible(robot: RobotDescription) -> list[Finding]:
-    """Check the robot as a whole, its base apart."""
+    """Check the robot as a whole, without its base."""
     moving, _ = carriers(robot)
     inertials = [
         link.inertial
@@ -68,7 +68,7 @@ def weak_joints(robot: RobotDescription) -> list[Finding]:
         if not 0 < limit < np.inf or not worst > BEYOND * limit:
             continue
         severity = Severity.ERROR if usual > FAR_BEYOND * limit else Severity.WARNING
-        text = f"gravity takes up to {worst:.3g} in random postures, half of the time more than "
+        text = f"gravity needs up to {worst:.3g} in random postures, in half of them more than "
         text += f"{usual:.3g}, of {limit:.3g}"
         findings.append(Finding(severity, CANNOT_HOLD, "joint", name, text))
     return findings
@@ -101,5 +101,5 @@ def _weight(robot: RobotDescription, inertials: list[Inertial]) -> list[Finding]
     if length < SHORTEST or not mass > HEAVY * length**3:
         return []
     severity = Severity.ERROR if mass > ABSURD * length**3 else Severity.WARNING
-    text = f"what moves weighs {mass:.4g} kg, joints span {length:.3g} m"
+    text = f"the moving links weigh {mass:.4g} kg, the joints span {length:.3g} m"
     return [Finding(severity, TOO_HEAVY, "robot", robot.name, text)]

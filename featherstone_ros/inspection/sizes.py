@@ -1,10 +1,10 @@
-"""Inertial values compared with the size of a link: do they fit its shape, in which units?
+"""Rules that compare inertial values with a link's size, to find wrong values and units.
 
-With density nowhere negative and all mass inside a box of half edges h, the mean square of the
+If density is nowhere negative and all mass is inside a box of half edges h, the mean square of the
 coordinate along an edge, about the centre of mass, is at most h^2 (Popoviciu). For a rigid body
 with inertia I about its centre of mass and mass m these mean squares are the diagonal of
-S / m, with S = tr(I) E / 2 - I. An inertia given about the link's origin by mistake has m c c^T too
-much in S, where c is the centre of mass.
+S / m, with S = tr(I) E / 2 - I. If an inertia is given about the link's origin by mistake, S is too
+large by m c c^T, where c is the centre of mass.
 """
 
 from collections.abc import Mapping
@@ -18,31 +18,32 @@ from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import POINT, carriers, is_helper, is_possible
 from featherstone_ros.model.urdf import Inertial, Link, RobotDescription
 
-PLACEHOLDER = 5e-3  # [m], radius of shapes that are drawn only because something must be
-MARGIN = 0.1  # of the radius, by which things stick out of what is drawn
+PLACEHOLDER = 5e-3  # [m] radius up to which a shape counts as a placeholder
+MARGIN = 0.1  # of the radius, by which real parts may extend beyond the geometry
 FAR_OUT = 0.5  # of the radius
-THIN = 0.05  # radius of gyration by radius: a uniform body has 0.3 to 0.6
-# Mean squares by what the size allows: a uniform body has 0.33 or less, real links rarely 0.5.
+THIN = 0.05  # radius of gyration / radius: a uniform body has 0.3 to 0.6
+# Mean squares / the greatest that the size allows: uniform bodies have at most 0.33, real links
+# rarely 0.5.
 SOLID, HOLLOW = 0.5, 0.7
-ABSURD = 20.0  # of the radius: no sloppiness, but units
+ABSURD = 20.0  # of the radius: wrong units rather than a rough estimate
 DENSE = 25_000.0  # [kg/m^3]; osmium has 22 590
-REACHES = 3.0  # a link without a shape is taken to be at most so many times what joints span
+REACHES = 3.0  # greatest size of a link without a shape, relative to the robot's reach
 HUGE_SHAPE = 20.0  # of the robot's reach
 
 COM_OUTSIDE = Rule(
     "com-outside",
     "has its centre of mass far outside its geometry",
-    "gravity torque is wrong by the mass times that distance (often the frame is another one)",
+    "gravity torque is wrong by weight times that distance (often the frame is another one)",
 )
 WRONG_POINT = Rule(
     "inertia-wrong-point",
     "has an inertia that looks as if it were about the link's origin",
-    "a URDF's inertia is about the centre of mass: mass times distance squared counts twice, and "
+    "a URDF's inertia is about the centre of mass: the term m d^2 counts twice, and "
     "acceleration torques are too large",
 )
 TOO_LARGE = Rule(
     "inertia-too-large",
-    "has an inertia larger than its mass has within its geometry",
+    "has an inertia larger than its mass and geometry allow",
     "acceleration torques are too large (a placeholder, the wrong point, or the wrong units)",
 )
 TOO_SMALL = Rule(
@@ -53,7 +54,7 @@ TOO_SMALL = Rule(
 )
 UNITS = Rule(
     "units",
-    "has figures that look like other units than kg and m",
+    "has values that look like other units than kg and m",
     "torques are wrong by orders of magnitude",
 )
 SHAPE_UNKNOWN = Rule(
@@ -64,10 +65,10 @@ SHAPE_UNKNOWN = Rule(
 MISSING = Rule(
     "missing-inertia",
     "is moved by a joint, but has no mass and no inertia",
-    "it weighs nothing: gravity and inertia of the real link are missing in every torque",
+    "it weighs nothing: the real link's gravity and inertia are missing from every torque",
 )
 
-# What the inertia is, and by how much it is then too large.
+# Unit that the inertia may be in, and by which factor it is then too large.
 _INERTIA_UNITS = {
     "g m^2": 1e3,
     "kg cm^2": 1e4,
@@ -90,7 +91,7 @@ class Size(NamedTuple):
 
 
 def sizes(robot: RobotDescription, shapes: Mapping[str, Shape]) -> dict[str, Size]:
-    """Return the size of every link that has a shape, or else joints to guess from."""
+    """Return the size of every link with a shape, or with joints to estimate it from."""
     span: dict[str, float] = {}
     for joint in robot.joints:
         distance = float(np.linalg.norm(joint.translation))
@@ -120,7 +121,7 @@ def reach(robot: RobotDescription) -> float:
 def odd_sizes(
     robot: RobotDescription, shapes: Mapping[str, Shape], size_of: Mapping[str, Size]
 ) -> list[Finding]:
-    """Check the inertial figures of all links that move against their size."""
+    """Check the inertial values of all moving links against their size."""
     moving, _ = carriers(robot)
     longest = reach(robot)
     findings = []
@@ -137,10 +138,10 @@ def odd_sizes(
 
 
 def missing_inertias(robot: RobotDescription, shapes: Mapping[str, Shape]) -> list[Finding]:
-    """Check that children of moving joints weigh something, with what is fixed to them.
+    """Check that the child of every moving joint has a mass, with the links fixed to it.
 
     A link that is only a frame between two joints is fine; so is one whose mass is given to links
-    that are fixed to it. Where nothing beyond has mass either, that is an error.
+    fixed to it. If nothing beyond it has mass either, that is an error.
     """
     weighs = {link.name for link in robot.links if _weighs(link.inertial)}
     beyond, body = set(weighs), set(weighs)
@@ -157,7 +158,7 @@ def missing_inertias(robot: RobotDescription, shapes: Mapping[str, Shape]) -> li
         elif link not in weighs and drawn:
             findings.append(Finding(Severity.WARNING, MISSING, "link", link, "it has geometry"))
         elif link not in body:
-            findings.append(Finding(Severity.NOTE, MISSING, "link", link, "a mere frame"))
+            findings.append(Finding(Severity.NOTE, MISSING, "link", link, "a pure frame"))
     return findings
 
 
@@ -235,7 +236,7 @@ def _of_inertia(link: Link, inertial: Inertial, size: Size) -> list[Finding]:
 
 
 def _fill(inertia: Floats, mass: float, size: Size) -> float:
-    """Return the greatest mean square by what the size allows at most, see above."""
+    """Return the greatest mean square relative to what the size allows, see above."""
     mean_squares = (np.trace(inertia) / 2 * np.eye(3) - inertia).diagonal() / mass
     if size.box is None:
         return float((mean_squares / size.radius / size.radius).max())  # ** may raise OverflowError
@@ -249,15 +250,15 @@ def _parallel_axis(inertial: Inertial) -> Floats:
 
 
 def _likely_unit(k: float, size: Size) -> str:
-    """Return in which unit the inertia would be that of a body of this size."""
-    log_excess = 2 * np.log(k / (0.5 * size.radius))  # of any size, unlike the excess
+    """Say in which unit the inertia would fit a body of this size."""
+    log_excess = 2 * np.log(k / (0.5 * size.radius))  # the excess itself might overflow
     unit = min(_INERTIA_UNITS, key=lambda unit: abs(np.log(_INERTIA_UNITS[unit]) - log_excess))
     return f"inertia in {unit}?"
 
 
 def _describe(size: Size) -> str:
     if size.box is None:
-        return f"a link of about {size.radius:.3g} m, to judge by the joints"
+        return f"a link of about {size.radius:.3g} m, judging by the joints"
     x, y, z = 2 * size.box.half
     return f"a box of {x:.3g} x {y:.3g} x {z:.3g} m"
 

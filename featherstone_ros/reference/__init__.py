@@ -1,12 +1,12 @@
 """Rigid-body dynamics as in the books, in NumPy: for reading, and to test the compiled core.
 
-No function here is fast, and none is longer than a page. ``docs/dynamics.md`` explains them.
+Functions are short rather than fast. ``docs/dynamics.md`` explains them.
 
 spatial, robot: spatial vectors, and the tree that all algorithms share.
-featherstone: inverse and forward dynamics and inertia, as RBDA's tables.
+featherstone: RNEA, CRBA and ABA, as in RBDA's tables.
 newton_euler, inertia: inverse dynamics in 3-vectors; the tensor of a rigid body.
 explicit, kane: M(q), V(q, qd) and G(q) from Jacobians, after Lagrange; the same after Kane.
-mirtich, articulated: forward dynamics by articulated bodies, of a chain and of a tree.
+mirtich, articulated: forward dynamics by articulated bodies, for a chain and for a tree.
 operators, composite, momentum, innovations: the spatial operator algebra of Rodriguez and Jain.
 hinges, free_base: for the operators, joints with several degrees of freedom and a floating base.
 """

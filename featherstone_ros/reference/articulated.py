@@ -1,14 +1,14 @@
 """Articulated bodies of an open tree, with sums over the children n of each body.
 
 R. Featherstone, The calculation of robot dynamics using articulated-body inertias, 1983; RBDA
-chapter 7. Everything here is in the base's frame, so there is no transform between a body and its
-children. With the axis s of a joint and T = I_A s / (s^T I_A s), a free joint transmits (1 - T
-s^T) of the force beyond it.
+chapter 7. Everything here is in the base's frame, so no transforms between bodies are needed. With
+the axis s of a joint and T = I_A s / (s^T I_A s), a free joint transmits the part 1 - T s^T of the
+force beyond it.
 
     I_A = I + sum_n (1 - T s^T) I_A,n          p_A = p + sum_n (1 - T s^T) (p_A,n + I_A,n c) + T tau
     f = I_A a + p_A                            a = a_parent + c + s qdd
 
-Vectors are RBDA's (spatial.py). Arrays of N + 1 rows have the base last. All joints are
+Vectors are RBDA's (spatial.py). In arrays of N + 1 rows the base is last. All joints are
 independent; for mimic joints see ``featherstone.forward_dynamics``.
 """
 
@@ -46,9 +46,9 @@ def articulated_inertias(
 ) -> tuple[Floats, Floats]:
     """Return I_A (N + 1, 6, 6) and T (N + 1, 6). RBDA section 7.2.
 
-    I_A[i] is the apparent inertia of body i when the joint before it is cut and those beyond it are
-    free; the base's is that of the whole robot if it floated. A joint with prescribed acceleration,
-    (N,) bool, is not free: T is 0, and it transmits the whole force.
+    I_A[i] is the apparent inertia of body i with the joint before it cut and those beyond it free;
+    the base's is that of the whole robot, were it floating. A joint with prescribed acceleration,
+    (N,) bool, is not free: its T is 0, and it transmits the whole force.
     """
     I_A, T = I.copy(), np.zeros_like(s)
     for n in reversed(range(robot.N)):
@@ -71,8 +71,8 @@ def forward_dynamics(
         f_ext: Link name to wrench, as ``Robot.body_forces`` takes it.
 
     Returns:
-        Joint accelerations; the bodies' accelerations, less gravity; and the force across each
-        joint, on its body, in the base's frame.
+        Joint accelerations; the bodies' spatial accelerations minus gravity; and the force across
+        each joint, on its body, in the base's frame.
     """
     all_free = np.zeros(robot.N, dtype=bool)
     qdd, _, a, f = hybrid_dynamics(robot, q, qd, np.zeros(robot.N), tau, all_free, f_ext)
@@ -90,21 +90,21 @@ def hybrid_dynamics(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return qdd (N,), tau (N,), a (N + 1, 6) and f (N, 6): some accelerations are prescribed.
 
-    RBDA section 9.2. A prescribed joint keeps its acceleration whatever torque that takes
-    (Featherstone3D's motors that define an acceleration): its s qdd is added to c, and it transmits
-    the whole force.
+    RBDA section 9.2. The torque of a prescribed joint is whatever its acceleration needs
+    (Featherstone3D's motors that define an acceleration): s qdd is added to c, and the joint
+    transmits the whole force.
 
     Args:
         robot: A ``Robot``.
         q: (N,) joint positions [rad or m].
         qd: (N,) velocities.
         qdd: (N,) accelerations; only those of prescribed joints are read.
-        tau: (N,) torques [N m or N]; only those of the others are read.
+        tau: (N,) torques [N m or N]; only those of the other joints are read.
         prescribed: (N,) bool, the joints whose acceleration is given.
         f_ext: Link name to wrench, as ``Robot.body_forces`` takes it.
 
     Returns:
-        All accelerations and torques of joints; a and f as ``forward_dynamics``.
+        Accelerations and torques of all joints; a and f as in ``forward_dynamics``.
     """
     s, I = bodies(robot, q)
     c, p = velocity_terms(robot, s, I, qd)
@@ -132,7 +132,7 @@ def residuals(
 ) -> Floats:
     """Return (N, 6), the residual of each body's force balance: f + f_ext - sum_n f_n - (I a + p).
 
-    Newton and Euler for each body alone, without articulated bodies.
+    The Newton-Euler equations of each body, without articulated bodies.
 
     Args:
         robot: A ``Robot``.
@@ -152,11 +152,11 @@ def residuals(
 
 
 def mobility(robot: Robot, q: Floats) -> Floats:
-    """Return (N, 6, 6), the acceleration of each body per force on it, with all joints free.
+    """Return (N, 6, 6), each body's acceleration per unit force on it, with all joints free.
 
-    The inverse of the apparent inertia there, in the base's frame: J M^-1 J^T. Computed outwards
-    from the base, which does not move: each joint adds its own mobility to what it transmits of its
-    parent's.
+    This is the inverse of the body's apparent inertia, J M^-1 J^T, in the base's frame. It is
+    computed outwards from the fixed base: each joint adds its own mobility to the part of its
+    parent's that it transmits.
     """
     s, I = bodies(robot, q)
     I_A, T = articulated_inertias(robot, s, I)
@@ -169,12 +169,13 @@ def mobility(robot: Robot, q: Floats) -> Floats:
 
 
 def outward_mobility(robot: Robot, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, Floats]:
-    """Return L (N, 6, 6) and b (N, 6): a = b - L f of each body of a chain, all beyond it cut off.
+    """Return L (N, 6, 6) and b (N, 6): a = b - L f for each body of a chain cut off behind it.
 
-    The articulated-body argument from the other end. f is the force that body i gives to the next
-    one, a its acceleration, less gravity; L is also called Lambda^-1. Featherstone3D, art_mobility.
-    With the parent's L and b, the force across joint i obeys (1 + I L) f_i = I (b + c + s qdd) + p
-    + f, and the rest is as for articulated bodies with I_M = (1 + I L)^-1 I for I_A.
+    The articulated-body argument from the other end (Featherstone3D, art_mobility). f is the force
+    of body i on the next one, a its acceleration minus gravity; L is also called Lambda^-1. With
+    the parent's L and b, the force across joint i satisfies
+    (1 + I L) f_i = I (b + c + s qdd) + p + f; the rest is as for articulated bodies, with
+    I_M = (1 + I L)^-1 I in place of I_A.
 
     Raises:
         ModelError: The robot branches.

@@ -1,7 +1,8 @@
-"""Composite bodies in the spatial operator algebra: what each joint carries, its joints frozen.
+"""Composite bodies in the spatial operator algebra: all that a joint carries as one rigid body.
 
-R is block diagonal as M is, each block the inertia of a body and all it carries as one rigid body.
-Everything else follows from the decomposition phi M phi* = R + phi~ R + R phi~*, phi~ = phi - 1.
+R is block diagonal like M; each block is the inertia of a body and all it carries, with their
+joints frozen. Everything else follows from the decomposition
+phi M phi* = R + phi~ R + R phi~*, phi~ = phi - 1.
 Operators and conventions: ``operators``.
 """
 
@@ -14,7 +15,7 @@ from featherstone_ros.reference.spatial import Floats
 def composite_inertias(o: Operators) -> Floats:
     """Return R (6 N, 6 N), block diagonal: the solution of M = R - E_phi R E_phi*.
 
-    This is a Lyapunov equation, solved from the tips: a block of R needs those of its children.
+    This is a Lyapunov equation, solved from the tips, since a block of R needs its children's.
 
     Args:
         o: ``Operators``.
@@ -29,8 +30,8 @@ def composite_inertias(o: Operators) -> Floats:
 def decomposition(o: Operators, R: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the three terms of phi M phi* = R + phi~ R + R phi~*, each (6 N, 6 N).
 
-    The first is block diagonal, the second is nonzero where the column's body is beyond the row's,
-    the third is the second's transpose. Bodies on different branches share nothing.
+    The first is block diagonal; the second is nonzero where the column's body is beyond the row's;
+    the third is its transpose. Blocks of bodies on different branches are zero.
 
     Args:
         o: ``Operators``.
@@ -52,7 +53,7 @@ def mass_matrix(o: Operators) -> Floats:
 def trace(o: Operators) -> float:
     """Return the trace of the joint-space inertia, the sum of Trace(H_i R_i H_i*) over joints.
 
-    Each is the trace of a block as large as joint i has degrees of freedom. phi~ adds nothing.
+    Each block is as large as joint i has degrees of freedom; phi~ contributes nothing.
     """
     return np.trace(o.H @ composite_inertias(o) @ o.H.T)
 
@@ -67,9 +68,10 @@ def inverse_dynamics(
 ) -> tuple[Floats, Floats]:
     """Return f (6 N,) and tau (n,) by composite bodies: f = R alpha + y.
 
-    R alpha moves all that a joint carries as if it were frozen; y = E_phi (y + R w) + b - f_x
-    corrects that, from the tips, for the joints within: w = H* qdd + a is the acceleration across
-    a joint. From the decomposition, with alpha = phi* (w + E_0* alpha_0) and E_phi phi = phi~.
+    R alpha is the force on all that a joint carries if it were rigid; y = E_phi (y + R w) + b - f_x
+    corrects it, from the tips, for the motion of the joints within: w = H* qdd + a is the
+    acceleration across a joint. This follows from the decomposition, with
+    alpha = phi* (w + E_0* alpha_0) and E_phi phi = phi~.
 
     Args:
         o: ``Operators``.

@@ -1,8 +1,8 @@
 """The equation of motion as formulas: M(q) qdd + V(q, qd) + G(q) = tau, after Lagrange.
 
-Everything is made from the links' Jacobians and their derivatives, which are cross products of
-their own columns: no finite differences. C(q) and B(q) multiply the squares and the products of
-velocities: J. Craig, Introduction to Robotics, section 6.8 (his configuration-space equation).
+Everything is computed from the links' Jacobians and their derivatives, which are cross products of
+their columns, without finite differences. C(q) multiplies the squares of velocities, B(q) their
+products: J. Craig, Introduction to Robotics, section 6.8 (his configuration-space equation).
 Vectors are in the base's axes; indices run over all N joints (``Robot.expand`` and ``reduce``).
 """
 
@@ -14,11 +14,11 @@ from featherstone_ros.reference.spatial import Floats, skew
 
 
 def link_jacobians(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
-    """Return J_v and J_w (N, 3, N): of each link's centre of mass, and of its turning.
+    """Return J_v and J_w (N, 3, N): of each link's centre of mass, and of its angular velocity.
 
-    Column k is what moving joint k at unit rate does to the link: nothing, unless joint k carries
-    it; otherwise an angular velocity along the joint's axis z, which takes the centre of mass at c
-    along with z x (c - p), p being a point on the axis; and a prismatic joint's velocity along z.
+    Column k is the link's velocity when joint k moves at unit rate: zero unless joint k carries the
+    link. A revolute joint gives the angular velocity z along its axis and moves the centre of mass
+    c at z x (c - p), with p a point on the axis; a prismatic joint gives the velocity z.
 
     Args:
         robot: A ``Robot``.
@@ -39,7 +39,7 @@ def link_jacobians(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
 
 
 def link_inertias(robot: Robot, q: Floats) -> Floats:
-    """Return (N, 3, 3) the rotational inertias about the centres of mass, in the base's axes."""
+    """Return the rotational inertias (N, 3, 3) about the centres of mass, in the base's axes."""
     R, _ = robot.poses(q)
     return np.array([turned(robot.I_C[i], R[i]) for i in range(robot.N)])
 
@@ -60,10 +60,10 @@ def inertia(robot: Robot, q: Floats) -> Floats:
 def inertia_derivatives(robot: Robot, q: Floats) -> Floats:
     """Return m_ijk (N, N, N), the derivative of m_ij by q_k.
 
-    Joint k turns what it carries at unit rate about w, column k of J_w. The column of a joint j
-    that it carries turns with it: w x column j. If, the other way round, joint j carries joint k,
-    then joint k only moves the centre of mass, by column k of J_v: w_j x column k. Of two joints
-    that both move a link, the one with the lower number carries the other.
+    At unit rate, joint k turns all that it carries with w, column k of J_w. The column of a joint j
+    that it carries turns with it: w x column j. If, conversely, joint j carries joint k, then joint
+    k only moves the centre of mass, by column k of J_v: w_j x column k. Of two joints that both
+    move a link, the one with the lower number carries the other.
     """
     m, I_C = robot.m, link_inertias(robot, q)
     J_v, J_w = link_jacobians(robot, q)
@@ -107,8 +107,8 @@ def products(qd: Floats) -> Floats:
 def coriolis_matrix(b: Floats, qd: Floats) -> Floats:
     """Return C(q, qd) (N, N) = sum over k of b_ijk qd_k: V = C(q, qd) qd.
 
-    Other matrices have this product too. This one makes dM/dt - 2 C skew-symmetric: its entry is
-    the sum of (m_jki - m_ikj) qd_k, which changes its sign with i and j exchanged.
+    Other matrices have the same product with qd. This one makes dM/dt - 2 C skew-symmetric: its
+    entry is the sum of (m_jki - m_ikj) qd_k, which changes sign when i and j are exchanged.
     """
     return b @ qd
 

@@ -1,10 +1,10 @@
 """Featherstone's three algorithms, row by row as in RBDA's tables 5.1, 6.2 and 7.1.
 
-R. Featherstone, Rigid Body Dynamics Algorithms, 2008. The rows are those of the tables' algorithm
-column, in its order, with the book's symbols; joints have one degree of freedom and an axis that
-does not move in the body's frame, so vJ = S qd, cJ = 0, and D and u are numbers. Positions,
-velocities, accelerations and torques are those of all N joints (``Robot.expand`` and ``reduce``).
-The base's row in v and a starts the recursion, that in f, Ic, IA and pA is what the base feels.
+R. Featherstone, Rigid Body Dynamics Algorithms, 2008. The lines are the rows of the tables'
+algorithm column, in order, in the book's symbols. Joints have one degree of freedom and an axis
+fixed in the body's frame, so vJ = S qd, cJ = 0, and D and u are scalars. Positions, velocities,
+accelerations and torques are those of all N joints (``Robot.expand`` and ``reduce``). The base's
+row starts the recursion in v and a; in f, Ic, IA and pA it holds the load on the base.
 """
 
 import numpy as np
@@ -77,7 +77,7 @@ def crba(robot: Robot, q: Floats) -> Floats:
 def aba(robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None = None) -> Floats:
     """Return qdd (N,), forward dynamics by articulated bodies. RBDA Table 7.1.
 
-    Every joint moves for itself here; with mimic joints see ``forward_dynamics``.
+    All joints are independent here; for mimic joints see ``forward_dynamics``.
 
     Args:
         robot: A ``Robot``.
@@ -123,9 +123,9 @@ def aba(robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None
 def forward_dynamics(
     robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None = None
 ) -> Floats:
-    """Return the accelerations (n,) of the coordinates, also where joints mimic others.
+    """Return the accelerations (n,) of the coordinates, with or without mimic joints.
 
-    Articulated bodies need joints that move each for itself. With q_J = G q + q_0 the equation of
+    Articulated bodies need independent joints. With q_J = G q + q_0 the equation of
     motion is G^T H G qdd + G^T C = tau: RBDA equation 3.20.
 
     Args:

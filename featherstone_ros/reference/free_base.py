@@ -1,12 +1,11 @@
 """A floating base: a spacecraft, a walking robot in the air, an arm on a boat.
 
-The base's own equation of motion adds six rows, and one 6x6 matrix solves them: P_0, the
-articulated inertia of the base, its joints free, for forward dynamics; R_0, the inertia of the
-whole robot, its joints frozen, for inverse dynamics. RBDA sections 9.3 to 9.5; A. Jain, Robot and
-Multibody Dynamics, chapter 7. Operators and conventions: ``operators``; everything of the base is
-in its own frame.
+The base's equation of motion adds six rows, which one 6x6 matrix solves: for forward dynamics P_0,
+the articulated inertia of the base (joints free); for inverse dynamics R_0, the inertia of the
+whole robot (joints frozen). RBDA sections 9.3 to 9.5; A. Jain, Robot and Multibody Dynamics,
+chapter 7. Operators and conventions: ``operators``; the base's quantities are in its own frame.
 
-Gravity is left out here and added to alpha_0 afterwards, since all bodies fall alike.
+Gravity is omitted here and added to alpha_0 afterwards, since all bodies fall alike.
 """
 
 import numpy as np
@@ -19,7 +18,7 @@ from featherstone_ros.reference.spatial import Floats, crf
 
 
 def articulated_inertia(o: Operators, x: Innovations) -> Floats:
-    """Return P_0 (6, 6) = M_0 + E_0 (P - G D G*) E_0*: what the base feels like, its joints free.
+    """Return P_0 (6, 6) = M_0 + E_0 (P - G D G*) E_0*: the base's inertia with its joints free.
 
     Args:
         o: ``Operators``.
@@ -29,7 +28,7 @@ def articulated_inertia(o: Operators, x: Innovations) -> Floats:
 
 
 def base_force(o: Operators, f: Floats, alpha_0: Floats = STILL, V_0: Floats = STILL) -> Floats:
-    """Return the force (6,) M_0 alpha_0 + V_0 x* M_0 V_0 + E_0 f that the base's motion takes.
+    """Return the force (6,) M_0 alpha_0 + V_0 x* M_0 V_0 + E_0 f that the base's motion needs.
 
     Args:
         o: ``Operators``.
@@ -50,10 +49,10 @@ def forward_dynamics(
 ) -> tuple[Floats, Floats]:
     """Return alpha_0 (6,) and qdd (n,): the base's spatial acceleration and the joints'.
 
-        z_0 = V_0 x* M_0 V_0 - f_0 + E_0 (z + G e)      what comes through the joints at alpha_0 = 0
+        z_0 = V_0 x* M_0 V_0 - f_0 + E_0 (z + G e)      force on the base, were alpha_0 = 0
         alpha_0 = - P_0^-1 z_0
 
-    and then as with a base that is moved so. z and e: ``innovations.forward_dynamics``.
+    and then as for a base with prescribed alpha_0; z and e as in ``innovations.forward_dynamics``.
 
     Args:
         o: ``Operators``.
@@ -80,9 +79,9 @@ def inverse_dynamics(
     f_0: Floats = STILL,
     f_x: Floats | float = 0.0,
 ) -> tuple[Floats, Floats]:
-    """Return alpha_0 (6,) and tau (n,) where the joints accelerate at qdd (n,): RBDA section 9.5.
+    """Return alpha_0 (6,) and tau (n,) for joint accelerations qdd (n,): RBDA section 9.5.
 
-    The force that would hold the base at alpha_0 = 0 is not there, so R_0 alpha_0 makes up for it.
+    alpha_0 = 0 would need a force on the base; without it, R_0 alpha_0 takes its place.
     The other arguments are those of ``forward_dynamics``.
     """
     f, _ = operators.inverse_dynamics(o, qd, qdd, f_x=f_x, V_0=V_0)

@@ -1,8 +1,8 @@
 """Hinges with several degrees of freedom, for the operators: H(k) with several rows.
 
-A hinge takes its position q, which may have more numbers than the hinge has freedoms (a quaternion
-has four), and moves at quasi-velocities beta: V_relative = H* beta, in the body's frame. ``rates``
-turns beta into the derivative of q; beta itself need not be the derivative of anything.
+A hinge's position q may have more numbers than degrees of freedom (a quaternion has four). It moves
+at quasi-velocities beta, V_relative = H* beta in the body's frame, which need not be the derivative
+of anything; ``rates`` turns beta into the derivative of q.
 A. Jain, Robot and Multibody Dynamics, chapter 3; RBDA section 4.4 and table 4.1.
 
     hinge        q                              beta                              rows
@@ -28,7 +28,7 @@ NONE = np.zeros(3)
 
 
 class Hinge:
-    """What all hinges have. dH and rates are those of axes fixed in the body, and of beta = qd."""
+    """A hinge; by default its axes are fixed in the body (dH = 0) and beta = qd."""
 
     def transform(self, q: Floats) -> Floats:
         """Return XJ (6, 6), which takes motions from the joint's frame to the body's."""
@@ -50,11 +50,11 @@ class Hinge:
 
 @dataclass(frozen=True)
 class Universal(Hinge):
-    """Turns about a first axis, fixed before the hinge, then about a second one, fixed in the body.
+    """Turns about a first axis, fixed in the joint's frame, then about one fixed in the body.
 
     Attributes:
         first: Unit vector, in the joint's frame.
-        second: Unit vector; as q is 0, both are in the same axes.
+        second: Unit vector in the body's frame, which coincides with the joint's at q = 0.
     """
 
     first: tuple[float, float, float]
@@ -68,7 +68,9 @@ class Universal(Hinge):
 
     def dH(self, q: Floats) -> Floats:  # noqa: D102
         dH = np.zeros((2, 2, 6))
-        dH[1, 0, :3] = -skew(self.second) @ self.H(q)[0, :3]  # turns backwards, seen in the body
+        dH[1, 0, :3] = (
+            -skew(self.second) @ self.H(q)[0, :3]
+        )  # seen from the body, it turns backwards
         return dH
 
 
@@ -110,7 +112,7 @@ class Planar(Hinge):
 
 @dataclass(frozen=True)
 class Spherical(Hinge):
-    """Turns about a point. No three angles are the integral of the angular velocity."""
+    """Turns about a point. Angular velocity is not the rate of any three angles."""
 
     def transform(self, q: Floats) -> Floats:  # noqa: D102
         return rot(from_quaternion(q))
@@ -124,7 +126,7 @@ class Spherical(Hinge):
 
 @dataclass(frozen=True)
 class Free(Hinge):
-    """No hinge at all: a floating body, or base of a robot."""
+    """No constraint: a floating body, or a floating base."""
 
     def transform(self, q: Floats) -> Floats:  # noqa: D102
         return rot(from_quaternion(q[3:])) @ xlt(np.asarray(q[:3]))
@@ -138,7 +140,7 @@ class Free(Hinge):
 
 
 def from_quaternion(q: Floats) -> Floats:
-    """Return E (3, 3), coordinates in a frame with the orientation of a unit quaternion x y z w."""
+    """Return E (3, 3), which gives coordinates in a frame oriented as unit quaternion x y z w."""
     u, w = np.asarray(q[:3]), q[3]
     return np.eye(3) - 2 * w * skew(u) + 2 * skew(u) @ skew(u)
 

@@ -1,4 +1,4 @@
-"""The inertia tensor of a rigid body: its definition, and how it moves, turns and adds up.
+"""The inertia tensor of a rigid body: its definition, and how to shift, rotate and add it.
 
 Tensors are symmetric 3x3 matrices [kg m^2] with the products of inertia negative off the diagonal,
 as in a URDF: I = sum of m (r.r 1 - r r^T).
@@ -34,7 +34,7 @@ def parallel_axis(I_C: Floats, m: float, c: Floats) -> Floats:
 
 
 def turned(I: Floats, R: Floats) -> Floats:
-    """Return the tensor in axes in which R (3, 3) gives the directions of the old ones."""
+    """Return the tensor in new axes; the columns of R (3, 3) are the old axes in the new ones."""
     return R @ I @ R.T
 
 

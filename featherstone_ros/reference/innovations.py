@@ -1,10 +1,10 @@
 """Articulated bodies in the spatial operator algebra: the mass matrix in factors, and its inverse.
 
-Rodriguez found in the dynamics of a chain what Kalman had found in estimation: where P, the
-articulated inertia, stands for the covariance of an error, K for the gain and D for the variance
-of the innovations, filtering runs from the tips to the base and smoothing back. G. Rodriguez,
-Kalman filtering, smoothing, and recursive robot arm forward and inverse dynamics, 1987.
-Operators and conventions: ``operators``. What is lower triangular there, is upper here.
+The dynamics of a chain has the structure of Kalman filtering: the articulated inertia P plays the
+error covariance, K the gain and D the variance of the innovations; filtering runs from the tips to
+the base, smoothing back. G. Rodriguez, Kalman filtering, smoothing, and recursive robot arm forward
+and inverse dynamics, 1987. Operators and conventions: ``operators``; matrices that are lower
+triangular in the paper are upper triangular here.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from featherstone_ros.reference.spatial import Floats
 
 @dataclass(frozen=True, eq=False)
 class Innovations:
-    """What the articulated bodies of a tree add to its ``Operators``.
+    """The articulated-body operators of a tree, in addition to its ``Operators``.
 
     Attributes:
         P: (6 N, 6 N) block diagonal, the articulated inertias: RBDA's IA.
         D: (n, n) block diagonal, H P H*: the inertia about each joint, those beyond it free; a
-            number for a joint with one degree of freedom.
-        G: (6 N, n) block diagonal, P H* D^-1: the force that a free joint lets through is 1 - G H.
-        K: (6 N, n) = E_phi G, the gain: what the parent feels of a joint's torque.
+            scalar for a joint with one degree of freedom.
+        G: (6 N, n) block diagonal, P H* D^-1: a free joint transmits the part 1 - G H of a force.
+        K: (6 N, n) = E_phi G, the gain: the parent's load per torque of a joint.
         E_psi: (6 N, 6 N) = E_phi (1 - G H), forces of children to parents through free joints.
         psi: (6 N, 6 N) = (1 - E_psi)^-1, as phi is of E_phi.
     """
@@ -69,7 +69,7 @@ def factors(o: Operators, x: Innovations) -> tuple[Floats, Floats]:
 def inverse_factors(o: Operators, x: Innovations) -> tuple[Floats, Floats]:
     """Return L^-1 (n, n) = 1 - H psi K and D^-1: the inverse of the mass matrix is L^-* D^-1 L^-1.
 
-    Nothing but the blocks of D has been inverted: numbers, where joints have one degree of freedom.
+    Only the blocks of D are inverted: scalars, for joints with one degree of freedom.
     """
     blocks = [np.linalg.inv(x.D[r, r]) for r in o.rows]
     return np.eye(len(o.H)) - o.H @ x.psi @ x.K, block_diagonal(blocks)
@@ -97,8 +97,8 @@ def forward_dynamics(
 ) -> Floats:
     """Return qdd (n,) = M^-1 (tau - C) without C: both sweeps of the articulated-body algorithm.
 
-        z = psi (K tau + P a + b - f_x)      the force across each joint were qdd and alpha_parent 0
-        e = tau - H z                        the innovations: torque that is news to the joint
+        z = psi (K tau + P a + b - f_x)      force across each joint, were qdd and alpha_parent 0
+        e = tau - H z                        the innovations
         qdd = (1 - H psi K)* D^-1 e - K* psi* a
 
     a includes the base's acceleration. With H psi = (1 - H psi K) H phi and psi M phi* =
@@ -125,8 +125,8 @@ def forward_dynamics(
 def compliance(o: Operators) -> Floats:
     """Return Omega (6 N, 6 N) = psi* H* D^-1 H psi: accelerations of bodies per force on bodies.
 
-    phi* H* M^-1 H phi without M^-1. Its diagonal blocks are ``articulated.mobility``, its others
-    say how a body moves when another is pushed.
+    It equals phi* H* M^-1 H phi, without M^-1. Its diagonal blocks are ``articulated.mobility``;
+    the others give the acceleration of one body per force on another.
     """
     x = articulate(o)
     _, D_inverse = inverse_factors(o, x)

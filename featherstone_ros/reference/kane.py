@@ -1,10 +1,10 @@
-"""Kane's equations: for each coordinate, active forces and inertia forces add up to zero.
+"""Kane's equations: for each coordinate, generalized active and inertia forces add up to zero.
 
-T. Kane, D. Levinson, Dynamics: Theory and Applications, 1985, chapter 6. A partial velocity is
-what one coordinate's rate contributes to the velocity of a link per unit: the columns of the
-links' Jacobians. In projections on them the forces across joints cancel, since they do no work,
-and neither energies nor their derivatives are needed. Vectors are in the base's axes, arrays
-(link, coordinate, 3); coordinates are those of all N joints (``Robot.expand`` and ``reduce``).
+T. Kane, D. Levinson, Dynamics: Theory and Applications, 1985, chapter 6. A partial velocity is a
+link's velocity per unit rate of one coordinate: a column of the link's Jacobian. Projected on
+these, the constraint forces of the joints cancel, since they do no work, and neither energies nor
+their derivatives are needed. Vectors are in the base's axes, arrays (link, coordinate, 3);
+coordinates are those of all N joints (``Robot.expand`` and ``reduce``).
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from featherstone_ros.reference.spatial import Floats
 
 
 def partial_velocities(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
-    """Return v_r and w_r (N, N, 3): of each link's centre of mass, and of its turning, per rate r.
+    """Return v_r and w_r (N, N, 3): partial velocities of the centres of mass, and angular ones.
 
     Args:
         robot: A ``Robot``.
@@ -32,8 +32,8 @@ def partial_velocities(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
 def active_forces(robot: Robot, q: Floats, f_ext: Wrenches | None = None) -> Floats:
     """Return F (N,) = sum over links of v_r . (m g + f) + w_r . n, of weights and external forces.
 
-    n is the moment about the link's centre of mass. The joints' torques are active forces, too, but
-    are what ``inverse_dynamics`` asks for.
+    n is the moment about the link's centre of mass. The joints' torques are active forces as well,
+    but they are the unknowns of ``inverse_dynamics``.
 
     Args:
         robot: A ``Robot``.
@@ -69,7 +69,7 @@ def inertia_forces(robot: Robot, q: Floats, qd: Floats, qdd: Floats) -> Floats:
 
 
 def project(partial: Floats, forces: Floats) -> Floats:
-    """Return (N,) the sum over links of partial velocities (N, N, 3) times their forces (., 3)."""
+    """Return (N,) the sum over links of partial velocities (N, N, 3) times forces (N, 3)."""
     return np.einsum("irk,ik->r", partial, forces[: len(partial)])
 
 

@@ -1,13 +1,13 @@
-"""Forward dynamics of a serial chain by articulated bodies, as Mirtich tells it.
+"""Forward dynamics of a serial chain by articulated bodies, in Mirtich's notation.
 
-B. Mirtich, Impulse-based Dynamic Simulation of Rigid Body Systems, 1996, chapter 4. What differs
-from RBDA: a link's frame has its origin at its centre of mass (axes as in ``Robot``, which need
-not be principal); a motion is [angular, linear] and a force [force, moment], so that one matrix
-transforms both; the product of a motion and a force is x' f with the spatial transpose
+B. Mirtich, Impulse-based Dynamic Simulation of Rigid Body Systems, 1996, chapter 4. Differences
+from RBDA: a link's frame has its origin at its centre of mass (axes as in ``Robot``, not
+necessarily principal); a motion is [angular, linear] and a force [force, moment], so that one
+matrix transforms both; the product of a motion and a force is x' f with the spatial transpose
 [a; b]' = [b^T a^T]; the linear part of an acceleration is the second derivative of the centre of
-mass's position; and gravity is in the force that holds a link at zero acceleration, so that the
-base is at rest. Link i hangs on link i - 1; link -1, the last row of every array, is the base with
-its own frame.
+mass's position; and gravity is part of the zero-acceleration force, so that the base is at rest.
+Link i is attached to link i - 1; link -1, the last row of every array, is the base in its own
+frame.
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ def inertia(m: float, I_C: Floats) -> Floats:
 def chain(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
     """Return R (N + 1, 3, 3) from the base's axes to each link's, and r (N, 3).
 
-    r[i] leads from the origin of link i - 1 to that of link i, in the axes of link i.
+    r[i] is the vector from the origin of link i - 1 to that of link i, in the axes of link i.
 
     Raises:
         ModelError: The robot branches.
@@ -61,10 +61,10 @@ def forward_dynamics(
 def link_accelerations(
     robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None = None
 ) -> tuple[Floats, Floats]:
-    """Return qdd (N,) and a (N + 1, 6), of joints and links. Mirtich's serial forward dynamics.
+    """Return qdd (N,) of the joints and a (N + 1, 6) of the links: serial forward dynamics.
 
     a[i] is the angular acceleration of link i and the second derivative of its centre of mass's
-    position, in its axes, gravity included: a link in free fall has g there.
+    position, in its axes, gravity included: for a link in free fall that is g.
 
     Args:
         robot: A ``Robot`` without branches.

@@ -1,10 +1,10 @@
 """Momentum of a tree whose base may float, in the spatial operator algebra.
 
-Velocities and momenta are the base's and about its origin, in its axes, angular part first. That
-is a moving frame, in which the momentum h of a free robot changes at the rate - V_0 x* h.
-Conserved is h in a frame at rest: the linear momentum, and the angular momentum about the centre
-of mass. A robot that starts from rest has h = 0 in any frame; when its joints move, its base must
-move, too. Operators and conventions: ``operators``.
+Velocities and momenta are about the base's origin, in its axes, angular part first. In this moving
+frame the momentum h of a free robot changes at the rate - V_0 x* h; in a frame at rest the linear
+momentum and the angular momentum about the centre of mass are conserved. A robot that starts from
+rest has h = 0 in any frame: when its joints move, its base must move too. Operators and
+conventions: ``operators``.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def locked_inertia(o: Operators) -> Floats:
 
 
 def momentum_matrix(o: Operators) -> Floats:
-    """Return A (6, N) = E_0 phi R H*, the momentum per joint velocity where the base is fixed.
+    """Return A (6, N) = E_0 phi R H*, the momentum per joint velocity with the base fixed.
 
     So h = R_0 V_0 + A qd. Each joint moves all it carries as one body.
     """
@@ -45,7 +45,7 @@ def centre_of_mass_velocity(o: Operators, qd: Floats, V_0: Floats = STILL) -> Fl
 
 
 def centre_of_mass(o: Operators) -> Floats:
-    """Return the position (3,) [m] of the robot's centre of mass: R_0 has its mass times it."""
+    """Return the position (3,) [m] of the robot's centre of mass, from its first moment in R_0."""
     R_0 = locked_inertia(o)
     return of_skew(R_0[:3, 3:]) / R_0[5, 5]
 
@@ -56,17 +56,17 @@ def centroidal_momentum(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats
 
 
 def centre_of_mass_spatial_velocity(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
-    """Return V_C (6,) = R_C^-1 h_C, at the centre of mass: how the robot moves as a whole.
+    """Return V_C (6,) = R_C^-1 h_C, the robot's average velocity, at the centre of mass.
 
-    The velocity that it would have with the same momentum, were its joints frozen. The linear half
-    is ``centre_of_mass_velocity``, the angular half the mean angular velocity.
+    With the same momentum and frozen joints, the robot would have this velocity. The linear half is
+    ``centre_of_mass_velocity``, the angular half the average angular velocity.
     """
     mean = np.linalg.solve(locked_inertia(o), momentum(o, qd, V_0))
     return xlt(centre_of_mass(o)) @ mean
 
 
 def base_velocity(o: Operators, qd: Floats, h: Floats) -> Floats:
-    """Return V_0 (6,) = R_0^-1 (h - A qd), with which the momentum is h: a momentum reset.
+    """Return V_0 (6,) = R_0^-1 (h - A qd), which makes the momentum h: a momentum reset.
 
     It corrects a momentum that should be conserved but has drifted in a simulation.
 
@@ -79,9 +79,9 @@ def base_velocity(o: Operators, qd: Floats, h: Floats) -> Floats:
 
 
 def nulling_base_velocity(o: Operators, qd: Floats) -> Floats:
-    """Return V_0 (6,) = -R_0^-1 A qd: how a base in space moves when its joints do, from rest.
+    """Return V_0 (6,) = -R_0^-1 A qd: a free base's velocity for joint rates qd, from rest.
 
-    Of all velocities of the base, this one makes the momentum zero, and the kinetic energy least.
+    This base velocity makes the momentum zero and the kinetic energy least.
 
     Args:
         o: ``Operators``.

@@ -1,8 +1,7 @@
 """Inverse dynamics in 3-vectors: Newton's equation for each centre of mass, Euler's about it.
 
 J. Luh, M. Walker and R. Paul, On-Line Computational Scheme for Mechanical Manipulators, 1980; in
-the notation of J. Craig, Introduction to Robotics, section 6.5, which goes along a chain where this
-goes along a tree.
+the notation of J. Craig, Introduction to Robotics, section 6.5, extended from chains to trees.
 """
 
 import numpy as np
@@ -22,10 +21,10 @@ def steps(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
 def link_accelerations(
     robot: Robot, q: Floats, qd: Floats, qdd: Floats, vd_0: ArrayLike = (0.0, 0.0, 0.0)
 ) -> tuple[Floats, Floats, Floats]:
-    """Return w, wd and vd (N + 1, 3): how bodies turn, and how their frames' origins accelerate.
+    """Return w, wd and vd (N + 1, 3): angular motion of bodies, acceleration of their origins.
 
-    Each in the body's axes; vd is the second derivative of a position, unlike the linear half of a
-    spatial acceleration. The base does not turn.
+    Each is in the body's axes; vd is the second derivative of a position, unlike the linear half of
+    a spatial acceleration. The base does not turn.
 
     Args:
         robot: A ``Robot``.
@@ -39,7 +38,7 @@ def link_accelerations(
     vd[BASE] = vd_0
     for i in range(robot.N):
         j = robot.parent[i]
-        turn, slide = np.outer(robot.motion[i], robot.axis[i])  # one is 0, save in a screw
+        turn, slide = np.outer(robot.motion[i], robot.axis[i])  # one is 0, except in a screw
         w[i] = R[i] @ w[j] + turn * qd[i]
         wd[i] = R[i] @ wd[j] + cross(R[i] @ w[j], turn * qd[i]) + turn * qdd[i]
         vd[i] = (
@@ -51,7 +50,7 @@ def link_accelerations(
 
 
 def centre_of_mass_accelerations(robot: Robot, w: Floats, wd: Floats, vd: Floats) -> Floats:
-    """Return vd_C (N + 1, 3) of ``link_accelerations``: those of the links' centres of mass."""
+    """Return vd_C (N + 1, 3) of the centres of mass, from ``link_accelerations``."""
     return cross(wd, robot.c) + cross(w, cross(w, robot.c)) + vd
 
 
@@ -60,17 +59,17 @@ def inverse_dynamics(
 ) -> tuple[Floats, Floats, Floats]:
     """Return tau (N,), and force f and moment n (N + 1, 3) across each joint.
 
-    Body i feels f[i] and n[i] from its parent, at the origin of its frame and in its axes; the
-    last rows are what it takes to hold the base, whose own weight is left out. The arguments are
-    those of ``featherstone.rnea``.
+    The parent exerts f[i] and n[i] on body i, at the origin of its frame and in its axes; the last
+    rows are the load that holds the base, without its own weight. The arguments are those of
+    ``featherstone.rnea``.
     """
     N, m, c, I_C = robot.N, robot.m, robot.c, robot.I_C
     F, M = np.zeros((2, N + 1, 3))
     tau = np.zeros(N)
     force = robot.body_forces(f_ext)
 
-    # Outward: motion, and the force and moment that it takes. All bodies fall up: as good as
-    # gravity down.
+    # Outward: motion, and the force and moment it needs. Accelerating the base upward replaces
+    # gravity.
     w, wd, vd = link_accelerations(robot, q, qd, qdd, -robot.gravity)
     vd_C = centre_of_mass_accelerations(robot, w, wd, vd)
     for i in range(N):
@@ -80,7 +79,7 @@ def inverse_dynamics(
     f = F - force[:, 3:]
     n = M + cross(c, F) - force[:, :3]
     R, P = steps(robot, q)
-    for i in reversed(range(N)):  # inward: what the joint must transmit
+    for i in reversed(range(N)):  # inward: loads that the joints transmit
         j = robot.parent[i]
         turn, slide = np.outer(robot.motion[i], robot.axis[i])
         tau[i] = n[i] @ turn + f[i] @ slide

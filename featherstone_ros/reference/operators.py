@@ -1,25 +1,25 @@
 """The spatial operator algebra: the dynamics of a whole tree in a handful of matrices.
 
 G. Rodriguez, A. Jain, K. Kreutz-Delgado, Spatial Operator Algebra for Multibody System Dynamics,
-1992; A. Jain, Robot and Multibody Dynamics, 2011. Its conventions, and ours beside them:
+1992; A. Jain, Robot and Multibody Dynamics, 2011. Conventions, and how the literature's differ:
 
 - Stacked vectors: V = (V_0, ..., V_(N-1)) holds a spatial vector, angular part first, for each
   body; an operator is a matrix (6 N, 6 N) of blocks (6, 6). A* is the transpose of A.
-- phi(i, j), the block of phi in row i and column j, takes forces at body j to body i, which
-  carries it: RBDA's iXj*. Its transpose takes motions from i to j, out to the tips. E_phi has only
-  the blocks of parents and children, and phi = (1 - E_phi)^-1 = 1 + E_phi + E_phi^2 + ... sums
-  over all that a body carries.
-- Rodriguez and Jain number a chain from the tip to the base, the base being N + 1, which makes
-  E_phi strictly lower triangular. Here bodies are numbered outwards: theirs is N - i for our i,
-  the base is -1, and E_phi is strictly upper triangular.
-- The base is no body of the operators. E_0 (6, 6 N) is the block row of E_phi that it would have:
-  it collects the forces of the bodies on the base, and E_0* hands its motion to them. A base that
-  moves does so at V_0 and alpha_0, both in its own frame.
+- phi(i, j), the block of phi in row i and column j, takes forces at body j to body i, which carries
+  j: RBDA's iXj*. Its transpose takes motions from i outwards to j. E_phi has only the blocks of
+  parents and children, and phi = (1 - E_phi)^-1 = 1 + E_phi + E_phi^2 + ... sums over all that a
+  body carries.
+- Rodriguez and Jain number a chain from the tip to the base, which is N + 1, so their E_phi is
+  strictly lower triangular. Here bodies are numbered outwards: our i is their N - i, the base is
+  -1, and E_phi is strictly upper triangular.
+- The base is not one of the operators' bodies. E_0 (6, 6 N) is the block row that it would have in
+  E_phi: it collects the bodies' forces on the base, and E_0* passes the base's motion to them. V_0
+  and alpha_0 are velocity and acceleration of a moving base, in its own frame.
 - H has a row for each degree of freedom: one per joint of a ``Robot``, up to six for the hinges of
   ``hinges``, whose rates are then quasi-velocities. n counts degrees of freedom, N bodies.
 
-No function needs to know in which frames the blocks are: each body's own (``body_frames``), or the
-base's for all (``base_frame``), where phi(i, j) = 1 and the axes and inertias are what moves.
+The functions hold in any frames: each body's own (``body_frames``), or the base's for all
+(``base_frame``), where phi(i, j) = 1 and the axes and inertias vary with position instead.
 Positions, velocities and torques are those of all joints (``Robot.expand`` and ``reduce``).
 """
 
@@ -47,7 +47,7 @@ class Operators:
         E_0: (6, 6 N) forces of the base's children to the base.
         phi: (6 N, 6 N) forces of all that a body carries.
         H: (n, 6 N) block diagonal, the joints' axes as rows: V_relative = H* qd, tau = H f.
-        dH: (n, n, 6 N), dH[k] is the rate of H, as the bodies see it, per rate k: zero save in
+        dH: (n, n, 6 N), dH[k] is the rate of H in the bodies' frames per rate k: zero except for
             hinges whose axes move in their body (``hinges.Universal``).
         M: (6 N, 6 N) block diagonal, the spatial inertias.
         M_0: (6, 6) the base's.
@@ -95,7 +95,7 @@ def base_frame(robot: Robot, q: Positions, hinges: Sequence[Hinge] | None = None
 def joints_at(
     robot: Robot, q: Positions, hinges: Sequence[Hinge] | None = None
 ) -> tuple[list[Floats], list[Floats], list[Floats]]:
-    """Return lists, for N joints at q: phi(parent, i) (6, 6), axes (r, 6), their rates (r, r, 6).
+    """Return, for N joints at q, lists of phi(parent, i) (6, 6), axes (r, 6) and rates (r, r, 6).
 
     The arguments are those of ``body_frames``; the frames are the bodies'.
     """
@@ -156,7 +156,7 @@ def block_diagonal(blocks: Sequence[Floats] | Floats) -> Floats:
 
 
 def each(cross: Callable[[Floats], Floats], V: Floats) -> Floats:
-    """Return block diagonal (6 N, 6 N) the matrices ``cross(v)`` of each body's vector v in V."""
+    """Return the block-diagonal matrix (6 N, 6 N) of ``cross(v)`` for each body's vector v in V."""
     return block_diagonal([cross(v) for v in V.reshape(-1, 6)])
 
 
@@ -174,14 +174,14 @@ def velocities(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
 def mass_matrix(o: Operators) -> Floats:
     """Return the joint-space inertia (n, n) = H phi M phi* H*.
 
-    From the right: joint rates to bodies' velocities, to their momenta, to sums over all that each
-    joint carries, to what of it acts on the joint.
+    Read from the right: joint rates to bodies' velocities, to their momenta, to sums over all that
+    each joint carries, to the components along the joint.
     """
     return o.H @ o.phi @ o.M @ o.phi.T @ o.H.T
 
 
 def axes_rate(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
-    """Return Hdot* (6 N, n), how the axes change: V x H* with their bodies, and by dH in them."""
+    """Return Hdot* (6 N, n), the axes' rate: V x H* as their bodies move, and dH within them."""
     V = velocities(o, qd, V_0)
     return each(crm, V) @ o.H.T + np.tensordot(qd, o.dH, 1).T
 
@@ -209,11 +209,11 @@ def coriolis(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
 def coriolis_matrix(o: Operators, qd: Floats) -> Floats:
     """Return C (n, n) with C qd = ``coriolis`` and Mdot = C + C*: Mdot - 2 C is skew-symmetric.
 
-    It is the one that Christoffel symbols give (``explicit.coriolis_matrix``). The base is at rest.
+    It is the matrix from Christoffel symbols (``explicit.coriolis_matrix``). The base is at rest.
     In the base's frame phi is constant, Hdot* is ``axes_rate`` and Mdot = V x* M - M V x. So
-    C = H phi (M phi* Hdot* + B phi* H*) will do if B V = V x* M V and Mdot - 2 B is skew. The
-    gyroscopic force is also W V, with W of the momenta p = M V: W w = w x* p, which is skew; and
-    V x V = 0. Half the sum of Mdot and W therefore has both properties.
+    C = H phi (M phi* Hdot* + B phi* H*) has these properties if B V = V x* M V and Mdot - 2 B is
+    skew. The gyroscopic force is also W V with the skew matrix W of the momenta p = M V, defined by
+    W w = w x* p; and V x V = 0. Hence B = (Mdot + W) / 2 has both properties.
     S. Echeandia, P. Wensing, Numerical methods to compute the Coriolis matrix and Christoffel
     symbols for rigid-body systems, 2021.
     """
@@ -229,7 +229,7 @@ def momentum_cross(p: Floats) -> Floats:
 
 
 def weights(robot: Robot, q: Floats) -> Floats:
-    """Return (6 N,) gravity as a force on each body, m g at its centre of mass, in its frame."""
+    """Return (6 N,) the weight of each body as a force, m g at its centre of mass, in its frame."""
     R, _ = robot.poses(q)
     blocks = []
     for i in range(robot.N):
@@ -246,12 +246,12 @@ def inverse_dynamics(
     f_x: Floats | float = 0.0,
     V_0: Floats = STILL,
 ) -> tuple[Floats, Floats]:
-    """Return f (6 N,) and tau (n,): forces across the joints and what of them the joints exert.
+    """Return f (6 N,) and tau (n,): forces across the joints, and their components along them.
 
     alpha = phi* (H* qdd + a + E_0* alpha_0),  f = phi (M alpha + b - f_x),  tau = H f.
 
-    Gravity is either one: an acceleration alpha_0 = (0, -g) of the base, or a force in f_x, the
-    bodies' ``weights``.
+    Gravity enters either as an acceleration alpha_0 = (0, -g) of the base or as the bodies'
+    ``weights`` in f_x.
 
     Args:
         o: ``Operators``.
@@ -268,7 +268,7 @@ def inverse_dynamics(
 
 
 def mass_matrix_by_columns(o: Operators) -> Floats:
-    """Return the joint-space inertia (n, n): column k is the torques of unit acceleration k."""
+    """Return the joint-space inertia (n, n): column k has the torques of unit acceleration k."""
     n = len(o.H)
     still = np.zeros(n)
     columns = [inverse_dynamics(o, still, unit)[1] for unit in np.eye(n)]
@@ -276,14 +276,14 @@ def mass_matrix_by_columns(o: Operators) -> Floats:
 
 
 def pick_off(robot: Robot, links: Sequence[str]) -> Floats:
-    """Return B (6 N, 6 K), whose transpose picks the motions of K links out of those of bodies.
+    """Return B (6 N, 6 K), whose transpose picks the motions of K links out of the bodies'.
 
     B* V are the links' velocities, each at its link's origin and in its axes, angular part first;
-    B f are forces that act there, as forces on the bodies: f_x. The operators are ``body_frames``.
+    B f are the forces f_x on the bodies of forces f on the links there. For ``body_frames``.
 
     Args:
         robot: A ``Robot``.
-        links: K names, none of a link that does not move.
+        links: K names of moving links.
     """
     B = np.zeros((robot.N, 6, len(links), 6))
     for k, link in enumerate(links):

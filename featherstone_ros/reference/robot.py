@@ -1,13 +1,12 @@
-"""The robot of all reference algorithms: a kinematic tree as RBDA chapter 4 describes it.
+"""The kinematic tree that all reference algorithms share: RBDA chapter 4.
 
 Bodies are numbered 0..N-1, parents before children, and body i is moved by joint i. The base is
-number BASE = -1, which in Python is an array's last row: an array of N + 1 rows holds the bodies
-and behind them the base, so that ``v[parent[i]]`` needs no special first body.
+number BASE = -1, in Python the last row: an array of N + 1 rows holds the bodies, then the base, so
+that ``v[parent[i]]`` needs no special first body.
 
-Every algorithm of this package works on the positions of all N joints. Where a joint mimics
-another, these are not coordinates yet: ``expand`` gives them from the n coordinates of a model
-(q_J = G q + q_0), and ``reduce`` takes torques and matrices back (G^T tau_J, G^T M_J G). These
-two methods are all there is to mimic joints:
+The algorithms work on the positions of all N joints. Where joints mimic others, these are not
+independent: ``expand`` computes them from the n coordinates of a model (q_J = G q + q_0), and
+``reduce`` maps torques and matrices back (G^T tau_J, G^T M_J G). Mimic joints need nothing else:
 
     robot = Robot.of(model)
     q_J, qd_J, qdd_J = robot.expand(q, qd, qdd)
@@ -32,7 +31,7 @@ Wrenches = Mapping[str, ArrayLike]  # on links, by their names
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A kinematic tree in book notation; body frames are the moved links' URDF frames.
+    """A kinematic tree in RBDA's notation; body frames are the moved links' URDF frames.
 
     Attributes:
         N: Number of bodies and of joints.
@@ -74,7 +73,7 @@ class Robot:
         """Return the robot that a ``featherstone_ros.Model`` describes."""
         tree = model.tree
         N, n = len(tree.parent), model.n
-        m = np.roll(tree.mass, -1)  # the model has its base first
+        m = np.roll(tree.mass, -1)  # in the model the base is first
         c = np.roll(tree.first_moment, -1, axis=0) / np.where(m == 0, 1.0, m)[:, None]
         I_O = np.roll(tree.inertia, -1, axis=0)
         C = np.array([skew(c_i) for c_i in c])
@@ -105,8 +104,8 @@ class Robot:
     def jcalc(self, i: int, q: float) -> tuple[Floats, Floats]:
         """Return XJ (6, 6) and S (6,) of joint i at position q: RBDA section 4.4.
 
-        XJ leads from the joint's frame to the body's; S, in the body's frame, does not depend on
-        q. This is the only place that knows types of joints.
+        XJ takes motions from the joint's frame to the body's; S, in the body's frame, does not
+        depend on q. No other function depends on the joint's type.
         """
         angular, linear = self.motion[i]
         XJ = rot(turn(self.axis[i], angular * q)) @ xlt(linear * q * self.axis[i])
@@ -171,7 +170,7 @@ class Robot:
 
 
 def require_chain(robot: Robot) -> None:
-    """Raise a ``ModelError`` that names the link where a robot branches, if it does."""
+    """Raise ``ModelError``, naming the body where it branches, if a robot is not a chain."""
     for i in range(robot.N):
         if robot.parent[i] != i - 1:
             fork = robot.parent[i]

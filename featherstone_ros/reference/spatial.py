@@ -1,7 +1,7 @@
 """Spatial vectors as 6-vectors and 6x6 matrices: RBDA chapter 2.
 
-A motion vector is [angular, linear], a force vector [moment, force], both at the origin of the
-frame they are given in and in its axes. If frame B has its origin at r in frame A, and E turns
+A motion vector is [angular, linear], a force vector [moment, force], both at the origin of their
+frame and in its axes. If frame B has its origin at r in frame A, and E turns
 A's coordinates into B's, then BXA = rot(E) @ xlt(r) takes motions from A to B, BXA.T takes forces
 from B to A, and dual(BXA) takes forces from A to B.
 """
@@ -28,7 +28,7 @@ def of_skew(R: Floats) -> Floats:
 def turn(axis: ArrayLike, angle: float) -> Floats:
     """Return E (3, 3), the coordinates in a frame turned by ``angle`` [rad] about a unit ``axis``.
 
-    E v are the coordinates there of the vector v here; E.T is the rotation itself (Rodrigues).
+    E v are a vector's coordinates in the turned frame; E.T is the rotation itself (Rodrigues).
     """
     K = skew(axis)
     return np.eye(3) - np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
@@ -51,7 +51,7 @@ def parts_of(X: Floats) -> tuple[Floats, Floats]:
 
 
 def dual(X: Floats) -> Floats:
-    """Return X*, which takes forces where X takes motions: the inverse of X, transposed."""
+    """Return X*, which transforms forces as X transforms motions: the inverse transpose of X."""
     X_star = X.copy()
     X_star[:3, 3:] = X[3:, :3]
     X_star[3:, :3] = 0.0
