@@ -1,7 +1,7 @@
-"""The console command ``featherstone-ros``: a folder for each subcommand, and what they share.
+"""The console command ``featherstone-ros``: a folder for each subcommand, and shared modules.
 
-To add one, make a folder with a module ``command``: a docstring (its first line becomes the
-summary, the whole of it the help text), ``add_arguments(parser)`` and ``run(args) -> exit status``,
+To add a subcommand, make a folder with a module ``command``: a docstring (its first line is the
+summary, all of it the help text), ``add_arguments(parser)`` and ``run(args) -> exit status``,
 and append its name to ``COMMANDS``. Imports that are slow or optional (rclpy, matplotlib) belong
 inside ``run``: every ``command`` is imported for ``featherstone-ros --help``.
 """

@@ -1,4 +1,4 @@
-"""The arm for which a trajectory is checked: its URDF and its parameter file."""
+"""Loads the arm for which a trajectory is checked, from its URDF and parameter file."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ NO_PAYLOAD = {
 
 @dataclass(frozen=True, eq=False)
 class CheckedArm:
-    """An arm with its drives.
+    """An arm with its drives and limits.
 
     Attributes:
-        model: With payload; its joints are the trajectory's, in that order, the others are locked.
+        model: With payload; its joints are the trajectory's, in that order; others are locked.
         drives: Friction and armature.
         limits: Of the same joints.
         may_end_moving: Whether the last point may have velocity.
@@ -54,11 +54,11 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
         joints: The joints that move.
         parameters: A parameter file of the controller; friction, armature, payload, gravity,
             ``friction_velocity``, ``effort_scale`` and ``allow_nonzero_velocity_at_trajectory_end``
-            are taken from it. None: a robot's own one
-            if it is one of ours, else what the URDF says.
+            are taken from it. None: the package's file for ``panda`` and ``ur5e``, else the URDF
+            alone.
 
     Raises:
-        FeatherstoneError: A file or a joint is missing, or something in it cannot be used.
+        FeatherstoneError: A file or a joint is missing, or a value cannot be used.
     """
     model = Model.from_file(robot_file(robot), joints=list(joints))
     parameters = parameters or robot_parameters(robot)
@@ -84,7 +84,7 @@ def read(path: Path) -> NodeParameters:
     """Return the controller's parameters in a file, dots in their names.
 
     Raises:
-        ParameterFileError: It cannot be read, or holds none.
+        ParameterFileError: The file cannot be read, or has none.
     """
     values = read_parameters(path)["feedforward_controller"]
     if not values:

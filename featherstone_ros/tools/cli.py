@@ -17,11 +17,11 @@ _DESCRIPTION = """\
 Model-based torque control and digital twins for any URDF arm, in ROS 2.
 
 Examples:
-  featherstone-ros setup my.urdf          begin with your own arm: parameters, a first motion
+  featherstone-ros setup my.urdf          start with your own arm: parameters, a first motion
   featherstone-ros run my.urdf            simulate it under control, until Ctrl-C
   featherstone-ros inspect my.urdf        is that URDF fit for dynamics?
-  featherstone-ros demo                   watch a Panda being driven, with and without its model
-  featherstone-ros COMMAND --help         what a command does and takes
+  featherstone-ros demo                   drive a simulated Panda with and without its model
+  featherstone-ros COMMAND --help         what a command does, and its options
 """
 
 
@@ -32,8 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; those of the process by default.
 
     Returns:
-        The exit status: 0 if all went well, 1 on an error that was reported or if nobody reads the
-        output any more, 130 on Ctrl-C; SIGTERM exits with 143.
+        The exit status: 0 on success, 1 on a reported error or a closed output pipe, 130 on Ctrl-C;
+        SIGTERM exits with 143.
     """
     args = _parser().parse_args(argv)
     try:
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # whoever read the output, e.g. head, has seen enough
+    except BrokenPipeError:  # the reader, e.g. head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's own flush
         return 1
 

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from featherstone_ros import Model
 from featherstone_ros.arrays import Floats
 
-POINT_SPACING = 0.05  # [s] quintics between points so far apart follow the motion to 1e-6 rad
+POINT_SPACING = 0.05  # [s] at which quintics between points follow the motion to 1e-6 rad
 _SHAPE = ((1.0, 1.0, 0.0), (0.35, 2.3, 0.8))  # weight, frequency ratio and phase [rad] of each sine
 _FREQUENCIES = 2.0, 3.8  # [rad/s] base frequencies of the first and of the last joint
 _SLOWER = 0.9  # factor on all frequencies while the torque is too large
 _RANGE_USED, _EFFORT_USED = 0.9, 0.8  # shares of the room on either side and of the effort limit
 _MOST_ATTEMPTS = 40
-_UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] stands in for a velocity limit that the URDF omits
+_UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing velocity limit
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class MultiSine:
         amplitude: (n,) scale of each joint's sines [rad or m].
         frequency: (n,) base frequency of each joint [rad/s].
         duration: Length [s].
-        ramp: Time over which the swing builds up, and dies away at the end [s].
+        ramp: Time over which the swing grows at the start and decays at the end [s].
     """
 
     centre: Floats
@@ -42,7 +42,7 @@ class MultiSine:
     def of_unit_swings(
         cls, centre: Floats, frequencies: tuple[float, float], duration: float, ramp: float
     ) -> MultiSine:
-        """Return one of amplitude 1, with base frequencies from the first joint to the last."""
+        """Return a multi-sine of amplitude 1, with base frequencies graded over the joints."""
         n = len(centre)
         return cls(centre, np.ones(n), np.linspace(*frequencies, n), duration, ramp)
 
@@ -77,7 +77,7 @@ class MultiSine:
         )
 
     def _window(self, t: Floats) -> tuple[Floats, Floats, Floats]:
-        """Rise from 0 to 1 and fall back, by the polynomial whose three derivatives end in 0."""
+        """Rise from 0 to 1 and fall back, with three derivatives that are zero at the ends."""
         x = np.minimum(np.minimum(t, self.duration - t) / self.ramp, 1.0)
         side = np.where(2 * t < self.duration, 1.0, -1.0) / self.ramp
         rise = x**4 * (35 - 84 * x + 70 * x**2 - 20 * x**3)
@@ -95,9 +95,9 @@ def plan(
 ) -> MultiSine:
     """Choose amplitudes and frequencies.
 
-    Every joint peaks at ``speed`` times its velocity limit and keeps within its position limits;
-    if the torques ask for more than 80 % of an effort limit the swing becomes slower and wider,
-    and, where there is no room for that, smaller.
+    Every joint peaks at ``speed`` times its velocity limit within its position limits. If a torque
+    exceeds 80 % of its effort limit, the swing becomes slower and wider or, where there is no room
+    for that, smaller.
 
     Args:
         model: The arm.
@@ -121,7 +121,7 @@ def plan(
             break
         slower = _fit(replace(motion, frequency=motion.frequency * _SLOWER), wanted, room)
         slower_load = load_share(slower, model, inverse_dynamics)
-        if slower_load > load - 1e-3:  # the room is used up, or it is gravity alone
+        if slower_load > load - 1e-3:  # no room left, or gravity dominates
             wanted = wanted * _SLOWER
             slower = _fit(motion, wanted, room)
             slower_load = load_share(slower, model, inverse_dynamics)
@@ -140,7 +140,7 @@ def load_share(
 
 
 def _fit(motion: MultiSine, wanted: Floats, room: Floats) -> MultiSine:
-    """Scale to the wanted peak velocities; where the way is too long, swing faster and less far."""
+    """Scale to the wanted peak velocities; a joint without room swings faster and less far."""
     for _ in range(20):
         _, _, velocity, _ = motion.samples(0.01)
         scale = wanted / np.abs(velocity).max(axis=0)
@@ -153,6 +153,6 @@ def _fit(motion: MultiSine, wanted: Floats, room: Floats) -> MultiSine:
 
 
 def _reach(motion: MultiSine) -> Floats:
-    """(n,) farthest way from the centre [rad or m]."""
+    """Return the greatest distance (n,) from the centre [rad or m]."""
     _, position, _, _ = motion.samples(0.01)
     return np.abs(position - motion.centre).max(axis=0)

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they do with them."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def gain(text: str) -> tuple[str, float]:
 
 
 def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: str) -> None:
-    """Declare what a command asks that reads joint states from a bag.
+    """Declare the options of a command that reads joint states from a bag.
 
     Args:
         parser: The command's.
@@ -84,7 +84,7 @@ def add_gravity_option(parser: argparse.ArgumentParser) -> None:
 
 
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what was asked, as the options of ``identify`` and ``evaluate`` name it."""
+    """Return the options under the names of ``identify``'s and ``evaluate``'s."""
     return {
         "joints": args.joints,
         "topic": args.topic,
@@ -95,6 +95,6 @@ def recording_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def require_matplotlib(plot: Path | None) -> None:
-    """Raise FeatherstoneError if a picture is wanted that cannot be drawn."""
+    """Raise FeatherstoneError if a picture is requested and matplotlib is missing."""
     if plot and not find_spec("matplotlib"):
         raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")

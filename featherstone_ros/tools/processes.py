@@ -1,4 +1,4 @@
-"""The nodes as processes: started, watched, stopped again whatever happens."""
+"""The nodes as processes: started, watched, and stopped whatever happens."""
 
 import contextlib
 import json
@@ -19,15 +19,15 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.realtime.scheduling import set_session_niceness
 from featherstone_ros.tools import signals
 
-_PATIENCE = 5.0  # [s] for a clean stop after SIGINT, and again after SIGTERM
-_LOOK = 0.05  # [s] after which a further signal is noticed
+_STOP_TIMEOUT = 5.0  # [s] for a clean stop after SIGINT, and again after SIGTERM
+_POLL_PERIOD = 0.05  # [s] between two checks for a further signal
 _LINES_SHOWN = 15
 _NICENESS = -10
 HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other programs
 
 
 class DemoError(FeatherstoneError):
-    """The demo cannot go on; the message says why, with what a node last wrote."""
+    """A node ended or does not answer; the message says why, with the node's last output."""
 
 
 Process = TypeVar("Process", bound="NodeProcess")
@@ -41,14 +41,14 @@ class NodeProcess:
     ) -> None:
         """Start the process.
 
-        It gets a session of its own: Ctrl-C reaches the command alone, which then stops its nodes.
-        Should the command be killed, the kernel sends SIGINT in its stead. The process also gets a
-        raised priority, as controllers of real arms have, where that is allowed. To be made in the
-        main thread: the kernel takes the end of the thread for that of the command.
+        It gets its own session: Ctrl-C reaches only the command, which then stops its nodes. If the
+        command is killed, the kernel sends SIGINT to the process. The process also gets a raised
+        priority, like controllers of real arms, if that is allowed. Must be created in the main
+        thread, since the kernel takes the end of the creating thread for that of the command.
 
         Args:
             module: Last part of the module's name, e.g. ``"digital_twin"``.
-            arguments: What follows ``--ros-args``.
+            arguments: Those after ``--ros-args``.
             environment: The process's whole environment.
             folder: Working directory; the node's output goes to a file in it.
         """
@@ -101,15 +101,15 @@ class NodeProcess:
             )
 
     def stop(self) -> int:
-        """End the process: SIGINT, SIGTERM, SIGKILL, as far as needed; return its exit status.
+        """End the process: SIGINT, then SIGTERM, then SIGKILL; return its exit status.
 
-        It is killed at once when another Ctrl-C comes meanwhile.
+        Another Ctrl-C meanwhile kills it at once.
         """
         count = signals.count()
         with signals.held():
             try:
                 for signum in (signal.SIGINT, signal.SIGTERM):
-                    end = time.monotonic() + _PATIENCE
+                    end = time.monotonic() + _STOP_TIMEOUT
                     if self._process.poll() is None and signals.count() == count:
                         self._process.send_signal(signum)
                     while time.monotonic() < end and signals.count() == count and self._lives():
@@ -122,7 +122,7 @@ class NodeProcess:
     def _lives(self) -> bool:
         """Tell whether the process still lives after a short while."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_LOOK)
+            self._process.wait(_POLL_PERIOD)
         return self._process.poll() is None
 
     def __enter__(self: Process) -> Process:
@@ -140,14 +140,14 @@ class NodeProcess:
 
 
 def raise_priority(pid: int) -> None:
-    """Let a process go before others, if allowed; its threads, still to be made, inherit that."""
+    """Raise a process's priority, if allowed; threads that it starts later inherit it."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
     set_session_niceness(pid, _NICENESS)
 
 
 def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dict[str, str]:
-    """Return this process's environment, changed so that the nodes find each other and the package.
+    """Return an environment in which the nodes find each other and the package.
 
     Args:
         domain: ROS domain.
@@ -169,11 +169,11 @@ def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dic
 
 
 def write_parameters(path: Path, parameters: Mapping[str, object], node: str = "") -> None:
-    """Write a parameter file for a node, or for whatever node is started with it."""
+    """Write a parameter file for the node named, or for any node."""
     key = f"/**/{node}" if node else "/**"
     path.write_text(json.dumps({key: {"ros__parameters": dict(parameters)}}))  # JSON is YAML
 
 
 def own_domain() -> int:
-    """Return ROS_DOMAIN_ID, or else a domain that other processes hardly choose too."""
+    """Return ROS_DOMAIN_ID if set, else a domain that others are unlikely to use."""
     return int(os.environ.get("ROS_DOMAIN_ID") or os.getpid() % HIGHEST_DOMAIN + 1)

@@ -1,4 +1,4 @@
-"""The robot of the demo: its description, its parameters, where it starts."""
+"""The robot of the demo: its description, parameters and initial positions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.model.parameter_files import NODES, NodeParameters, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
-# For a robot without a parameter file: gains from effort limits, which say how strong its drives
-# are; rotors as heavy as such drives have, without which light wrists cannot bear those gains.
-_FULL_EFFORT_ERROR = 0.15  # [rad or m] at which P alone asks for the effort limit
-_ROTOR_FREQUENCY = 40.0  # [rad/s] of P with the rotor's inertia alone
-_HALF_TURN = np.pi  # [rad] stands in for a limit that a continuous joint does not have
+# For a robot without a parameter file: gains chosen from the effort limits, and rotor inertia
+# typical of such drives, without which light wrists would be unstable at those gains.
+_FULL_EFFORT_ERROR = 0.15  # [rad or m] at which P alone reaches the effort limit
+_ROTOR_FREQUENCY = 40.0  # [rad/s] natural frequency of P with the rotor inertia alone
+_HALF_TURN = np.pi  # [rad] in place of a missing limit
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class RobotSetup:
         text: Its URDF.
         model: With finite ``lower`` and ``upper`` only where the URDF gives them.
         parameters: Node name to its parameters, dots in their names.
-        has_invented_rotors: Whether gains and rotor inertia were made up for the demo.
+        has_invented_rotors: Whether gains and rotor inertia were invented for the demo.
     """
 
     name: str
@@ -86,10 +86,10 @@ def load(name: str) -> RobotSetup:
 
 
 def write_invented(robot: RobotSetup, path: Path) -> None:
-    """Write the parameters that were made up, as a file for both nodes."""
+    """Write the invented parameters as a file for both nodes."""
     head = (
         f"# {robot.name}: what featherstone-ros demo drove it with. Rotor inertia (armature) and\n"
-        "# gains are made up from the effort limits, for a demonstration: for work with the arm,\n"
+        "# gains are invented from the effort limits, for a demonstration: for work with the arm,\n"
         "# `featherstone-ros setup` chooses gains, and `identify` finds what the drives have.\n\n"
     )
     content = {f"/**/{node}": {"ros__parameters": dict(robot.parameters[node])} for node in NODES}
@@ -109,7 +109,7 @@ def with_heavier_links(text: str, excess: float) -> str:
 
 
 def chosen_parameters(model: Model) -> dict[str, NodeParameters]:
-    """Choose start, gains and rotor inertia from the model itself; as ``read_parameters``."""
+    """Choose start, gains and rotor inertia from the model; returned as by ``read_parameters``."""
     lower = np.where(np.isfinite(model.lower), model.lower, -_HALF_TURN)
     upper = np.where(np.isfinite(model.upper), model.upper, _HALF_TURN)
     start = (lower + upper) / 2

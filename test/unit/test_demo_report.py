@@ -136,7 +136,7 @@ def test_a_run_is_spoilt_if_the_controller_gave_the_motion_up(motion, recording)
     held = recording.desired.copy()
     held[len(held) // 2 :] = held[len(held) // 2]
     run = measure("full", replace(recording, desired=held), motion)
-    assert run.spoilt == "the controller gave the motion up"
+    assert run.spoilt == "the controller abandoned the motion"
 
 
 def test_spoilt_runs_are_not_compared(report):
@@ -145,7 +145,7 @@ def test_spoilt_runs_are_not_compared(report):
     console = Console(width=80, record=True, file=StringIO())
     console.print(disturbed.table())
     text = console.export_text()
-    assert "cannot be compared" in text and "PD alone: the controller gave the" in text
+    assert "cannot be compared" in text and "PD alone: the controller" in text
     assert "more accurate" not in text
 
 

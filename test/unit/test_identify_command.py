@@ -296,7 +296,7 @@ def test_no_load_is_said_to_be_none(truth, tmp_path, capsys):
     model = known_arm.NOMINAL
     bag = known_arm.write(tmp_path / "bag", known_arm.record(model))
     assert not cli.main(["payload", bag, "--urdf", "ur5e", "--link", "tool0"])
-    assert "No load that the data tell from none" in capsys.readouterr().out
+    assert "The data show no load" in capsys.readouterr().out
 
 
 def test_an_unknown_link_is_named(result, capsys):

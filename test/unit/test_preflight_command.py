@@ -244,7 +244,7 @@ def test_trajectory_that_no_controller_takes_is_reported_in_one_line(run, change
     ("text", "message"),
     [
         ("a: 1", "no ros__parameters"),
-        ("[1]", "is no parameter file"),
+        ("[1]", "is not a parameter file"),
         (
             "/**: {ros__parameters: {armature: {elbow_joint: -1.0}}}",
             "armature.elbow_joint is -1.0",

@@ -1,4 +1,4 @@
-"""From recorded messages to figures: tracking error, torque peaks, rates and latency."""
+"""Evaluates recorded messages: tracking error, torque peaks, rates and latency."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +11,8 @@ from featherstone_ros.tools.multi_sine import MultiSine
 
 LAWS = {"none": "PD alone", "gravity": "PD + gravity", "full": "full feedforward"}
 
-TOLERABLE_SILENCE = 0.1  # [s] without a command: so long does the controller wait for states
-TOLERABLE_DEPARTURE = 5e-3  # [rad or m] of the controller's wish from the motion
+TOLERABLE_SILENCE = 0.1  # [s] without a command: as long as the controller waits for states
+TOLERABLE_DEPARTURE = 5e-3  # [rad or m] of the desired positions from the motion
 
 
 class MeasurementError(FeatherstoneError):
@@ -34,8 +34,8 @@ class DemoRecording:
         command_sent: (M,) when the controller's middleware sent each command.
         command_received: (M,) when the recorder's middleware received each command.
         command: (M, n) torque commanded [N m or N].
-        desired_stamp: (K,) stamps of the states for which the controller told what it wants.
-        desired: (K, n) desired positions it told [rad or m].
+        desired_stamp: (K,) stamps of the published desired states.
+        desired: (K, n) desired positions [rad or m].
     """
 
     stamp: Floats
@@ -51,7 +51,7 @@ class DemoRecording:
 
 @dataclass(frozen=True)
 class Run:
-    """What one drive along the motion came to; arrays in model joint order.
+    """The result of one run of the motion; arrays in model joint order.
 
     Attributes:
         law: Key of ``LAWS``.
@@ -63,7 +63,8 @@ class Run:
         command_rate: Commands per second.
         latency: (M,) from sending a state to receiving the command computed from it [s].
         silence: Longest time without a command [s].
-        departure: Largest distance between the motion and what the controller wanted [rad or m].
+        departure: Greatest distance of the controller's desired positions from the motion
+            [rad or m].
     """
 
     law: str
@@ -79,9 +80,9 @@ class Run:
 
     @property
     def spoilt(self) -> str:
-        """Why the run says nothing about control, in words; empty if it does."""
+        """Why the run is no measure of the control, in words; empty if it is one."""
         if self.departure > TOLERABLE_DEPARTURE:
-            return "the controller gave the motion up"
+            return "the controller abandoned the motion"
         if self.silence > TOLERABLE_SILENCE:
             return f"no command for {1e3 * self.silence:.0f} ms"
         return ""
@@ -109,7 +110,7 @@ def measure(law: str, recording: DemoRecording, motion: MultiSine) -> Run:
     state's own stamp: neither sampling nor transport enters the error.
 
     Raises:
-        MeasurementError: If states or commands are missing for a large part of the motion.
+        MeasurementError: States or commands are missing for a large part of the motion.
     """
     _check_complete("joint states", recording.stamp, motion.duration)
     _check_complete("commands", recording.command_received, motion.duration)
@@ -139,8 +140,8 @@ def improvement(before: Run, after: Run) -> float:
 def _departure(recording: DemoRecording, motion: MultiSine) -> float:
     """Largest difference between the motion and the desired positions of the controller.
 
-    A controller that follows the motion agrees with it to rounding. One that got no states for too
-    long has given the motion up and holds the arm: what is measured then is not its tracking.
+    A controller that follows the motion agrees with it to rounding. One that received no states for
+    too long has abandoned the motion and holds the arm: the error is then not one of tracking.
     """
     time = recording.desired_stamp
     during = (time >= 0) & (time <= motion.duration)
@@ -153,8 +154,8 @@ def _departure(recording: DemoRecording, motion: MultiSine) -> float:
 def _latency(recording: DemoRecording) -> Floats:
     """(M,) time from the last state sent before a command to that command's arrival [s].
 
-    A command does not say which state it answers. It answers the newest that the controller had
-    taken; if another state was sent meanwhile, this understates that command by one period.
+    A command does not name the state it answers, which is the newest that the controller had taken.
+    If another state was sent meanwhile, the latency of that command is understated by one period.
     """
     newest = np.searchsorted(recording.state_sent, recording.command_sent) - 1
     latency = recording.command_received - recording.state_sent[newest]

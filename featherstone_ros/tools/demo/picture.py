@@ -77,7 +77,7 @@ def _arm(axes: Axes, report: DemoReport) -> None:
 
 
 def _paler(colour: str, strength: float) -> tuple[float, ...]:
-    """Mix a colour with white, which unlike transparency does not add up where lines cross."""
+    """Mix a colour with white: unlike transparency, it does not darken where lines cross."""
     from matplotlib.colors import to_rgb
 
     return tuple(1 - strength * (1 - channel) for channel in to_rgb(colour))
@@ -107,7 +107,7 @@ def _bars(axes: Axes, report: DemoReport) -> None:
 
 
 def _time_rows(figure: Figure, grid: GridSpec, report: DemoReport) -> None:
-    """Per joint: desired and actual position; error of each law; torque over its limit."""
+    """Draw per joint: desired and actual position; error of each law; torque / its limit."""
     from matplotlib.ticker import MaxNLocator
 
     scales, names = (_position_scale(report), _error_scale(report)), short_names(report.joint_names)
@@ -183,6 +183,6 @@ def _thin(values: Floats, points: int = 1500) -> Floats:
 
 
 def _envelope(time: Floats, values: Floats, bins: int = 150) -> tuple[Floats, Floats]:
-    """Time and largest value of each of ``bins`` stretches: zero crossings say nothing."""
+    """Return time and largest value of each of ``bins`` stretches, without zero crossings."""
     edges = np.linspace(0, len(values), min(bins, len(values)) + 1).astype(int)[:-1]
     return time[edges], np.maximum.reduceat(values, edges)

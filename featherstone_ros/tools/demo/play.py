@@ -1,4 +1,4 @@
-"""The demo from start to end."""
+"""Runs the demo from start to end."""
 
 import logging
 import os
@@ -26,7 +26,7 @@ from featherstone_ros.tools.processes import NodeProcess, node_environment, writ
 from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links, write_invented
 from featherstone_ros.tools.signals import held
 
-_BRAKES_AFTER = 0.2  # [s] without a command: the arm must not run away if its controller is stuck
+_BRAKES_AFTER = 0.2  # [s] without a command, so that the arm does not fall if the controller hangs
 _REMAPPED = {
     "digital_twin": ("-r", "~/commands:=feedforward_controller/commands"),
     "feedforward_controller": (),
@@ -35,7 +35,7 @@ _REMAPPED = {
 
 @dataclass(frozen=True)
 class DemoOptions:
-    """What can be chosen, see ``featherstone-ros demo --help``.
+    """The command's options, see ``featherstone-ros demo --help``.
 
     Attributes:
         robot: Name or path.
@@ -60,7 +60,7 @@ def play(options: DemoOptions) -> DemoReport:
     """Drive the robot three times, print the result and write it to ``options.output``.
 
     Raises:
-        FeatherstoneError: The robot cannot be used, a node died or nothing was received.
+        FeatherstoneError: The robot cannot be used, a node ended or nothing was received.
     """
     console = Console(highlight=False)
     logging.basicConfig(format="  note: %(message)s", level=logging.WARNING)
@@ -101,7 +101,7 @@ def play(options: DemoOptions) -> DemoReport:
     if robot.has_invented_rotors:
         made_up = options.output / "parameters.yaml"
         write_invented(robot, made_up)
-        console.print(f"{made_up}: the gains and rotor inertia that were made up", soft_wrap=True)
+        console.print(f"{made_up}: the invented gains and rotor inertia", soft_wrap=True)
     return report
 
 
@@ -113,15 +113,15 @@ def _drive(
     progress: Progress,
     task: TaskID,
 ) -> Run:
-    """Drive the motion by one law; again if the machine was too busy to let the nodes work.
+    """Drive the motion with one law; try again if the machine was too busy for the nodes.
 
-    Of several attempts the last one counts, whatever its errors.
+    The last attempt counts, whatever its errors.
 
     Raises:
-        MeasurementError: Even the last attempt had hardly any messages.
+        MeasurementError: Messages were missing even in the last attempt.
     """
     done = progress.tasks[task].completed
-    if not progress.console.is_interactive:  # the bar is then drawn once all is over
+    if not progress.console.is_interactive:  # the bar would only be drawn at the end
         progress.console.print(f"  driving: {LAWS[law]}, {LEAD + motion.duration:.0f} s")
     for last in (False, False, True):
         progress.update(task, description=LAWS[law], completed=done)
@@ -146,7 +146,7 @@ def _drive(
 
 
 def _conditions(options: DemoOptions, robot: RobotSetup, motion: MultiSine) -> list[str]:
-    """Say what the figures were taken with."""
+    """Describe the conditions of the measurement."""
     p = robot.by_joint("feedforward_controller", "gains.{}.p")
     d = robot.by_joint("feedforward_controller", "gains.{}.d")
     coulomb = robot.by_joint("digital_twin", "friction.{}.coulomb")
@@ -156,7 +156,7 @@ def _conditions(options: DemoOptions, robot: RobotSetup, motion: MultiSine) -> l
     knowledge = (
         "all of which the controller knows exactly"
         if options.model_error == 0
-        else f"its links {100 * options.model_error:g} % heavier than the controller believes"
+        else f"its links {100 * options.model_error:g} % heavier than the controller's model"
     )
     return [
         f"motion: {motion.duration:g} s, all joints, up to {100 * share:.0f} % of every speed "

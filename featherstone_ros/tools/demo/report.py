@@ -1,4 +1,4 @@
-"""The result for people (tables; the picture is in ``picture``) and for programs (JSON)."""
+"""The demo's result as tables and as JSON; the picture is in ``picture``."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from featherstone_ros.tools.multi_sine import MultiSine
 from featherstone_ros.tools.style import new_table
 
 TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]
-_ENOUGH = 0.9  # share of the rate below which a run says more of the machine than of the control
+_ENOUGH = 0.9  # share of the rate below which the machine rather than the control is measured
 
 INVENTED = "its rotor inertia is invented, as the URDF has none"
 
@@ -36,11 +36,11 @@ class DemoReport:
         motion: The motion driven.
         segments: (K, S, 2, 3) lines that stand for the arm at K instants of it [m].
         runs: One per law, in the order of ``LAWS``.
-        rate: Joint states per second that were asked for.
-        conditions: Lines that say under which conditions the figures were taken.
+        rate: Joint states per second requested.
+        conditions: Conditions of the measurement, in lines of text.
         unit: Of errors, in thousandths.
-        model_error: How much heavier the arm is than the controller believes, as a share.
-        has_invented_rotors: Whether rotor inertia was made up for the demo.
+        model_error: Relative excess of the arm's masses over the controller's model.
+        has_invented_rotors: Whether rotor inertia was invented for the demo.
     """
 
     robot: str
@@ -58,12 +58,12 @@ class DemoReport:
 
     @property
     def knowledge(self) -> str:
-        """What the controller knows of the arm, in words."""
+        """How well the controller's model matches the arm, in words."""
         rotors = f"; {INVENTED}" if self.has_invented_rotors else ""
         if self.model_error == 0:
             return f"the controller knows the arm exactly{rotors}"
         heavier = f"{100 * self.model_error:g} % heavier"
-        return f"the arm is {heavier} than the controller believes{rotors}"
+        return f"the arm is {heavier} than the controller's model{rotors}"
 
     @property
     def improvement(self) -> float:
@@ -95,12 +95,12 @@ class DemoReport:
 
     @property
     def is_fair(self) -> bool:
-        """Whether all runs are the controller's work, so that they can be compared."""
+        """Whether no run was disturbed, so that they can be compared."""
         return not any(run.spoilt for run in self.runs)
 
     @property
     def disturbances(self) -> list[str]:
-        """Which runs say as much of a busy machine as of the control, in words."""
+        """Which runs a busy machine has distorted, in words."""
         found = []
         for run in self.runs:
             label, rate = LAWS[run.law], min(run.state_rate, run.command_rate)
@@ -111,7 +111,7 @@ class DemoReport:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain figures in SI units, for JSON."""
+        """Return numbers in SI units, for JSON."""
         return {
             "robot": self.robot,
             "joints": list(self.joint_names),
@@ -145,7 +145,7 @@ class DemoReport:
         path.write_text(json.dumps(self.as_dict(), indent=2) + "\n")
 
     def table(self) -> Group:
-        """What goes to the terminal."""
+        """Return the report for the terminal."""
         return Group(self._error_table(), Text(), self._traffic_table(), Text(), self._verdict())
 
     def _error_table(self) -> Table:
@@ -188,7 +188,7 @@ class DemoReport:
         if not self.is_fair:
             text = Text("These runs cannot be compared.\n", style="bold red")
         elif self.shortfalls:
-            text = Text(f"Short of the target: {'; '.join(self.shortfalls)}.\n", style="bold red")
+            text = Text(f"Targets missed: {'; '.join(self.shortfalls)}.\n", style="bold red")
         else:
             text = Text(
                 f"The model makes the arm {self.improvement:.0f} times more accurate than PD alone "
@@ -204,7 +204,7 @@ class DemoReport:
 
 
 def milli(value: float) -> str:
-    """A value in thousandths, with two or three digits that count."""
+    """Return a value in thousandths, with two or three significant digits."""
     value = 1e3 * float(value)
     return (
         f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
@@ -212,7 +212,7 @@ def milli(value: float) -> str:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names without what does not tell them apart: ``panda_joint1`` becomes ``joint 1``."""
+    """Return names without their common parts: ``panda_joint1`` becomes ``joint 1``."""
     brief = [_short(name) for name in names]
     unique = len(set(brief)) == len(brief)
     return brief if unique else [name.replace("_", " ") for name in names]

@@ -8,7 +8,7 @@ from featherstone_ros.arrays import Floats
 
 
 def segments(model: Model, positions: ArrayLike) -> Floats:
-    """Straight lines that stand for the arm.
+    """Return straight lines that represent the arm.
 
     Args:
         model: The arm.
@@ -30,7 +30,7 @@ def segments(model: Model, positions: ArrayLike) -> Floats:
 
 
 def seen_from(points: Floats, azimuth: float = -60.0, elevation: float = 18.0) -> Floats:
-    """Parallel projection of (..., 3) points to (..., 2): right and up as seen from a direction.
+    """Return the parallel projection of (..., 3) points to (..., 2): right and up for an observer.
 
     Args:
         points: [m], z up.

@@ -1,4 +1,5 @@
 """``featherstone-ros evaluate``: how well a model explains the torque that an arm measured.
 
-``session`` joins the steps, which are those of ``identification``; the others show and keep it.
+``session`` runs the steps, which are in ``identification``; the other modules show and write the
+result.
 """

@@ -1,4 +1,4 @@
-"""Tell how well a URDF explains the torques that an arm measured.
+"""Rate how well a URDF explains an arm's measured torques.
 
 Reads recorded joint states (rosbag2, sqlite3 or MCAP, with or without metadata.yaml), resamples
 them evenly, filters them without delay, differentiates the velocity, and predicts the torque by
@@ -6,8 +6,8 @@ inverse dynamics. For each joint it prints the remaining torque (RMS) and the sh
 that is explained (R^2): by gravity alone, by the rigid links, and with fitted friction.
 
 The fitted friction is written as a parameter file for both nodes: friction.<joint>.* and
-armature.<joint>. Given such a file (--with; `identify` writes one, too), nothing is fitted: the
-score is that of the model that the nodes use. --json also scores the last third of the recording.
+armature.<joint>. With such a file (--with; `identify` also writes one) nothing is fitted: the score
+is that of the model that the nodes use. --json also scores the last third of the recording.
 
 Effort must be joint torque in N m (N), gravity included. A good recording moves every joint in
 both directions at several speeds, for half a minute or more. Choose a cut-off frequency above
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fit-armature",
         action="store_true",
-        help="fit the inertia of the drives, too (torque sensors behind the gears do not feel it); "
+        help="also fit the drives' inertia (torque sensors behind the gears do not measure it); "
         "implies --fit-friction",
     )
     parser.add_argument(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """Return plain figures of the most detailed model; None where there are none."""
+    """Return the figures of the most detailed model; None where there are none."""
     return {
         "robot": evaluation.robot,
         "source": evaluation.source,
@@ -45,7 +45,7 @@ def _load(load: Payload | None) -> dict[str, Any] | None:
 
 
 def scores(explanation: Explanation | None) -> dict[str, Any]:
-    """Return RMS of what is left over and R^2, joint by joint."""
+    """Return the RMS of the unexplained torque and R^2, joint by joint."""
     if explanation is None:
         return {"rms": None, "r2": None}
     return {"rms": numbers(explanation.rms), "r2": numbers(explanation.r2)}

@@ -15,7 +15,7 @@ DIGITS = 6
 def write_parameters(evaluation: Evaluation, path: Path) -> None:
     """Write ``friction.<joint>.*``, and ``armature.<joint>`` where it was fitted.
 
-    Of joints whose friction could not be seen, because they were at rest, the offset alone.
+    For joints at rest, whose friction is not observable, only the offset.
 
     Args:
         evaluation: With friction.

@@ -1,4 +1,4 @@
-"""The result as a picture: torque over time, and what the links leave unexplained over speed."""
+"""The result as a picture: torque over time, and the torque that links leave, over speed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _title(figure: Figure, evaluation: Evaluation, height: float) -> None:
         )
         x += 0.0078 * len(text) + 0.012
     figure.text(
-        0.741, 1 - 0.93 / height, "measured less rigid links, over velocity", color=GREY,
+        0.741, 1 - 0.93 / height, "measured minus rigid links, over velocity", color=GREY,
         fontsize=10, va="center",
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan",
 
 
 def tables(evaluation: Evaluation) -> Group:
-    """Return what goes to the terminal."""
+    """Return the report for the terminal."""
     parts: list[RenderableType] = [_torque(evaluation)]
     if evaluation.friction is not None and evaluation.parameters is not None:
         parts += [Text(), _friction(evaluation, evaluation.friction, evaluation.parameters)]
@@ -35,7 +35,7 @@ def tables(evaluation: Evaluation) -> Group:
 
 
 def conditions(evaluation: Evaluation) -> str:
-    """Say in a line what the figures are of."""
+    """Return one line on samples and filter."""
     motion = evaluation.motion
     return (
         f"{len(motion.time)} samples, {1 / evaluation.period:.4g} per second, over "
@@ -59,8 +59,8 @@ def load_text(load: Payload) -> str:
     x, y, z = load.com
     return (
         f"This looks like an unmodelled {load.mass:.2g} kg at {x:.2f} {y:.2f} {z:.2f} m of "
-        f"{load.link}: it explains {load.explained:.0%} of what is left. A tool or gripper that "
-        "the URDF does not have? `featherstone-ros payload` tells more."
+        f"{load.link}: it explains {load.explained:.0%} of the rest. A tool or gripper that the "
+        "URDF lacks? `featherstone-ros payload` tells more."
     )
 
 
@@ -82,7 +82,7 @@ def _short(value: float) -> str:
 
 
 def _friction(evaluation: Evaluation, fitted: Friction, written: Friction) -> Table:
-    """List the terms as fitted, and beside them, where they differ, those for the nodes."""
+    """List the fitted terms, and where they differ, those for the nodes."""
     terms = ["viscous", "coulomb", *["armature"] * bool(fitted.armature.any())]
     table = new_table("Friction fitted, SI units", "joint")
     for term in (*terms, "offset"):
@@ -118,8 +118,8 @@ def _remarks(evaluation: Evaluation) -> list[Text]:
         which = [n for n, bad in zip(evaluation.joint_names, friction.negative, strict=True) if bad]
         lines.append(
             Text(
-                f"No friction is negative: in {', '.join(which)} it makes up for something else, "
-                "most likely the links' inertia. The nodes get terms fitted without that.",
+                f"Friction cannot be negative: in {', '.join(which)} it compensates another error, "
+                "most likely the links' inertia. The nodes get terms fitted to be >= 0.",
                 style="yellow",
             )
         )

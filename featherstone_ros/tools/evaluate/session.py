@@ -1,4 +1,4 @@
-"""From a bag and a robot description to an evaluation."""
+"""Evaluates a robot description against a bag."""
 
 from __future__ import annotations
 
@@ -40,24 +40,25 @@ from featherstone_ros.tools import checked_arm
 if TYPE_CHECKING:
     from featherstone_ros.identification.payload import Payload
 
-LEAST_LOAD = 0.05  # [kg] that is worth a word
-MOST_OF_IT = 0.5  # share of the unexplained squares that a load must explain
+LEAST_LOAD = 0.05  # [kg] that is reported
+MOST_OF_IT = 0.5  # share of the unexplained squares that a reported load must explain
 
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """What to evaluate, and how.
+    """Options of an evaluation.
 
     Attributes:
-        joints: Those to compare; the motion of all that are in both bag and description counts,
-            others are locked at 0. None: all that are in both.
-        topic: Of the joint states; None: the one that knows the most joints.
+        joints: Joints to compare; None: all in both bag and description. (The motion of all joints
+            in both is used; others are locked at 0.)
+        topic: Topic of the joint states; None: the one with the most joints.
         cut_off: Of the filter [Hz].
-        fit_friction: Fit viscous, Coulomb and constant torque, as they come and as they can be.
+        fit_friction: Fit viscous, Coulomb and constant torque, both unbounded and bounded below by
+            0.
         fit_armature: Fit the drives' inertia with them.
         gravity: In the base link's frame [m/s^2].
-        known: Parameter file of the nodes, which then says all but the links: nothing is fitted.
-        gains: By which a joint's effort is multiplied to be torque, e.g. N m per A.
+        known: Parameter file of the nodes with everything but the links: nothing is fitted.
+        gains: Factors from a joint's effort to its torque, e.g. N m per A.
     """
 
     joints: Sequence[str] | None = None
@@ -78,13 +79,13 @@ def evaluate(
     Args:
         bag: The recording, see ``bags``.
         urdf: Robot description, .urdf or .xacro.
-        options: What to evaluate, and how.
-        progress: Told how far reading is.
+        options: See ``EvaluationOptions``.
+        progress: Called with the messages read and their total.
 
     Raises:
         BagError: The recording cannot be read.
         ModelError: The description cannot be used.
-        EvaluationError: The recording says too little of the model's joints.
+        EvaluationError: The recording lacks what the model's joints need.
     """
     described = moving_joints(urdf)
     groups = read_joint_states(bag, options.topic, progress)
@@ -135,16 +136,16 @@ def evaluate(
 def fit_drives(
     motion: SmoothMotion, rigid: Floats, armature: bool
 ) -> tuple[Friction, Friction, list[Explanation]]:
-    """Fit what the rigid links leave unexplained.
+    """Fit the torque that the rigid links leave unexplained.
 
     Args:
-        motion: What the arm did.
+        motion: The arm's motion.
         rigid: (N, n) torque of the rigid links.
         armature: Fit the drives' inertia as well.
 
     Returns:
-        The fit, what of it can be written to a parameter file (nothing negative), and how well each
-        explains the motion, once where they are the same.
+        The fit; the fit for a parameter file, without negative terms; and how well each explains
+        the motion (one entry if they are the same).
     """
     residual = motion.effort - rigid
     friction = parameters = fit(motion, residual, armature)
@@ -159,13 +160,13 @@ def fit_drives(
 def load_arm(
     urdf: str | Path, joints: Sequence[str], known: Path | None, gravity: Sequence[float]
 ) -> Arm:
-    """Return what a description and a parameter file of the controller predict torque by.
+    """Return the arm of a description and a parameter file of the controller.
 
     Args:
         urdf: Robot description, .urdf or .xacro.
         joints: Those that move.
-        known: Friction, armature, offset, payload, gravity and ``friction_velocity`` are taken from
-            it; what it does not say is as in the URDF. None: links alone.
+        known: Parameter file with friction, armature, offset, payload, gravity and
+            ``friction_velocity``; what it lacks is taken from the URDF. None: links only.
         gravity: In the base link's frame, where the file says none [m/s^2].
 
     Raises:
@@ -186,18 +187,18 @@ def load_arm(
 def unmodelled(
     recording: Recording, arm: Arm, judged: Sequence[int], options: EvaluationOptions
 ) -> Payload | None:
-    """Return the load on the last link that the torque speaks of, if it explains most of the rest.
+    """Return the load on the last link that explains most of the remaining torque, if there is one.
 
-    A gripper or tool that the URDF does not have is the most common fault of all.
+    A gripper or tool missing from the URDF is the most common error.
     """
-    from featherstone_ros.identification.payload import find_payload  # which builds on this
+    from featherstone_ros.identification.payload import find_payload  # imports this module
 
     try:
         link = last_link(arm.model)
         found = find_payload(
             arm, [recording], link, options.cut_off, judged, fit_drives=options.known is None
         )
-    except FeatherstoneError:  # too little is known of it: then nothing is said
+    except FeatherstoneError:  # the data do not determine a load
         return None
     telling = found.significant and found.free_mass > LEAST_LOAD and found.explained > MOST_OF_IT
     return found if telling else None
@@ -211,7 +212,7 @@ def last_link(model: Model) -> str:
 def held_out(
     recording: Recording, arm: Arm, judged: Sequence[int], options: EvaluationOptions
 ) -> Explanation | None:
-    """Explain the last third of a recording, with friction fitted, if at all, to what is before."""
+    """Explain the last third of a recording, with any friction fitted to the first two thirds."""
     try:
         before, after = (
             arm.motion(part, options.cut_off)
@@ -234,12 +235,12 @@ def require_motion(joints: Sequence[str], motion: SmoothMotion) -> None:
         joint = joints[int(fastest.argmax())]
         raise EvaluationError(
             f"the arm is at standstill: the fastest joint, {joint}, reaches {fastest.max():.2g} "
-            f"rad/s or m/s once filtered; record a motion of at least {AT_REST:g}, better of some "
-            "tenths, with reversals"
+            f"rad/s or m/s after filtering; record a motion of at least {AT_REST:g}, preferably of "
+            "some tenths, with reversals"
         )
 
 
 def locked(described: Sequence[str], model: Model) -> list[str]:
-    """Say which joints of the description were taken as locked."""
+    """Return a note on the joints of the description that were locked."""
     names = [name for name in described if name not in model.joint_names]
     return [f"Not in the bag, taken as locked at 0: {', '.join(names)}"] if names else []

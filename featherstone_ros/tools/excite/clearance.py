@@ -1,9 +1,9 @@
-"""Whether an arm touches itself or the floor, by balls around its links.
+"""Self-collision and floor checks, by balls around the links.
 
-Each link's geometry lies in a box in the link's frame, and the box in a row of balls along its
-longest edge: what the balls keep clear of, the link does. Links are compared unless a joint or a
-fixed link is between them, or unless their balls overlap in nearly every pose, as those of wrists
-do. The floor is z = 0 of the base link's frame, for what is above it in most poses.
+Each link's bounding box is enclosed by a row of balls along its longest edge: the link is clear of
+whatever its balls are clear of. Pairs of links are checked unless they are neighbours, or their
+balls overlap in most poses, as those of wrists do. The floor is z = 0 of the base link's frame, for
+links that are above it in most poses.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.inspection.geometry import Box, shapes
 from featherstone_ros.model import Model, urdf
 
-SMALL = 0.005  # [m] half diagonal of shapes that are drawn only because something must be
+SMALL = 0.005  # [m] half diagonal up to which a shape counts as a placeholder
 MOST_BALLS = 12  # of a link
-POSES = 200  # random ones, by which it is told what is worth a look
-ALWAYS = 0.5  # share of them in which what overlaps is taken to be built so
-MARGIN = 0.02  # [m] that must stay free
-TOUCH = 0.005  # [m] by which balls may come nearer than they are where the arm stands
+POSES = 200  # random poses that decide which pairs are checked
+ALWAYS = 0.5  # share of them in which a pair may overlap and still be checked
+MARGIN = 0.02  # [m] least distance
+TOUCH = 0.005  # [m] by which balls may come closer than in the arm's initial pose
 HALF_TURN = np.pi
 
 
@@ -36,9 +36,9 @@ class Clearance:
         links: Names of the links that have balls.
         centres: (k, 3) in its link's frame, of each link [m].
         radii: Radius of each link's balls [m].
-        pairs: Indices of links that are compared.
+        pairs: Indices of the links that are checked against each other.
         above: Indices of links that must stay above the floor.
-        unknown: Names of links that have geometry nobody could measure.
+        unknown: Names of links whose geometry could not be measured.
         needed: Least distance [m] that each pair and each link above the floor must keep.
     """
 
@@ -90,12 +90,12 @@ class Clearance:
         return bool((np.hstack(self._distances(q)) >= self.needed).all())
 
     def standing(self, q: Floats) -> Clearance:
-        """Return it for an arm that stands at q (n,): what is near there may be as near again."""
+        """Return the check for an arm that starts at q (n,), with the distances there allowed."""
         there = np.hstack(self._distances(q[None]))[0]
         return replace(self, needed=np.minimum(self.needed, there - TOUCH))
 
     def describe(self) -> str:
-        """Say what is checked."""
+        """Say in words what is checked."""
         if not self.links:
             return "no geometry that could be measured: neither itself nor the floor is checked"
         floor = f"the floor (z = 0) for {len(self.above)} links" if self.above else "no floor"

@@ -10,7 +10,8 @@ checked. It is rehearsed on a simulated arm and written as a trajectory_msgs/Joi
       trajectory_msgs/msg/JointTrajectory "$(cat FILE.yaml)"
 
 The arm moves to the first point within five seconds: start it near there, with nothing in between.
-The planner knows nothing of people, tables and cables: watch the arm, with a hand on the stop.
+The planner does not know about people, tables and cables: watch the arm, with a hand on the
+emergency stop.
 
 Examples:
   featherstone-ros excite --urdf panda --output excite.yaml --plot excite.png
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="parameter file: friction, payload, effort_scale, joints, initial_positions (where "
-        "the motion starts); default: our own of panda and ur5e",
+        "the motion starts); default: the package's own for panda and ur5e",
     )
     parser.add_argument(
         "--joints", nargs="+", metavar="NAME", help="joints to move (default: all; others at 0)"
@@ -122,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
     trajectory = from_arrays(joints, time + LEAD_IN, q, qd, qdd, np.full_like(q, np.nan))
     checked = check_file(trajectory, arm)
     if not checked.verdict.fits:
-        raise FeatherstoneError("preflight refuses the motion that was found: try another --seed")
+        raise FeatherstoneError("the motion found does not pass preflight: try another --seed")
     _tell(console, arm, args.duration, planner, plan, rehearsal)
     args.output.parent.mkdir(parents=True, exist_ok=True)
     args.output.write_text(as_yaml(trajectory))
@@ -137,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _initial_positions(parameters: Path | None, joints: Sequence[str]) -> Floats | None:
-    """Return where a parameter file lets the twin begin, None if it does not say of all joints."""
+    """Return a parameter file's initial positions, None if a joint's is missing."""
     from featherstone_ros.model.parameter_files import read_parameters
 
     if parameters is None:

@@ -1,15 +1,15 @@
-"""A motion that tells a model: finite Fourier series, from rest to rest, within all limits.
+"""Exciting motions for identification: finite Fourier series, rest to rest, within all limits.
 
 Joint i moves by
 
     q_i(t) = s_i + sum_k  a_ik sin(w_ik t) / w_ik  +  b_ik (1 - cos(w_ik t)) / w_ik
 
-with w_ik = 2 pi m_ik / T and whole numbers m_ik, so that it comes back to s_i after T; with
-sum_k a_ik = 0 and sum_k b_ik w_ik = 0 velocity and acceleration are zero there, too. The numbers
-are different for every joint, and not multiples of one: the last third is another motion than the
-first. A search from many random series keeps what lowers the condition number of the regressor of
-base parameters and friction, each column scaled to length 1 (J. Swevers et al., "Optimal robot
-excitation and identification", IEEE T-RA 1997, search for the same).
+with w_ik = 2 pi m_ik / T and integers m_ik, so that it returns to s_i after T; with sum_k a_ik = 0
+and sum_k b_ik w_ik = 0, velocity and acceleration are zero there as well. The integers differ
+between joints and have no common factor, so that the last third differs from the first. A search
+from many random series keeps changes that lower the condition number of the regressor of base
+parameters and friction, each column scaled to length 1 (criterion of J. Swevers et al., "Optimal
+robot excitation and identification", IEEE T-RA 1997).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from featherstone_ros.tools.excite.clearance import Clearance
 Progress = Callable[[int, int], None]
 
 HIGHEST = 0.5  # [Hz]
-SAMPLES = 240  # of a motion, by which it is judged
+SAMPLES = 240  # of a motion, for its checks
 RANGE_USED, EFFORT_USED = 0.9, 0.8  # shares of the position range and of the effort limit
 WIDEST = 2.0  # [rad or m] to either side of the start
-UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] stands in for a limit that the URDF omits
-SMALLER, LEAST = 0.85, 0.1  # factor on a motion that does not fit, and the least of what is left
+UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing limit
+SMALLER, LEAST = 0.85, 0.1  # factor while a motion does not fit, least total factor
 STARTS, STEPS, CHILDREN = 24, 60, 6  # of the search
-STEP_SIZE = 0.3  # of a coefficient, by their size
+STEP_SIZE = 0.3  # of a coefficient's change, relative to their size
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,20 +76,20 @@ class Series:
         return time, *self.at(time)
 
     def scaled(self, factor: Floats | float) -> Series:
-        """Return the motion with its ways from the start multiplied, of each joint or all."""
+        """Return the motion with its displacements scaled, by one factor or one per joint."""
         return replace(self, a=self.a * factor, b=self.b * factor)
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedMotion:
-    """A motion planned, and what is said about it.
+    """A planned motion and its figures.
 
     Attributes:
         series: The motion.
-        before: Condition number of the first motion that fitted.
+        before: Condition number of the first motion within the limits.
         after: Condition number of this one.
-        clearance: Least distance on the way [m], inf where there is no geometry.
-        unknowns: How many base parameters and drive terms it tells apart.
+        clearance: Least distance along it [m], inf without geometry.
+        unknowns: Number of base parameters and drive terms.
     """
 
     series: Series
@@ -100,7 +100,7 @@ class PlannedMotion:
 
 
 class Excitation:
-    """Judges and searches motions for one arm."""
+    """Searches for exciting motions of one arm."""
 
     def __init__(
         self,
@@ -114,13 +114,13 @@ class Excitation:
 
         Args:
             arm: Links, drives and limits.
-            clearance: What it must not touch.
+            clearance: Of the arm from itself and the floor.
             duration: [s].
             harmonics: Sines per joint, at least 2.
             speed: Share of the velocity limits.
 
         Raises:
-            IdentificationError: A figure is out of range, or the model has no joints.
+            IdentificationError: An argument is out of range, or the model has no joints.
         """
         highest = int(HIGHEST * duration)
         if not 2 <= harmonics <= highest:
@@ -155,12 +155,12 @@ class Excitation:
         """Search for a motion.
 
         Args:
-            start: (n,) where it begins and ends [rad or m]; None: a pose it may choose.
-            seed: Of all chance.
-            progress: Told how far it is.
+            start: (n,) initial and final position [rad or m]; None: the search chooses one.
+            seed: Of the random search.
+            progress: Called with the steps done and their total.
 
         Raises:
-            IdentificationError: No motion from there fits; says what is in the way.
+            IdentificationError: No motion from there fits; the message says why.
         """
         if start is not None:
             self.clearance = self.clearance.standing(np.asarray(start, dtype=float))
@@ -217,7 +217,7 @@ class Excitation:
 
     @staticmethod
     def _at_rest(series: Series) -> Series:
-        """Take off what moves at the ends."""
+        """Remove velocity and acceleration at the ends."""
         m = series.number
         a = series.a - series.a.mean(axis=0)
         b = series.b - m * (series.b * m).sum(axis=0) / (m * m).sum(axis=0)

@@ -1,4 +1,4 @@
-"""A planned motion on the simulated arm, before the real one moves."""
+"""Rehearses a planned motion on a simulated arm."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BANDWIDTH = 50.0  # [rad/s] of the error, critically damped
 
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
-    """What came of it.
+    """The result of a rehearsal.
 
     Attributes:
         error: (n,) greatest distance from the motion [rad or m].

@@ -1,1 +1,1 @@
-"""``featherstone-ros identify``: the model that the arm really has, from recordings."""
+"""``featherstone-ros identify``: corrects a model from recordings of the arm."""

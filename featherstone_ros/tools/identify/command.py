@@ -3,7 +3,7 @@
 Reads recorded joint states (rosbag2, sqlite3 or MCAP) and fits the links and the friction to the
 measured torque. The links stay physically possible (positive mass, an inertia that some density
 has), and near the URDF where the data do not determine them. Writes your URDF with new inertials
-and not a byte changed elsewhere, and a parameter file for both nodes. Torque cannot separate links
+and everything else unchanged, and a parameter file for both nodes. Torque cannot separate links
 that are fixed to each other, so these are scaled together.
 
 The score is computed from data that were not fitted: --held-out, or else the last third of each
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "bags", nargs="+", metavar="BAG", help="a bag's folder, or a .db3 or .mcap file"
     )
     add_recording_options(
-        parser, "the robot description", "joints whose effort counts (default: all that have some)"
+        parser, "the robot description", "joints whose effort counts (default: all with effort)"
     )
     parser.add_argument(
         "--held-out",

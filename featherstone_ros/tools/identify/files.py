@@ -19,7 +19,7 @@ DIGITS = 6
 
 
 def write_urdf(model: Model, source: Path, path: Path) -> None:
-    """Write a description with a model's inertials, all else byte for byte; xacro is expanded.
+    """Write a description with a model's inertials, otherwise unchanged; xacro is expanded.
 
     Raises:
         ModelError: The description is of another robot.
@@ -58,14 +58,14 @@ def write_parameters(found: Identification, sources: str, path: Path) -> None:
 
 
 def write_json(report: Mapping[str, Any], path: Path) -> None:
-    """Write plain figures."""
+    """Write a report as JSON."""
     path.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
 
 
 def as_dict(
     found: Identification, whole: Explanation, held_out: Explanation, before: Explanation
 ) -> dict[str, Any]:
-    """Return scores and parameters as plain figures in SI units, None where there are none."""
+    """Return scores and parameters as numbers in SI units, None where there are none."""
     e, friction = found.estimate, found.friction
     return {
         "robot": found.model.name,
@@ -106,5 +106,5 @@ def as_dict(
 
 
 def _rounded(value: float) -> float:
-    """Round; what a fit left of 0 is 0."""
+    """Return a rounded value; one that is practically zero becomes 0."""
     return float(f"{value:.{DIGITS}g}") if abs(value) > 1e-9 else 0.0

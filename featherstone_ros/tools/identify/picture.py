@@ -33,10 +33,10 @@ def draw(
     """Write the picture.
 
     Args:
-        found: What was identified.
-        motion: That was held out, of the judged joints.
+        found: The identification.
+        motion: The held-out motion of the judged joints.
         held_out: Its explanation by the identified model.
-        before: That by the description with friction.
+        before: Its explanation by the description with friction.
         path: The file.
     """
     import matplotlib
@@ -77,7 +77,7 @@ def _title(figure: Figure, found: Identification, height: float) -> None:
     ):  # fmt: skip
         figure.text(x, y, text, color=colour, fontsize=10, fontweight="bold", va="center")
         x += 0.007 * len(text) + 0.012
-    figure.text(0.49, y, "measured less identified links", color=GREY, fontsize=10, va="center")
+    figure.text(0.49, y, "measured minus identified links", color=GREY, fontsize=10, va="center")
     figure.text(
         0.715, y, "base parameters: data ± 2 σ, and written", color=GREY,
         fontsize=10, va="center",
@@ -126,7 +126,7 @@ def _draw_friction(
 
 
 def _draw_parameters(axes: Axes, found: Identification) -> None:
-    """Draw how far base parameters of the links are from the URDF, by what it may be wrong."""
+    """Draw the links' base parameters minus the URDF's, in units of its assumed error."""
     e = found.estimate
     links = np.isfinite(e.urdf) & np.isfinite(e.scale) & (e.scale > 0)
     rows = np.arange(links.sum())

@@ -19,7 +19,7 @@ MOST_NAMED = 8  # of what could not be identified
 def tables(
     found: Identification, whole: Explanation, held_out: Explanation, before: Explanation
 ) -> Group:
-    """Return what goes to the terminal."""
+    """Return the report for the terminal."""
     return Group(
         _scores(found, whole, held_out, before), Text(), _drives(found), Text(), _links(found),
         *_remarks(found, held_out, before),
@@ -73,7 +73,7 @@ def _remarks(found: Identification, held_out: Explanation, before: Explanation) 
     left, was = np.nansum(1 - held_out.r2), np.nansum(1 - before.r2)
     lines = [
         Text(
-            f"Sum over joints of what is left of the variance, held out: {was:.3g} before, "
+            f"Unexplained share of variance, summed over joints, held out: {was:.3g} before, "
             f"{left:.3g} identified.",
             style="bold",
         )
@@ -92,8 +92,8 @@ def _remarks(found: Identification, held_out: Explanation, before: Explanation) 
     if found.sliding_speed != SLIDING_SPEED:
         lines.append(
             Text(
-                f"Friction rises over {found.sliding_speed:g} rad/s: friction_velocity is in the "
-                "parameter file.",
+                f"76 % of Coulomb friction acts at {found.sliding_speed:g} rad/s: see "
+                "friction_velocity in the parameter file.",
                 style="dim",
             )
         )
