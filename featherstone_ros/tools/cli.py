@@ -35,9 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0 on success, 1 on a reported error or a closed output pipe, 130 on Ctrl-C;
         SIGTERM exits with 143.
     """
-    args = _parser().parse_args(argv)
     try:
         with ended_by_signals(for_good=argv is None):
+            args = _parser().parse_args(argv)
             return args.run(args)
     except FeatherstoneError as error:
         print(f"featherstone-ros {args.command}: {error}", file=sys.stderr)

@@ -57,7 +57,8 @@ def ended_by_signals(for_good: bool = False) -> Iterator[None]:
     A SIGINT that is ignored, or that has a handler of its own, stays so.
 
     Args:
-        for_good: Whether the process ends afterwards: signals are then ignored.
+        for_good: Whether the process ends afterwards. SIGINT is then ignored, which would print a
+            traceback; SIGTERM still ends a process that hangs.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are handled in the main thread only
@@ -72,7 +73,8 @@ def ended_by_signals(for_good: bool = False) -> Iterator[None]:
     finally:
         with held():
             for signum, handler in before.items():
-                signal.signal(signum, signal.SIG_IGN if for_good else handler)
+                ignored = for_good and signum == signal.SIGINT
+                signal.signal(signum, signal.SIG_IGN if ignored else handler)
 
 
 class held:

@@ -179,6 +179,12 @@ def test_console_command_is_the_module(tmp_path):
     assert result.returncode == 0 and "--model-error" in result.stdout
 
 
+def test_ctrl_c_while_the_commands_are_imported_ends_the_program(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "_parser", lambda: signal.raise_signal(signal.SIGINT))
+    assert cli.main([]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
 @pytest.mark.parametrize(
     ("signum", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
 )

@@ -129,11 +129,11 @@ def test_process_that_ends_is_not_disturbed_any_more():
 import atexit, signal
 from featherstone_ros.tools.signals import ended_by_signals
 atexit.register(signal.raise_signal, signal.SIGINT)
-atexit.register(signal.raise_signal, signal.SIGTERM)
 with ended_by_signals(for_good=True):
     pass
 signal.raise_signal(signal.SIGINT)
 print("undisturbed")
+assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 """
     end = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (end.returncode, end.stdout, end.stderr) == (0, "undisturbed\n", "")
