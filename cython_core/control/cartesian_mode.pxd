@@ -112,7 +112,6 @@ cdef inline void begin_mode(CartesianMode* its, const DynamicsInterface* arm, co
     memcpy(its.law.desired_velocity, its.velocity, 6 * sizeof(double))
     rest_ahead(&its.law, stop_time)
     memcpy(its.standing_from, q, its.law.n * sizeof(double))
-    its.pulled = 0.0
     for i in range(its.law.n):
         its.settings.posture[i] = q[i] if isnan(its.asked_posture[i]) else its.asked_posture[i]
 

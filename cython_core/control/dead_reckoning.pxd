@@ -296,12 +296,12 @@ cdef inline void reckon(Reckoning* r, const Settings* its, ModelBlend* models,
 cdef inline void add_reckoned(const Reckoning* r, const Settings* its, const double* desired,
                               double* q, double* qd) noexcept nogil:
     """Where an arm likely is by now whose positions do not show it: add that to them; desired: (4,
-    n).
+    n) of the last command.
     """
     cdef Py_ssize_t n = r.n, i
     for i in range(n):
         q[i] += r.likely[i]
         qd[i] = r.likely[n + i]
         if feeds_forward(its):
-            q[i] += desired[i] - r.start[i]
+            q[i] += desired[i] - r.start[i] + r.until * desired[n + i]
             qd[i] += desired[n + i]

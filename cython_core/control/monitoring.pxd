@@ -119,7 +119,6 @@ cdef inline void watch_standing(Controller* c, double now, double dt) noexcept n
     cdef double effort, bound
     if not same(n, c.validator.q, c.validator.last_q):
         memcpy(c.hand.standing_from, c.desired, n * sizeof(double))
-        c.hand.pulled = 0.0
         return
     for i in range(n):
         effort, bound = 0.0, c.settings.coulomb[i] + PUSHED * c.settings.effort_limit[i]

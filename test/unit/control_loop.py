@@ -92,10 +92,7 @@ class LoopBench(Bench):
 
     def __init__(self, **changes: Any) -> None:
         super().__init__(**changes)
-        api = ctypes.pythonapi.PyCapsule_GetPointer
-        api.restype, api.argtypes = c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        pointer = api(self.compiled.capsule, b"featherstone_ros.Cycle")
-        self.cycle = Cycle.from_address(pointer)
+        self.connect()
         self.heartbeat = 0.0
         self.watched: set[int] = set()
         self.published: list[tuple[int, float, bytes]] = []
@@ -110,6 +107,13 @@ class LoopBench(Bench):
             kinds["ros_time"](lambda loop: 0),
             kinds["heartbeat"](lambda loop: round(self.heartbeat * 1e9)),
         )
+
+    def connect(self) -> None:
+        """Take the compiled controller's cycle."""
+        api = ctypes.pythonapi.PyCapsule_GetPointer
+        api.restype, api.argtypes = c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        pointer = api(self.compiled.capsule, b"featherstone_ros.Cycle")
+        self.cycle = Cycle.from_address(pointer)
 
     def _publish(self, loop: Any, output: int, data: Any, size: int) -> int:
         self.published.append((output, self.now, bytes(data[:size])))
@@ -126,9 +130,9 @@ class LoopBench(Bench):
     def nanoseconds(self) -> int:
         return round(self.now * 1e9)
 
-    def message(self, data: bytes, sequence: int = -1, received: int = 0) -> None:
+    def message(self, data: bytes, sequence: int = -1, received: int = 0, sent: int = 0) -> None:
         """Hand a serialised JointState over."""
-        incoming = IncomingMessage(data, len(data), received, 0, sequence)
+        incoming = IncomingMessage(data, len(data), received, sent, sequence)
         self.cycle.message(self.cycle.self, 0, incoming, self.nanoseconds, self.output)
 
     def encoded(self, names: tuple[str, ...] = NAMES) -> bytes:

@@ -211,11 +211,13 @@ def test_gravity_compensation_and_back():
     assert bench.phase is Phase.FLOATING
 
 
+@pytest.mark.parametrize("blend_time", [0.2, 1.0])
 @pytest.mark.parametrize("other", [Mode.GRAVITY_COMPENSATION, Mode.FEEDFORWARD])
-def test_hand_that_is_pulled_with_all_force_is_let_go_without_speeding(other):
+def test_hand_that_is_pulled_with_all_force_is_let_go_without_speeding(other, blend_time):
     """What is left of the torque drives the arm on while it fades."""
     strong = CartesianSettings(stiffness=(1000.0,) * 3 + (50.0,) * 3, max_force=200.0)
-    bench = Bench(impedance=prepared(strong, MODEL)).run(0.3)
+    changes = {"blend_time": blend_time, "damping": NOTHING}
+    bench = Bench(impedance=prepared(strong, MODEL), **changes).run(0.3)
     bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -2.0, 0.0]), [0, -9, 0, 0, 0, 9])
     bench.run(0.3)
     bench.configure(mode=other)
@@ -223,6 +225,22 @@ def test_hand_that_is_pulled_with_all_force_is_let_go_without_speeding(other):
         bench.run(STEP)
         assert (np.abs(bench.arm.qd) <= 0.86 * MODEL.velocity_limit).all()
     assert bench.largest_step() <= 1 + 1e-9
+
+
+def test_an_arm_that_has_been_let_go_is_braked_by_its_damping_alone():
+    """Whoever leads it by hand may be faster than the hand may be led."""
+    bench = Bench().run(0.3)
+    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
+    bench.run(bench.settings.blend_time + 0.1)
+    qd = np.array([0.97, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) * MODEL.velocity_limit
+    bench.settings = replace(bench.settings, torque_rate=np.full(7, 1e6))
+    bench.controller.configure(bench.now, replace(bench.settings, blend_time=0.0))
+    q = bench.arm.q
+    for _ in range(20):
+        bench.now, q = bench.now + STEP, q + STEP * qd
+        command = bench.controller.accept_state(bench.now, q, qd)
+    expected = bench.dynamics.gravity(q) - bench.settings.damping * qd
+    np.testing.assert_allclose(command, expected, atol=1e-9)
 
 
 def test_nearly_singular_posture_is_left_and_entered_calmly():
@@ -278,6 +296,30 @@ def test_an_arm_that_brakes_have_stopped_is_not_pulled_on():
         bench.commands.append(bench.controller.accept_state(bench.now, q, NOTHING).copy())
     np.testing.assert_allclose(bench.commands[-1], bench.dynamics.gravity(q), atol=1e-6)
     assert bench.largest_step() <= 1 + 1e-9
+
+
+def test_an_arm_that_is_let_go_in_time_was_not_pulled_on_for_too_long():
+    """Two pulls of a quarter of a second beyond what friction may hold, and none between them."""
+    bench = Bench().run(0.3)
+    place = bench.pose
+    bench.controller.set_target(bench.now, moved(place, [0.0, -2.0, 0.0]))
+    bench.run(0.05)
+    q, qd = bench.arm.q.copy(), bench.arm.qd.copy()
+
+    def brake(duration):
+        nonlocal q, qd
+        for _ in range(round(duration / STEP)):
+            bench.now += STEP
+            q, qd = q + STEP * qd, 0.9 * qd * (np.abs(qd).max() > 1e-3)
+            bench.controller.accept_state(bench.now, q, qd)
+
+    brake(0.1)
+    for _ in range(2):
+        bench.controller.set_target(bench.now, moved(place, [0.0, -2.0, 0.0]))
+        brake(0.55)
+        bench.controller.set_target(bench.now, place)
+        brake(2.0)
+    assert bench.controller.hold_reason == ""
 
 
 def test_an_arm_that_stands_may_be_given_a_strong_spring_at_once():

@@ -1,15 +1,18 @@
 """What the controller does in a loop: from bytes to bytes, in time, and when Python is gone."""
 
+import time
+
 import cdr_messages
 import numpy as np
 import pytest
-from control_arm import NAMES, PERIOD, Bench, Q
+from control_arm import NAMES, PERIOD, Bench, Q, space
 from control_loop import COMMANDS, DESIRED, ERROR, LoopBench
 from numpy.testing import assert_allclose
 
-from featherstone_ros._control import DeadlineRequest
+from featherstone_ros._control import CompiledController, DeadlineRequest, ModelRequest
+from featherstone_ros._core import BoundDynamics
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import UpdateOn
+from featherstone_ros.control.settings import Mode, UpdateOn
 from featherstone_ros.control.trajectory import Point
 
 GOAL = Q + np.array([0.8, -1.0])
@@ -103,6 +106,31 @@ def test_commands_by_the_timer_come_at_its_rate_whether_states_do_or_not():
     bench.run(0.05, states=False)
     assert_allclose(np.diff([time for time, _ in bench.commands]), 0.004, rtol=1e-6)
     assert len(bench.commands) == 25
+
+
+# Whose clock
+
+
+def test_clocks_may_be_set_while_nothing_is_commanded():
+    """By then a state seems to have been on its way for 5 s."""
+    bench = LoopBench(state_timeout=1.0)
+
+    def states(seconds: float, late: float) -> None:
+        for _ in range(round(seconds / PERIOD)):
+            bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+            bench.arm.step(bench.applied())
+            bench.message(bench.encoded(), sent=time.time_ns() - round(late * 1e9))
+
+    bench.controller.activate(bench.now)
+    states(0.2, 0.0)
+    bench.controller.deactivate(bench.now)
+    states(2.0, 0.0)
+    assert bench.controller.phase is Phase.INACTIVE
+    bench.now, bench.stamp = bench.now + 10.0, bench.stamp + 10.0
+    bench.controller.activate(bench.now)
+    states(PERIOD, 5.0)
+    assert bench.controller.phase is Phase.HOLDING
+    assert not bench.controller.refused
 
 
 # On the way out
@@ -262,3 +290,49 @@ def test_what_is_shown_adds_up_to_the_command():
     assert_allclose(rows[0], [expected.position, expected.velocity, expected.effort])
     believed = [bench.compiled.q, bench.compiled.qd, bench.commands[-1][1]]
     assert_allclose(rows[0] - [[1.0], [1.0], [-1.0]] * rows[1], believed)
+
+
+# Drives with loops of their own
+
+
+class Drives(LoopBench):
+    """Drives that follow positions; the shoulder turns without end, measured within half a turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        limits, names = space(), self.model.joint_names
+        self.controller.compiled = CompiledController(
+            names,
+            [-np.inf, limits.lower[1]],
+            [np.inf, limits.upper[1]],
+            limits.velocity_limit,
+            self.settings,
+            ModelRequest(BoundDynamics(self.model)),
+            continuous=[True, False],
+            commands_joints=True,
+        )
+        self.connect()
+
+    def encoded(self, names: tuple[str, ...] = NAMES) -> bytes:
+        turned = self.arm.q
+        self.arm.set_state(self.measured, self.arm.qd)
+        data = super().encoded(names)
+        self.arm.set_state(turned, self.arm.qd)
+        return data
+
+    @property
+    def measured(self) -> np.ndarray:
+        return (self.arm.q + np.pi) % (2.0 * np.pi) - np.pi
+
+
+def test_drives_are_told_positions_of_the_turn_on_which_they_measure():
+    bench = Drives()
+    bench.arm.reset([0.0, 0.0])
+    bench.start()
+    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
+    for speed in np.repeat([2.5, -2.5], 4000):
+        bench.arm.set_state(bench.arm.q + PERIOD * np.array([speed, 0.0]), [speed, 0.0])
+        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.state()
+        told = rows_of(bench.published[-1][2])[0]
+        assert_allclose(told, bench.measured, atol=1e-9)

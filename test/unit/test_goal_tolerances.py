@@ -261,6 +261,45 @@ def test_arm_that_does_not_obey_three_trajectories_in_a_row_is_held_until_asked_
     assert bench.run(0.3).controller.phase is Phase.HOLDING
 
 
+def disobey(bench: Bench, times: int) -> None:
+    """Give trajectories that the arm does not follow, too seldom to be a fault by their rate."""
+    for _ in range(times):
+        goal = Goal(bench, end=bench.arm.q + np.array([0.4, -0.4]))
+        assert goal.freeze(2.5) is Status.ABORTED
+
+
+def arrive(bench: Bench) -> None:
+    disobey(bench, 2)
+    assert Goal(bench, end=bench.arm.q).run(DURATION + LOOK) is Status.SUCCEEDED
+
+
+def fail_otherwise(bench: Bench) -> None:
+    disobey(bench, 2)
+    while bench.controller.phase is not Phase.FAULT:
+        bench.arm.set_state(bench.arm.q, np.array([0.0, 4.5]))
+        bench.run(PERIOD)
+    bench.run(4.0)  # or it would be one motion too many within ten seconds
+    bench.controller.hold(bench.now)
+
+
+def float_meanwhile(bench: Bench) -> None:
+    disobey(bench, 3)
+    assert bench.controller.phase is Phase.FAULT
+    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
+    bench.configure(mode=Mode.FEEDFORWARD)
+
+
+@pytest.mark.parametrize("meanwhile", [arrive, fail_otherwise, float_meanwhile])
+def test_trajectories_in_a_row_are_counted_anew_after_one_that_arrives_and_after_a_fault(meanwhile):
+    bench = Bench(path_tolerance=0.1).start()
+    meanwhile(bench)
+    disobey(bench, 2)
+    assert bench.controller.phase is Phase.HOLDING
+    disobey(bench, 1)
+    assert bench.controller.phase is Phase.FAULT
+    assert "3 trajectories in a row" in bench.controller.hold_reason
+
+
 @pytest.mark.parametrize("damping", [0.0, 2.0, 20.0])
 @pytest.mark.parametrize("path_tolerance", [0.1, 0.3])
 def test_arm_whose_drives_let_go_in_motion_ends_in_a_hold_that_asks_for_help(

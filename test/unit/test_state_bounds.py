@@ -133,6 +133,14 @@ def test_stamps_within_half_a_second_before_are_old():
     assert source.rejections() == {NOT_NEWER}
 
 
+@pytest.mark.parametrize("after", [0.1 * STEP, 10.0 * STEP])
+def test_velocities_are_compared_with_positions_by_the_stamps(after):
+    """A simulation may be faster than the clock on the wall, or slower."""
+    source = Source()
+    for k in range(1, 500):
+        assert source.give(Q + k * STEP, [1.0, 1.0], 5.0 + k * STEP, after)
+
+
 def test_a_stamp_is_old_after_one_that_was_refused_too():
     source = Source()
     assert not source.give(Q + 1.0, stamp=5.010)
