@@ -27,6 +27,7 @@ from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros.control import events
 from featherstone_ros.control.complaints import late_start, unusable_state
+from featherstone_ros.control.condition import Findings, condition, following, phase_text
 from featherstone_ros.control.controller import explain, lost_of, target_request, tip_index
 from featherstone_ros.control.events import (
     Reason,
@@ -39,7 +40,7 @@ from featherstone_ros.control.feasibility.checks import Preflight, check_set_poi
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
-from featherstone_ros.control.phases import HOLDS, RUNNING, SILENT, TRACKING, Event, Phase
+from featherstone_ros.control.phases import SILENT, TRACKING, Event, Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.tracking_error import Complaint, TrackingWatch
 from featherstone_ros.control.trajectory import (
@@ -68,12 +69,7 @@ from featherstone_ros.nodes.controller_parameters import (
     without_margin,
     without_set_gains,
 )
-from featherstone_ros.nodes.diagnostics import (
-    ERROR,
-    OK,
-    WARN,
-    Report,
-)
+from featherstone_ros.nodes.diagnostics import Report
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers, publishers_of
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
@@ -587,17 +583,28 @@ class FeedforwardController(ModelNode):
                 f"on {self._commands.topic_name}": commanders,
             }
         )
-        level, text = self._condition(
-            duplicates,
-            bool(lost),
-            self._off_path(moment),
-            moment is not None and moment.strain > 1.0,
+        phase, commands = Phase(controller.phase), self._commands
+        level, text = condition(
+            phase,
+            self._hold_reason(),
+            Findings(
+                duplicates=duplicates,
+                unheard="" if commands.get_subscription_count() else commands.topic_name,
+                answers=moment is not None,
+                off_path=self._off_path(moment),
+                is_abandoned=self._is_abandoned,
+                is_late=controller.is_late,
+                is_saturated=bool(lost),
+                is_strained=moment is not None and moment.strain > 1.0,
+                preflight=self._preflight,
+                refusal=self._refusal if monotonic() - self._refused_at < SHOW_REFUSAL else "",
+            ),
         )
         counters = controller.counters()
         values = {
             "mode": self.parameters["mode"],
-            "phase": self._phase_text(),
-            "following": self._following(),
+            "phase": phase_text(phase),
+            "following": following(phase),
             "age of the joint state [s]": f"{monotonic() - controller.received:.3f}",
             "joint states accepted": controller.accepted,
             **{f"joint states refused, {k}": n for k, n in self._rejected().items()},
@@ -614,7 +621,7 @@ class FeedforwardController(ModelNode):
             **self._dexterity(moment),
             "scheduling": self._loop.scheduling,
         }
-        return Report(level, text, values)
+        return Report(bytes([level]), text, values)
 
     def _dexterity(self, moment: Any) -> dict[str, str]:
         """Return how far the hand is from its target and from a singular posture."""
@@ -632,19 +639,6 @@ class FeedforwardController(ModelNode):
             "manipulability": f"{np.prod(values):.3g}",
             "smallest singular value": f"{values[-1]:.3g}",
         }
-
-    def _phase_text(self) -> str:
-        """Return the phase in the stable words of the diagnostics, which users match."""
-        phase = Phase(self._controller.phase)
-        if phase in RUNNING:
-            return "running"
-        if phase in (Phase.WAITING, Phase.SILENT):
-            return Phase.WAITING.text
-        return Phase.DAMPED.text if phase in HOLDS or phase not in SILENT else phase.text
-
-    def _following(self) -> str:
-        phase = Phase(self._controller.phase)
-        return phase.text if phase in TRACKING else Phase.HOLDING.text
 
     def _rejected(self) -> dict[str, int]:
         counts = zip(events.REJECTIONS, self._controller.rejected, strict=True)
@@ -679,40 +673,6 @@ class FeedforwardController(ModelNode):
         if follows and self._settings.mode is not Mode.CARTESIAN_IMPEDANCE:
             error = moment.desired[0] - moment.q
         return self._tracking.update(monotonic(), error, self._settings.path_tolerance)
-
-    def _condition(
-        self, duplicates: list[str], saturated: bool, off_path: Complaint, strained: bool
-    ) -> tuple[bytes, str]:
-        phase, reason = Phase(self._controller.phase), self._hold_reason()
-        if phase is Phase.SILENT:
-            return ERROR, f"{reason}: no commands, waiting for joint states"
-        if phase is Phase.WAITING:
-            return (ERROR, reason) if reason else (WARN, "waiting for joint states")
-        if phase not in RUNNING:
-            return ERROR, f"{reason}: {self._phase_text()}"
-        problems = [*duplicates]
-        if not self._commands.get_subscription_count():
-            problems.append(f"nobody listens to {self._commands.topic_name}")
-        if off_path.text:
-            problems.append(off_path.text)
-        if self._is_abandoned and phase in TRACKING:
-            problems.append(f"the last motion was abandoned: {reason}")
-        if self._controller.is_late:
-            problems.append("commands come too late, see deadline.cycle_time")
-        if saturated:
-            problems.append("effort limits reached")
-        if strained:
-            problems.append(
-                "the hand is so far from its desired pose that its spring pulls with max_force or "
-                "max_torque"
-            )
-        if self._preflight and phase is Phase.TRAJECTORY:
-            problems.append(f"the arm cannot follow the trajectory: {self._preflight}")
-        if monotonic() - self._refused_at < SHOW_REFUSAL:
-            problems.append(f"refused {self._refusal}")
-        if problems:
-            return ERROR if off_path.is_serious else WARN, "; ".join(problems)
-        return OK, f"running: {self._following()}"
 
 
 def do_nothing(_: bytes) -> None:

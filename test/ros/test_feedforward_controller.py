@@ -6,6 +6,9 @@ one command, so that every test can await the answer to the state it sends.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -528,6 +531,53 @@ def test_bad_parameter_is_refused_with_a_reason(arm, name, value):
     assert result.reason
 
 
+# Diagnostics
+
+
+def test_effort_limit_that_cuts_a_torque_is_told_with_joint_and_part(arm):
+    try:
+        assert all(arm.set(effort_limit__elbow=0.5 * abs(float(GRAVITY[1]))))
+        arm.settle()
+        status = arm.status("effort limits reached")
+        assert status.level == DiagnosticStatus.WARN
+        part, cut = status_values(status)["effort limit of elbow"].split(",")[0].split(" cut by ")
+        assert part == "gravity" and float(cut) == pytest.approx(0.5 * GRAVITY[1], rel=0.01)
+        assert "effort limit of shoulder" not in status_values(status)
+    finally:
+        assert all(arm.set(effort_limit__elbow=20.0))
+    arm.settle()
+    assert arm.status("running: hold").level == DiagnosticStatus.OK
+
+
+@contextlib.contextmanager
+def stopped_loop(pid: int) -> Iterator[None]:
+    """Have a controller's loop stand still, and nothing else of its process, as a debugger does."""
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    seize, interrupt, detach, any_thread = 0x4206, 0x4207, 17, 0x40000000
+    (thread,) = (
+        int(task)
+        for task in os.listdir(f"/proc/{pid}/task")
+        if Path(f"/proc/{task}/timerslack_ns").read_text().strip() == "1"
+    )
+    if ptrace(seize, thread, None, None) != 0:
+        pytest.skip(f"ptrace is not allowed: {os.strerror(ctypes.get_errno())}")
+    try:
+        assert ptrace(interrupt, thread, None, None) == 0
+        os.waitpid(thread, any_thread)
+        yield
+    finally:
+        ptrace(detach, thread, None, None)
+
+
+def test_loop_that_does_not_answer_is_not_green(arm):
+    with stopped_loop(arm.process.pid):
+        status = arm.status("the control loop does not answer")
+        assert status.level == DiagnosticStatus.ERROR
+    arm.settle()
+    assert arm.status("running: hold").level == DiagnosticStatus.OK
+
+
 # Life
 
 
@@ -563,6 +613,7 @@ def test_cleanup_and_configuration_again(arm):
     arm.lose_patience()
     for transition in ("deactivate", "cleanup", "configure", "activate"):
         assert arm.ros.change_state(NODE, transition), transition
+    assert "no rest within" not in arm.process.output
     assert_allclose(arm.first_answer(effort=[1.0, -1.0]), [1.0, -1.0])
 
 

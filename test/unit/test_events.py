@@ -83,6 +83,15 @@ def test_a_motion_that_is_refused_after_a_fault_has_the_faults_reason():
     assert events.refusal_text(refusal, NAMES, "blind stop", "").endswith("running: blind stop")
 
 
+@pytest.mark.parametrize("code", range(1, len(events.REFUSALS)))
+def test_every_refusal_names_joint_figure_and_bound(code):
+    text = events.refusal_text(Reason(code, 1, 0.5, 0.125), NAMES, "fault", "the reason")
+    template = events.REFUSALS[code]
+    for word, value in (("joint", "'elbow'"), ("found", "0.5"), ("bound", "0.125")):
+        assert (f"{{{word}" in template) == (value in text)
+    assert "{" not in text
+
+
 CHANGES = [
     (Event.STATES_STOPPED, Phase.HOLDING, Phase.BLIND, "braking on predicted states; the motion"),
     (Event.STATES_STOPPED, Phase.STOPPING, Phase.LEAVING_BLIND, "braking on predicted states"),

@@ -1,0 +1,109 @@
+"""The controller's condition in a line: OK only while the arm does what it was asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from featherstone_ros.control.phases import RUNNING, SILENT, TRACKING, Phase
+from featherstone_ros.control.tracking_error import Complaint
+
+NOTHING = Complaint()
+
+
+class DiagnosticLevel(IntEnum):
+    """The levels of diagnostic_msgs/DiagnosticStatus."""
+
+    OK = 0
+    WARN = 1
+    ERROR = 2
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What has been found out about a controller that is active.
+
+    Attributes:
+        duplicates: Which topics have too many publishers.
+        unheard: Topic of the commands, if nobody listens to it.
+        answers: Whether the loop answers.
+        off_path: Complaint about the tracking error.
+        is_abandoned: Whether the last motion was abandoned.
+        is_late: Whether commands come too late.
+        is_saturated: Whether a joint would need more than its effort limit.
+        is_strained: Whether the hand's spring pulls with all it may.
+        preflight: Verdict on the last accepted trajectory, if it exceeds limits.
+        refusal: Why a message was refused, if that is not long ago.
+    """
+
+    duplicates: Sequence[str] = ()
+    unheard: str = ""
+    answers: bool = True
+    off_path: Complaint = NOTHING
+    is_abandoned: bool = False
+    is_late: bool = False
+    is_saturated: bool = False
+    is_strained: bool = False
+    preflight: str = ""
+    refusal: str = ""
+
+
+def condition(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel, str]:
+    """Return level and line of the diagnostics.
+
+    Args:
+        phase: The controller's.
+        reason: Why the arm is held, or is not taken over; empty for nothing.
+        found: Matters while the selected law commands.
+    """
+    if phase is Phase.SILENT:
+        return DiagnosticLevel.ERROR, f"{reason}: no commands, waiting for joint states"
+    if phase is Phase.WAITING:
+        return (
+            (DiagnosticLevel.ERROR, reason)
+            if reason
+            else (DiagnosticLevel.WARN, "waiting for joint states")
+        )
+    if phase not in RUNNING:
+        return DiagnosticLevel.ERROR, f"{reason}: {phase_text(phase)}"
+    problems = [*found.duplicates]
+    if not found.answers:
+        problems.append("the control loop does not answer: commands may have stopped")
+    if found.unheard:
+        problems.append(f"nobody listens to {found.unheard}")
+    if found.off_path.text:
+        problems.append(found.off_path.text)
+    if found.is_abandoned and phase in TRACKING:
+        problems.append(f"the last motion was abandoned: {reason}")
+    if found.is_late:
+        problems.append("commands come too late, see deadline.cycle_time")
+    if found.is_saturated:
+        problems.append("effort limits reached")
+    if found.is_strained:
+        problems.append(
+            "the hand is so far from its desired pose that its spring pulls with max_force or "
+            "max_torque"
+        )
+    if found.preflight and phase is Phase.TRAJECTORY:
+        problems.append(f"the arm cannot follow the trajectory: {found.preflight}")
+    if found.refusal:
+        problems.append(f"refused {found.refusal}")
+    if problems:
+        is_serious = found.off_path.is_serious or not found.answers
+        return DiagnosticLevel.ERROR if is_serious else DiagnosticLevel.WARN, "; ".join(problems)
+    return DiagnosticLevel.OK, f"running: {following(phase)}"
+
+
+def phase_text(phase: Phase) -> str:
+    """Return the phase in the stable words of the diagnostics, which users match."""
+    if phase in RUNNING:
+        return "running"
+    if phase in (Phase.WAITING, Phase.SILENT):
+        return Phase.WAITING.text
+    return phase.text if phase in SILENT else Phase.DAMPED.text
+
+
+def following(phase: Phase) -> str:
+    """Return what is followed, likewise."""
+    return phase.text if phase in TRACKING else Phase.HOLDING.text

@@ -1,0 +1,120 @@
+"""The level and the line of the controller's diagnostics: never OK while something is wrong."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from featherstone_ros.control.condition import (
+    DiagnosticLevel,
+    Findings,
+    condition,
+    following,
+    phase_text,
+)
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.tracking_error import Complaint
+
+DOCS = Path(__file__).parents[2] / "docs"
+WHY = "joint 'elbow' is 0.2 away"
+
+# Phase: level, line, phase and what is followed, in the words that users match.
+QUIET = {
+    Phase.FLOATING: (DiagnosticLevel.OK, "running: hold", "running", "hold"),
+    Phase.HOLDING: (DiagnosticLevel.OK, "running: hold", "running", "hold"),
+    Phase.TRAJECTORY: (DiagnosticLevel.OK, "running: trajectory", "running", "trajectory"),
+    Phase.REFERENCE: (DiagnosticLevel.OK, "running: reference", "running", "reference"),
+    Phase.WAITING: (DiagnosticLevel.ERROR, WHY, "waiting for a joint state", "hold"),
+    Phase.SILENT: (
+        DiagnosticLevel.ERROR,
+        f"{WHY}: no commands, waiting for joint states",
+        "waiting for a joint state",
+        "hold",
+    ),
+    Phase.INACTIVE: (DiagnosticLevel.ERROR, f"{WHY}: inactive", "inactive", "hold"),
+}
+HELD = (DiagnosticLevel.ERROR, f"{WHY}: gravity hold", "gravity hold", "hold")
+
+
+@pytest.mark.parametrize("phase", Phase, ids=lambda phase: phase.name)
+def test_every_phase_has_its_level_line_and_words(phase):
+    level, line, words, followed = QUIET.get(phase, HELD)
+    assert condition(phase, WHY, Findings()) == (level, line)
+    assert (phase_text(phase), following(phase)) == (words, followed)
+
+
+def test_a_controller_that_waits_for_its_first_state_only_warns():
+    assert condition(Phase.WAITING, "", Findings()) == (
+        DiagnosticLevel.WARN,
+        "waiting for joint states",
+    )
+
+
+# Finding: level, line, the running phases in which it counts.
+RUNNING = {Phase.FLOATING, Phase.HOLDING, Phase.TRAJECTORY, Phase.REFERENCE}
+PROBLEMS = [
+    ("duplicates", ["2 publishers on x"], DiagnosticLevel.WARN, "2 publishers on x", RUNNING),
+    ("answers", False, DiagnosticLevel.ERROR, "the control loop does not answer", RUNNING),
+    ("unheard", "/commands", DiagnosticLevel.WARN, "nobody listens to /commands", RUNNING),
+    ("off_path", Complaint("far off"), DiagnosticLevel.WARN, "far off", RUNNING),
+    ("off_path", Complaint("far off", True), DiagnosticLevel.ERROR, "far off", RUNNING),
+    (
+        "is_abandoned",
+        True,
+        DiagnosticLevel.WARN,
+        f"the last motion was abandoned: {WHY}",
+        RUNNING - {Phase.FLOATING},
+    ),
+    (
+        "is_late",
+        True,
+        DiagnosticLevel.WARN,
+        "commands come too late, see deadline.cycle_time",
+        RUNNING,
+    ),
+    ("is_saturated", True, DiagnosticLevel.WARN, "effort limits reached", RUNNING),
+    (
+        "is_strained",
+        True,
+        DiagnosticLevel.WARN,
+        "the hand is so far from its desired pose that",
+        RUNNING,
+    ),
+    (
+        "preflight",
+        "too fast",
+        DiagnosticLevel.WARN,
+        "the arm cannot follow the trajectory: too fast",
+        {Phase.TRAJECTORY},
+    ),
+    ("refusal", "reference: no", DiagnosticLevel.WARN, "refused reference: no", RUNNING),
+]
+
+
+@pytest.mark.parametrize(("finding", "value", "level", "line", "phases"), PROBLEMS)
+@pytest.mark.parametrize("phase", sorted(RUNNING), ids=lambda phase: phase.name)
+def test_every_finding_is_told_where_it_counts(phase, finding, value, level, line, phases):
+    said = condition(phase, WHY, Findings(**{finding: value}))
+    if phase in phases:
+        assert said[0] == level and said[1].startswith(line)
+    else:
+        assert said == condition(phase, WHY, Findings())
+
+
+def test_all_findings_are_known_and_told_together():
+    everything = {finding: value for finding, value, *_ in PROBLEMS}
+    assert everything.keys() == {field.name for field in dataclasses.fields(Findings)}
+    level, line = condition(Phase.TRAJECTORY, WHY, Findings(**everything))
+    assert level == DiagnosticLevel.ERROR
+    assert len(line.split("; ")) == len(everything)
+
+
+def test_no_finding_hides_that_the_arm_is_held():
+    everything = Findings(**{finding: value for finding, value, *_ in PROBLEMS})
+    for phase in set(Phase) - RUNNING:
+        assert condition(phase, WHY, everything) == condition(phase, WHY, Findings())
+
+
+@pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:3] + PROBLEMS[5:9]])
+def test_the_page_explains_what_is_told(line):
+    assert line.partition(": ")[0].partition(" /")[0] in (DOCS / "diagnostics.md").read_text()
