@@ -1,9 +1,8 @@
 """Running a node as a process: signals, exit status, one line per start-up error.
 
-Nothing of ROS is imported before ``run`` is called. From then on signals only ask for an end in
-order (``signals``), nothing that is written can block (``output_pump``), and no exception in the
-executor ends the process: the node may be holding an arm. Before the process ends, the arm is
-brought to rest.
+ROS is not imported before ``run`` is called. From then on signals only request an orderly end
+(``signals``), output never blocks (``output_pump``), and no exception in the executor ends the
+process, since the node may be holding an arm. Before the process ends, the arm is brought to rest.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.nodes.output_pump import patient_output
+from featherstone_ros.nodes.output_pump import nonblocking_output
 from featherstone_ros.nodes.signals import Signals
 
 if TYPE_CHECKING:
     from featherstone_ros.nodes.lifecycle import ModelNode
 
-BROKEN = 5.0  # [s] without a successful round until the executor counts as beyond repair
-LONGEST_END = 10.0  # [s] beyond that for an orderly end, before it is forced
+BROKEN = 5.0  # [s] without a successful round after which the executor counts as broken
+LONGEST_END = 10.0  # [s] after that for an orderly end, before it is forced
 REST_CHECK_PERIOD = 0.01  # [s] between two checks whether the arm has come to rest
-MANY = 10  # failures in a row: one alone may take long, e.g. until memory is out
-RENEWAL = 3  # failures in a row after which the executor is made anew
+FAILURES_ALLOWED = 10  # failures in a row: one alone may take long, e.g. until memory is out
+RENEWAL = 3  # failures in a row after which the executor is replaced
 FAILED, STUCK = 3, 4  # exit statuses
 
 
@@ -41,8 +40,8 @@ class StartError(FeatherstoneError):
 def run(node_class: str, args: Sequence[str] | None = None) -> int:
     """Run one node until a signal, or the end of its ROS context.
 
-    To be called in the main thread of a process that ends soon after: signals are ignored from
-    then on.
+    Must be called in the main thread of a process that ends soon afterwards: from then on signals
+    are ignored.
 
     Args:
         node_class: ``"module:class"`` of a ``ModelNode`` that is made without arguments.
@@ -53,14 +52,14 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
         it worked any more, ``STUCK`` if it did not end by itself; after unusual signals, see
         ``signals``.
     """
-    with patient_output():
+    with nonblocking_output():
         signals = Signals()
         bound_claims()
         return run_node(node_class, args, signals)
 
 
 def bound_claims() -> None:
-    """Bound what messages may claim to hold (see ``claims.pyx``): before any library of ROS."""
+    """Bound the sizes that messages may claim (``claims.pyx``), before any ROS library loads."""
     flags = sys.getdlopenflags()
     sys.setdlopenflags(flags | os.RTLD_GLOBAL)
     try:
@@ -99,7 +98,7 @@ def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> i
 
 
 class ExecutorRounds:
-    """The executor's rounds: an exception in one is logged, and the next one follows."""
+    """Runs the executor round by round: an exception is logged, and the next round follows."""
 
     def __init__(self, node: ModelNode) -> None:
         """Prepare to spin a node."""
@@ -119,7 +118,7 @@ class ExecutorRounds:
         while self._node.context.ok() and not self._ending.is_set():
             if self._spin_once():
                 sound = monotonic()
-            elif monotonic() - sound > BROKEN and self._failures > MANY:
+            elif monotonic() - sound > BROKEN and self._failures > FAILURES_ALLOWED:
                 self._node.get_logger().fatal(
                     f"the executor has failed for {BROKEN:g} s: the node is ended"
                 )
@@ -140,9 +139,9 @@ class ExecutorRounds:
             self._spin_once(REST_CHECK_PERIOD)
 
     def end(self, _: int) -> None:
-        """Make ``spin`` return; for another thread, which sees to it that the process ends.
+        """Make ``spin`` return; called by another thread, which ensures that the process ends.
 
-        If the executor's thread does not come back, this one brings the arm to rest.
+        If the executor's thread does not return, this one brings the arm to rest.
         """
         self._ending.set()
         self._executor.wake()
@@ -200,8 +199,8 @@ def error_eraser() -> Callable[[], object]:
 def release(error: Exception) -> str:
     """Name the callback, or the topic or service, from which rclpy's executor raised an exception.
 
-    What could not even be taken would not be waited for again, nor all else in its callback group:
-    rclpy marks them before, and takes the marks away after.
+    It also makes the entity and its callback group ready again: rclpy marks them busy before it
+    takes a message, and would not remove the marks after an exception.
     """
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     entity = next((f.f_locals["entity"] for f in frames if f.f_code.co_name == "handler"), None)

@@ -79,13 +79,13 @@ from featherstone_ros.text import plain
 
 RELIABLE = QoSProfile(depth=10)
 # Short, since a waiting state is a late one; long enough to lose none of a burst.
-BRIEF = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
+SHALLOW = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
-PATIENCE = 0.5  # [s] in which the loop must answer
+ANSWER_TIMEOUT = 0.5  # [s] in which the loop must answer
 CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
 # Events that a user requested: an earlier abandoned motion no longer matters.
 REQUESTED = (Event.FOLLOW, Event.SET_POINT, Event.HOLD, Event.ACTIVATE, Event.FLOAT)
-PUZZLED = 2.0  # [s] without a usable state until one is inspected
+UNUSABLE_TIME = 2.0  # [s] without a usable state until one is inspected
 
 
 class FeedforwardController(ModelNode):
@@ -136,7 +136,7 @@ class FeedforwardController(ModelNode):
         self._preflight = ""  # verdict on the last accepted trajectory, if it exceeds limits
         self._refused: Counter[str] = Counter()
         self._refusal, self._refused_at = "", -SHOW_REFUSAL
-        self._puzzled_since = monotonic()
+        self._unusable_since = monotonic()
         self._example: Any = None  # subscription that looks at one joint state
         self._duplicates = DuplicatePublishers(self)
         self._make_topics()
@@ -159,15 +159,15 @@ class FeedforwardController(ModelNode):
                 self._shown.append(self.create_publisher(kind, f"~/{topic}", RELIABLE))
         group = DetachedGroup()
         self._states = self.create_subscription(
-            JointState, "joint_states", do_nothing, BRIEF, callback_group=group, raw=True
+            JointState, "joint_states", do_nothing, SHALLOW, callback_group=group, raw=True
         )
         self._inputs = [
             self._states,
             self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE),
-            self._listen(JointTrajectoryPoint, "reference", self._on_reference, BRIEF),
-            self._listen(PoseStamped, "target_pose", self._on_target, BRIEF),
-            self._listen(TwistStamped, "target_twist", self._on_target, BRIEF),
-            self._listen(WrenchStamped, "target_wrench", self._on_target, BRIEF),
+            self._listen(JointTrajectoryPoint, "reference", self._on_reference, SHALLOW),
+            self._listen(PoseStamped, "target_pose", self._on_target, SHALLOW),
+            self._listen(TwistStamped, "target_twist", self._on_target, SHALLOW),
+            self._listen(WrenchStamped, "target_wrench", self._on_target, SHALLOW),
         ]
         self._hold = self.create_service(Trigger, "~/hold", self._on_hold)
         self._loop = make_loop(
@@ -252,7 +252,7 @@ class FeedforwardController(ModelNode):
                 f"the effort limit of {joints} is 0: the arm cannot be held; set "
                 "effort_limit.<joint> (the robot description's limit times effort_scale is used)"
             )
-        self._puzzled_since = monotonic()
+        self._unusable_since = monotonic()
         self._loop.runner.post(_control.ACTIVATE_REQUEST.kind)
 
     def deactivate(self) -> None:
@@ -342,7 +342,9 @@ class FeedforwardController(ModelNode):
             raise TrajectoryError("the loop has ended")
         self._controller.hold_on_to(request)
         try:
-            answer = self._loop.runner.request(request.kind, request.payload, request, PATIENCE)
+            answer = self._loop.runner.request(
+                request.kind, request.payload, request, ANSWER_TIMEOUT
+            )
         except TimeoutError as error:
             self._let_go(request)
             raise TrajectoryError(f"the loop is too busy: {error}") from None
@@ -552,19 +554,19 @@ class FeedforwardController(ModelNode):
     def _inspect_an_example(self) -> None:
         """If unusable states arrive, say what is wrong with one of them."""
         if Phase(self._controller.phase) is not Phase.WAITING:
-            self._puzzled_since = monotonic()
+            self._unusable_since = monotonic()
             return
-        if monotonic() - self._puzzled_since < PUZZLED or self._example is not None:
+        if monotonic() - self._unusable_since < UNUSABLE_TIME or self._example is not None:
             return
         self._example = self.create_subscription(
-            JointState, "joint_states", self._tell_of_example, BRIEF
+            JointState, "joint_states", self._log_fault_of_example, SHALLOW
         )
 
-    def _tell_of_example(self, message: JointState) -> None:
+    def _log_fault_of_example(self, message: JointState) -> None:
         text = unusable_state(message.name, message.position, message.velocity, self.model)
         if text:
             self.log.warning(f"joint_states: {text}")
-        self._puzzled_since = monotonic()
+        self._unusable_since = monotonic()
         example, self._example = self._example, None
         self.defer(lambda: self.destroy_subscription(example))
 

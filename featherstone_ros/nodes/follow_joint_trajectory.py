@@ -203,13 +203,13 @@ class ServiceName(NamedTuple):
 
 
 class NonBlockingActionServer(ActionServer):
-    """An action server for goals that outlive their callbacks, and for clients that come and go.
+    """An action server whose goals run without a waiting callback, and whose clients may vanish.
 
-    rclpy has a goal executed by a coroutine; one that waits keeps its executor busy all the time.
-    Here a goal is executed by what its node does anyhow, until ``conclude``.
+    rclpy executes a goal in a coroutine, which keeps the executor busy while it waits. Here the
+    node's loop executes the goal, until ``conclude``.
 
-    A goal whose client is not known (yet) waits for it, since it could not be told anything, and is
-    dropped if it does not come; results wait likewise, see ``replies``.
+    A goal whose client has not been discovered yet waits for it, and is dropped if the client does
+    not appear; results wait likewise, see ``replies``.
     """
 
     def __init__(self, node: Any, kind: Any, name: str, **callbacks: Any) -> None:

@@ -12,7 +12,7 @@ from rclpy.subscription import Subscription
 from featherstone_ros.nodes import realtime_loop, realtime_parameters
 from featherstone_ros.nodes.lifecycle import ModelNode
 
-PATIENCE = 1.0  # [s] that a request waits for the loop
+ANSWER_TIMEOUT = 1.0  # [s] that a request waits for the loop
 
 
 class LoopMode:
@@ -90,7 +90,7 @@ class LoopMode:
             TimeoutError: It has no time; nothing happens.
         """
         address = 0 if payload is None else payload.address
-        return self._running.runner.request(request, address, payload, PATIENCE)
+        return self._running.runner.request(request, address, payload, ANSWER_TIMEOUT)
 
     def _ask_later(self, request: int, payload: Any = None) -> None:
         """Ask the loop for something without waiting for the answer."""

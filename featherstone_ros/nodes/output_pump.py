@@ -1,12 +1,12 @@
-"""Output that never blocks: a process writes to a pipe, and a helper process may wait instead.
+"""Output that never blocks: a process writes to a pipe, and a helper process waits in its place.
 
-A terminal that is stopped (Ctrl-S), or a pipe that nobody reads, blocks whoever writes to it. Log
-lines are written in C with the interpreter held: the whole node would stand still, Ctrl-C included.
+A stopped terminal (Ctrl-S), or a pipe that nobody reads, blocks its writers. Log lines are written
+in C while holding the interpreter lock, so the whole node would hang, Ctrl-C included.
 So the node writes to a pump, a small process of this file, which takes everything at once, keeps
-``KEPT`` bytes while it cannot be written, and then says how many lines it had to drop. It outlives
-the node by as long as the output takes, so that last words are not lost, whatever ends the node.
+``KEPT`` bytes while they cannot be written, and then reports how many lines it dropped. It outlives
+the node until all is written, so that the last lines are not lost, however the node ends.
 
-Run as a program, it imports the standard library alone: it is there within milliseconds.
+As a program it imports only the standard library, to start within milliseconds.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from contextlib import contextmanager, suppress
 
 KEPT = 1_000_000  # [byte] that may wait for the terminal
 PIPE = 1 << 20  # [byte] that may wait for the pump, as far as the system allows
-LINGER = 10.0  # [s] that the pump waits for a stopped terminal when the node has ended
-PARTING = 1.0  # [s] that the node waits for the pump at its end
+DRAIN_TIMEOUT = 10.0  # [s] that the pump waits for a stopped terminal when the node has ended
+FLUSH_TIMEOUT = 1.0  # [s] that the node waits for the pump at its end
 
 
 @contextmanager
-def patient_output() -> Iterator[None]:
-    """Let standard output and error never block this process, nor be closed, meanwhile."""
+def nonblocking_output() -> Iterator[None]:
+    """Keep standard output and error from blocking this process while the context lasts."""
     fill_standard_descriptors()
     if sys.stderr is not None and sys.stderr.isatty():
         os.environ.setdefault("RCUTILS_COLORIZED_OUTPUT", "1")  # what rcutils cannot see any more
     originals = {fd: os.dup(fd) for fd in (1, 2) if can_block(fd)}
     try:
         pumps = start_pumps(originals)
-    except OSError:  # no process, or no memory for one: as without
+    except OSError:  # no process or memory for one: go on without pumps
         pumps = []
     try:
         yield
     finally:
         flush()
         for fd, original in originals.items():
-            os.dup2(original, fd)  # closes the last way into the pump, which then ends
+            os.dup2(original, fd)  # closes the pump's last writer, so that it ends
             os.close(original)
         for pump in pumps:
             with suppress(subprocess.TimeoutExpired):
-                pump.wait(PARTING)
+                pump.wait(FLUSH_TIMEOUT)
 
 
 def fill_standard_descriptors() -> None:
@@ -65,10 +65,10 @@ def can_block(fd: int) -> bool:
 
 
 def start_pumps(targets: dict[int, int]) -> list[subprocess.Popen[bytes]]:
-    """Put a pump before each target, one for those that are the same file; return them.
+    """Start a pump for each target, one for all that are the same file; return them.
 
     Args:
-        targets: File descriptors to be replaced, with copies of what they stand for.
+        targets: File descriptors to replace, with duplicates of their files.
     """
     inlets: dict[tuple[int, int], int] = {}
     pumps = []
@@ -88,14 +88,14 @@ def start_pumps(targets: dict[int, int]) -> list[subprocess.Popen[bytes]]:
 
 
 def widen(inlet: int) -> None:
-    """Let a pipe hold much, and never block its writer: a pump may itself have been stopped."""
+    """Enlarge a pipe and make writing non-blocking, since the pump itself may be stopped."""
     os.set_blocking(inlet, False)
     with suppress(AttributeError, OSError):  # not everywhere; not more than the system allows
         fcntl.fcntl(inlet, fcntl.F_SETPIPE_SZ, PIPE)
 
 
 def flush() -> None:
-    """Write what Python has kept back."""
+    """Flush Python's own buffers."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             with suppress(OSError, ValueError):  # the other side is gone, or it is closed
@@ -103,7 +103,7 @@ def flush() -> None:
 
 
 class Backlog:
-    """Lines that wait to be written; the newest are dropped, and counted, when there are many."""
+    """Lines waiting to be written; if there are too many, the newest are dropped and counted."""
 
     def __init__(self, most: int) -> None:
         """Begin empty; keep ``most`` bytes."""
@@ -115,7 +115,7 @@ class Backlog:
         self._changed = threading.Condition()
 
     def put(self, data: bytes) -> None:
-        """Take in written bytes; none: there will be no more."""
+        """Add bytes; empty bytes mean the end."""
         *lines, rest = (self._rest + data).splitlines(keepends=True) or [b""]
         if rest.endswith(b"\n") or not data or len(rest) > self._most:
             lines, rest = [*lines, rest], b""
@@ -139,7 +139,7 @@ class Backlog:
         self._size += len(line)
 
     def take(self) -> bytes:
-        """Wait for lines and return them, about a page; nothing: there are no more."""
+        """Wait for lines and return about a page of them; empty bytes mean the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._dropped or self._ended)
             if not self._lines and self._dropped:
@@ -162,7 +162,7 @@ def write_all(backlog: Backlog, fd: int) -> None:
 
 
 def pump() -> None:
-    """Move standard input to standard output until the former ends."""
+    """Copy standard input to standard output until the input ends."""
     for signum in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with suppress(OSError, ValueError):  # the pump ends with the node, and only then
             signal.signal(signum, signal.SIG_IGN)
@@ -172,7 +172,7 @@ def pump() -> None:
     while data := os.read(0, 1 << 16):
         backlog.put(data)
     backlog.put(b"")
-    writer.join(LINGER)
+    writer.join(DRAIN_TIMEOUT)
     os._exit(0)
 
 

@@ -1,8 +1,8 @@
 """Parameters of a node: declared with description and range, checked one by one and as a set.
 
-A change is checked completely before anything of it takes effect. That holds for the
-``set_parameters`` service too: where plain rclpy applies the good half of a request, here one bad
-value refuses the whole request (mass without its centre of mass would be a wrong payload).
+A change is checked completely before any of it takes effect. That holds for the
+``set_parameters`` service too: plain rclpy applies the valid part of a request; here one bad value
+refuses the whole request (mass without its centre of mass would be a wrong payload).
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class Parameters(Mapping[str, Value]):
             if service.srv_type in own:
                 service.callback = own[service.srv_type]
             elif service.srv_type in QUESTIONS:
-                service.callback = sparing(service.callback, QUESTIONS[service.srv_type])
+                service.callback = limited(service.callback, QUESTIONS[service.srv_type])
 
     def __getitem__(self, name: str) -> Value:
         """Return a parameter's current value."""
@@ -424,7 +424,7 @@ def read(message: ParameterMessage) -> Parameter:
         raise ValueError(f"{message.name} is of type number {kind}, which is none") from None
 
 
-def sparing(answer: Callable[[Any, Any], Any], field: str) -> Callable[[Any, Any], Any]:
+def limited(answer: Callable[[Any, Any], Any], field: str) -> Callable[[Any, Any], Any]:
     """Return a service's callback that refuses more than ``MOST_AT_ONCE`` names."""
 
     def callback(request: Any, response: Any) -> Any:

@@ -1,8 +1,8 @@
 """Service ``~/identify_payload`` of the shadow: finds a link's payload while the arm works.
 
-The loop only puts states aside, in room that it is given; a thread of the service's own takes them,
-solves and ends. It lives as long as a search does. What it finds is published as the controller's
-parameters: nothing changes until somebody loads them there.
+The loop only stores states in a given buffer; a thread of the service, which lives as long as one
+search, collects them and solves. The result is published as parameters for the controller: nothing
+changes until somebody loads them there.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from featherstone_ros.nodes.parameters import Setting, number, per_joint
 from featherstone_ros.observer.settings import default_link
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-LOOK = 0.1  # [s] between looks at the states that came
-WAITING = 32_768  # states at most: more than the thread can take in are dropped, not queued
+POLL_PERIOD = 0.1  # [s] between two collections of the states received
+WAITING = 32_768  # states at most in the buffer; further ones are dropped
 
 SETTINGS = (
     Setting(
@@ -103,8 +103,8 @@ class PayloadService:
 
     def _find(self, online: Any, states: States) -> None:
         try:
-            while not self._take_in(online, states):
-                if self._ended.wait(LOOK):
+            while not self._add_states(online, states):
+                if self._ended.wait(POLL_PERIOD):
                     self._said = "ended before there was an answer"
                     return
             self._said = "enough: solving"
@@ -116,7 +116,7 @@ class PayloadService:
             self._node.defer(lambda: self._node.get_logger().error(f"payload:\n{text}"))
             self._conclude("not found: unexpected exception, see the log")
 
-    def _take_in(self, online: Any, states: States) -> bool:
+    def _add_states(self, online: Any, states: States) -> bool:
         """Give the new states to the search; return whether it has enough."""
         while (state := states.take()) is not None:
             time = state[0]

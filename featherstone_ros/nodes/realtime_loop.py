@@ -1,7 +1,7 @@
 """A node's loop: a compiled cycle, run by a thread without the interpreter or by rclpy's executor.
 
-In both, requests go in through ``runner`` (``request``, ``post``), and what the cycle has to tell
-comes out as records, in the executor's thread.
+In both, requests go in through ``runner`` (``request``, ``post``), and the cycle reports by
+records, which are delivered in the executor's thread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from featherstone_ros.realtime.scheduling import Scheduling, scheduling_in_force
 Record = tuple[int, int, int, tuple[float, float, float, float], int]
 
 LARGEST_MESSAGE = 65536  # [bytes]
-BEAT = 0.2  # [s] between two signs of life of the executor; each costs it half a millisecond
+HEARTBEAT_PERIOD = (
+    0.2  # [s] between two signs of life of the executor; each costs it half a millisecond
+)
 PAUSE = 0.005  # [s] between two deliveries of records
 POLL_PERIOD = 0.005  # [s] between two readings of the time by the executor
 MARGIN = 1.0  # [s] that a thread may need to end
@@ -142,7 +144,7 @@ class ThreadLoop:
         self._thread = Thread(target=self._run, name="loop", daemon=True)
         self._courier = Thread(target=self._carry_records, name="records", daemon=True)
         self._is_over = False
-        self._beat = node.create_timer(BEAT, runner.beat, clock=steady_clock())
+        self._beat = node.create_timer(HEARTBEAT_PERIOD, runner.beat, clock=steady_clock())
 
     @property
     def has_ended(self) -> bool:
@@ -240,7 +242,7 @@ class ExecutorLoop:
         """Start to tick."""
         clock = steady_clock()
         self._timers = [
-            self._node.create_timer(BEAT, self.runner.beat, clock=clock),
+            self._node.create_timer(HEARTBEAT_PERIOD, self.runner.beat, clock=clock),
             self._node.create_timer(self._poll_period, self._run_cycle, clock=clock),
         ]
 

@@ -285,8 +285,8 @@ def test_backlog_keeps_what_it_may_and_counts_the_rest():
 
 def test_output_that_is_taken_is_handed_on_unchanged(tmp_path):
     text = b"".join(b"%d %s\n" % (n, b"x" * (n % 300)) for n in range(2000)) + b"no end"
-    program = "import sys; from featherstone_ros.nodes.output_pump import patient_output\n" + (
-        "with patient_output(): sys.stdout.write(open(sys.argv[1]).read())"
+    program = "import sys; from featherstone_ros.nodes.output_pump import nonblocking_output\n" + (
+        "with nonblocking_output(): sys.stdout.write(open(sys.argv[1]).read())"
     )
     file = tmp_path / "text"
     file.write_bytes(text)
