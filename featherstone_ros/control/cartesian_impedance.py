@@ -67,7 +67,7 @@ def box(
 
 @dataclass(frozen=True)
 class CartesianSettings:
-    """What may change while the law runs. A scalar stands for all axes, or all joints, alike.
+    """Settings that may change while the law runs. A scalar applies to all axes, or all joints.
 
     Attributes:
         stiffness: (6,) along and about x y z [N/m, N m/rad]; 0 leaves an axis free.
@@ -87,8 +87,7 @@ class CartesianSettings:
         posture_energy: The most that the posture's spring may put into the arm before damping has
             taken as much out [J].
         limit_margin: (n,) distance from a joint's stop at which repulsion begins [rad, m]; None: a
-            twentieth
-            of its range, at most 0.1; 0: none.
+            twentieth of its range, at most 0.1; 0: none.
         limit_torque: (n,) of the repulsion at the stop [N m, N]; None: half the effort limit.
         largest_mass: Bound on the hand's apparent mass near singular postures [kg].
         largest_inertia: The same for its apparent rotational inertia [kg m^2].

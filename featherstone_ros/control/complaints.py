@@ -62,7 +62,7 @@ def wrong_names(names: Sequence[str], expected: Sequence[str]) -> str:
         return f"{seen}: the prefix {plain(prefix, 40)!r} is missing"
     if len(missing) == len(expected):
         return f"{seen}: none of them"
-    return f"no word of {shown(missing)}; {seen}"
+    return f"{shown(missing)} missing; {seen}"
 
 
 def prefix_of(names: Sequence[str], bare: Sequence[str]) -> str:

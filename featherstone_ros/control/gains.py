@@ -32,7 +32,7 @@ STEP = 0.8  # factor on a gain in the search for one that is stable
 MOST_STEPS = 400
 SLIGHT = 1.0  # [1/s^2] stiffness over inertia of a joint that gravity itself does not move
 SLOWEST = 0.02  # share of the bandwidth below which the search is given up
-ALSO = 0.3  # share of the largest contribution from which on a joint contributes, too
+CONTRIBUTING = 0.3  # least share of the largest contribution for a joint to count
 ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
 TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
 
@@ -168,7 +168,7 @@ class SampledLoop:
 
     @property
     def tipping(self) -> Floats:
-        """(n,) position gains k with which gravity tips the arm over in no posture: k + G >= 0.
+        """(n,) least position gains k that keep gravity from tipping the arm over: k + G >= 0.
 
         In proportion to each joint's own gravity stiffness, and no more than needed.
         """
@@ -283,18 +283,18 @@ def _worst_mode(transition: Floats, stiffness: Floats, periods_ago: int) -> Unst
     values, vectors = np.linalg.eig(transition)
     size, n = np.abs(values), len(stiffness)
     growth = size - 1.0
-    unstable = np.argsort(-size)[: int((growth >= ALSO * growth.max()).sum())]
+    unstable = np.argsort(-size)[: int((growth >= CONTRIBUTING * growth.max()).sum())]
     x, velocity = vectors[:n, unstable], vectors[n : 2 * n, unstable]
     command = vectors[-n:, unstable] / values[unstable] ** periods_ago  # until the sample
     power = (velocity.conj() * (command - stiffness @ x)).real  # fed into each joint's motion
-    contributing = power >= ALSO * power.max(axis=0)
+    contributing = power >= CONTRIBUTING * power.max(axis=0)
     contributing[power.argmax(axis=0), np.arange(len(unstable))] = True
     worst = int(power[:, 0].argmax())
     return UnstableMode(complex(values[unstable[0]]), worst, contributing.any(axis=1))
 
 
 def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:
-    """Return postures all over the range of motion (B, n), its middle first.
+    """Return postures across the range of motion (B, n), its middle first.
 
     Half of them have every joint at 0 or a right angle, if it can be there: where axes are in line
     a joint may move next to no inertia.

@@ -204,12 +204,12 @@ def code_of(error: TrajectoryError) -> ErrorCode:
 
 
 class GoalTracker:
-    """Follows one goal through snapshots; its final state does not change any more."""
+    """Tracks one goal through snapshots; once final, its state no longer changes."""
 
     def __init__(
         self, path: int, tolerances: Tolerances, names: Sequence[str], causes: int
     ) -> None:
-        """Begin when the controller has taken the goal's trajectory over.
+        """Start once the controller has adopted the goal's trajectory.
 
         Args:
             path: Number of the trajectory's path; 0: the goal is to stop and hold.

@@ -1,7 +1,7 @@
-"""The digital twin without ROS: given the time, it never reads a clock.
+"""The digital twin without ROS. It never reads a clock: callers pass the time.
 
 - ``settings``: the settings.
-- ``twin``: the simulated arm and its run; compiled, in ``cython_core/simulation``.
+- ``twin``: the simulated arm; its compiled part is in ``cython_core/simulation``.
 - ``drive_gains``: gains of simulated drives that follow positions.
 - ``refusals``: why a message was refused, in words.
 """

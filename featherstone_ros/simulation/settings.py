@@ -38,7 +38,7 @@ class TwinSettings:
         time_step: Longest integration step [s]; a period of 1 / rate is divided evenly.
         integrator: One of ``INTEGRATORS``.
         real_time_factor: Simulation time per real time; 0 is as fast as possible.
-        lockstep: Advance by one period per command received, and only so.
+        lockstep: Advance by one period per command received, and not otherwise.
         initial_positions: (n,) after a reset [rad or m]; None is ``home_positions(model)``.
         initial_base_position: (3,) of a floating base's link in the world, after a reset [m].
         initial_base_orientation: (4,) likewise, quaternion x y z w, its length 1 to 1 %.
@@ -51,8 +51,8 @@ class TwinSettings:
         stop_stiffness: Of the joint stops at the position limits [N m/rad or N/m]; 0 is no stops.
         stop_damping: Of the joint stops [N m s/rad or N s/m].
         saturate_effort: Clip commands to the model's effort limits.
-        hold_until_command: Brakes on from a reset to the first command; only these brakes hold a
-            floating base, too.
+        hold_until_command: Brakes on from a reset to the first command; only these brakes also
+            hold a floating base.
         command_timeout: Brakes on after this real time without a command [s]; 0 is never.
         wrench_timeout: A wrench ends after this simulation time [s]; 0 is never.
         noise: Of the sensors.

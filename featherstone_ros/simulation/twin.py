@@ -1,4 +1,4 @@
-"""The simulated arm: its state, its command, the wrenches on it, its brakes, and when it moves."""
+"""The simulated arm: its state, command, wrenches, brakes and time."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from .settings import TwinSettings
 # object).
 Published = list[tuple[int, bytes]]
 Records = list[tuple[int, int, int, tuple[float, ...], int]]
-BaseMessage = tuple[bytes, int, int, int]  # where stamp, pose and twist stand in it
+BaseMessage = tuple[bytes, int, int, int]  # message; offsets of stamp, pose and twist
 
-ABSURD_SPEED = 1e4  # [rad/s or m/s]: no robot's joint moves so fast, a diverging simulation does
+ABSURD_SPEED = 1e4  # [rad/s or m/s], far beyond any robot: the simulation diverges
 NANOSECONDS = 1_000_000_000
 UNIT = 0.01  # tolerance on the length of a quaternion
 SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 4)  # FaultKind in simulation/arm.pxd
@@ -40,20 +40,20 @@ class Twin(_twin.Twin):
     """A simulated arm, commanded in joint efforts or by positions that its drives follow.
 
     All arrays are (n,) in the order of ``model.joint_names``. ``now`` is real time by a steady
-    clock [s], for pacing and the command time-out alone. Everything in the simulation depends on
-    simulation time alone, so the same calls give the same states, bit for bit.
+    clock [s], used only for pacing and the command time-out. The simulation itself depends only on
+    simulation time, so the same calls give the same states, bit for bit.
 
     When the brakes are on, effort is the torque that they carry against gravity, wrenches and the
     arm's momentum. Otherwise it is the torque of the drives: the command after saturation.
 
-    A floating base is moved by the joints, by gravity and by wrenches; it has no drive, noise or
-    limit. Brakes hold it until the first command and not after that, since then they lock the
-    joints alone; ``set_state`` moves joints and leaves it where it is.
+    A floating base moves under the joints, gravity and wrenches; it has no drive, noise or limit.
+    Brakes hold it until the first command; later they only lock the joints. ``set_state`` moves
+    joints and leaves the base where it is.
 
-    All of it is compiled, and needs no interpreter: a loop (``featherstone_ros._loop``) may run it
-    by its ``capsule``. From then on its properties may be read, but changes go by requests to the
-    loop (``_twin.REQUESTS``). Without a loop call ``advance``; or let messages, requests and
-    ``tick`` do what a loop would have them do, in real time, lockstep or step by step.
+    The compiled part needs no interpreter: a loop (``featherstone_ros._loop``) may run it by its
+    ``capsule``. From then on its properties may be read, but changes must be requests to the loop
+    (``_twin.REQUESTS``). Without a loop, call ``advance``; or pass messages, requests and ``tick``
+    as a loop would, in real time, lockstep or step by step.
 
     Attributes:
         model: The arm.
@@ -86,12 +86,12 @@ class Twin(_twin.Twin):
         Args:
             model: The arm.
             settings: The settings.
-            clock: Publish simulation time, too.
-            base_messages: What to tell of a floating base, made by ``_cdr.odometry`` and its like;
-                outputs behind the others.
+            clock: Also publish simulation time.
+            base_messages: Messages on a floating base, from ``_cdr.odometry`` and the like; they
+                are the last outputs.
 
         Raises:
-            ValueError: A setting that the simulator refuses.
+            ValueError: The simulator refuses a setting.
         """
         self.model = model
         self.settings = settings
@@ -150,7 +150,7 @@ class Twin(_twin.Twin):
         Args:
             effort: [N m or N].
             now: Real time [s].
-            joints: Indices of the joints commanded, the others keep theirs; None is all.
+            joints: Indices of the joints commanded; others keep their command. None is all.
 
         Raises:
             ValueError: Wrong length or not finite; the command before stays.
@@ -165,12 +165,12 @@ class Twin(_twin.Twin):
         effort: ArrayLike = 0.0,
         joints: ArrayLike | None = None,
     ) -> None:
-        """Have drives follow positions by their own loop, and release the brakes.
+        """Have drives follow positions with their own loop, and release the brakes.
 
         They apply effort + p (position - q) + d (velocity - qd), within their limits.
 
         Args:
-            position: [rad or m]; None: the velocity alone is followed.
+            position: [rad or m]; None: only the velocity is followed.
             velocity: [rad/s or m/s]; None is rest.
             now: Real time [s].
             effort: Added to the loop's effort [N m or N].

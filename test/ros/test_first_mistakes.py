@@ -40,7 +40,7 @@ def publish_until(ros: Ros, message: JointState, node, text: str) -> None:
     [
         (JOINTS, np.degrees([0.5, -1.5, 1.5, -1.5, 1.0, 0.5]), "degrees?"),
         ([f"left_{name}" for name in JOINTS], [0.0] * 6, "the prefix 'left_' is too much"),
-        (JOINTS[:5], [0.0] * 5, "no word of wrist_3_joint"),
+        (JOINTS[:5], [0.0] * 5, "wrist_3_joint missing"),
         (["finger"], [0.0], "none of them"),
     ],
     ids=["degrees", "prefix", "one missing", "another robot"],

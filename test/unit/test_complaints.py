@@ -31,7 +31,7 @@ def test_nothing_is_said_of_a_good_state():
         ([name.removeprefix("panda_") for name in NAMES], "the prefix 'panda_' is missing"),
         (["finger"], "the joints are finger, expected panda_joint1, panda_joint2"),
         ([], "no joint is named, expected panda_joint1"),
-        (NAMES[:5], "no word of panda_joint6, panda_joint7"),
+        (NAMES[:5], "panda_joint6, panda_joint7 missing"),
         ([f"\x1b[31m{'x' * 1000}"], "none of them"),
     ],
     ids=["prefixed", "without prefix", "gripper", "none", "some", "hostile"],

@@ -21,7 +21,7 @@ class Drives:
         armature: Inertia reflected to the joint [kg m^2] or [kg].
         viscous: Viscous friction [N m s/rad] or [N s/m].
         coulomb: Coulomb friction [N m] or [N].
-        sliding_speed: Speed at which 76 % of Coulomb friction act [rad/s] or [m/s].
+        sliding_speed: Speed at which 76 % of Coulomb friction acts [rad/s] or [m/s].
     """
 
     armature: Floats
@@ -39,7 +39,7 @@ class Demand:
 
         tau(s) = standing + viscous / s + inertial / s^2
 
-    Coulomb friction stays as it is: it depends on where the motion goes, not on how fast.
+    Coulomb friction does not change: it depends on the direction of motion, not on the speed.
 
     Attributes:
         time: (N,) [s].

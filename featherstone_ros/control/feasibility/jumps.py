@@ -42,7 +42,7 @@ class Jump:
 
     @property
     def share(self) -> float:
-        """How many times larger it is than a small one: so much slower it would be small."""
+        """The jump relative to the limit: slowed down by this factor, it would be small."""
         return abs(self.after - self.before) / self.limit
 
     def __str__(self) -> str:

@@ -1,1 +1,1 @@
-"""What ``featherstone-ros setup`` is made of: what it proposes, checks, writes and draws."""
+"""``featherstone-ros setup``: proposes, checks, writes and draws a new arm's parameters."""

@@ -1,4 +1,4 @@
-"""The files that setup leaves behind: for both nodes, for ros2_control, for MoveIt."""
+"""The files that setup writes: for both nodes, ros2_control and MoveIt."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _head(proposal: Proposal, drives: list[Drive]) -> list[str]:
 
 
 def sentence(drive: Drive, proposal: Proposal) -> str:
-    """Return in one line what came of a drive."""
+    """Return the result of a trial drive in one line."""
     arm = "as the URDF says" if not drive.excess else f"{100 * drive.excess:g} % heavier"
     if drive.trouble:
         return f"{arm}: it failed: {drive.trouble}"
@@ -156,7 +156,7 @@ def sentence(drive: Drive, proposal: Proposal) -> str:
 
 
 def assumption(proposal: Proposal) -> str:
-    """Return what is assumed of the drives, and why."""
+    """Return the assumed inertia of the drives, and the reason."""
     share = np.max(proposal.armature / (proposal.loop.heaviest - proposal.armature))
     return (
         f"{100 * share:.2g} % of the largest inertia that each joint moves; without any, no gains "

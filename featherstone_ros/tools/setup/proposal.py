@@ -44,14 +44,14 @@ class Proposal:
         text: URDF text.
         model: The arm, all joints that move.
         armature: Drives' inertia, assumed where nothing could be stable without [kg m^2 or kg].
-        inspection: What is odd about the description.
+        inspection: Findings on the description.
         loop: The closed loop that gains were chosen for.
         gains: Of mode feedforward.
-        asked: Bandwidth that every joint should get [rad/s].
+        asked: Requested bandwidth [rad/s].
         rotors: Drives' inertia with which every joint would get it [kg m^2 or kg]; None if every
             joint does without, or none of ``ROTORS`` is enough.
         start: Where the twin begins [rad or m].
-        tip: The link of the tool; empty if there is no telling.
+        tip: The link of the tool; empty if ambiguous.
     """
 
     urdf: Path
@@ -68,7 +68,7 @@ class Proposal:
 
     @property
     def bandwidth(self) -> Floats:
-        """What each joint gets [rad/s]."""
+        """Bandwidth of each joint [rad/s]."""
         reduced = self.gains.reduced
         return np.array([reduced.get(joint, self.asked) for joint in self.model.joint_names])
 
@@ -79,7 +79,7 @@ def propose(
     timing: Timing | None = None,
     gravity: ArrayLike = EARTH,
 ) -> Proposal:
-    """Look at an arm and choose.
+    """Propose parameters for an arm.
 
     Args:
         urdf: A URDF or xacro file.
@@ -118,7 +118,7 @@ def _held(
 ) -> tuple[Floats, SampledLoop, Chosen]:
     """Return the least inertia of the drives with which there are gains, the loop, and the gains.
 
-    Gains that are stable with little inertia are so with more: too little is a safe assumption.
+    Gains that are stable with little inertia are also stable with more, so too little is safe.
     """
     heaviest = SampledLoop(model, timing=timing).heaviest
     reason = ""
@@ -153,7 +153,7 @@ def start_posture(model: Model) -> Floats:
 def tool_link(model: Model) -> str:
     """Return the link at the end of the arm: by its name, else the last one of the longest chain.
 
-    Where chains are equally long, as those of hands and legs are, there is no telling: empty.
+    Empty where the longest chains are equally long, as those of hands and legs.
     """
     tree = model.tree
     depth = [0]

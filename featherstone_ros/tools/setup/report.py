@@ -1,4 +1,4 @@
-"""What setup says: gains and check in a table, and how to go on."""
+"""What setup prints: gains and check in a table, and the next commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STUCK = 0.3
 
 
 def summary(proposal: Proposal, drives: list[Drive]) -> Group:
-    """Return gains and what the check on the twin came to."""
+    """Return the gains and the result of the check on the twin."""
     timing = proposal.loop.timing
     parts: list[RenderableType] = [
         _table(proposal, drives),
@@ -59,7 +59,7 @@ def _reduced(proposal: Proposal) -> str:
 
 
 def _stuck(proposal: Proposal) -> str:
-    """Return which joints friction may keep far from where they should be; empty if none."""
+    """Return a warning on joints that friction may keep far from their set-point, or ""."""
     model = proposal.model
     distance = model.friction / proposal.gains.p
     allowed = STUCK * np.minimum(model.upper - model.lower, 1.0)
@@ -100,7 +100,7 @@ def _table(proposal: Proposal, drives: list[Drive]) -> Table:
 
 
 def next_steps(proposal: Proposal, files: dict[str, Path]) -> list[Text]:
-    """Return the commands to go on with, a line each, to be copied as they are."""
+    """Return the next commands, a line each, to be copied as they are."""
     urdf, parameters, motion = (
         quote(str(path.absolute()))
         for path in (proposal.urdf, files["parameters"], files["motion"])

@@ -31,13 +31,13 @@ INTEGRATOR = "implicit"
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """What came of one drive; N samples.
+    """The result of one trial drive; N samples.
 
     Attributes:
-        excess: How much heavier the arm was than the controller believed, as a share.
+        excess: Relative excess of the arm's masses over the controller's model.
         time: (N,) [s].
         desired: (N, n) [rad or m].
-        error: (N, n) desired less actual [rad or m].
+        error: (N, n) desired minus actual [rad or m].
         effort: (N, n) [N m or N].
         trouble: Why it ended early, empty if it did not.
     """
