@@ -59,6 +59,7 @@ class Scene:
 
     def __init__(self, ros: Ros, arm: str = "panda", **parameters: Any) -> None:
         """Start all of them and wait until the arm is held."""
+        self._priority = os.sched_getparam(0).sched_priority  # another scene's may go on afterwards
         set_priority(os.getpid(), RUNNING)
         self.ros = ros
         self.arm = arm
@@ -111,12 +112,12 @@ class Scene:
             self._executor.spin_once(timeout_sec=0.1)
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread; this process is scheduled as before."""
         self._over = True
         self._thread.join()
         self._executor.shutdown()
         self._node.destroy_node()
-        set_priority(os.getpid(), 0)
+        set_priority(os.getpid(), self._priority)
 
     def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
         state, now = deserialize_message(raw, JointState), time.monotonic()
