@@ -1,5 +1,5 @@
-# Arguments in, results out, through NumPy's C API: a right array costs nanoseconds, anything else
-# is converted or refused.
+# Conversion of arguments and results through NumPy's C API: a C-contiguous float64 array of the
+# right shape costs nanoseconds; anything else is converted or refused.
 
 cdef double QUATERNION_TOLERANCE = 1e-3  # of its squared length: a smaller error is normalised away
 
@@ -8,7 +8,7 @@ cdef object _shape_error(str name, object x, str expected):
 
 
 cdef object _floats(object x, str name):
-    """x as a float64 array; neither None nor text nor complex numbers are numbers."""
+    """x as a float64 array; ValueError for None, text and complex numbers."""
     try:
         array = np.asarray(x)
         if array.dtype.kind not in "biuf" and not (
@@ -54,9 +54,7 @@ cdef inline int refuse_floating(CompiledModel model, str what) except -1:
 
 
 cdef int check_quaternions(cnp.ndarray q) except -1:
-    """Raise ValueError for a floating base that is not turned by a unit quaternion; NaN is not
-    looked at.
-    """
+    """Raise ValueError unless a floating base has a unit quaternion; NaN passes."""
     cdef const double* x
     cdef Py_ssize_t row
     for row in range(rows_of(q)):

@@ -1,16 +1,16 @@
 # How a call reaches a kernel: one state directly, a batch in tiles of LANES states, on as many
 # threads as wanted.
 #
-# A kernel is compiled for both: on double it reads and writes the arrays themselves; on lanes a
-# tile's rows are first packed, one register per number, and the results unpacked. A tile that the
-# batch does not fill repeats its last row; so a state's result depends on nothing but the state.
+# A kernel is compiled for both. On double it reads and writes the arrays themselves. On lanes the
+# rows of a tile are packed first, one register per number, and the results unpacked. An incomplete
+# tile repeats its last row, so the result for a state does not depend on the rest of the batch.
 
 from cython.parallel cimport prange
 
 cdef struct Call
 
 # x, y: the inputs and outputs, NULL where there is none. Returns 0, 1 + the index of a singular
-# joint, or n + 1; what is negative only the caller understands.
+# joint, n + 1 for another failure, or a negative number that the caller interprets.
 ctypedef Py_ssize_t (*Kernel)(Call* call, Workspace* work, const double** x, const double* f_ext,
                               double** y) noexcept nogil
 
@@ -28,10 +28,9 @@ cdef struct Call:
     const double* pose
     Workspace* alone                   # of a single state
     const void* settings               # what else the kernel needs
-    Py_ssize_t repeats                 # how many times the kernel goes on from what it has put out:
-    Py_ssize_t fed_back                # so many outputs become the first inputs
-    Py_ssize_t count, done             # of these, how many the kernel is to do now, and how many
-                                       # came before
+    Py_ssize_t repeats                 # how often the kernel is to be repeated on its own results:
+    Py_ssize_t fed_back                # number of outputs that become the first inputs
+    Py_ssize_t count, done             # repeats of this call of the kernel, and of earlier ones
 
 cdef Py_ssize_t SHARE = 16             # tiles that make another thread worth its start
 cdef Py_ssize_t _num_threads = 1
@@ -40,10 +39,10 @@ cdef enum:
     KEPT = 8
     LARGEST_KEPT = 1 << 19             # numbers in a result: 4 MiB
     MOST_THREADS = 1024
-    FEW = 4                            # repeats to begin with, which no signal waits long for
+    FEW = 4                            # repeats at first, so that signals are soon checked
 
-cdef double SHORT = 2e-3               # [s] what takes less may be done twice as much of at once
-cdef double OFTEN = 5e-3               # [s] how often to look for signals (Ctrl-C)
+cdef double SHORT = 2e-3               # [s] work that takes less is doubled the next time
+cdef double OFTEN = 5e-3               # [s] between two checks for signals (Ctrl-C)
 
 
 cdef inline double seconds() noexcept nogil:
@@ -78,14 +77,14 @@ def _end_threads():
 
 
 def _begin_in_child():
-    """Whoever was at work in another thread of the parent is not in this process."""
+    """Objects at work in another thread of the parent are idle in the child."""
     global _generation
     _generation += 1
     set_num_threads(1)
 
 
-# OpenMP would wait in the child for threads that did not come along: it starts new ones after the
-# fork, on either side.
+# After a fork OpenMP would wait in the child for threads that exist only in the parent. So its
+# threads are ended before, and started again when needed.
 os.register_at_fork(before=_end_threads, after_in_child=_begin_in_child)
 
 
@@ -179,11 +178,10 @@ cdef Py_ssize_t run_rows(Call* call, Workspace* workspaces, int threads, Py_ssiz
 
 cdef Py_ssize_t run_watched(Call* call, Workspace* workspaces, int threads,
                             Py_ssize_t rows) except? -1 nogil:
-    """All rows (of a batch, else 1), as often as wanted, and a look at the signals every few
-    milliseconds between.
+    """Run all rows (1 if it is no batch) and repeats, and check for signals every few milliseconds.
 
     Raises:
-        KeyboardInterrupt, or what else the handler of a signal raises.
+        KeyboardInterrupt, or whatever else a signal handler raises.
     """
     cdef Py_ssize_t block = SHARE * threads * LANES, first, last, k, failure
     cdef double checked = seconds(), began_repeats, began, now
@@ -224,9 +222,8 @@ cdef class WorkspaceOwner:
     cdef Workspace work
     cdef Workspace* workspaces          # (members,)
     cdef int members
-    cdef Py_ssize_t busy                # the generation of the process in which it is at work, else
-                                        # 0
-    cdef PyObject* kept[KEPT]           # results handed out, see result
+    cdef Py_ssize_t busy                # _generation of the process in which it is at work, else 0
+    cdef PyObject* kept[KEPT]           # results returned earlier, see ``result``
     cdef int oldest
 
     def __cinit__(self, *arguments, **named_arguments):
@@ -234,7 +231,7 @@ cdef class WorkspaceOwner:
         self.compiled = NO_MODEL
 
     cdef int adopt(self, model) except -1:
-        """Work for that model from now on."""
+        """Allocate the workspace for a model, in place of an earlier one."""
         cdef CompiledModel compiled = compiled_of(model)
         self.require_idle()
         self.forget()
@@ -272,7 +269,7 @@ cdef class WorkspaceOwner:
         self.forget()
 
     cdef int reserve(self, int members, Py_ssize_t numbers) except -1:
-        """Have that many workspaces of LANES states, with room for the packed arrays of a call."""
+        """Allocate up to ``members`` workspaces of LANES states with ``numbers`` packed numbers."""
         cdef Workspace* workspaces
         cdef int k
         if members > self.members:
@@ -298,12 +295,12 @@ cdef class WorkspaceOwner:
 
     cdef inline cnp.ndarray result(self, object out, cnp.ndarray q, int ndim, Py_ssize_t rows,
                                    Py_ssize_t columns):
-        """An array of shape (), (rows,) or (rows, columns) per state of q: out, or one that nobody
-        else holds.
+        """An array of shape (), (rows,) or (rows, columns) per state of q: ``out``, a kept one that
+        the caller no longer holds, or a new one.
 
-        Making an array costs NumPy more than the recursions take, and the fresh memory of a batch's
-        costs the system as much; so the last few results are kept, unless they are huge, and one
-        that the caller has dropped since, as a loop does, is handed out again.
+        NumPy takes longer to make an array than the recursions take, and fresh memory for a large
+        batch costs as much again. So the last few results are kept, unless they are huge, and
+        reused once the caller has dropped them, as it does in a loop.
         """
         cdef cnp.npy_intp[3] shape
         cdef cnp.ndarray array
@@ -337,14 +334,14 @@ cdef class WorkspaceOwner:
         return 0
 
     cdef inline Py_ssize_t run(self, Call* call, cnp.ndarray q, ExternalForces forces) except? -1:
-        """Call the kernel for q, (n,) or (B, n), without the GIL where it takes long.
+        """Call the kernel for q, (nq,) or (B, nq); batches and repeats run without the GIL.
 
         Returns:
-            0, or a failure that is not that of a joint: n + 1, or what is negative.
+            0, n + 1, or a negative number, see ``Kernel``.
 
         Raises:
             SingularInertiaError: Some state has a joint that moves no inertia.
-            ValueError: The quaternion of a floating base is none.
+            ValueError: The quaternion of a floating base has not unit length.
         """
         cdef Py_ssize_t failure
         self.require_idle()

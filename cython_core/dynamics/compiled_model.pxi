@@ -1,24 +1,30 @@
 cdef class CompiledModel:
-    """A kinematic tree in the form that the recursions read: constant after construction, shared by
-    all workspaces.
+    """A kinematic tree in the form that the recursions read: constant, shared by all workspaces.
 
     Args (keywords):
-        n: Degrees of freedom of the joints. parent: (N,) index of the parent body of each body, -1
-        for the base; parents come first. rotation, translation: (N, 3, 3), (N, 3) [m] pose of joint
-        i's frame, at position 0, in the parent body's frame. axis: (N, 3) unit vector in the
-        joint's frame, which is the body's frame. motion: (N, 2) rotation about and translation
-        along the axis per unit of joint position. dof: (N,) index of the joint, of these n, that
-        drives body i; multiplier, offset: (N,), joint position =
-            multiplier * q[dof] + offset.
-        mass: (N + 1,) [kg], first_moment: (N + 1, 3) [kg m], inertia: (N + 1, 3, 3) [kg m^2] about
-        the body frame's
-            origin; entry 0 is the base.
-        gravity: (3,) [m/s^2] in the base frame, or the world's where the base floats. floating:
-        Whether the base is a free body, with six more degrees of freedom. joint_names, body_names:
-        n and N + 1 names, for messages. link_names, link_body, link_rotation, link_translation: (L)
-        named frames, the body that carries each (-1 for
-            the base) and their pose in that body's frame.
-        joint_body: (n,) the body whose own joint each of q's is.
+        n: Number of joints that move independently.
+        parent: (N,) index of the parent of each of the N bodies, -1 for the base; parents come
+            before their children.
+        rotation, translation: (N, 3, 3), (N, 3) [m] pose of joint i's frame, at position 0, in the
+            parent body's frame.
+        axis: (N, 3) unit vector in the joint's frame, which is the body's frame.
+        motion: (N, 2) rotation about and translation along the axis per unit of joint position.
+        dof: (N,) index of the joint, out of the n, that drives body i.
+        multiplier, offset: (N,) position of body i's joint = multiplier * q[dof] + offset.
+        mass: (N + 1,) [kg]; entry 0 is the base, here and in the next two.
+        first_moment: (N + 1, 3) [kg m] in the body's frame.
+        inertia: (N + 1, 3, 3) [kg m^2] about the origin of the body's frame.
+        gravity: (3,) [m/s^2] in the base frame, or in the world's if the base floats.
+        floating: Whether the base is a free body, with six more degrees of freedom.
+        joint_names, body_names: n and N + 1 names, for messages.
+        link_names: L names of links.
+        link_body: (L,) the body to which each link belongs, -1 for the base.
+        link_rotation, link_translation: (L, 3, 3), (L, 3) [m] pose of the link in that body's
+            frame.
+        joint_body: (n,) the body that is moved by each joint of q itself, not by a mimic joint.
+
+    Raises:
+        ValueError: A body comes before its parent.
     """
 
     cdef System system
@@ -69,7 +75,7 @@ cdef class CompiledModel:
             self.put_link(i, k, Q @ link_rotation[i], Q @ (link_translation[i] - origin[k]))
 
     cdef int make_room(self, Py_ssize_t n) except -1:
-        """For the arrays of the system, zero at first; n joints move."""
+        """Allocate the arrays of the system for n joints, all zero."""
         cdef System* its = &self.system
         cdef Py_ssize_t slots = its.N + 1 + LANES
         its.body = <Body*> calloc(its.N + 1, sizeof(Body))
@@ -88,7 +94,7 @@ cdef class CompiledModel:
         return 0
 
     cdef int put_inertia(self, Py_ssize_t i, mass, first_moment, inertia, Q, origin) except -1:
-        """Of body i, in its frame: axes Q (columns) and origin, in the given body frame."""
+        """Inertia of body i in its chosen frame: axes Q (columns) and origin in the given one."""
         cdef Body* b = &self.system.body[i]
         cdef Py_ssize_t k
         h, about = _inertia_about(mass, first_moment, inertia, Q, origin @ Q[:, 2])
@@ -102,7 +108,7 @@ cdef class CompiledModel:
         return 0
 
     cdef int put_joint(self, Py_ssize_t i, Py_ssize_t parent, Py_ssize_t dof, motion) except -1:
-        """Body i in the tree, and its S."""
+        """Place of body i in the tree, and its S."""
         cdef Body* b = &self.system.body[i]
         b.parent, b.dof = parent, dof
         b.root = 1 if self.system.floating else self.system.body[parent].root if parent else i
@@ -117,8 +123,9 @@ cdef class CompiledModel:
         return 0
 
     cdef int put_transform(self, Py_ssize_t i, E, p, at_zero) except -1:
-        """iXp of body i: axes E and origin p of its frame in the parent's; at_zero: where its joint
-        is at q = 0, a mimic's.
+        """iXp of body i, from axes E and origin p of its frame in the parent's at joint position 0.
+
+        at_zero: rotation and translation of a mimic joint at q = 0, from its offset.
         """
         cdef Body* b = &self.system.body[i]
         cdef Py_ssize_t k
@@ -142,7 +149,7 @@ cdef class CompiledModel:
         return 0
 
     cdef int find_reach(self) except -1:
-        """Which joints share a root: all, where joints are coupled or the base floats."""
+        """Fill ``reach``: all joints, if some are coupled or the base floats."""
         cdef System* its = &self.system
         cdef Py_ssize_t i, root
         for i in range(its.n):
@@ -176,12 +183,12 @@ cdef class CompiledModel:
         free(self.system.joint_link)
 
     cdef object owner(self, Py_ssize_t freedom):
-        """The joint, or the link that is a floating base, with this degree of freedom."""
+        """Name of the joint, or of the floating base's link, with this degree of freedom."""
         cdef Py_ssize_t joint = freedom - 6 if self.system.floating else freedom
         return self.joint_names[joint] if joint >= 0 else self.body_names[0]
 
     cdef object kind(self, Py_ssize_t freedom):
-        """What its owner is."""
+        """What ``owner`` names: a joint or a floating base."""
         return "floating base" if self.system.floating and freedom < 6 else "joint"
 
     cdef object singular(self, Py_ssize_t freedom):
@@ -206,7 +213,7 @@ cdef CompiledModel _no_model():
                          link_rotation=matrices, link_translation=vectors, joint_body=none)
 
 
-cdef CompiledModel NO_MODEL = _no_model()   # of who has not been given one yet
+cdef CompiledModel NO_MODEL = _no_model()   # of a WorkspaceOwner before ``adopt``
 
 
 cdef CompiledModel compiled_of(model):
@@ -217,7 +224,7 @@ cdef CompiledModel compiled_of(model):
 
 
 cdef double* room(double* memory, Py_ssize_t* taken, Py_ssize_t numbers) noexcept:
-    """The next so many numbers of the memory, NULL where there is none yet."""
+    """The next ``numbers`` of the memory, NULL if there is none yet; counts them in ``taken``."""
     cdef double* here = NULL
     if memory != NULL:
         here = memory + taken[0]
@@ -227,7 +234,7 @@ cdef double* room(double* memory, Py_ssize_t* taken, Py_ssize_t numbers) noexcep
 
 cdef Py_ssize_t lay_out_workspace(Workspace* work, const System* system, Py_ssize_t width,
                                   double* memory) noexcept:
-    """Give each row its place; returns how many numbers that takes, also without memory."""
+    """Place the rows in memory, which may be NULL; returns how many numbers they take."""
     cdef Py_ssize_t slots = system.N + 1, rows = slots * width, taken = 0
     work.columns = room(memory, &taken, 14 * LANES * slots)
     work.cosine = room(memory, &taken, rows + LANES * width)  # jcalc writes LANES of them at a time
@@ -264,9 +271,9 @@ cdef Py_ssize_t lay_out_workspace(Workspace* work, const System* system, Py_ssiz
 
 
 cdef int allocate(Workspace* work, const System* system, Py_ssize_t width) except -1:
-    """One block for all rows of a workspace of ``width`` states: NaN but for what never changes.
+    """Allocate the rows of a workspace of ``width`` states in one block, filled with NaN.
 
-    That is the base's motion, and the place of the joints that do not slide.
+    What never changes is set: the motion of a fixed base, and d and p of joints that do not slide.
     """
     cdef Py_ssize_t slots = system.N + 1, size = lay_out_workspace(work, system, width, NULL), i, k
     cdef double* memory

@@ -6,8 +6,8 @@
 #     position     p <- p + R (1 + A [u_a]x + B [u_a]x [u_a]x) u_l
 #                  A = (1 - cos t) / t^2,  B = (t - sin t) / t^3
 # (Murray, Li and Sastry, A mathematical introduction to robotic manipulation, 1994, equation 2.36).
-# A step of a method that adds, as Runge and Kutta's, adds such u: with the velocity xi at q + u,
-# their rate is
+# A Runge-Kutta step adds multiples of rates, so it works with such u: if the velocity at q + u is
+# xi, the rate of u is
 #     u_dot = xi + ad_u xi / 2 + ad_u ad_u xi / 12 + O(u^4)
 # (Munthe-Kaas, High order Runge-Kutta methods on manifolds, 1999). The order of the six is the
 # API's: linear, angular.

@@ -1,4 +1,4 @@
-# The kernels as calls: q, then qd, then qdd or tau, come in.
+# The kernels as functions of a Call, and Dynamics. The inputs x are q, then qd, then qdd or tau.
 
 cdef inline Py_ssize_t call_rnea(Call* call, Workspace* work, const real** x, const real* f_ext,
                                  real** y) noexcept nogil:
@@ -171,19 +171,19 @@ cdef inline Py_ssize_t call_regressor(Call* call, Workspace* work, const real** 
 
 
 cdef class Dynamics(WorkspaceOwner):
-    """Rigid-body dynamics of one model: Featherstone's recursions with a workspace of their own.
+    """Rigid-body dynamics of one model: Featherstone's recursions, with a workspace.
 
     Make one per thread. q is (nq,); qd, qdd and tau are (nv,). On a fixed base nq = nv = n, in the
-    order of ``model.joint_names``, [rad] or [m] and their rates, [N m] or [N]. The seven numbers of
-    a floating base in q, and its six in qd, qdd and tau, stand before those of the joints, as
-    ``Model`` says; then "base frame" below is the world's.
+    order of ``model.joint_names``: [rad] or [m] and their rates, [N m] or [N]. A floating base adds
+    seven numbers in q and six in qd, qdd and tau, before those of the joints (see ``Model``); "base
+    frame" below then means the world's.
 
-    Every method also takes (B, nq) and (B, nv), then returns (B, ...) and releases the GIL, on
-    ``set_num_threads`` threads; all arrays of a call have as many rows. Inputs are never modified;
-    ``out`` receives the result without an allocation, and may be one of q, qd, qdd, tau itself
-    (then that is overwritten) but not overlap them otherwise. When a batch raises (a singular
-    state, Ctrl-C), some rows of ``out`` are written already. Friction, damping and armature are not
-    rigid-body dynamics: see ``Simulator``.
+    Every method also takes batches, (B, nq) and (B, nv) with the same B in all arrays, and then
+    returns (B, ...); it releases the GIL and runs on ``set_num_threads`` threads. Inputs are never
+    modified. ``out`` receives the result without an allocation; it may be one of q, qd, qdd and tau
+    itself, which is then overwritten, but must not overlap them otherwise. If a batch raises (a
+    singular state, Ctrl-C), some rows of ``out`` have been written already. Friction, damping and
+    armature are not part of rigid-body dynamics: see ``Simulator``.
 
     ``f_ext`` maps link names to wrenches [fx fy fz tx ty tz], (6,) or (B, 6), that act on the link
     at its origin, in its own axes [N, N m].
@@ -651,8 +651,7 @@ cdef class Dynamics(WorkspaceOwner):
             return float(kinetic[0]), float(potential[0])
         return kinetic, potential
 
-    # What follows from the dynamics
-    # ----------------------------------------------------------------------------------
+    # Derived quantities ---------------------------------------------------------------------------
 
     def coriolis(self, q, qd):
         """The Coriolis matrix C(q, qd): C qd = bias - gravity, and Hdot - 2 C is skew-symmetric.
@@ -682,20 +681,19 @@ cdef class Dynamics(WorkspaceOwner):
         return C
 
     def hybrid(self, q, qd, qdd, tau, prescribed, f_ext=None):
-        """Forward dynamics of some joints beside inverse dynamics of others, which are locked or
-        driven by velocity.
+        """Hybrid dynamics: forward dynamics of some joints, inverse dynamics of the others, whose
+        acceleration is prescribed.
 
         Args:
             q, qd: (nq,), (nv,) position and velocity.
-            qdd: (nv,) acceleration of the joints that are prescribed; the other entries are not
-                looked at.
-            tau: (nv,) torque of the joints that are not; the other entries are not looked at.
+            qdd: (nv,) acceleration of the prescribed joints; the other entries are ignored.
+            tau: (nv,) torque of the joints that are not prescribed; the other entries are ignored.
             prescribed: (nv,) True for the joints whose acceleration is given; for a batch also (B,
                 nv).
             f_ext: Wrenches on links, see the class.
 
         Returns:
-            qdd and tau, (nv,) each, new arrays: what was given, and what follows from it.
+            qdd and tau of all joints, (nv,) each: the given values and the computed ones.
 
         Raises:
             SingularInertiaError: A joint with given torque moves no inertia.
@@ -723,12 +721,11 @@ cdef class Dynamics(WorkspaceOwner):
         return all_qdd, all_tau
 
     def joint_wrenches(self, q, qd, qdd, f_ext=None):
-        """What crosses each joint: the wrench that the joint's parent side exerts on its child
-        side.
+        """The wrench across each joint, exerted by the parent link on the child link.
 
-        It moves and carries all links beyond the joint, against gravity and f_ext; its part along
-        the joint's axis is what the drive gives, the torque of ``rnea`` where no joint mimics
-        another. A mimic joint is not listed.
+        It accelerates and supports all links beyond the joint. Its component along the joint's axis
+        is the drive's torque: that of ``rnea``, if no joint mimics another. Mimic joints are not
+        listed.
 
         Args:
             q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
@@ -803,8 +800,8 @@ cdef class Dynamics(WorkspaceOwner):
         return A
 
     def operational_space_inertia(self, q, link, point=None):
-        """The operational-space inertia Lambda = (J M^-1 J^T)^-1: the wrench that an acceleration
-        of the link takes.
+        """The operational-space inertia Lambda = (J M^-1 J^T)^-1: the wrench on the link per unit
+        of its acceleration.
 
         Args:
             q: (nq,) position.
@@ -815,11 +812,11 @@ cdef class Dynamics(WorkspaceOwner):
             (6, 6), symmetric, rows as those of ``jacobian`` [kg, kg m, kg m^2].
 
         Raises:
-            SingularJacobianError: J has not rank 6 (in some state of a batch): the rows before it
-                leave less than a millionth of a row.
+            SingularJacobianError: J does not have rank 6 (in some state of a batch): less than a
+                millionth of some row is independent of the rows before it.
             SingularInertiaError: A joint moves no inertia.
 
-        Takes O(n) beside what ``minv`` needs before its columns.
+        Takes O(n) for a tree without mimic joints.
 
         Source: Khatib, A unified approach for motion and force control of robot manipulators, 1987;
         by articulated bodies, RBDA Table 7.1 under unit wrenches.
@@ -839,8 +836,8 @@ cdef class Dynamics(WorkspaceOwner):
         return Lambda
 
     def regressor(self, q, qd, qdd, f_ext=None):
-        """The matrix Y of the torque as a linear function of masses: rnea = Y @
-        model.inertial_parameters.
+        """The matrix Y of the torque as a linear function of the inertial parameters:
+        rnea = Y @ model.inertial_parameters.
 
         Args:
             q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
@@ -849,8 +846,8 @@ cdef class Dynamics(WorkspaceOwner):
         Returns:
             Y, (nv, 10 L) for the L ``model.link_names``: ten columns each, in the order of
             ``model.inertial_parameters``. Zero where a joint does not move a link; gravity is
-            included. With f_ext two arrays: Y, and -J^T f_ext, (nv,), the part of the torque that
-            no masses change: rnea is Y @ model.inertial_parameters and this.
+            included. With f_ext two arrays: Y, and the part of the torque that does not depend on
+            them, -J^T f_ext, (nv,): rnea is Y @ model.inertial_parameters plus that.
 
         Source: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads
         and links, 1986.

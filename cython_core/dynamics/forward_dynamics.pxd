@@ -14,10 +14,10 @@ cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work,
                                           const real* qdd_0, const real* tau, const real* f_ext,
                                           const real* armature, const real* held,
                                           real* qdd) noexcept nogil:
-    """qdd = (H + diag(armature))^-1 (tau - ID(q, qd, qdd_0)), what tau adds to qdd_0; after jcalc
-    for q.
+    """qdd = (H + diag(armature))^-1 (tau - ID(q, qd, qdd_0)): the acceleration that tau adds to
+    qdd_0; after jcalc for q.
 
-    qdd_0, held: (n,) or NULL, which means zero. Where held is 1, not tau is given but qdd = 0.
+    qdd_0, held: (n,) or NULL, which means zero. Where held is 1, qdd = 0 and tau is ignored.
     Returns 1 + the index of a singular joint, or 0.
     """
     cdef Py_ssize_t n = system.n, i, j

@@ -1,8 +1,7 @@
 /* The lane type: one SIMD register of states, as wide as the compiler's instruction set.
  *
- * GCC's vector extensions give it + - * / and comparison; what they lack stands here, for the
- * register and, under the same meaning, for one double. Everything else is written once, in Cython,
- * over both (spatial.pxd).
+ * GCC's vector extensions provide + - * / and comparison; the other operations are defined here.
+ * All kernels are written once, in Cython, for a register and for a single double (spatial.pxd).
  */
 #ifndef FEATHERSTONE_LANES_H
 #define FEATHERSTONE_LANES_H
@@ -71,7 +70,7 @@ static inline void store_rows(const lanes *x, ptrdiff_t width, ptrdiff_t count, 
                 rows[l * width + k] = x[k][l];
 }
 
-/* 1 in lane k, 0 in the others, in all of them where there is no lane k. */
+/* 1 in lane k, 0 in the others; all 0 if there is no lane k. */
 static inline lanes unit_lanes(ptrdiff_t k)
 {
 #if LANES == 8
@@ -84,7 +83,7 @@ static inline lanes unit_lanes(ptrdiff_t k)
     return (lanes)((lane == (long long)k) & (lane_mask)broadcast(1.0));
 }
 
-/* Where the mask is set, a, elsewhere b. */
+/* a where the mask is set, else b. */
 static inline lanes select_lanes(lane_mask mask, lanes a, lanes b)
 {
     return (lanes)((mask & (lane_mask)a) | (~mask & (lane_mask)b));
@@ -104,8 +103,8 @@ static inline int any_lane(lane_mask mask)
     return any != 0;
 #endif
 }
-/* What returns the first is compiled into its callers, however many they are; what returns the
- * second is not, so that they are no worse for it where they do not call it. */
+/* Return types of functions that are always inlined, and of functions that never are: rare cases,
+ * which would make the code around their calls slower if they were inlined. */
 #define inlined __attribute__((always_inline)) void
 #if defined(__GNUC__) && !defined(__clang__)
 #define apart __attribute__((noipa)) void

@@ -9,11 +9,12 @@
 #            u_i = e_ij - S_i^T pA_i            pA_p += pA_i + K_i u_i
 #        away from it, by symmetry as far as j suffices:
 #            qdd_i = u_i / D_i - K_i^T a_p      a_i = a_p + S_i qdd_i
-# 2. IA and U come from the recursion of Table 7.1 in body coordinates (aba.pxd): about a point far
-#    away they would lose digits, and so they would as Ic S less what the bodies beyond take away.
-#    Only K is then turned to base coordinates.
+# 2. IA and U come from the recursion of Table 7.1 in body coordinates (aba.pxd); about a distant
+#    point, or as differences from Ic S, they would lose digits. Only K is then transformed to base
+#    coordinates.
 # 3. A pass takes two registers of columns at a time (real is double), or two columns of a register
-#    of states: where each operation waits for the one before, two take no longer than one.
+#    of states. Each operation depends on the one before, so two independent chains take no longer
+#    than one.
 # 4. Bodies with different roots do not move each other.
 # 5. A floating base has IA^-1 in place of 1 / D, which is its own corner of M^-1, and a = -IA^-1
 #    pA.

@@ -1,9 +1,9 @@
-# Motion prescribed over time: what functions and tables say of joints, as numbers at the instants
-# of a simulation's steps.
+# Motion of joints prescribed over time, by functions and tables, sampled at the instants of a
+# simulation's steps.
 
 class _Table:
-    """Joint positions over time, between the rows as polynomials that meet position, velocity and
-    acceleration of both.
+    """A table of joint motion, interpolated by polynomials with the position, velocity and, if
+    given, acceleration of both neighbouring rows.
     """
 
     def __init__(self, rows):
@@ -34,7 +34,7 @@ class _Table:
 
 
 cdef object _checked_motion(str joint, motion):
-    """A function as it is, a table as an array that nobody changes any more."""
+    """A function as it is, a table as a read-only copy."""
     if callable(motion):
         return motion
     rows = np.array(_floats(motion, f"motion of joint {joint!r}"))

@@ -14,9 +14,9 @@ cdef extern from "lanes.h" nogil:
     ctypedef long double lanes          # so that Cython takes it for a number other than double:
                                         # see lanes.h
     ctypedef long long lane_mask
-    # what a function returns that is always inlined, as a step of the hot loops is,
-    ctypedef void step "inlined"
-    ctypedef void apart                 # and one that never is
+    ctypedef void step "inlined"        # result of a function that is always inlined: a step of an
+                                        # algorithm
+    ctypedef void apart                 # result of one that never is: a rare case
     lanes broadcast(double x)
     lanes gather(const double* x, const Py_ssize_t* at)
     lanes load(const double* x)
@@ -44,7 +44,7 @@ ctypedef fused real:     # what one arithmetic operation of a kernel works on: o
 
 
 cdef inline void put(double value, real* x) noexcept nogil:
-    """x = value: C has no assignment of a number to a register."""
+    """x = value, in all lanes."""
     if real is double:
         x[0] = value
     else:
@@ -52,7 +52,7 @@ cdef inline void put(double value, real* x) noexcept nogil:
 
 
 cdef inline step clear(real* x, Py_ssize_t count) noexcept nogil:
-    """x = 0, so many numbers."""
+    """x = 0, ``count`` numbers."""
     cdef Py_ssize_t k
     for k in range(count):
         put(0.0, &x[k])
@@ -142,9 +142,7 @@ cdef inline bint nonzero(real x) noexcept nogil:
 
 
 cdef inline bint at_most(real a, real b) noexcept nogil:
-    """Whether a <= b, in any of the lanes; not where b is infinite: what has overflowed tells
-    nothing.
-    """
+    """Whether a <= b in any of the lanes, not counting those where b has overflowed to infinity."""
     if real is double:
         return a <= b < INFINITY
     else:

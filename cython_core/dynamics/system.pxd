@@ -9,19 +9,19 @@
 #     q   = [position in the world (3), quaternion x y z w, joints]
 #     qd  = [linear, angular velocity in its own axes, joints]
 #     tau = [force, moment at its origin in its own axes, joints]
-# It is not a joint: instead of v_0 = 0 and a_0 = -gravity its motion begins the outward passes, and
-# one 6 x 6 system ends the inward ones. The quaternion has one number more than it has freedoms:
-# joint i's are qd[dof] and (q + 1)[dof].
+# It is not a joint: the outward passes begin with its motion instead of v_0 = 0 and a_0 = -gravity,
+# and the inward passes end with a 6 x 6 system. A quaternion has four numbers for three freedoms,
+# so the velocity of joint i is qd[dof], but its position (q + 1)[dof].
 #
 # Frames. Body i's frame has its z axis on joint i's axis (frames.pxi chooses them), so every joint
 # is a screw about z:
 #     S_i = [0 0 angular | 0 0 linear]        revolute (1, 0), prismatic (0, 1), helical (1, pitch)
-# per unit of q[dof]: a mimic joint's multiplier is part of its S, and its offset of theta0 and p.
+# per unit of q[dof]. S of a mimic joint includes its multiplier; its offset is in theta0 and p.
 # and the transform from the parent is
 #     iXp = xlt(d z) rot(Rz(theta)^T Rx(alpha)^T Rz(gamma)^T) xlt(s),
 # mostly with gamma = 0 and s = a x: the modified Denavit-Hartenberg parameters a, alpha, d, theta.
 
-cdef enum Twist:         # alpha, decided once: the usual right angles become renamings of y and z
+cdef enum Twist:         # kind of alpha: right angles, the usual case, only exchange y and z
     TWIST_NONE, TWIST_PLUS_90, TWIST_MINUS_90, TWIST_GENERAL
 
 cdef enum Shift:         # s
@@ -38,14 +38,13 @@ cdef struct Body:
     bint revolute        # S_i = (1, 0)
     bint grounded        # the parent is a base that does not move
     bint follows         # the parent is slot i - 1, and not the base
-    bint forks           # has children other than slot i + 1; a floating base, any
+    bint forks           # has children other than slot i + 1 (a floating base: any children)
     bint turned          # gamma != 0
     double cos_gamma, sin_gamma
     Twist twist
     double cos_alpha, sin_alpha
     Shift shift
-    double[3] s          # [m]; a fixed base does not move: its children's s and d shift nothing and
-                         # are zero
+    double[3] s          # [m]; s and d are zero for children of a fixed base, which never moves
     bint offset          # d != 0, or not constant
     double d             # at q = 0 [m]
     double[3] p          # origin of the frame at q = 0, in the parent's frame: s and d together [m]
@@ -85,9 +84,8 @@ cdef struct Workspace:   # rows of one value each per slot; NaN until first writ
     double* p            # (3) origin in the parent's frame, at the current position
     double* pose         # (12, no more) of a floating base: orientation in the world, row-major,
                          # and origin
-    double* motion       # (9) w, w_dot and a of a body that forks: angular velocity, angular
-                         # acceleration, and     acceleration of the frame's origin, gravity
-                         # included
+    double* motion       # (9) of a body that forks: angular velocity w, angular acceleration w_dot,
+                         # and acceleration a of the frame's origin, gravity included
     double* f            # (6) force across joint i: moment about the origin, then force
     double* f_ext        # (6) external force on body i, in its frame
     double* inertia      # (21) composite (10 used) or articulated-body inertia
@@ -108,16 +106,15 @@ cdef struct Workspace:   # rows of one value each per slot; NaN until first writ
     double* base_inertia # (10) inertia: of the body, or of its subtree
     double* composite    # (10) sum of the inertias beyond a body that forks
     double* D            # (1) 1 / S^T U
-    void* columns        # (14) registers: what a pass over several columns of a matrix leaves at a
-                         # body
-    double* tau          # (n,) scratch of one joint-space vector
-    double* qdd          # (n,) of another one
+    void* columns        # (14) registers: scratch of a pass over several columns (minv.pxd)
+    double* tau          # (n,) scratch
+    double* qdd          # (n,) scratch
     double* step         # (12 nq,) scratch of a time step
-    double* prescribed_tau   # (n,) as a time step began: forces of the joints whose motion is
-                             # prescribed, one after the other
+    double* prescribed_tau   # (n,) forces of the joints whose motion is prescribed, in their order,
+                             # at the beginning of a time step
     double* H            # (n, n) joint-space inertia of a coupled system, else NULL
     void* memory         # owns all of the above
     void* packed         # the arrays of a tile of states, one register per number
     Py_ssize_t packed_size
-    Py_ssize_t failure   # what the kernel last returned,
-    Py_ssize_t row       # and in a batch the first row of the tile that it was called for
+    Py_ssize_t failure   # what the kernel last returned
+    Py_ssize_t row       # in a batch: first row of the tile that it was called for

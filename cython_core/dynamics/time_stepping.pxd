@@ -1,22 +1,23 @@
-# One time step: forward dynamics with what a drive adds to rigid bodies, and the integrators.
+# One time step: forward dynamics with friction, damping, armature and joint stops; the integrators.
 #
-# Coulomb friction is Coulomb's law at the end of the step: a joint that slips feels -f sign(qd),
-# one that sticks whatever keeps it at rest, at most f. For one step of length h that is a box-
-# constrained complementarity problem with a positive definite matrix, which has one solution for
-# any number of joints:
-# 1. Given who sticks and which way the others slip, it is hybrid dynamics (RBDA section 9.2): qdd =
-#    -qd / h of those who stick is prescribed, the torque of the others known.
-# 2. The guess is that those at rest stick and the others go on. Who sticks under more than f then
-#    slips, against that force; who slips and has turned round sticks; and again, until nobody
-#    changes.
-# 3. Changes of all at once rarely take more than a few rounds, but might go in a circle. Those of
-#    the first joint alone end for any positive definite matrix: Judice and Pires, Basic-set
-#    algorithm for a generalized linear complementarity problem, 1992 (Murty's rule). So they follow
-#    after ROUNDS rounds.
+# Coulomb's law holds at the end of the step: friction is -f sign(qd) in a joint that slips, and in
+# one that sticks whatever keeps it at rest, at most f. For a step of length h this is a
+# box-constrained complementarity problem with a positive definite matrix. It has exactly one
+# solution, which is found as follows:
+# 1. If it is known which joints stick and which way the others slip, the step is hybrid dynamics
+#    (RBDA section 9.2): qdd = -qd / h is prescribed for those that stick, the torque of the others
+#    is known.
+# 2. The first guess: joints at rest stick, the others keep slipping. Then a joint that needs more
+#    than f to stick is made to slip, against that force, and a joint that slips but has turned
+#    round is made to stick. This is repeated until no joint changes.
+# 3. Changing all such joints at once rarely takes more than a few rounds, but might cycle. Changing
+#    only the first one always ends if the matrix is positive definite: Judice and Pires, Basic-set
+#    algorithm for a generalized linear complementarity problem, 1992 (Murty's rule). So that is
+#    done after ROUNDS rounds.
 #
-# A joint whose motion is prescribed over time is hybrid dynamics, too: its acceleration is given,
-# its force is found. Its position and velocity are not integrated, they are those of the motion at
-# every instant; so its friction, damping, armature and stops are felt by nothing but the force.
+# Motion prescribed over time is hybrid dynamics, too: the joint's acceleration is given, its force
+# is found. Its position and velocity are not integrated but taken from the given motion, so its
+# friction, damping, armature and stops affect only the force.
 
 from libc.float cimport DBL_MIN
 
@@ -36,10 +37,10 @@ cdef enum Integrator:
 cdef struct Drives:
     Integrator integrator
     double time_step
-    bint rigid                         # all below are zero, no motion is prescribed
-    bint frictional                    # some Coulomb friction is not
-    bint stops                         # some stop is not
-    const double* damping              # (n,) each, zero of a floating base, as all that follows
+    bint rigid                         # nothing below acts: rigid-body dynamics alone
+    bint frictional                    # some joint has Coulomb friction
+    bint stops                         # some joint has stops
+    const double* damping              # (n,), as the next six; zero for a floating base
     const double* friction
     const double* armature
     const double* lower
@@ -47,11 +48,11 @@ cdef struct Drives:
     const double* stop_stiffness
     const double* stop_damping
     Py_ssize_t motions                 # joints whose motion is prescribed
-    const Py_ssize_t* prescribed       # (motions,) those
-    const double* prescribed_friction  # (motions,) theirs: in ``friction`` it is zero
+    const Py_ssize_t* prescribed       # (motions,) their degrees of freedom
+    const double* prescribed_friction  # (motions,) their friction, which is zero in ``friction``
     const double* instant              # (motions, 3) their position, velocity and acceleration now,
-                                       # and behind it those of     the next instants: of the ends
-                                       # of steps, rk4's middles between them
+                                       # followed by those at the next instants: the end of each
+                                       # step, for rk4 its middle before that
 
 
 cdef inline real depth_in_stop(const Drives* drives, Py_ssize_t i, real position) noexcept nogil:
@@ -64,9 +65,10 @@ cdef inline real depth_in_stop(const Drives* drives, Py_ssize_t i, real position
 cdef inline void apply_drives(const Drives* drives, Py_ssize_t n, const real* q, const real* qd,
                               const real* tau, const real* engaged, const real* sign, real* applied,
                               real* diagonal) noexcept nogil:
-    """What acts on each joint.
+    """applied: torque on each joint; diagonal: what is added to the diagonal of H.
 
-    A torque d (qd + h qdd) resisting at the step's end adds h d to H's diagonal.
+    A torque -d (qd + h qdd), taken at the end of the step, adds h d to the diagonal. engaged: 1
+    where a stop acts, else 0; sign: as in guess_sticking.
     """
     cdef double h = drives.time_step, stiffness, damping
     cdef Py_ssize_t i
@@ -87,7 +89,7 @@ cdef inline void apply_drives(const Drives* drives, Py_ssize_t n, const real* q,
 
 cdef inline bint release_stops(const Drives* drives, Py_ssize_t n, const real* q, const real* qd,
                                const real* qdd, real* engaged) noexcept nogil:
-    """Disengage the stops that pull at the end of the step; returns whether there were any, in any
+    """Disengage the stops that would pull at the end of the step; whether there were any, in any
     lane.
     """
     cdef double h = drives.time_step
@@ -109,8 +111,10 @@ cdef inline bint release_stops(const Drives* drives, Py_ssize_t n, const real* q
 
 cdef inline void guess_sticking(const Drives* drives, Py_ssize_t n, const real* qd, real* sign,
                                 real* held) noexcept nogil:
-    """sign: which way a joint slips, 1 or -1, and 0 of one that sticks or has no friction; held: 1
-    of one that sticks.
+    """The first guess (note 2).
+
+    sign: direction of slip, 1 or -1; 0 for a joint that sticks or has no friction. held: 1 for a
+    joint that sticks, else 0.
     """
     cdef real zero, tiny
     cdef Py_ssize_t i
@@ -137,10 +141,9 @@ cdef inline Py_ssize_t solve(const System* system, Workspace* work, const Drives
                              const real* qd, const real* applied, const real* f_ext,
                              const real* diagonal, const real* held, real* given,
                              real* qdd) noexcept nogil:
-    """qdd under what is applied, that of joints that stick such that they are at rest after the
-    step (note 1).
+    """qdd under the applied torques; joints that stick are at rest after the step (note 1).
 
-    given: (2 n,) scratch.
+    given: (2 n,) scratch. Returns 1 + the index of a singular joint, or 0.
     """
     cdef Py_ssize_t n = system.n, i, failure
     cdef real* fixed = given + n       # held, or prescribed
@@ -165,8 +168,10 @@ cdef inline bint correct_sticking(const System* system, Workspace* work, const D
                                   const real* qd, const real* applied, const real* f_ext,
                                   const real* diagonal, const real* qdd, bint first_only,
                                   real* sign, real* held) noexcept nogil:
-    """Let go of joints that friction cannot hold, hold those that have turned round; whether some
-    did, in any lane.
+    """Release joints that friction cannot hold, hold those that have turned round (note 2).
+
+    first_only: change only the first such joint (note 3). Returns whether any was changed, in any
+    lane.
     """
     cdef const real* tau = <real*> work.tau
     cdef real f, force, released, turned, zero, one, changed
@@ -180,7 +185,7 @@ cdef inline bint correct_sticking(const System* system, Workspace* work, const D
     for i in range(n):
         if drives.friction[i] == 0:
             continue
-        put((1.0 + 1e-9) * drives.friction[i], &f)  # 1e-9: lest rounding sends a joint to and fro
+        put((1.0 + 1e-9) * drives.friction[i], &f)  # not to be fooled by rounding
         force = tau[i] + diagonal[i] * qdd[i] - applied[i]
         released = held[i] * less(f, magnitude(force))
         turned = (1.0 - held[i]) * less(sign[i] * (qd[i] + drives.time_step * qdd[i]), zero)
@@ -197,7 +202,7 @@ cdef inline bint correct_sticking(const System* system, Workspace* work, const D
 cdef inline void find_prescribed_forces(const System* system, Workspace* work, const Drives* drives,
                                         const real* qd, const real* f_ext, const real* applied,
                                         const real* diagonal, const real* qdd) noexcept nogil:
-    """What moves the rigid bodies, and what friction, armature and stops take."""
+    """Forces of joints with prescribed motion: inverse dynamics, friction, armature and stops."""
     cdef real* force = <real*> work.prescribed_tau
     cdef real zero
     cdef Py_ssize_t i, k
@@ -211,7 +216,7 @@ cdef inline void find_prescribed_forces(const System* system, Workspace* work, c
 
 cdef inline void place_prescribed(const System* system, const Drives* drives, real* q,
                                   real* qd) noexcept nogil:
-    """Joints whose motion is prescribed are where it has them now."""
+    """Set position and velocity of joints with prescribed motion to those of this instant."""
     cdef Py_ssize_t k
     for k in range(drives.motions):
         put(drives.instant[3 * k], &q[system.nq - system.n + drives.prescribed[k]])
@@ -222,8 +227,9 @@ cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work
                                            const Drives* drives, bint decide, const real* q,
                                            const real* qd, const real* tau, const real* f_ext,
                                            real* qdd) noexcept nogil:
-    """As acceleration, after jcalc; q of the joints beside their qd: no stop stands in a floating
-    base's way.
+    """As acceleration, after jcalc.
+
+    q: (n,), the degree of freedom i at q[i]; a floating base, which has no stops, is not read.
     """
     cdef Py_ssize_t n = system.n, i, failure, round
     cdef real* applied = <real*> work.step
@@ -258,10 +264,10 @@ cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work
 cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const Drives* drives,
                                     bint decide, const real* q, const real* qd, const real* tau,
                                     const real* f_ext, real* qdd) noexcept nogil:
-    """qdd under tau and the drives, stops that would pull left out. Returns 1 + the index of a
-    singular joint, or 0.
+    """qdd under tau and the drives; stops push but do not pull.
 
-    Whether joints stick is decided, or, for a further stage of the same step, as decided before.
+    decide: find out which joints stick; False, in the further stages of a step, keeps the decision.
+    Returns 1 + the index of a singular joint, or 0.
     """
     jcalc(system, work, q)
     if drives.rigid:
@@ -272,7 +278,7 @@ cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const
 
 cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* drives, const real* tau,
                              const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
-    """Velocity first, then position with the new velocity."""
+    """Semi-implicit Euler: the velocity first, then the position with the new velocity."""
     cdef Py_ssize_t n = system.n, i
     cdef Py_ssize_t failure = acceleration(system, work, drives, True, q, qd, tau, f_ext, qdd)
     cdef const real* held = <real*> work.step + 4 * n
@@ -293,7 +299,7 @@ cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* driv
 
 cdef inline real turning_joints(Py_ssize_t n, double h, const real* sign, const real* held,
                                 const real* qd, const real* qdd) noexcept nogil:
-    """How many joints come to rest or turn round within a step h under friction; of each lane."""
+    """How many joints come to rest or turn round within a step h under friction, per lane."""
     cdef real zero, count
     cdef Py_ssize_t i
     put(0.0, &zero)
@@ -307,10 +313,9 @@ cdef inline real turning_joints(Py_ssize_t n, double h, const real* sign, const 
 cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives* drives,
                                    const real* tau, const real* f_ext, real* q, real* qd,
                                    real* qdd) noexcept nogil:
-    """The classical method of order four on (q, qd); who sticks and who slips is the same in all
-    stages.
+    """The classical method of order 4 on (q, qd). The first stage decides which joints stick.
 
-    Where a joint comes to rest or turns round within the step, the step is Euler's instead.
+    If a joint comes to rest or turns round within the step, Euler's step is taken instead.
     """
     cdef Py_ssize_t n = system.n, i, stage, failure
     cdef real* sign = <real*> work.step + 3 * n
@@ -368,7 +373,7 @@ cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives
 
 
 cdef inline Py_ssize_t lost_joint(Py_ssize_t n, const real* q, const real* qd) noexcept nogil:
-    """1 + the index of a joint whose state is not finite, in any lane, or 0."""
+    """1 + the index of a joint whose state is not finite in some lane, or 0."""
     cdef real sum, one
     cdef Py_ssize_t i
     put(0.0, &sum)
@@ -384,18 +389,17 @@ cdef inline Py_ssize_t lost_joint(Py_ssize_t n, const real* q, const real* qd) n
 
 
 cdef inline Py_ssize_t instants(const Drives* drives) noexcept nogil:
-    """How many of ``Drives.instant`` a step has."""
+    """Number of instants of a step, see ``Drives.instant``."""
     return 2 if drives.integrator == RK4 else 1
 
 
 cdef inline Py_ssize_t advance(const System* system, Workspace* work, Drives* drives,
                                Py_ssize_t steps, const real* tau, const real* f_ext, real* q,
                                real* qd, real* qdd) noexcept nogil:
-    """So many time steps; ``drives.instant`` goes along. Returns 0, or 1 + the index of a singular
-    joint.
+    """Take time steps; ``drives.instant`` is moved on with them.
 
-    Or, where the state is no longer finite after step k (from 0), -(1 + the index of the joint + k
-    n).
+    Returns 0; or 1 + the index of a singular joint; or, if the state of joint i is not finite after
+    step k (from 0), -(1 + i + k n).
     """
     cdef Py_ssize_t k, failure
     for k in range(steps):

@@ -2,9 +2,9 @@
 #
 #     J^T w = r,    w = (J J^T + damping^2)^-1 J r.
 #
-# A direction in which the link cannot move now shows in no joint, and is estimated as zero: with
-# fewer than six joints some always are, near a singularity one more. Of a wrench that the joints
-# feel by a singular value s of J the share s^2 / (s^2 + damping^2) is found.
+# A wrench along a direction in which the link cannot move loads no joint and is estimated as zero.
+# With fewer than six joints there is always such a direction, near a singularity one more. Along a
+# singular direction of J with singular value s, s^2 / (s^2 + damping^2) of the wrench is found.
 
 from libc.string cimport memset
 
@@ -30,7 +30,7 @@ cdef inline void estimate_wrench(const DynamicsInterface* dynamics, Py_ssize_t l
             w[i] += J[n * i + k] * torque[k]
             for j in range(i + 1):
                 A[6 * i + j] += J[n * i + k] * J[n * j + k]
-    if not cholesky_solve(6, A, w):  # damping is less than the rounding errors
+    if not cholesky_solve(6, A, w):  # damping below the rounding errors
         memset(w, 0, sizeof(w))
     for k in range(3):
         wrench[k] = wrench[3 + k] = 0.0

@@ -18,8 +18,8 @@
 #     (3) d = (p_k - p_k-1) / dt - mean of beta,
 #     (4) r_k = r_k-1 + (1 - exp(-K dt)) (d - r_k-1).
 #
-# (3) takes the mean of beta as that of its two ends. Unlike (2) integrated by Euler's rule, (4) is
-# stable and has the time constant 1 / K at any dt, also if every dt is another.
+# In (3) the mean of beta is that of its values at both ends. Unlike (2) integrated by Euler's rule,
+# (4) is stable and has the time constant 1 / K for any dt, constant or not.
 
 from libc.math cimport expm1
 from libc.string cimport memset
@@ -29,9 +29,9 @@ from observer.effort cimport friction_at
 from observer.settings cimport Settings
 
 cdef struct MomentumObserver:
-    double* external         # (n,) r, the torque by which the world acts on the joints [N m or N]
+    double* external         # (n,) r, external joint torque [N m or N]
     double* p                # (n,) momentum at the last state
-    double* beta             # (n,) its known rate there
+    double* beta             # (n,) at the last state, see (1)
     double* H                # (n, n) scratch
     double* C                # (n, n) scratch
 
@@ -40,7 +40,7 @@ cdef inline void observe(MomentumObserver* its, const Settings* settings,
                          const DynamicsInterface* dynamics, double dt, const double* q,
                          const double* qd, const double* torque,
                          const double* gravity) noexcept nogil:
-    """Go on to the next state, dt [s] later; 0: begin anew, as if nothing acted on the arm."""
+    """Advance to the next state, dt [s] later; dt = 0 restarts the observer at r = 0."""
     cdef Py_ssize_t n = dynamics.n, i, k
     cdef double p, beta, d
     if dt == 0.0:

@@ -1,5 +1,5 @@
-# Where the arm will be a little later if its torques stay what they are: forward dynamics (ABA with
-# friction and armature), integrated over any time.
+# The state of the arm a short time ahead under constant torque: forward dynamics with friction and
+# armature, integrated by the simulator.
 
 from libc.math cimport isfinite, rint
 from libc.string cimport memcpy, memset
@@ -14,7 +14,7 @@ cdef extern from *:
 
 
 cdef inline bint all_finite(Py_ssize_t count, const double* x) noexcept nogil:
-    """Whether numbers, and the sum of their squares, are finite."""
+    """Whether all numbers and the sum of their squares are finite."""
     cdef double total = 0.0
     cdef Py_ssize_t i
     for i in range(count):
@@ -25,12 +25,11 @@ cdef inline bint all_finite(Py_ssize_t count, const double* x) noexcept nogil:
 cdef inline Py_ssize_t predict(const Settings* settings, Py_ssize_t n, double duration,
                                const double* state, const double* torque, double* scratch,
                                double* predicted) noexcept nogil:
-    """Position and velocity (2, n) ``duration`` [s] after a state (2, n) under a constant torque.
-    scratch: (2, n).
+    """Position and velocity (2, n), ``duration`` [s] after a state (2, n) under a constant torque.
 
-    The simulator's steps are all of one length: what the nearest number of them leaves over, or
-    goes beyond the duration, is made up for under the last acceleration. Returns what the simulator
-    does, or NOT_FINITE.
+    The simulator's time step is fixed. It takes the number of steps nearest to the duration; the
+    rest, positive or negative, is covered with the last acceleration. scratch: (2, n). Returns what
+    ``SimulatorInterface.advance`` returns, or NOT_FINITE.
     """
     cdef double* q = predicted
     cdef double* qd = predicted + n

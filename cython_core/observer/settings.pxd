@@ -1,25 +1,25 @@
-# What a shadow goes by; constant while in use. Arrays are (n,) in joint order.
+# Settings of a shadow, constant while in use. Arrays are (n,) in joint order.
 
 from dynamics_interface cimport DynamicsInterface
 from ros.messages cimport Template
 from simulator_interface cimport SimulatorInterface
 
-cdef enum Contract:          # what the effort of a joint state is, see effort.pxd; order of
-                             # effort_contract.CONTRACTS
+cdef enum Contract:          # meaning of the effort in a joint state, see effort.pxd; in the order
+                             # of effort_contract.CONTRACTS
     FULL, WITHOUT_GRAVITY, WITHOUT_FRICTION, MOTOR_CURRENT
 
 cdef struct Settings:
-    int number               # of these settings
+    int number               # identifies these settings in records
     const SimulatorInterface* simulator
     double time_step         # of predictions [s]
-    double horizon           # of the prediction that is shown [s]
-    bint commanded           # it assumes the torque that was commanded last
-    double max_gap           # between two states that follow on each other [s]
+    double horizon           # of the published prediction [s]
+    bint commanded           # predict under the last commanded torque, not the measured one
+    double max_gap           # longest time between consecutive states [s]
     Contract contract
     double sliding_speed     # [rad/s or m/s]
-    Py_ssize_t link          # on which a wrench is assumed, in model.link_names
+    Py_ssize_t link          # on which the wrench is estimated, index in model.link_names
     double wrench_damping    # of the pseudo-inverse
-    Template wrench          # message about it
+    Template wrench          # message with the estimate
     const double* viscous
     const double* coulomb
     const double* offset     # constant friction

@@ -1,5 +1,5 @@
-# States put aside by one thread and taken by another, which may be late: what finds no room
-# meanwhile is lost.
+# A ring buffer of states between one writing and one reading thread. States that find it full are
+# dropped.
 
 from libc.stdint cimport uint64_t
 
@@ -9,12 +9,12 @@ cdef struct StateRing:
     double* rows             # (capacity, width)
     uint64_t capacity
     Py_ssize_t width
-    uint64_t put             # so far
-    uint64_t taken
+    uint64_t put             # rows written so far
+    uint64_t taken           # rows read so far
 
 
 cdef inline double* next_row(StateRing* ring) noexcept nogil:
-    """Where to write a row, to be followed by ``put_row``; NULL: there is no room."""
+    """Where to write the next row, then call ``put_row``; NULL if the buffer is full."""
     if ring.put - load64(&ring.taken, ACQUIRE) >= ring.capacity:
         return NULL
     return ring.rows + (ring.put % ring.capacity) * ring.width
@@ -25,7 +25,7 @@ cdef inline void put_row(StateRing* ring) noexcept nogil:
 
 
 cdef inline const double* oldest_row(const StateRing* ring) noexcept nogil:
-    """The next row to read, to be followed by ``take_row``; NULL: there is none."""
+    """The next row to read, then call ``take_row``; NULL if there is none."""
     if load64(&ring.put, ACQUIRE) == ring.taken:
         return NULL
     return ring.rows + (ring.taken % ring.capacity) * ring.width

@@ -57,13 +57,14 @@ cdef inline int64_t steady_now() noexcept nogil:
 
 
 cdef inline bint claim(uint32_t* word, uint32_t expected, uint32_t value) noexcept nogil:
-    """Change a word if it is as expected; return whether it was."""
+    """Compare and exchange: return whether the word was as expected and has been changed."""
     return compare_exchange32(word, &expected, value, False, IN_ONE_ORDER, ACQUIRE)
 
 
 cdef inline void sleep_while(const uint32_t* word, uint32_t value, int64_t until) noexcept nogil:
-    """Sleep until somebody calls ``wake``, at once if the word is another one; at most until a
-    steady time [ns].
+    """Sleep until another thread calls ``wake``, or until a steady time [ns].
+
+    Returns at once if the word no longer has this value.
     """
     cdef timespec time
     time.tv_sec, time.tv_nsec = <long> (until // SECOND), <long> (until % SECOND)
@@ -71,5 +72,5 @@ cdef inline void sleep_while(const uint32_t* word, uint32_t value, int64_t until
 
 
 cdef inline void wake(const uint32_t* word) noexcept nogil:
-    """End the sleep of all who sleep on a word."""
+    """Wake all threads that sleep on a word."""
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0)

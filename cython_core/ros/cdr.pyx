@@ -1,9 +1,9 @@
-"""Messages between CDR and Python: sensor_msgs/JointState and std_msgs/Float64MultiArray, read as a
-loop's cycle reads them (messages.pxd); and messages as bytes that compiled code fills in.
+"""Messages between CDR and Python: decoders and encoders of sensor_msgs/JointState and
+std_msgs/Float64MultiArray, which read as the loop's cycles do (messages.pxd), and templates of
+messages that compiled code fills in.
 
-Bytes are as DDS carries them and rclpy's raw subscriptions and publishers take them: XCDR1, either
-byte order when read, little-endian when written. It knows nothing else of ROS. Objects are for one
-thread.
+Bytes are as DDS carries them, for rclpy's raw subscriptions and publishers: XCDR1, either byte
+order when read, little-endian when written. No ROS is needed. An object is for one thread.
 """
 
 cimport numpy as cnp
@@ -37,7 +37,7 @@ cdef void begin(Reader* r, bytes message) noexcept:
 
 
 cdef int end(const Reader* r, bytes message, tuple names) except -1:
-    """Raise what the reader has found."""
+    """Raise the fault that the reader has found, if any."""
     if r.fault == MESSAGE_WHOLE:
         return 0
     error = MessageError if r.fault in (NAMED_TWICE, OTHER_LENGTH) else MalformedMessageError
@@ -46,16 +46,16 @@ cdef int end(const Reader* r, bytes message, tuple names) except -1:
 
 
 cdef class JointStateDecoder:
-    """Reads sensor_msgs/JointState messages, for one arm.
+    """Reads sensor_msgs/JointState messages of one arm. Each message overwrites the arrays.
 
     Attributes:
-        position: (n,) in the order of the joint names, overwritten by every message; so are
-        velocity: (n,), nan if the message has none, and
-        effort: (n,), nan if the message has none.
+        position: (n,) in the order of the joint names [rad or m].
+        velocity: (n,) [rad/s or m/s], NaN if the message has none.
+        effort: (n,) [N m or N], NaN if the message has none.
         has_velocity: Whether the last message had velocities.
         has_effort: Whether the last message had efforts.
-        sec: Stamp of the last message [s], and
-        nanosec: the rest of it [ns].
+        sec: Whole seconds of the last message's stamp [s].
+        nanosec: The rest of the stamp [ns].
     """
 
     cdef readonly cnp.ndarray position, velocity, effort
@@ -75,15 +75,15 @@ cdef class JointStateDecoder:
 
     @property
     def stamp(self):
-        """Of the last message [s]."""
+        """Stamp of the last message [s]."""
         return self.sec + 1e-9 * self.nanosec
 
     def decode(self, bytes message not None):
-        """Read a message; finiteness is not checked. If it is refused, all is left as it was.
+        """Read a message. Values may be NaN or infinite; if it raises, nothing changes.
 
         Raises:
             MessageError: A joint is missing or named twice, or an array's length differs from the
-                names'.
+                number of names.
             MalformedMessageError: The bytes are no such message.
         """
         cdef JointStateMessage* m = &self.message
@@ -104,12 +104,12 @@ cdef class JointStateDecoder:
 
 
 cdef class Float64MultiArrayDecoder:
-    """Reads std_msgs/Float64MultiArray messages. Their layout is passed over, as
-    forward_command_controller does.
+    """Reads std_msgs/Float64MultiArray messages. Like forward_command_controller, it ignores their
+    layout.
 
     Attributes:
-        values: (n,) overwritten by every message; another array if ``count`` is None and a message
-            has another length.
+        values: (n,) overwritten by every message; a new array if ``count`` is None and the length
+            changes.
     """
 
     cdef readonly cnp.ndarray values
@@ -121,10 +121,10 @@ cdef class Float64MultiArrayDecoder:
         self.values = np.full(count or 0, NAN)
 
     def decode(self, bytes message not None):
-        """Read a message; finiteness is not checked. If it is refused, all is left as it was.
+        """Read a message. Values may be NaN or infinite; if it raises, nothing changes.
 
         Raises:
-            MessageError: It has another number of values than expected.
+            MessageError: The number of values is not as expected.
             MalformedMessageError: The bytes are no such message.
         """
         cdef size_t count = cnp.PyArray_DIM(self.values, 0), k
@@ -142,10 +142,10 @@ cdef class Float64MultiArrayDecoder:
             data(self.values)[k] = double_at(&values, k)
 
 
-# Writing: a message is made once, and what changes in it is overwritten in a copy.
+# Writing: a message is made once; its stamp and values are then overwritten in copies.
 
 cdef class Draft:
-    """A message in the making, little-endian."""
+    """A message being built, little-endian."""
 
     cdef bytearray data
 
@@ -153,7 +153,7 @@ cdef class Draft:
         self.data = bytearray(b"\0\1\0\0")
 
     cdef size_t add(self, bytes value, size_t alignment):
-        """Append; return where it begins, header included."""
+        """Append a value; return its offset from the beginning of the message, header included."""
         cdef size_t end = len(self.data) - HEADER_SIZE
         self.data += bytes(-end & (alignment - 1))
         start = len(self.data)
@@ -171,20 +171,20 @@ cdef class Draft:
         self.add(data, 1)
 
     cdef size_t add_header(self, str frame_id):
-        """Append a std_msgs/Header; return where its stamp begins."""
+        """Append a std_msgs/Header; return the offset of its stamp."""
         cdef size_t stamp = self.add_uint32(0)
         self.add_uint32(0)
         self.add_string(frame_id, "frame_id")
         return stamp
 
     cdef size_t add_doubles(self, size_t length):
-        """Append zeros; return where they begin."""
+        """Append a sequence of zeros; return the offset of the first."""
         self.add_uint32(length)
         return self.add(bytes(sizeof(double) * length), sizeof(double) if length else 1)
 
 
 cdef bytes copied(bytes content, Template* message):
-    """A copy that may be overwritten as long as nobody else knows it."""
+    """A copy of content, and ``message`` to write into it before it is handed out."""
     cdef bytes copy = PyBytes_FromStringAndSize(PyBytes_AS_STRING(content),
                                                 PyBytes_GET_SIZE(content))
     message.data, message.size = <uint8_t*> PyBytes_AS_STRING(copy), PyBytes_GET_SIZE(copy)
@@ -195,13 +195,11 @@ cdef class JointStateEncoder:
     """Writes sensor_msgs/JointState messages.
 
     Attributes:
-        position: (n,), what the next message holds, and
-        velocity: (n,), and
-        effort: (n,); all zero at first.
+        position, velocity, effort: (n,) contents of the next message; zero at first.
     """
 
     cdef readonly cnp.ndarray position, velocity, effort
-    cdef bytes _message                                         # with zeros
+    cdef bytes _message                                         # with zeros as values
 
     def __cinit__(self, joint_names, str frame_id not None=""):
         cdef Draft draft = Draft()
@@ -216,7 +214,7 @@ cdef class JointStateEncoder:
         self._message = bytes(draft.data)
 
     def encode(self, int32_t sec, uint32_t nanosec):
-        """Return a message with this stamp [s] + [ns] and what the arrays hold now.
+        """Return a message with this stamp ([s], [ns]) and the arrays' present values.
 
         Raises:
             OverflowError: The stamp does not fit its fields, int32 and uint32.
@@ -235,7 +233,7 @@ cdef class Float64MultiArrayEncoder:
     """Writes std_msgs/Float64MultiArray messages with an empty layout.
 
     Attributes:
-        values: (n,), what the next message holds; zero at first.
+        values: (n,) contents of the next message; zero at first.
     """
 
     cdef readonly cnp.ndarray values
@@ -251,20 +249,20 @@ cdef class Float64MultiArrayEncoder:
         self._message = bytes(draft.data)
 
     def encode(self):
-        """Return a message with what the array holds now."""
+        """Return a message with the array's present values."""
         cdef Template message
         cdef bytes encoded = copied(self._message, &message)
         write_last(&message, <int32_t> cnp.PyArray_DIM(self.values, 0), 0, data(self.values))
         return encoded
 
 
-# How a floating base moves: a message as bytes with zeros, and where in it stand the stamp (int32,
-# uint32), the pose (position, quaternion x y z w) and the twist (linear, angular) as doubles; 0:
-# nowhere.
+# Messages about the motion of a floating base: each as bytes with zeros, and the offsets of the
+# stamp (int32, uint32), the pose (position, quaternion x y z w) and the twist (linear, angular),
+# both as doubles. An offset of 0 means that the message has no such field.
 
 def odometry(str frame_id not None, str child_frame_id not None):
-    """A nav_msgs/Odometry: pose in ``frame_id``, twist in the axes of ``child_frame_id``;
-    covariances zero.
+    """A nav_msgs/Odometry: pose in ``frame_id``, twist in the axes of ``child_frame_id``, zero
+    covariances.
     """
     cdef Draft draft = Draft()
     stamp = draft.add_header(frame_id)
@@ -277,8 +275,8 @@ def odometry(str frame_id not None, str child_frame_id not None):
 
 
 def stamped(str frame_id not None, size_t count):
-    """A std_msgs/Header and so many doubles, which a geometry_msgs/PoseStamped, TwistStamped or
-    WrenchStamped is.
+    """A std_msgs/Header and ``count`` doubles: the layout of a geometry_msgs/PoseStamped,
+    TwistStamped or WrenchStamped.
     """
     cdef Draft draft = Draft()
     draft.add_header(frame_id)

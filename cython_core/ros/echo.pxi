@@ -1,14 +1,14 @@
-# A constant answer to every message: what the loop costs by itself, and a cycle for tests.
+# A cycle that answers every message with the same bytes: for tests, and to measure the loop itself.
 
 cdef struct Echo:
     Cycle cycle
     const uint8_t* answer
     size_t answer_size
-    size_t size              # of the messages that are answered; 0: of all
+    size_t size              # of the messages that are answered; 0: any
     int64_t period           # between two ticks [ns]; 0: none
     int64_t due
-    int64_t duration         # of the work for an answer [ns]
-    int64_t rest             # how long after a request to stop it is safe to end [ns]
+    int64_t duration         # of simulated work before an answer [ns]
+    int64_t rest             # from a request to stop until it is safe to end [ns]
     int64_t stop_at
     uint64_t messages, ticks, requests
 
@@ -29,9 +29,7 @@ cdef void echo_message(void* self, int input, const IncomingMessage* incoming, i
 
 
 cdef void echo_request(void* self, Request* request, int64_t now, Output* output) noexcept nogil:
-    """Count it and tell it as a record; the answer is its number, of those that are not the loop's
-    own.
-    """
+    """Record a request; its answer is its number. A request to stop is not counted."""
     cdef Echo* echo = <Echo*> self
     cdef Record record
     if request.kind == STOP_REQUESTED:
@@ -61,10 +59,10 @@ cdef bint echo_is_safe_to_end(void* self, int64_t now) noexcept nogil:
 
 
 cdef class EchoCycle:
-    """A cycle that publishes the same bytes always: for every message, or periodically.
+    """A cycle that always publishes the same bytes, for every message or periodically.
 
     Attributes:
-        capsule: For a runner.
+        capsule: PyCapsule "featherstone_ros.Cycle", for a runner.
     """
 
     cdef Echo* echo
@@ -83,9 +81,9 @@ cdef class EchoCycle:
         Args:
             answer: A serialised message.
             size: Answer only messages of this size [bytes]; 0: all.
-            period: Publish it every so often [s]; 0: for every message.
-            duration: Work for so long before [s].
-            rest: How long it takes until it is safe to end [s].
+            period: Publish periodically [s]; 0: for every message.
+            duration: Simulated work before each answer [s].
+            rest: From a request to stop until it is safe to end [s].
         """
         cdef Cycle* cycle = &self.echo.cycle
         self.answer = answer
@@ -104,10 +102,10 @@ cdef class EchoCycle:
 
     @property
     def messages(self):
-        """How many there were so far."""
+        """Number of messages so far."""
         return self.echo.messages
 
     @property
     def requests(self):
-        """How many there were so far."""
+        """Number of requests so far."""
         return self.echo.requests

@@ -2,9 +2,9 @@
 # allocates or needs the GIL.
 #
 # XCDR1 (OMG DDS-XTypes 7.4.1), either byte order when read, little-endian when written. Values are
-# aligned to their own size, counted from the end of the encapsulation header; a sequence of doubles
-# without any has no padding, as Fast CDR writes it. A message that is not whole sets ``fault`` and
-# ``field`` of its Reader; what is read after that is zero.
+# aligned to their own size, counted from the end of the encapsulation header; an empty sequence of
+# doubles has no padding, as Fast CDR writes it. A message that is malformed or incomplete sets
+# ``fault`` and ``field`` of its Reader; all that is read after that is zero.
 
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -16,7 +16,7 @@ cdef extern from *:
 
 cdef enum:
     HEADER_SIZE = 4          # [byte], the encapsulation: 0, byte order, 2 of options
-    MOST_NAMES = 1000        # of a message: more are no robot's
+    MOST_NAMES = 1000        # in a message: no robot has more
 
 cdef enum MessageFault:      # why a message is refused; the texts are in
                              # featherstone_ros/message_faults.py
@@ -28,8 +28,8 @@ cdef enum MessageFault:      # why a message is refused; the texts are in
     TOO_MANY                 # the field has more than MOST_NAMES items
     NOT_TERMINATED           # text that does not end with a zero byte
     NAMED_TWICE              # a joint: ``which``
-    OTHER_LENGTH             # of the field: ``claimed``, expected ``expected``
-    FOREIGN                  # names none of our joints
+    OTHER_LENGTH             # the field has ``claimed`` items, not ``expected``
+    FOREIGN                  # names none of the arm's joints
 
 cdef enum Field:
     FIELD_ENCAPSULATION, FIELD_STAMP, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY
@@ -45,7 +45,7 @@ cdef struct Reader:
     uint64_t claimed, expected
     int32_t which
 
-cdef struct Doubles:         # where they stand in a message, not aligned
+cdef struct Doubles:         # a sequence in a message, not aligned
     const uint8_t* data
     size_t length
     bint big_endian
@@ -54,24 +54,24 @@ cdef struct Text:
     const uint8_t* data
     size_t length            # without the zero byte at its end
 
-cdef struct JointNames:      # of an arm, and where a publisher's messages had them last
+cdef struct JointNames:      # of an arm, and their order in the last message
     int32_t n
     const char** name        # (n,)
     size_t* length           # (n,)
-    int32_t* guess           # (MOST_NAMES,) which joint the k-th name of a message was; -1: none of
-                             # ours
+    int32_t* guess           # (MOST_NAMES,) joint of the k-th name of the last message; -1: none of
+                             # these
 
 cdef struct JointStateMessage:
     int32_t sec
     uint32_t nanosec
     size_t count             # names in the message
-    int32_t found            # of our joints
-    int32_t* place           # (n,) where each of ours stands in the message, -1: nowhere
+    int32_t found            # how many of the arm's joints it names
+    int32_t* place           # (n,) index of each joint in the message, -1: not there
     Doubles position, velocity, effort
 
 
 cdef inline void refuse_message(Reader* r, MessageFault fault, Field field) noexcept nogil:
-    """Only the first fault counts; nothing is left to be read behind it."""
+    """Set the fault, unless there is one already, and skip the rest of the message."""
     if r.fault == MESSAGE_WHOLE:
         r.fault, r.field = fault, field
     r.at = r.size
@@ -92,7 +92,7 @@ cdef inline void open_message(Reader* r, const uint8_t* data, size_t size) noexc
 
 cdef inline const uint8_t* take_bytes(Reader* r, size_t size, size_t alignment,
                                       Field field) noexcept nogil:
-    """Pass over padding and so many bytes; where these are, or NULL if the message ends before."""
+    """Skip padding and take ``size`` bytes; NULL if the message ends before."""
     cdef size_t start = r.at + (-r.at & (alignment - 1))
     if r.fault != MESSAGE_WHOLE:
         return NULL
@@ -112,7 +112,7 @@ cdef inline uint32_t read_uint32(Reader* r, Field field) noexcept nogil:
 
 
 cdef inline size_t read_length(Reader* r, size_t item_size, Field field) noexcept nogil:
-    """How many items of at least that size follow."""
+    """Length of a sequence whose items take at least ``item_size`` bytes each."""
     cdef uint32_t length = read_uint32(r, field)
     if r.fault == MESSAGE_WHOLE and length > (r.size - r.at) / item_size:
         r.claimed, r.expected = length, r.size - r.at
@@ -121,7 +121,7 @@ cdef inline size_t read_length(Reader* r, size_t item_size, Field field) noexcep
 
 
 cdef inline size_t read_item_count(Reader* r, size_t item_size, Field field) noexcept nogil:
-    """How many items other than plain numbers follow: those are read one by one."""
+    """Length of a sequence whose items are read one by one: at most MOST_NAMES."""
     cdef size_t count = read_length(r, item_size, field)
     if count > MOST_NAMES:
         r.claimed = count
@@ -131,7 +131,7 @@ cdef inline size_t read_item_count(Reader* r, size_t item_size, Field field) noe
 
 
 cdef inline Text read_text(Reader* r, Field field) noexcept nogil:
-    """A string; one of length 0, without even its end, is empty to Fast CDR, too."""
+    """A string. One of length 0, without the zero byte at its end, is empty, as for Fast CDR."""
     cdef Text text
     cdef size_t length = read_length(r, 1, field)
     text.data, text.length = NULL, 0
@@ -170,9 +170,9 @@ cdef inline bint same_text(const JointNames* names, int32_t joint, const Text* t
 
 
 cdef inline int32_t find_joint(JointNames* names, size_t k, const Text* text) noexcept nogil:
-    """Which joint the k-th name of a message is, -1 for none.
+    """Index of the joint that the k-th name of a message names, -1 for none.
 
-    Publishers seldom change their order: guess first.
+    Publishers seldom change their order, so the joint of the last message is tried first.
     """
     cdef int32_t joint = names.guess[k]
     if joint >= 0 and same_text(names, joint, text):
@@ -186,9 +186,7 @@ cdef inline int32_t find_joint(JointNames* names, size_t k, const Text* text) no
 
 cdef inline Doubles read_joint_field(Reader* r, size_t count, bint required,
                                      Field field) noexcept nogil:
-    """One of JointState's arrays, which has a value for every name or, unless it is required, none
-    at all.
-    """
+    """One of JointState's arrays: a value for every name or, if it is not required, empty."""
     cdef Doubles values = read_doubles(r, field)
     if r.fault == MESSAGE_WHOLE and values.length != count and (required or values.length):
         r.claimed, r.expected = values.length, count
@@ -198,7 +196,7 @@ cdef inline Doubles read_joint_field(Reader* r, size_t count, bint required,
 
 cdef inline void read_joint_names(Reader* r, JointNames* names,
                                   JointStateMessage* message) noexcept nogil:
-    """Header and names of a sensor_msgs/JointState, and where our joints stand among them."""
+    """Header and names of a sensor_msgs/JointState, and the places of the arm's joints in them."""
     cdef Text text
     cdef size_t k
     cdef int32_t joint
@@ -225,7 +223,7 @@ cdef inline void read_joint_names(Reader* r, JointNames* names,
 
 cdef inline void read_joint_values(Reader* r, JointStateMessage* message,
                                    bint with_position) noexcept nogil:
-    """The arrays behind the names; ``with_position``: there must be positions."""
+    """The arrays after the names; ``with_position``: positions are required."""
     message.position = read_joint_field(r, message.count, with_position, FIELD_POSITION)
     message.velocity = read_joint_field(r, message.count, False, FIELD_VELOCITY)
     message.effort = read_joint_field(r, message.count, False, FIELD_EFFORT)
@@ -233,10 +231,7 @@ cdef inline void read_joint_values(Reader* r, JointStateMessage* message,
 
 cdef inline void read_joint_state(Reader* r, JointNames* names,
                                   JointStateMessage* message) noexcept nogil:
-    """sensor_msgs/JointState as far as it is about our joints.
-
-    A message that names none of them is FOREIGN.
-    """
+    """A sensor_msgs/JointState that names some of the arm's joints; else the fault is FOREIGN."""
     read_joint_names(r, names, message)
     read_joint_values(r, message, message.found > 0)
     if r.fault == MESSAGE_WHOLE and message.found == 0:
@@ -245,7 +240,7 @@ cdef inline void read_joint_state(Reader* r, JointNames* names,
 
 cdef inline void gather(const JointStateMessage* message, const Doubles* values, int32_t n,
                         double* out) noexcept nogil:
-    """The values of our joints, in their order; NaN where the message has none."""
+    """The values of the arm's joints, in its order; NaN where the message has none."""
     cdef int32_t joint
     for joint in range(n):
         out[joint] = (double_at(values, message.place[joint])
@@ -254,8 +249,8 @@ cdef inline void gather(const JointStateMessage* message, const Doubles* values,
 
 cdef struct JointParts:      # a state that comes in one message or in several
     int32_t n
-    double* values           # (3, n) position, velocity and effort, as the messages bring them
-    bint* there              # (n,) since the last complete state
+    double* values           # (3, n) latest position, velocity and effort
+    bint* there              # (n,) received since the last complete state
     double* scratch          # (n,)
 
 
@@ -270,9 +265,7 @@ cdef inline void gather_named(JointParts* parts, const JointStateMessage* messag
 
 
 cdef inline bint collect_joints(JointParts* parts, const JointStateMessage* message) noexcept nogil:
-    """Take over what a message says; whether every joint has come now since the last complete
-    state.
-    """
+    """Take the values of a message; return whether the state is now complete."""
     cdef bint complete = True
     cdef int32_t n = parts.n, joint
     if message.found == n:
@@ -295,7 +288,7 @@ cdef inline bint collect_joints(JointParts* parts, const JointStateMessage* mess
 cdef inline Doubles read_multi_array(Reader* r) noexcept nogil:
     """The data of a std_msgs/Float64MultiArray.
 
-    Its layout is passed over, as forward_command_controller does.
+    Its layout is ignored, as forward_command_controller does.
     """
     cdef size_t k, dimensions = read_item_count(r, 3 * sizeof(uint32_t), FIELD_LAYOUT)
     for k in range(dimensions):
@@ -306,8 +299,8 @@ cdef inline Doubles read_multi_array(Reader* r) noexcept nogil:
     return read_doubles(r, FIELD_DATA)
 
 
-# Writing: a message is made once, as bytes in Python (cdr.pyx); what changes in it is overwritten
-# in place.
+# Writing: a message is made once, as bytes in Python (cdr.pyx); its stamp and values are then
+# overwritten in place.
 
 cdef struct Template:
     uint8_t* data
@@ -322,9 +315,9 @@ cdef inline void write_stamp(Template* message, int32_t sec, uint32_t nanosec) n
 
 cdef inline void write_last(Template* message, int32_t n, int32_t before,
                             const double* values) noexcept nogil:
-    """An array (n,) of doubles at the end of a message, or ``before`` others of the same length
-    that end it.
+    """Overwrite an array (n,) of doubles near the end of a message, which is followed by ``before``
+    arrays of the same length.
     """
-    cdef size_t step = n * sizeof(double) + 8  # the next one's length and its padding
+    cdef size_t step = n * sizeof(double) + 8  # with length and padding
     memcpy(message.data + message.size - n * sizeof(double) - before * step, values,
            n * sizeof(double))

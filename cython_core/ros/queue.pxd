@@ -1,5 +1,5 @@
-# Requests to a loop and records from it: ring buffers with one thread at either end. Nothing in
-# them waits.
+# Requests to a loop and records from it: lock-free ring buffers with one writing and one reading
+# thread.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -8,27 +8,27 @@ from ros.atomic cimport ACQUIRE, RELEASE, load32, load64, store32, store64
 
 cdef enum:
     RECORDS = 2048           # powers of two
-    RESERVED = 512           # of them for records about objects, so that these are never lost
+    RESERVED = 512           # of them only for records about objects, so that these are never lost
     REQUESTS = 64
 
 cdef struct Records:
     Record[RECORDS] ring
-    uint64_t taken           # how many so far, by the reader
-    uint64_t put             # by the writer
-    uint64_t dropped         # for want of room
+    uint64_t taken           # read so far
+    uint64_t put             # written so far
+    uint64_t dropped         # because the ring was full
 
 cdef enum SlotState:
     FREE, WAITING, TAKEN, DONE, WITHDRAWN
 
 cdef struct Slot:
     Request request
-    uint32_t state           # whoever first changes it from WAITING decides what becomes of the
-                             # request
+    uint32_t state           # the thread that changes it from WAITING decides: to TAKEN the request
+                             # is done, to WITHDRAWN it is not
     bint is_awaited
 
 cdef struct Requests:
     Slot[REQUESTS] slots
-    uint32_t[REQUESTS] ring  # numbers of slots; there are no more of them, so that it is never full
+    uint32_t[REQUESTS] ring  # indices of slots; as long as there are slots, so it is never full
     uint64_t taken
     uint64_t put
 
@@ -52,7 +52,7 @@ cdef inline bint take_record(Records* records, Record* record) noexcept nogil:
 
 
 cdef inline Slot* free_slot(Requests* requests) noexcept nogil:
-    """Return a slot that no request is in, NULL if there is none."""
+    """Return a slot without a request, NULL if there is none."""
     cdef int i
     for i in range(REQUESTS):
         if load32(&requests.slots[i].state, ACQUIRE) == FREE:

@@ -1,8 +1,8 @@
-# librcl, as rclpy has loaded it: its functions are found by name, so that nothing of ROS is needed
-# to build this.
+# librcl, as rclpy has loaded it. Its functions are looked up by name at run time, so building this
+# needs no ROS.
 #
-# The layouts here are those of Jazzy and Kilted. ``check_layout`` tries the first two out; of a
-# message's information what is not plausible counts as unknown.
+# The structures are laid out as in Jazzy and Kilted. ``check_layout`` tests the first two; values
+# of a MessageInfo that are not plausible count as unknown.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -15,7 +15,7 @@ cdef extern from "<dlfcn.h>" nogil:
 
 cdef enum:
     NOTHING_TAKEN = 401      # RCL_RET_SUBSCRIPTION_TAKE_FAILED: no message there
-    SPARE = 256              # bytes behind what is known of a structure, should it have grown
+    SPARE = 256              # bytes after the known members, in case a structure has grown
 
 cdef struct Allocator:       # rcutils_allocator_t
     void* (*allocate)(size_t size, void* state) noexcept nogil
@@ -55,7 +55,7 @@ cdef struct Rcl:
 
 
 cdef inline const char* find_functions(Rcl* rcl) noexcept nogil:
-    """Find the functions; return what is missing, NULL if nothing is."""
+    """Look the functions up; return the name of the first that is missing, or NULL."""
     cdef void* library = dlopen("librcl.so", RTLD_NOW | RTLD_NOLOAD)
     cdef void** function = <void**> rcl
     cdef const char** names = [
@@ -77,7 +77,7 @@ cdef inline const char* find_functions(Rcl* rcl) noexcept nogil:
     return NULL
 
 
-cdef struct Trial:           # what the allocator is called with
+cdef struct Trial:           # records the call of the allocator
     uint8_t[SPARE] memory
     size_t size
 
@@ -100,7 +100,7 @@ cdef inline void no_deallocate(void* pointer, void* state) noexcept nogil:
 
 
 cdef inline bint check_layout(const Rcl* rcl) noexcept nogil:
-    """Tell whether a serialised message and its allocator are laid out as expected."""
+    """Whether a serialised message and its allocator are laid out as expected."""
     cdef Trial trial
     cdef Serialized message
     cdef Allocator allocator

@@ -1,34 +1,32 @@
-# How simulation time follows real time: periods counted against a steady clock, without drift,
-# however irregularly.
+# Simulation time follows real time: periods are counted against a steady clock, without drift.
 #
-# After a stall at most twice the usual number of periods is due at once, so that commands still
-# come between them.
+# After a stall at most twice the usual number of periods is due at once, so that commands can
+# arrive between them.
 
 from libc.math cimport rint
 from libc.stdint cimport int64_t
 
 cdef enum:
-    CATCH_UP = 100_000_000             # [ns] of real time that is made good after a stall; the rest
-                                       # is given up
-    SHORTEST_TICK = 1_000_000          # [ns] between two looks at the clock: more would only cost
+    CATCH_UP = 100_000_000             # [ns] of real time that is caught up after a stall; the rest
+                                       # is skipped
+    SHORTEST_TICK = 1_000_000          # [ns] shortest time between two checks of the clock
 
 cdef struct Pace:
     double real_period                 # [ns] of real time; 0: as fast as possible
     int64_t per_tick                   # periods that are usually due at once
-    double origin, looked              # [ns]
+    double origin, looked              # beginning of the count, last check of the clock [ns]
     int64_t done                       # periods since the origin
-    int64_t overruns                   # stalls too long to be made good
+    int64_t overruns                   # stalls too long to be caught up
 
 
 cdef inline void restart_pace(Pace* pace, int64_t now) noexcept nogil:
     """Count from now, e.g. after a pause."""
-    # Half a period back: a look that comes a little early or late still finds one period due.
+    # Half a period back: a check slightly early or late still finds one period due.
     pace.origin, pace.looked, pace.done = now - 0.5 * pace.real_period, -1e300, 0
 
 
 cdef inline void set_pace(Pace* pace, double period, double factor, int64_t now) noexcept nogil:
-    """Begin with periods [ns] of simulation time, ``factor`` of it per real time; 0 is as fast as
-    possible.
+    """Start with this period of simulation time [ns] and real-time factor; 0: as fast as possible.
     """
     pace.real_period = period / factor if factor > 0.0 else 0.0
     pace.per_tick = 1
@@ -40,17 +38,17 @@ cdef inline void set_pace(Pace* pace, double period, double factor, int64_t now)
 
 
 cdef inline int64_t next_due(const Pace* pace) noexcept nogil:
-    """When to look again; 0: at any time."""
+    """When to check the clock next [ns]; 0: at once."""
     cdef double punctual
     if pace.real_period == 0.0:
         return 0
     punctual = pace.origin + (pace.done + pace.per_tick + 0.5) * pace.real_period
-    # After a stall there is time for commands between two looks.
+    # After a stall this leaves time for commands between two checks.
     return <int64_t> max(punctual, pace.looked + 0.5 * pace.per_tick * pace.real_period)
 
 
 cdef inline int64_t count_due(Pace* pace, int64_t now, double* lag) noexcept nogil:
-    """How many periods are due; ``lag`` is how long ago the first of them was [ns]."""
+    """Number of periods that are due; lag: how long ago the first of them was due [ns]."""
     cdef int64_t behind, most_behind
     lag[0] = 0.0
     if pace.real_period == 0.0:

@@ -1,23 +1,26 @@
-# Settings that do not change any more, to be handed over to a twin as a whole.
+# Immutable settings, handed over to a twin as a whole.
 
 cdef class Snapshot:
-    """A twin's settings as compiled code reads them; whoever has a twin use them keeps this object.
+    """Settings of a twin as compiled code reads them. Keep this object while they are in use.
 
     Args:
-        simulator: A ``Simulator`` of nobody else's, with friction, armature, stops, integrator and
-            time step.
+        simulator: A ``Simulator`` used for nothing else, with friction, armature, stops, integrator
+            and time step.
         period: Simulation time between two states [s].
-        steps_per_period: Integration steps of it.
+        steps_per_period: Integration steps per period.
         real_time_factor: Simulation time per real time; 0 is as fast as possible.
         command_timeout, wrench_timeout: [ns]; 0 is never.
         lockstep, hold_until_command: As in ``TwinSettings``.
-        owns_time: Stamps are simulation time.
-        follows_ros_time: The node's clock is somebody else's simulation time.
-        seed: Of the noise.
-        deviation: (3) of measured position, velocity and effort.
+        owns_time: Stamps are this twin's simulation time.
+        follows_ros_time: The node's clock is simulation time from another source.
+        seed: Of the sensor noise.
+        deviation: (3,) standard deviations of measured position, velocity and effort.
         home: (nq,) initial position.
         limit, offset, drive_p, drive_d: (n,) effort limits, constant friction, and the gains of the
             drives' own loop.
+
+    Raises:
+        ValueError: An array has a wrong length, or the simulator has prescribed motion.
     """
 
     cdef Settings settings

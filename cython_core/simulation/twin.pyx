@@ -1,8 +1,8 @@
-"""The digital twin as compiled code: a simulated arm that a loop runs without the interpreter, or
-Python call by call.
+"""The compiled digital twin: a simulated arm, run by a loop without the interpreter or called from
+Python.
 
-``arm.pxd`` is the arm, ``pacing.pxd`` real time, ``cycle.pxi`` what messages, requests and time do
-to it. The classes here own the memory. Times are of the steady clock [ns].
+``arm.pxd`` simulates the arm, ``pacing.pxd`` follows real time, ``cycle.pxi`` handles messages,
+requests and ticks. The classes here own the memory. Times are of the steady clock [ns].
 """
 
 cimport numpy as cnp
@@ -38,7 +38,7 @@ from featherstone_ros._cdr import JointStateEncoder
 
 cnp.import_array()
 
-# What is compiled stands before what uses it.
+# In the order in which they use each other.
 include "memory.pxi"         # Memory: all that the twin points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
 include "cycle.pxi"          # the twin as such a cycle
@@ -46,7 +46,7 @@ include "snapshot.pxi"       # Snapshot, its settings; uses Memory
 
 REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE,
             "resume": RESUME, "step": STEP}
-MOST_WAITING = 100                     # requests to a loop, and more
+MOST_WAITING = 100                     # more requests than can be waiting in a loop
 INPUTS = {"commands": COMMANDS, "joint_commands": JOINT_COMMANDS,
           "external_wrench": EXTERNAL_WRENCH, "set_state": SET_STATE}
 OUTPUTS = {"joint_states": JOINT_STATES, "clock": CLOCK}
@@ -54,17 +54,17 @@ RECORDS = {"refused": REFUSED, "fault": FAULT}
 
 
 cdef class StepRequest:
-    """What the request ``step`` points to.
+    """The payload of the request ``step``.
 
     Attributes:
-        address: For the request.
+        address: The request's payload.
         time: Simulation time after the steps [ns].
     """
 
     cdef Steps steps
 
     def __cinit__(self, int64_t count):
-        """Ask for so many integration steps."""
+        """Request ``count`` integration steps."""
         self.steps.count = count
 
     @property
@@ -77,24 +77,26 @@ cdef class StepRequest:
 
 
 cdef class Twin(CycleOwner):
-    """A simulated arm and its run; featherstone_ros.simulation.Twin adds what Python does better.
+    """The compiled part of ``featherstone_ros.simulation.Twin``: a simulated arm with its clock.
 
-    Whoever has a loop run it (``capsule``) only reads from then on, and asks for all else by
-    requests to the loop.
+    While a loop runs it (through ``capsule``), its properties may be read, but changes must be
+    requested from the loop.
 
     Args:
-        joint_names: Of the arm, in the order of all arrays (n,).
-        other_names: Joints that messages may name though they are none of the arm's own.
-        link_names: As the model orders them.
-        snapshot: The settings to begin with.
-        clock: Whether simulation time is published.
-        base_messages: What tells how a floating base moves, three at most: (bytes, where in them
-            the stamp, the pose and the twist stand; 0: nowhere), as ``_cdr.odometry`` and its like
-            make them.
+        joint_names: n names of the arm's joints, in the order of all arrays.
+        other_names: Joints that messages may name although they are not the arm's; ignored.
+        link_names: In the model's order.
+        snapshot: The first settings.
+        clock: Whether to publish simulation time.
+        base_messages: At most three messages about a floating base: tuples of bytes and the offsets
+            of stamp, pose and twist, as from ``_cdr.odometry``.
+
+    Raises:
+        ValueError: The names do not fit the simulator, or there are too many base messages.
     """
 
     cdef TwinCycle* twin
-    cdef list snapshots                # of which the twin may go by one
+    cdef list snapshots                # keeps the settings in use alive
     cdef readonly int n
 
     def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None,
@@ -156,7 +158,7 @@ cdef class Twin(CycleOwner):
         arm.load_end = <int64_t*> memory.block(MOST_LOADS, np.int64)
         return 0
 
-    # What it is like.
+    # State.
 
     cdef object values(self, const double* numbers, Py_ssize_t count=-1):
         cdef cnp.ndarray array = np.empty(self.n if count < 0 else count)
@@ -175,23 +177,21 @@ cdef class Twin(CycleOwner):
 
     @property
     def base_pose(self):
-        """Of a floating base (7,), in the world: position of the base link's origin [m], unit
-        quaternion x y z w; or None.
+        """Pose of a floating base in the world (7,): position of the base link's origin [m], unit
+        quaternion x y z w; None if the base is fixed.
         """
         return self.values(self.twin.arm.q_all, 7) if self.twin.arm.base else None
 
     @property
     def base_velocity(self):
-        """Of a floating base (6,), in its own axes: linear [m/s], angular [rad/s]; None of one that
-        is fixed.
+        """Velocity of a floating base in its own axes (6,): linear [m/s], angular [rad/s]; None if
+        the base is fixed.
         """
         return self.values(self.twin.arm.qd_all, 6) if self.twin.arm.base else None
 
     @property
     def base_is_held(self) -> bool:
-        """Whether the base does not move: it is fixed, or the brakes are on and no command has come
-        yet.
-        """
+        """Whether the base does not move: it is fixed, or braked until the first command."""
         return not base_is_free(&self.twin.arm)
 
     @property
@@ -231,7 +231,7 @@ cdef class Twin(CycleOwner):
 
     @property
     def overruns(self) -> int:
-        """Number of stalls too long to be made good."""
+        """Number of stalls too long to be caught up."""
         return self.twin.pace.overruns
 
     @property
@@ -241,13 +241,13 @@ cdef class Twin(CycleOwner):
 
     @property
     def _fault(self):
-        """Kind, joint, and the position and velocity that it would have had."""
+        """``FaultKind``, joint, and the position and velocity that it would have had."""
         return (self.twin.arm.fault.kind, self.twin.arm.fault.joint, self.twin.arm.fault.position,
                 self.twin.arm.fault.velocity)
 
     @property
     def _loads(self):
-        """Link indices of the wrenches that act now, and these (6,)."""
+        """The wrenches that act now: (link index, wrench (6,)) each."""
         cdef Py_ssize_t k
         return [(self.twin.arm.loads[k].link, [self.twin.arm.loads[k].wrench[i] for i in range(6)])
                 for k in range(min(self.twin.arm.load_count, MOST_LOADS))]
@@ -256,9 +256,7 @@ cdef class Twin(CycleOwner):
 
     @property
     def _command(self):
-        """What joints are told: effort, position and velocity (3, n), NaN where a drive follows
-        none.
-        """
+        """The command (3, n): effort, position and velocity, NaN where a drive follows none."""
         cdef Arm* arm = &self.twin.arm
         follows = np.array([[arm.follows_position[i],
                              arm.follows_velocity[i]] for i in range(self.n)], bool)
@@ -267,7 +265,7 @@ cdef class Twin(CycleOwner):
                          np.where(follows[:, 1], self.values(arm.desired_qd), np.nan)])
 
     def _take_command(self, double[:, ::1] wanted not None, int64_t now):
-        """Take finite efforts, and positions and velocities, NaN for none; let go of the brakes."""
+        """Take a command (3, n), see ``_command``; releases the brakes."""
         cdef Arm* arm = &self.twin.arm
         cdef Py_ssize_t i
         if wanted.shape[0] != 3 or wanted.shape[1] != self.n:
@@ -289,16 +287,16 @@ cdef class Twin(CycleOwner):
         state_was_set(&self.twin.arm)
 
     def _apply_wrench(self, Py_ssize_t link, double[::1] wrench not None):
-        """Apply a finite wrench (6,) to a link; whether there is room for it."""
+        """Apply a finite wrench (6,) to a link; False if there are too many wrenches."""
         if wrench.shape[0] != 6 or not 0 <= link < self.twin.links.n:
             raise ValueError("wrench: expected shape (6,) and a link's index")
         return apply_load(&self.twin.arm, link, &wrench[0])
 
     def _advance(self, int64_t steps, int64_t now):
-        """Advance by integration steps, 0 for a period."""
+        """Advance by integration steps; 0: by a period."""
         advance_arm(&self.twin.arm, steps, now)
 
-    # As a loop does it.
+    # Requests, without a loop.
 
     def request(self, int kind, int64_t now, payload=None, int64_t ros_time=0):
         answered = CycleOwner.request(self, kind, now, payload, ros_time)
@@ -307,7 +305,5 @@ cdef class Twin(CycleOwner):
         return answered
 
     def keep(self, Snapshot snapshot not None):
-        """Keep settings alive that a loop is given, and those before, which it may go by until
-        then.
-        """
+        """Keep settings alive that a loop has been given, and earlier ones that may be in use."""
         self.snapshots = [*self.snapshots[-MOST_WAITING:], snapshot]
