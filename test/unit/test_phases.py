@@ -57,6 +57,21 @@ def test_deactivation_leads_out_of_every_active_phase(phase):
     assert TRANSITIONS[phase][Event.DEACTIVATE] in LEAVING | {Phase.INACTIVE}
 
 
+@pytest.mark.parametrize("phase", sorted(RUNNING), ids=lambda phase: phase.name)
+def test_a_law_that_fails_leaves_the_arm_to_gravity_and_damping(phase):
+    assert TRANSITIONS[phase][Event.FALL_BACK] is Phase.DAMPED
+
+
+@pytest.mark.parametrize("phase", sorted(TRACKING), ids=lambda phase: phase.name)
+def test_every_motion_can_be_held_abandoned_replaced_and_ended_by_a_fault(phase):
+    next_phase = TRANSITIONS[phase]
+    assert next_phase[Event.HOLD] is next_phase[Event.ABANDON] is Phase.HOLDING
+    assert next_phase[Event.FAIL] is Phase.FAULT
+    assert next_phase[Event.FOLLOW] is Phase.TRAJECTORY
+    assert next_phase[Event.SET_POINT] is Phase.REFERENCE
+    assert next_phase[Event.FLOAT] is Phase.FLOATING
+
+
 def test_a_fault_is_left_only_when_asked_to():
     ways = {e for e, target in TRANSITIONS[Phase.FAULT].items() if target in RUNNING | HOLDS}
     assert ways == {Event.HOLD, Event.FLOAT, Event.STATES_STOPPED}
