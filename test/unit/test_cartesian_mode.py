@@ -256,14 +256,14 @@ def test_nearly_singular_posture_is_left_and_entered_calmly():
 
 
 def test_stiffness_changes_without_a_step():
-    bench = Bench().run(0.3)
+    bench = Bench(blend_time=0.0).run(0.3)
     force = bench.pose[:3, :3].T @ np.array([0.0, 10.0, 0.0])
     push = np.concatenate([force, np.zeros(3)])
     bench.run(1.0, push)
-    bench.configure(
-        impedance=prepared(CartesianSettings(stiffness=(900.0,) * 3 + (50.0,) * 3), MODEL)
-    )
-    bench.run(1.0, push)
+    for stiffness in (900.0, 950.0):  # each change begins where the last one ended
+        settings = CartesianSettings(stiffness=(stiffness,) * 3 + (50.0,) * 3)
+        bench.configure(impedance=prepared(settings, MODEL))
+        bench.run(1.0, push)
     assert np.abs(np.diff(bench.commands[5:], axis=0)).max() < 0.2
 
 
@@ -296,6 +296,38 @@ def test_an_arm_that_brakes_have_stopped_is_not_pulled_on():
         bench.commands.append(bench.controller.accept_state(bench.now, q, NOTHING).copy())
     np.testing.assert_allclose(bench.commands[-1], bench.dynamics.gravity(q), atol=1e-6)
     assert bench.largest_step() <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("share", [0.9, 1.1])
+def test_a_pull_moves_an_arm_if_it_is_a_tenth_of_the_effort_limit_beyond_friction(share):
+    coulomb = 0.2 * MODEL.effort_limit  # three times that may hold a joint at rest
+    lever = np.abs(Dynamics(MODEL).jacobian(HOME, TIP)[1])
+    force = share / (lever / (coulomb + 0.1 * MODEL.effort_limit)).max()
+    bounded = prepared(CartesianSettings(max_force=force), MODEL)
+    bench = Bench(impedance=bounded, coulomb=coulomb).run(0.3)
+    q = bench.arm.q
+    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -2.0, 0.0]))
+    for _ in range(2500):
+        bench.now += STEP
+        bench.controller.accept_state(bench.now, q, NOTHING)
+    assert not bench.controller.refused
+    assert ("does not move at all" in bench.controller.hold_reason) == (share > 1.0)
+
+
+def test_a_hand_that_moves_when_the_mode_begins_is_not_stopped_dead():
+    """The law begins at the hand's velocity, so that no damper works against it."""
+    bench = Bench(mode=Mode.FEEDFORWARD, torque_rate=np.full(7, 1e6), blend_time=0.0).run(0.3)
+    qd = np.array([0.5, 0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
+    bench.arm.reset(bench.arm.q, qd)
+    for _ in range(3):  # one alone might be wrong
+        bench.now, q = bench.now + STEP, bench.arm.q
+        bench.arm.reset(q + STEP * qd, qd)
+        bench.controller.accept_state(bench.now, bench.arm.q, qd)
+    bench.configure(mode=Mode.CARTESIAN_IMPEDANCE)
+    bench.now += STEP
+    bench.arm.reset(bench.arm.q + STEP * qd, qd)
+    command = bench.controller.accept_state(bench.now, bench.arm.q, qd)
+    np.testing.assert_allclose(command, bench.dynamics.gravity(bench.arm.q), atol=1.0)
 
 
 def test_an_arm_that_is_let_go_in_time_was_not_pulled_on_for_too_long():
