@@ -33,8 +33,13 @@ MOST_STEPS = 400
 SLIGHT = 1.0  # [1/s^2] stiffness over inertia of a joint that gravity itself does not move
 SLOWEST = 0.02  # share of the bandwidth below which the search is given up
 CONTRIBUTING = 0.3  # least share of the largest contribution for a joint to count
+MOST_PERIODS = 20  # that a command may be on its way: each is a state of the loop for every joint
 ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
 TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
+
+
+class TimingError(ValueError):
+    """A delay of so many periods that no gains can be found."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,14 @@ class Timing:
 
     period: float = 0.002
     delay: float = 0.002
+
+    def __post_init__(self) -> None:
+        """Raise TimingError if there are too many commands on their way."""
+        if self.delay > MOST_PERIODS * self.period:
+            raise TimingError(
+                f"delay is {self.delay:g} s, {self.delay / self.period:.0f} periods of "
+                f"{self.period:g} s; expected at most {MOST_PERIODS} periods"
+            )
 
     def __str__(self) -> str:
         """Name both in milliseconds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import yaml
@@ -12,6 +13,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 
 NODES = ("digital_twin", "feedforward_controller")
+Value = TypeVar("Value")
 
 
 class ParameterFileError(FeatherstoneError, ValueError):
@@ -87,6 +89,17 @@ def read_parameters(path: Path) -> dict[str, NodeParameters]:
         key: _flat(_section(nodes, key, path)) for key in ("/**", *(f"/**/{n}" for n in NODES))
     }
     return {n: NodeParameters(sections["/**"] | sections[f"/**/{n}"], path) for n in NODES}
+
+
+def of_joint(joint: str, values: Mapping[str, Value]) -> dict[str, Value | Mapping[str, Value]]:
+    """Return the parameters of a joint as ROS reads them from a file, nested below its name.
+
+    A name with a dot in it must not be nested: at its end, ROS's reader removes only what follows
+    the dot, and loses all parameters of the next joints.
+    """
+    if "." in joint:
+        return {f"{joint}.{name}": value for name, value in values.items()}
+    return {joint: values}
 
 
 def _section(nodes: Mapping[str, object], key: str, path: Path) -> Mapping[str, object]:

@@ -343,8 +343,10 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             Setting(
                 f"effort_limit.{joint}",
                 float(effort),
-                "largest effort, before effort_scale [N m or N]; default: the robot description's",
+                "largest effort, before effort_scale [N m or N]; .inf: any; default: the robot "
+                "description's",
                 0.0,
+                np.inf,
             ),
             Setting(
                 f"torque_rate.{joint}",

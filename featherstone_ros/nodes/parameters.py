@@ -65,7 +65,7 @@ class Setting:
             where a double is expected.
         description: One line for ``ros2 param describe``, with the unit in brackets.
         minimum: Smallest value allowed (each element's, for a list of doubles).
-        maximum: Largest value allowed.
+        maximum: Largest value allowed; inf if that, too, may be given, as no limit.
         choices: The strings allowed; empty if any is.
         read_only: Fixed at start-up.
         check: Further check of one value, returns why it is refused, or None.
@@ -120,7 +120,7 @@ class Setting:
         return value
 
     def _check_number(self, number: float) -> None:
-        if not math.isfinite(number):
+        if not math.isfinite(number) and not number == self.maximum == math.inf:
             raise ValueError(f"{self.name} is {number}, expected a finite number")
         low, high = self.minimum, self.maximum
         if (low is not None and number < low) or (high is not None and number > high):

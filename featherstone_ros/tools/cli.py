@@ -48,6 +48,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, e.g. head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's own flush
         return 1
+    except OSError as error:  # of a file that was asked for: no space, no permission, a folder
+        if error.filename is None:
+            raise
+        print(
+            f"featherstone-ros {args.command}: {error.filename}: {error.strerror}", file=sys.stderr
+        )
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

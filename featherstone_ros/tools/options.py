@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Callable
 from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
@@ -18,6 +20,30 @@ def positive(text: str) -> float:
     if not (isfinite(value) and value > 0):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return value
+
+
+def positive_up_to(most: float) -> Callable[[str], float]:
+    """Return a type of positive numbers that are not too large to work with."""
+
+    def number(text: str) -> float:
+        value = positive(text)
+        if value > most:
+            raise argparse.ArgumentTypeError(f"{text} is too large, expected at most {most:g}")
+        return value
+
+    return number
+
+
+def between(least: float, most: float) -> Callable[[str], float]:
+    """Return a type of numbers in a range."""
+
+    def number(text: str) -> float:
+        value = float(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not a number from {least:g} to {most:g}")
+        return value
+
+    return number
 
 
 def gain(text: str) -> tuple[str, float]:
@@ -74,7 +100,7 @@ def add_gravity_option(parser: argparse.ArgumentParser) -> None:
     """Declare how the arm is mounted."""
     parser.add_argument(
         "--gravity",
-        type=float,
+        type=between(-100, 100),  # as the nodes' parameter
         nargs=3,
         default=EARTH,
         metavar=("X", "Y", "Z"),
@@ -98,3 +124,13 @@ def require_matplotlib(plot: Path | None) -> None:
     """Raise FeatherstoneError if a picture is requested and matplotlib is missing."""
     if plot and not find_spec("matplotlib"):
         raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+
+
+def require_writable(*paths: Path | None) -> None:
+    """Raise FeatherstoneError if a file cannot be written, before it has taken minutes to make."""
+    for path in filter(None, paths):
+        there = path if path.exists() else next(p for p in path.absolute().parents if p.exists())
+        if path.is_dir():
+            raise FeatherstoneError(f"{path} cannot be written: it is a folder")
+        if not os.access(there, os.W_OK) or (there != path and not there.is_dir()):
+            raise FeatherstoneError(f"{path} cannot be written: no permission for {there}")

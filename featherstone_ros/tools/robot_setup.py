@@ -11,6 +11,7 @@ from defusedxml import ElementTree
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
+from featherstone_ros.errors import ModelError
 from featherstone_ros.model import read_description
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.model.parameter_files import NODES, NodeParameters, read_parameters
@@ -77,6 +78,8 @@ def load(name: str) -> RobotSetup:
     file = robot_parameters(name)
     if file is None:
         model = Model.from_urdf(text)
+        if not model.n:
+            raise ModelError(f"robot {model.name!r} has no joint that moves: nothing to drive")
         return RobotSetup(
             model.name, text, model, chosen_parameters(model), has_invented_rotors=True
         )

@@ -1,7 +1,9 @@
 """What `featherstone-ros setup` writes is loaded by both nodes, which have nothing to say to it."""
 
 import numpy as np
+import pytest
 from support import status_values
+from urdf_text import chain
 
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
@@ -12,8 +14,15 @@ from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS 
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 
-def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
-    robot = "ur5e"  # there is nothing odd about its URDF
+@pytest.mark.parametrize("kind", ["ur5e", "continuous joints without limits, dots in their names"])
+def test_both_nodes_start_from_the_file_without_a_warning_and_follow(kind, ros):
+    robot = kind  # there is nothing odd about its URDF
+    if kind != "ur5e":
+        friction = '<dynamics damping="0.1" friction="0.01"/>'
+        robot = str(ros.folder / "arm.urdf")
+        ros.folder.joinpath("arm.urdf").write_text(
+            chain("arm 1.a", "arm 1.b", kind="continuous", axis="0 1 0", inside=friction)
+        )
     file = ros.folder / "arm.yaml"
     assert cli.main(["setup", robot, "--output", str(file)]) == 0
     joints = list(load(robot).model.joint_names)

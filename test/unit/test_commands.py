@@ -2,8 +2,10 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from urdf_text import chain
 
 from featherstone_ros import __version__
 from featherstone_ros.model import Model
@@ -51,6 +53,45 @@ def test_unknown_command_is_refused(capsys):
 def test_rate_is_refused_if_not_positive(capsys, rate):
     status, output = output_of(capsys, "demo", f"--rate={rate}")
     assert status == 2 and "--rate" in output.err
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("demo --model-error nan", "nan is not a number from -99 to 1000"),
+        ("demo --model-error 1e9", "1e9 is not a number from -99 to 1000"),
+        ("demo --duration 1e300", "1e300 is too large, expected at most 3600"),
+        ("excite --urdf ur5e --output x.yaml --duration 1e300", "1e300 is too large"),
+        ("setup ur5e --bandwidth 1e300", "1e300 is too large, expected at most 1000"),
+        ("setup ur5e --gravity 0 0 1e300", "--gravity: 1e300 is not a number from -100 to 100"),
+        ("setup ur5e --gravity nan 0 0", "--gravity: nan is not a number from -100 to 100"),
+        ("setup ur5e --delay 0.5", "--delay is 0.5 s, 250 periods of 0.002 s; expected at most 20"),
+        ("setup ur5e --output .", ". cannot be written: it is a folder"),
+        ("identify x.mcap --urdf ur5e --output .", ". cannot be written: it is a folder"),
+        ("excite --urdf ur5e --output .", ". cannot be written: it is a folder"),
+        ("excite --urdf ur5e --output /dev/null/x", "/dev/null/x cannot be written"),
+        ("demo --robot fixed.urdf", "robot 'test' has no joint that moves: nothing to drive"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_one_line(command, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("fixed.urdf").write_text(chain("mount", kind="fixed"))
+    try:
+        status = cli.main(command.split())
+    except SystemExit as end:
+        status = end.code
+    *_, line = capsys.readouterr().err.splitlines()
+    assert status in (1, 2) and words in line
+
+
+def test_a_file_that_cannot_be_written_at_the_end_is_named(tmp_path, monkeypatch, capsys):
+    def fill_the_disk(_):
+        raise OSError(28, "No space left on device", "arm.json")
+
+    monkeypatch.setattr("featherstone_ros.tools.inspect.command.run", fill_the_disk)
+    assert cli.main(["inspect", "ur5e"]) == 1
+    error = capsys.readouterr().err
+    assert error == "featherstone-ros inspect: arm.json: No space left on device\n"
 
 
 @pytest.mark.parametrize("robot", ["pandora", "nowhere/arm.urdf"])

@@ -174,10 +174,10 @@ def test_an_arm_is_believed_to_be_elsewhere_only_after_state_timeout():
     assert 0.1 < bench.now - last_good < 0.12
 
 
-def test_an_effort_that_is_not_finite_is_none_that_holds_the_arm():
-    """Nor where the arm has no effort limits."""
+@pytest.mark.parametrize("effort", [np.inf, 1e9, 5.0])
+def test_without_effort_limits_no_measured_effort_is_sure_to_hold_the_arm(effort):
     bench = Bench(effort_limit=np.full(2, np.inf))
-    bench.effort = np.array([np.inf, 0.0])
+    bench.effort = np.array([effort, 0.0])
     bench.controller.activate(bench.now)
     bench.run(PERIOD)
     assert_allclose(bench.commands[0][1], bench.gravity(), rtol=1e-3)

@@ -10,6 +10,7 @@ from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.control.gains import (
     SampledLoop,
     Timing,
+    TimingError,
     check_gains,
     choose,
     postures,
@@ -167,3 +168,10 @@ def test_gains_that_no_loop_can_have_are_refused_with_joint_and_remedy():
     loop = SampledLoop(model, timing=Timing(0.004, 0.004))
     with pytest.raises(ValueError, match=r"'panda_joint3'.*period 4 ms, delay 4 ms.*`armature`"):
         choose(loop, Mode.FEEDFORWARD, 8.0, 1.0)
+
+
+def test_more_periods_of_delay_than_a_loop_can_have_are_refused():
+    """The loop's states would not fit into memory."""
+    Timing(0.001, 0.02)
+    with pytest.raises(TimingError, match=r"^delay is 1 s, 1000 periods of 0.001 s; expected"):
+        Timing(0.001, 1.0)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import yaml
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.parameter_files import ParameterFileError, read_parameters
+from featherstone_ros.model.parameter_files import ParameterFileError, of_joint, read_parameters
 from featherstone_ros.tools import checked_arm, cli
 
 JOINTS = ("a", "b")
@@ -118,3 +119,16 @@ def test_an_arm_with_a_wrong_value_is_refused_by_file_and_name(file, text, name)
     file.write_text(f"/**: {{ros__parameters: {{{text}}}}}")
     with pytest.raises(FeatherstoneError, match=rf"{file.name}: {name} is "):
         checked_arm.load_arm("ur5e", ("elbow_joint",), file)
+
+
+def test_parameters_of_a_joint_with_a_dot_in_its_name_are_not_nested(tmp_path):
+    """ROS's reader would lose those of the next joint: test/ros/test_setup_file.py."""
+    gains = {"p": 1.5, "d": 0.5}
+    assert of_joint("elbow", gains) == {"elbow": gains}
+    assert of_joint("elbow.1", gains) == {"elbow.1.p": 1.5, "elbow.1.d": 0.5}
+    path = tmp_path / "arm.yaml"
+    for joint in ("elbow", "elbow.1"):
+        content = {"/**": {"ros__parameters": {"gains": of_joint(joint, gains)}}}
+        path.write_text(yaml.safe_dump(content))
+        read = read_parameters(path)["digital_twin"]
+        assert read == {f"gains.{joint}.p": 1.5, f"gains.{joint}.d": 0.5}

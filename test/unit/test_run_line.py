@@ -1,5 +1,7 @@
 """The line that `featherstone-ros run` shows."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from featherstone_ros.model import Model
@@ -36,6 +38,18 @@ def test_error_and_load_name_the_worst_joint():
     assert "running: hold" in text
     assert "error 2.1 mrad (shoulder_lift_joint)" in text
     assert "torque 50% of limit (elbow_joint)" in text
+
+
+def test_load_of_an_arm_without_effort_limits_is_in_newton_metres():
+    limit = MODEL.effort_limit.copy()
+    effort = np.array([15.0, 30.0, -75.0, 0.0, 0.0, 0.0])
+    controls = {CONTROLLER: condition(CONTROLLER, Level.OK, "running: hold")}
+    seen = ArmStatus(np.zeros(6), effort, controls)
+    none = replace(MODEL, effort_limit=np.full(6, np.inf))
+    assert "torque 75 N m (elbow_joint)" in line(seen, none, 1.0, 100.0).plain
+    limit[[0, 2]] = np.inf, 0.0
+    some = replace(MODEL, effort_limit=limit)
+    assert "torque 20% of limit (shoulder_lift_joint)" in line(seen, some, 1.0, 100.0).plain
 
 
 def test_a_silent_controller_and_an_odd_twin_are_told():

@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.options import positive
+from featherstone_ros.tools.options import between, positive, positive_up_to
 
 _NEEDED = {
     "rclpy": "source a ROS 2 workspace, or pip install 'featherstone_ros[jazzy]'",
@@ -54,14 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--duration",
-        type=positive,
+        type=positive_up_to(3600),
         default=10.0,
         metavar="S",
         help="length of the motion in seconds (default: 10)",
     )
     parser.add_argument(
         "--model-error",
-        type=float,
+        type=between(-99, 1000),
         default=0.0,
         metavar="PERCENT",
         help="make every link of the twin heavier than in the controller's model (default: 0)",

@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from featherstone_ros.identification.explanation import WRITTEN, Evaluation
+from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.tools.evaluate.report import conditions, r2_text
 
 DIGITS = 6
@@ -35,7 +36,10 @@ def write_parameters(evaluation: Evaluation, path: Path) -> None:
     for j, name in seen:
         terms = {"coulomb": _rounded(fitted.coulomb[j]), "viscous": _rounded(fitted.viscous[j])}
         friction[name] = terms | friction[name]
-    parameters: dict[str, object] = {"friction": friction}
+    nested: dict[str, object] = {}
+    for name, terms in friction.items():
+        nested |= of_joint(name, terms)
+    parameters: dict[str, object] = {"friction": nested}
     if fitted.armature.any():
         parameters["armature"] = {name: _rounded(fitted.armature[j]) for j, name in seen}
     content = {"/**": {"ros__parameters": parameters}}

@@ -30,7 +30,12 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.options import positive, require_matplotlib
+from featherstone_ros.tools.options import (
+    positive,
+    positive_up_to,
+    require_matplotlib,
+    require_writable,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--joints", nargs="+", metavar="NAME", help="joints to move (default: all; others at 0)"
     )
     parser.add_argument(
-        "--duration", type=positive, default=30.0, metavar="S", help="duration [s] (default: 30)"
+        "--duration",
+        type=positive_up_to(3600),
+        default=30.0,
+        metavar="S",
+        help="duration [s] (default: 30)",
     )
     parser.add_argument(
         "--harmonics", type=int, default=5, metavar="K", help="sines per joint (default: 5)"
@@ -105,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.progress import DelayedProgress
 
     require_matplotlib(args.plot)
+    require_writable(args.output, args.plot)
     urdf = robot_file(args.urdf)
     parameters = args.parameters or robot_parameters(args.urdf)
     chosen = args.joints or (read(parameters).joints() if parameters else None)

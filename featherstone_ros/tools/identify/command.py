@@ -31,6 +31,7 @@ from featherstone_ros.tools.options import (
     add_recording_options,
     recording_options,
     require_matplotlib,
+    require_writable,
 )
 
 
@@ -84,11 +85,13 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.progress import DelayedProgress
 
     require_matplotlib(args.plot)
+    require_writable(args.output)
     urdf = robot_file(args.urdf)
     output = args.output or Path(f"{urdf.name.split('.')[0]}_identified.urdf")
     parameters = args.parameters or output.with_suffix(".yaml")
     if output.absolute() == urdf or (output.exists() and output.samefile(urdf)):
         raise FeatherstoneError(f"--output {output} is the description itself: choose another name")
+    require_writable(output, parameters, args.json, args.plot)
     console = Console()
     options = Options(held_out=args.held_out, **recording_options(args))
     with DelayedProgress("identifying", console) as progress:

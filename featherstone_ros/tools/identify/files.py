@@ -13,9 +13,11 @@ from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.session import Identification
 from featherstone_ros.model import Model, read_file, urdf_edit
 from featherstone_ros.model.friction import SLIDING_SPEED
+from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.tools.evaluate.json_file import numbers, scores
 
 DIGITS = 6
+TERMS = ("coulomb", "viscous", "offset")
 
 
 def write_urdf(model: Model, source: Path, path: Path) -> None:
@@ -33,17 +35,12 @@ def write_urdf(model: Model, source: Path, path: Path) -> None:
 def write_parameters(found: Identification, sources: str, path: Path) -> None:
     """Write friction, armature and offset of the joints whose effort counted."""
     friction, names = found.friction, found.model.joint_names
-    parameters = {
-        "friction": {
-            names[j]: {
-                "coulomb": _rounded(friction.coulomb[j]),
-                "viscous": _rounded(friction.viscous[j]),
-                "offset": _rounded(friction.offset[j]),
-            }
-            for j in found.judged
-        },
-        "armature": {names[j]: _rounded(friction.armature[j]) for j in found.judged},
-    }
+    terms: dict[str, Any] = {}
+    for j in found.judged:
+        values = {term: _rounded(getattr(friction, term)[j]) for term in TERMS}
+        terms |= of_joint(names[j], values)
+    armature = {names[j]: _rounded(friction.armature[j]) for j in found.judged}
+    parameters = {"friction": terms, "armature": armature}
     content: dict[str, Any] = {"/**": {"ros__parameters": parameters}}
     if found.sliding_speed != SLIDING_SPEED:
         eased = {"friction_velocity": found.sliding_speed}
@@ -75,8 +72,7 @@ def as_dict(
         "before": {"held_out": scores(before)},
         "friction": {
             found.model.joint_names[j]: {
-                term: float(getattr(friction, term)[j])
-                for term in ("coulomb", "viscous", "offset", "armature")
+                term: float(getattr(friction, term)[j]) for term in (*TERMS, "armature")
             }
             for j in found.judged
         },

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from featherstone_ros.tools.monitor.listen import Listener
 
 REFRESH = 0.25  # [s] between two redraws and polls of the keyboard
+QUIET = 5.0  # [s] without any node, after which that is said
 ROUND = 1.5  # [s] within which every node reports once
 
 
@@ -112,8 +113,12 @@ def _live(listener: Listener, console: Console) -> None:
 def _log(listener: Listener, console: Console) -> None:
     from featherstone_ros.tools.monitor.lines import line
 
+    begin, told = time.monotonic(), False
     while True:
         listener.hear(1.0)
         now = time.monotonic()
+        if not listener.table.nodes and not told and now - begin > QUIET:
+            print(f"no node of ours heard on /diagnostics in {QUIET:g} s; listening", flush=True)
+            told = True
         for status in listener.table.nodes:
             print(time.strftime("%H:%M:%S"), line(status, now), flush=True)

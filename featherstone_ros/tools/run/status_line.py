@@ -74,6 +74,12 @@ def _largest_error(error: Floats, model: Model) -> str:
 
 
 def _largest_load(effort: Floats, model: Model) -> str:
-    share = np.abs(effort) / model.effort_limit
+    limit = model.effort_limit
+    limited = np.isfinite(limit) & (limit > 0.0)
+    if not limited.any():
+        joint = int(np.argmax(np.abs(effort)))
+        unit = "N" if model.joint_types[joint] == "prismatic" else "N m"
+        return f"torque {abs(effort[joint]):.2g} {unit} ({model.joint_names[joint]})"
+    share = np.where(limited, np.abs(effort) / np.where(limited, limit, 1.0), 0.0)
     joint = int(np.argmax(share))
     return f"torque {share[joint]:.0%} of limit ({model.joint_names[joint]})"

@@ -27,7 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.options import add_gravity_option, positive
+from featherstone_ros.tools.options import add_gravity_option, positive_up_to, require_writable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,19 +41,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--bandwidth",
-        type=positive,
+        type=positive_up_to(1000),
         metavar="W",
         help="bandwidth of the gains [rad/s] (default: 8)",
     )
     parser.add_argument(
         "--period",
-        type=positive,
+        type=positive_up_to(1),
         metavar="S",
         help="time between two commands [s] (default: 0.002)",
     )
     parser.add_argument(
         "--delay",
-        type=positive,
+        type=positive_up_to(1),
         metavar="S",
         help="delay from a measurement to the resulting torque [s] (default: 0.002)",
     )
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
     from rich.console import Console
 
-    from featherstone_ros.control.gains import BANDWIDTH, Timing
+    from featherstone_ros.control.gains import BANDWIDTH, Timing, TimingError
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.progress import DelayedProgress
     from featherstone_ros.tools.setup import files
@@ -78,12 +78,15 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.setup.report import next_steps, summary
     from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, gentle_motion
 
+    require_writable(args.output)
     urdf = robot_file(args.urdf)
     given = {name: getattr(args, name) for name in ("period", "delay") if getattr(args, name)}
     console = Console(highlight=False)
     try:
         timing = replace(Timing(), **given)
         proposal = propose(urdf, args.bandwidth or BANDWIDTH, timing, args.gravity)
+    except TimingError as error:
+        raise FeatherstoneError(f"--{error}") from None
     except OSError as error:
         raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
     motion = gentle_motion(proposal.model, proposal.start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import yaml
 from featherstone_ros.control.gains import DAMPING_RATIO
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.finding import Severity, by_rule, statement
+from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.tools.demo.report import milli
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory, as_yaml
 from featherstone_ros.tools.setup.proposal import Proposal
@@ -27,10 +28,9 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
     model = proposal.model
     names = [_key(joint) for joint in model.joint_names]
     per_joint = _rows(names)
-    friction = [
-        f"{{coulomb: {_number(c)}, viscous: {_number(v)}}}"
-        for c, v in zip(model.friction, model.damping, strict=True)
-    ]
+    friction: dict[str, str] = {}
+    for joint, c, v in zip(model.joint_names, model.friction, model.damping, strict=True):
+        friction |= _terms(joint, {"coulomb": _number(c), "viscous": _number(v)})
     told = model.friction.any() or model.damping.any()
     lines = [
         *_head(proposal, drives),
@@ -49,7 +49,7 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
             "what your arm has."
         ),
         "    friction:",
-        *per_joint(friction),
+        *_rows(list(friction))(friction.values()),
         *_comment(
             "Inertia of the drives as the joints feel it, rotor times gear ratio squared [kg m^2 "
             "or kg]: no URDF says it; from the data sheet or `featherstone-ros identify`."
@@ -61,7 +61,7 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         "/**/feedforward_controller:",
         "  ros__parameters:",
         "    mode: feedforward",
-        *_gains(proposal, names),
+        *_gains(proposal),
         *_comment("Largest effort [N m or N]: the URDF's, as are the limits beside it."),
         *_limits(proposal, names),
         *_tip(proposal),
@@ -164,7 +164,7 @@ def assumption(proposal: Proposal) -> str:
     )
 
 
-def _gains(proposal: Proposal, names: list[str]) -> list[str]:
+def _gains(proposal: Proposal) -> list[str]:
     loop, timing, asked = proposal.loop, proposal.loop.timing, proposal.asked
     text = (
         "Of torque [N m/rad, N m s/rad; N/m, N s/m], for mode feedforward. Without the joints' "
@@ -195,9 +195,13 @@ def _gains(proposal: Proposal, names: list[str]) -> list[str]:
         f"      period: {_number(timing.period)}  # between two commands [s]",
         f"      delay: {_number(timing.delay)}  # from a measurement to its torque [s]",
     ]
-    width = max(map(len, names)) + 1
-    for i, (name, joint) in enumerate(zip(names, proposal.model.joint_names, strict=True)):
-        gains = f"{{p: {_number(proposal.gains.p[i])}, d: {_number(proposal.gains.d[i])}}}"
+    joints = proposal.model.joint_names
+    gains = [
+        _terms(joint, {"p": _number(p), "d": _number(d)})
+        for joint, p, d in zip(joints, proposal.gains.p, proposal.gains.d, strict=True)
+    ]
+    width = max(len(key) for rows in gains for key in rows) + 1
+    for i, joint in enumerate(joints):
         remark = (
             f"{loop.lightest[i]:.2g} to {loop.heaviest[i]:.2g}, {proposal.bandwidth[i]:.2g} rad/s"
         )
@@ -205,7 +209,8 @@ def _gains(proposal: Proposal, names: list[str]) -> list[str]:
             remark += " *"
         if proposal.rotors is not None:
             remark += f", {proposal.rotors[i]:.2g}"
-        lines.append(f"      {name + ':':{width}} {gains:<28}# {remark}")
+        for key, value in gains[i].items():
+            lines.append(f"      {key + ':':{width}} {value:<28}# {remark}")
     return lines
 
 
@@ -244,6 +249,16 @@ def _rows(names: list[str]) -> Callable[[Iterable[object]], list[str]]:
     return lambda values: [
         f"      {n + ':':{width}} {v}" for n, v in zip(names, values, strict=True)
     ]
+
+
+def _terms(joint: str, values: Mapping[str, str]) -> dict[str, str]:
+    """Return keys and values of the lines for one joint: one line where it may be nested."""
+    return {
+        _key(key): value
+        if isinstance(value, str)
+        else f"{{{', '.join(f'{name}: {number}' for name, number in value.items())}}}"
+        for key, value in of_joint(joint, values).items()
+    }
 
 
 def _key(name: str) -> str:

@@ -94,7 +94,7 @@ def _table(proposal: Proposal, drives: list[Drive]) -> Table:
             f"{proposal.gains.d[j]:.3g}",
             f"{proposal.bandwidth[j]:.2g}{star}",
             *(milli(drive.peak[j]) for drive in drives),
-            f"{100 * load[j]:.0f}",
+            f"{100 * load[j]:.0f}" if np.isfinite(model.effort_limit[j]) else "–",
         )
     return table
 
