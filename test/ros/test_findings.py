@@ -258,7 +258,8 @@ def test_transition_stops_the_arm_before_the_commands_end(transitions, scene):
 
 def test_interrupt_beside_a_stopped_reader_stops_the_arm(shared):
     shared.recover()
-    shared.controller.stop()
+    shared.controller.send(signal.SIGINT)  # others may have left a traceback in its output
+    assert shared.controller.wait() == 0
     read, write = os.pipe()
     os.set_blocking(write, False)
     with pytest.raises(BlockingIOError):
