@@ -1,9 +1,9 @@
-# The Composite-Rigid-Body Algorithm, RBDA Table 6.2; with a floating base Table 9.6: in the base's
-# rows stands each force Ic S as the base feels it, in its corner the composite inertia of all
+# The Composite-Rigid-Body Algorithm, RBDA Table 6.2. With a floating base Table 9.6: the base's
+# rows of H hold the forces Ic S in base coordinates, its corner the composite inertia of all
 # bodies.
 #
-# A rigid-body inertia is ten numbers: rotational inertia (6), first moment h (3), mass. Seen from a
-# point p away they are
+# A rigid-body inertia is ten numbers: rotational inertia (6), first moment h (3), mass. About a
+# point displaced by -p they become
 #     I + 2 (p.g) 1 - (p g^T + g p^T)  with  g = h + mass p / 2;     h + mass p;     mass.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
@@ -71,7 +71,7 @@ cdef inline step composite_inertias(const System* system, Workspace* work, real*
                                         (<real*> work.d)[i], Ic + 10 * i, Ic + 10 * b.parent)
 
 
-cdef inline void axis_force(const Body* b, const real* I, real* F) noexcept nogil:
+cdef inline step axis_force(const Body* b, const real* I, real* F) noexcept nogil:
     """F = I S."""
     F[0] = b.angular * I[2] + b.linear * I[7]
     F[1] = b.angular * I[4] - b.linear * I[6]
@@ -87,10 +87,9 @@ cdef inline apart base_rows(const System* system, Workspace* work, real* H) noex
     """
     cdef const real* Ic = <real*> work.inertia
     cdef const real* h = Ic + 6
-    cdef real* R = <real*> work.B  # row r is a caller's, who sees it from elsewhere
+    cdef real* R = <real*> work.B  # not rows R and r: a caller may have those about another point
     cdef real* r = R + 9 * (system.N + 1)
-    cdef real[6] F, force                                       # force: as the base feels it,
-                                                                # linear part first
+    cdef real[6] F, force           # force: about the base's origin in its axes, linear part first
     cdef Py_ssize_t n = system.n, i, j, k, row
     poses_in_base(system, work, R, r)
     for i in range(1, system.N + 1):

@@ -16,9 +16,9 @@
 # 5. The moment is the integral of r x (a_O + U r) dm = h x a_O + the axial vector of U Sigma, Sigma
 #    = integral r r^T dm, that is  (U_z . Sigma_y - U_y . Sigma_z,  U_x . Sigma_z - U_z .
 #    Sigma_x,  U_y . Sigma_x - U_x . Sigma_y)  by rows.
-# 6. f_ext acts on body i and is what joint i need not transmit.
-# 7. The motion of the body at hand, and the force on it, are handed from slot to slot in local
-#    variables; the workspace holds what a body with several children needs again.
+# 6. f_ext acts on body i, so joint i does not have to transmit it.
+# 7. Motion and force are passed from one slot to the next in local variables; the workspace keeps
+#    the motion of a body with several children.
 # 8. A floating base has v_0 = qd and a_0 = qdd - gravity, of its six numbers, and moves under a
 #    force f_0 like any body's.
 # U thus serves the acceleration of every child, the force and the moment, and is formed once per
@@ -64,6 +64,52 @@ cdef inline step net_force(double mass, const double* h, const double* Sigma, co
     f[5] = mass * a[2] + z[0] * h[0] + z[1] * h[1] + z[2] * h[2]
 
 
+cdef inline step motion_at_joint(const Body* b, real c, real s, real* motion) noexcept nogil:
+    """motion: w, w_dot and a at the parent's origin; then at its point s, where a = a_p + U_p s
+    (note 3), in the child's axes.
+    """
+    cdef real* w = motion
+    cdef real* w_dot = motion + 3
+    cdef real* a = motion + 6
+    cdef real[9] U
+    cdef Py_ssize_t k
+    if b.shift == SHIFT_ALONG_X:
+        a[0] -= b.s[0] * (w[1] * w[1] + w[2] * w[2])
+        a[1] += b.s[0] * (w[0] * w[1] + w_dot[2])
+        a[2] += b.s[0] * (w[0] * w[2] - w_dot[1])
+    elif b.shift == SHIFT_GENERAL:
+        acceleration_matrix(w, w_dot, U)
+        for k in range(3):
+            a[k] += U[3 * k] * b.s[0] + U[3 * k + 1] * b.s[1] + U[3 * k + 2] * b.s[2]
+    turn_to_child(b, c, s, motion, 3)
+
+
+cdef inline step add_joint_motion(const Body* b, real d, real rate, real acceleration, real* motion,
+                                  real* U) noexcept nogil:
+    """Add S qdd + v x S qd, the joint's own motion (note 3), after motion_at_joint; U of the body.
+
+    rate, acceleration: qd and qdd of the joint.
+    """
+    cdef real* w = motion
+    cdef real* w_dot = motion + 3
+    cdef real* a = motion + 6
+    cdef Py_ssize_t k
+    if not b.revolute:
+        a[0] += 2.0 * b.linear * w[1] * rate
+        a[1] -= 2.0 * b.linear * w[0] * rate
+        a[2] += b.linear * acceleration
+        rate = b.angular * rate
+        acceleration = b.angular * acceleration
+    w_dot[0] += w[1] * rate
+    w_dot[1] -= w[0] * rate
+    w_dot[2] += acceleration
+    w[2] += rate
+    acceleration_matrix(w, w_dot, U)
+    if b.offset:
+        for k in range(3):
+            a[k] += U[3 * k + 2] * d
+
+
 cdef inline apart base_force(const System* system, Workspace* work, const real* qd, const real* qdd,
                              const real* f_ext) noexcept nogil:
     """Motion of a floating base and f_0 (note 8); arguments as for body_forces."""
@@ -96,18 +142,13 @@ cdef inline apart base_force(const System* system, Workspace* work, const real* 
 
 cdef inline void body_forces(const System* system, Workspace* work, const real* qd, const real* qdd,
                              const real* f_ext) noexcept nogil:
-    """f of every body: what moves it as qd and qdd say, less f_ext; after jcalc for q. The first
-    loop of Table 5.1.
+    """f of every body, f = I a + v x* I v - f_ext: the first loop of Table 5.1, after jcalc for q.
 
     qd, qdd: NULL means zero. f_ext: (6) per slot, moment about the frame's origin and force, body
     axes; or NULL.
     """
     cdef const Body* b
-    cdef real[9] motion
-    cdef real* w = motion
-    cdef real* w_dot = motion + 3
-    cdef real* a = motion + 6
-    cdef real[9] U
+    cdef real[9] motion, U                                      # w, w_dot and a; of body i
     cdef real[6] f
     cdef real rate, acceleration
     cdef Py_ssize_t i, k
@@ -123,34 +164,13 @@ cdef inline void body_forces(const System* system, Workspace* work, const real* 
         if b.parent != i - 1:
             for k in range(9):
                 motion[k] = (<real*> work.motion)[9 * b.parent + k]
-        if b.shift == SHIFT_ALONG_X:
-            a[0] -= b.s[0] * (w[1] * w[1] + w[2] * w[2])
-            a[1] += b.s[0] * (w[0] * w[1] + w_dot[2])
-            a[2] += b.s[0] * (w[0] * w[2] - w_dot[1])
-        elif b.shift == SHIFT_GENERAL:
-            acceleration_matrix(w, w_dot, U)
-            for k in range(3):
-                a[k] += U[3 * k] * b.s[0] + U[3 * k + 1] * b.s[1] + U[3 * k + 2] * b.s[2]
-        turn_to_child(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], motion, 3)
+        motion_at_joint(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], motion)
         if qd != NULL:
             rate = qd[b.dof]
         if qdd != NULL:
             acceleration = qdd[b.dof]
-        if not b.revolute:                                      # note 3
-            a[0] += 2.0 * b.linear * w[1] * rate
-            a[1] -= 2.0 * b.linear * w[0] * rate
-            a[2] += b.linear * acceleration
-            rate = b.angular * rate
-            acceleration = b.angular * acceleration
-        w_dot[0] += w[1] * rate
-        w_dot[1] -= w[0] * rate
-        w_dot[2] += acceleration
-        w[2] += rate
-        acceleration_matrix(w, w_dot, U)
-        if b.offset:
-            for k in range(3):
-                a[k] += U[3 * k + 2] * (<real*> work.d)[i]
-        net_force(b.mass, b.h, b.Sigma, U, a, f)
+        add_joint_motion(b, (<real*> work.d)[i], rate, acceleration, motion, U)
+        net_force(b.mass, b.h, b.Sigma, U, motion + 6, f)
         if f_ext != NULL:
             for k in range(6):
                 f[k] -= f_ext[6 * i + k]                        # note 6

@@ -8,7 +8,7 @@ cdef dict INTEGRATORS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "implicit":
 
 cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x, const real* f_ext,
                                     real** y) noexcept nogil:
-    # of all threads: advance writes to it for motions alone
+    # Shared by all threads; advance changes it only if motions are prescribed, then use a copy.
     cdef Drives* drives = <Drives*> call.settings
     cdef Drives now
     cdef Py_ssize_t i, k, failure
@@ -25,13 +25,35 @@ cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x,
     return failure
 
 
+cdef inline void begin_steps(Call* call, Py_ssize_t steps, const Drives* drives) noexcept:
+    """A call of call_advance that goes on from its own q, qd and qdd until all steps are done."""
+    begin(call, <Kernel> call_advance[double], <Kernel> call_advance[lanes])
+    call.repeats = call.count = steps
+    call.fed_back = 3
+    call.settings = drives
+
+
+cdef inline void add_step_inputs(Call* call, const System* system, cnp.ndarray q, cnp.ndarray qd,
+                                 cnp.ndarray qdd, cnp.ndarray tau) noexcept:
+    add_input(call, q, system.nq)
+    add_input(call, qd, system.n)
+    add_input(call, qdd, system.n)
+    add_input(call, tau, system.n)
+
+
+cdef inline void add_step_outputs(Call* call, const System* system, cnp.ndarray q, cnp.ndarray qd,
+                                  cnp.ndarray qdd) noexcept:
+    add_output(call, q, system.nq)
+    add_output(call, qd, system.n)
+    add_output(call, qdd, system.n)
+
+
 cdef struct LoopSimulator:             # what the functions of a SimulatorInterface work on
     const System* system
     Workspace* work
     const Drives* drives
-    const Drives* braked               # all joints move as prescribed, and nothing else acts on
-                                       # them
-    double* held                       # (nv,) 1 for joints, 0 of a floating base
+    const Drives* braked               # with all joints prescribed, for ``advance_base``
+    double* held                       # (nv,) 1 for joints, 0 for a floating base
     double* zeros                      # (nv,)
 
 
@@ -93,20 +115,20 @@ cdef class Simulator(WorkspaceOwner):
     """Integrates a model's forward dynamics, with damping, friction, armature and joint stops.
 
     The equation of motion is (H + armature) qdd = tau - C - damping qd - friction sign(qd) + stops
-    + J^T f_ext. Coulomb friction and joint stops are taken at the end of each step (they would be
-    infinitely stiff at its beginning), so that neither ever feeds energy in. A joint that slips
-    feels its Coulomb friction, not more; one that sticks what keeps it exactly at rest, up to that.
-    Damping is explicit in ``semi_implicit_euler`` and ``rk4``, taken at the end of the step in
-    ``implicit``, which is therefore stable under any damping. States may be batches (B, n): call
-    ``reset`` with such.
+    + J^T f_ext. Coulomb friction and joint stops are evaluated at the end of each step, so that
+    they never add energy. Friction in a joint that slips equals its Coulomb limit; in one that
+    sticks it is what keeps the joint exactly at rest. Damping is explicit in
+    ``semi_implicit_euler`` and ``rk4``. In ``implicit`` it is evaluated at the end of the step,
+    which is stable for any damping. To simulate a batch, call ``reset`` with states (B, nq).
 
-    The Euler integrators are of order 1, ``rk4`` of order 4 while no joint comes to rest or turns
-    round under friction and no stop is met; the step in which that happens has an error of the
+    The Euler integrators are of order 1. ``rk4`` is of order 4, except in a step in which a joint
+    comes to rest or turns round under friction or reaches a stop: the error of that step is of the
     order of time_step^2.
 
-    A ``time_step`` too long for the robot lets its state grow without bound: a bare arm that falls
-    without friction and spins its wrist at 200 rad/s does so at 1 ms in both Euler integrators, not
-    in ``rk4``. Armature or damping as of real drives, ``rk4``, or a shorter step helps.
+    If ``time_step`` is too long for the robot, its state grows without bound. An arm without
+    friction that falls until its wrist spins at 200 rad/s does so at 1 ms with both Euler
+    integrators, but not with ``rk4``. Armature or damping like those of real drives, ``rk4``, or a
+    shorter step help.
 
     Args:
         model: A ``Model``.
@@ -119,12 +141,13 @@ cdef class Simulator(WorkspaceOwner):
         stop_stiffness: Scalar or (n,) of a spring beyond ``model.lower`` and ``model.upper`` [N
             m/rad, N/m]; None or zero is no stop.
         stop_damping: Scalar or (n,) of the stop [N m s/rad, N s/m]; a stop pushes but never pulls.
-        prescribed: Mapping of joint name to its motion over ``time``, as of a motor that nothing
-            can resist: a function of the time [s] that returns position, velocity and acceleration,
-            the same for all states of a batch; or a table (T, 4) of time, position, velocity and
-            acceleration, or (T, 3) without the last, interpolated by polynomials of degree 5, or 3
-            (of positions alone scipy's CubicSpline makes such a function). The other joints, and a
-            floating base, move by their forces: hybrid dynamics, RBDA section 9.2, in every step.
+        prescribed: Mapping of joint name to a motion over ``time`` that the joint follows whatever
+            force it takes. A motion is a function of the time [s] that returns position, velocity
+            and acceleration; or a table (T, 4) of time, position, velocity and acceleration,
+            interpolated by polynomials of degree 5; or (T, 3) without the acceleration, degree 3.
+            (For positions alone use scipy's CubicSpline.) It is the same for all states of a batch.
+            The other joints, and a floating base, move under their forces (hybrid dynamics, RBDA
+            section 9.2).
 
     Raises:
         ValueError: A negative or non-finite parameter, a wrong shape or an unknown integrator, by
@@ -199,7 +222,7 @@ cdef class Simulator(WorkspaceOwner):
         self.reset()
 
     cdef int prepare_loop(self, Py_ssize_t base) except -1:
-        """Of what ``simulator_interface.pxd`` offers."""
+        """Set up the ``SimulatorInterface``."""
         cdef Py_ssize_t n = self.compiled.system.n
         self.zeros, self.all_held, self.all_joints = (
             np.zeros(n), np.zeros(n), np.arange(base, n, dtype=np.intp))
@@ -241,8 +264,8 @@ cdef class Simulator(WorkspaceOwner):
 
     @property
     def q(self):
-        """(nq,) or (B, nq) positions, a copy [rad, m]; before those of the joints a floating
-        base's, see ``Model``.
+        """(nq,) or (B, nq) positions, a copy [rad, m]; those of a floating base come first, see
+        ``Model``.
         """
         return self.state_q.copy()
 
@@ -263,9 +286,10 @@ cdef class Simulator(WorkspaceOwner):
 
     @property
     def prescribed_tau(self):
-        """(p,) or (B, p) forces of the joints in ``prescribed``, a copy [N m, N]: what their motion
-        took at the beginning of the last step, friction, damping, armature and stops included; zero
-        before the first.
+        """(p,) or (B, p) forces that the p joints in ``prescribed`` needed at the beginning of the
+        last step, a copy [N m, N].
+
+        Friction, damping, armature and stops are included; zero before the first step.
         """
         return self.state_forces.copy()
 
@@ -279,8 +303,7 @@ cdef class Simulator(WorkspaceOwner):
 
         Args:
             q: (nq,) or (B, nq) positions; None is ``model.neutral``: zero, a floating base upright
-                at the world's origin. Joints in ``prescribed`` are where their motion has them,
-                whatever this says.
+                at the world's origin. Joints in ``prescribed`` begin with their motion instead.
             qd: (nv,) or (B, nv) velocities, likewise; None is zero.
 
         Raises:
@@ -319,84 +342,86 @@ cdef class Simulator(WorkspaceOwner):
         return 0
 
     cdef cnp.ndarray motion_at(self, cnp.ndarray times):
-        """Position, velocity and acceleration (len(times), p, 3) of the joints whose motion is
-        prescribed.
-        """
+        """Position, velocity and acceleration, (len(times), p, 3), of joints in ``prescribed``."""
         rows = [_sampled_motion(joint, motion, times) for joint, motion in self.motions.items()]
         return np.stack(rows, axis=1)
+
+    cdef cnp.ndarray motion_during(self, Py_ssize_t steps):
+        """``motion_at`` every instant of the next steps, see ``Drives.instant``."""
+        cdef Py_ssize_t per_step = instants(&self.drives)
+        counts = self.count + np.arange(per_step * steps + 1) / per_step
+        return self.motion_at(counts * self.time_step)
+
+    cdef cnp.ndarray torque_of_others(self, cnp.ndarray tau):
+        """A copy of tau in which joints in ``prescribed`` have none."""
+        tau = tau.copy()
+        tau[..., self.prescribed_joint] = 0.0
+        return tau
+
+    cdef cnp.ndarray empty_forces(self, cnp.ndarray q):
+        """(p,), or (B, p) for positions (B, nq)."""
+        return np.empty(np.shape(q)[:cnp.PyArray_NDIM(q) - 1] + (self.drives.motions,))
 
     def step(self, tau, Py_ssize_t steps=1, f_ext=None):
         """Advance by steps * time_step under a constant torque, in compiled code without the GIL.
 
-        Signals are looked at every few milliseconds; after Ctrl-C, as after any error, state and
-        time are as before.
+        Ctrl-C interrupts it within milliseconds. After that, as after any error, state and time are
+        what they were before the call.
 
         Args:
-            tau: (nv,) or (B, nv) torques [N m, N]; those of joints in ``prescribed`` are not looked
-                at.
-            steps: How many time steps.
+            tau: (nv,) or (B, nv) torques [N m, N]; those of joints in ``prescribed`` are ignored.
+            steps: Number of time steps.
             f_ext: Wrenches on links, constant in the links' own axes: see ``Dynamics``.
 
         Raises:
             DivergenceError: The state is no longer finite: see the class about ``time_step``.
             SingularInertiaError: A joint moves no inertia.
-            ValueError: A motion in ``prescribed`` has no numbers for a time, by joint.
+            ValueError: A shape does not fit, ``steps`` is negative, or a motion in ``prescribed``
+                gives no numbers for some time; names the joint.
+            RuntimeError: This simulator is at work in another thread.
             KeyboardInterrupt: Ctrl-C.
         """
         if self.work.memory == NULL:
             self.require_model()
-        cdef Py_ssize_t n = self.compiled.system.n
-        # whatever set_state does meanwhile
+        # The state that this step begins with, whatever set_state does while it runs.
         cdef cnp.ndarray q_ = self.state_q, qd_ = self.state_qd, qdd_ = self.state_qdd
-        cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
-        # another step's, which still reads its arguments
+        cdef cnp.ndarray tau_ = like_states(tau, q_, self.compiled.system.n, "tau")
+        # A step in another thread may still be writing there.
         if Py_REFCNT(<PyObject*> self.next_q) > 1:
             self.next_q, self.next_qd, self.next_qdd = (
                 np.empty_like(q_), np.empty_like(qd_), np.empty_like(qdd_))
         cdef cnp.ndarray q = self.next_q, qd = self.next_qd, qdd = self.next_qdd, motion, forces
         cdef Py_ssize_t failure
         cdef Drives driven
-        cdef Drives* drives = &self.drives
         cdef Call call
-        begin(&call, <Kernel> call_advance[double], <Kernel> call_advance[lanes])
         if steps < 0:
             raise ValueError(f"steps: expected a count, got {steps}")
         if steps == 0:
             self.require_idle()
             return
-        if drives.motions:
-            counts = self.count + np.arange(instants(drives) * steps + 1) / instants(drives)
-            motion = self.motion_at(counts * self.time_step)
-            forces = np.empty(np.shape(q_)[:cnp.PyArray_NDIM(q_) - 1] + (drives.motions,))
-            driven = drives[0]
+        begin_steps(&call, steps, &self.drives)
+        if self.drives.motions:
+            tau_, motion = self.torque_of_others(tau_), self.motion_during(steps)
+            driven = self.drives
             driven.instant = data(motion)
-            drives = &driven
-            tau_ = tau_.copy()
-            tau_[..., self.prescribed_joint] = 0.0
-        add_input(&call, q_, self.compiled.system.nq)
-        add_input(&call, qd_, n)
-        add_input(&call, qdd_, n)
-        add_input(&call, tau_, n)
-        add_output(&call, q, self.compiled.system.nq)
-        add_output(&call, qd, n)
-        add_output(&call, qdd, n)
-        if drives.motions:
-            add_output(&call, forces, drives.motions)
-        call.repeats = call.count = steps
-        call.fed_back = 3
-        call.settings = drives
+            call.settings = &driven
+        add_step_inputs(&call, &self.compiled.system, q_, qd_, qdd_, tau_)
+        add_step_outputs(&call, &self.compiled.system, q, qd, qdd)
+        if self.drives.motions:
+            forces = self.empty_forces(q_)
+            add_output(&call, forces, driven.motions)
         failure = self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
         if failure:
             raise self.divergence(-failure - 1, call.done, q, qd)
         self.state_q, self.state_qd, self.state_qdd = q, qd, qdd
         self.next_q, self.next_qd, self.next_qdd = q_, qd_, qdd_
-        if drives.motions:
+        if self.drives.motions:
             self.state_forces = forces
         self.count += steps
 
     cdef object divergence(self, Py_ssize_t lost, Py_ssize_t steps_before, cnp.ndarray q,
                            cnp.ndarray qd):
-        """The error for what advance has returned, -(1 + lost)."""
+        """The DivergenceError for a result -(1 + lost) of ``advance``."""
         cdef Py_ssize_t n = self.compiled.system.n, member
         row = None
         for member in range(self.members if cnp.PyArray_NDIM(q) > 1 else 0):
@@ -411,7 +436,7 @@ cdef class Simulator(WorkspaceOwner):
 
 
 cdef dict _motions_by_joint(model, prescribed):
-    """Of every joint whose motion is prescribed, in the order of ``model.joint_names``."""
+    """The checked motions in the order of ``model.joint_names``."""
     if prescribed is None:
         return {}
     if not isinstance(prescribed, Mapping):
