@@ -1,10 +1,11 @@
-# What tells whether the effort field keeps its contract: figures gathered state by state, which
-# featherstone_ros/observer/rest_check.py and friction_check.py judge. All arrays are (n,).
+# Statistics that show whether the effort field keeps its contract. They are gathered state by state
+# and judged by featherstone_ros/observer/rest_check.py and friction_check.py. Arrays are (n,)
+# unless another shape is given.
 
 from libc.math cimport expm1, fabs, fmax, sqrt
 from libc.string cimport memset
 
-from observer.effort cimport friction_at, surely_sliding
+from observer.effort cimport friction_at, sliding_threshold
 from observer.settings cimport Settings
 
 cdef extern from *:
@@ -13,30 +14,29 @@ cdef extern from *:
     #define REST_SPEED 0.01
     #define SLIDING 5.0
     """
-    const double REST        # [s] of standstill that are averaged
-    const double REST_SPEED  # [rad/s or m/s] mean speed below which a joint stands still
-    const double SLIDING     # [s] that a joint must slide in either direction, over its range of
-                             # positions
+    const double REST        # length of a standstill that is averaged [s]
+    const double REST_SPEED  # mean speed below which a joint stands still [rad/s or m/s]
+    const double SLIDING     # how long a joint must slide in each direction [s]
 
-cdef struct RestMeans:       # over a time of standstill
+cdef struct RestMeans:       # of one standstill
     double elapsed           # [s]
     Py_ssize_t count         # states
-    double* effort           # sums; after ``rest`` was over the mean effort
-    double* square           # of effort; then the standard error of the mean
-    double* velocity
-    double* least            # position
-    double* most
+    double* effort           # sum; the mean once ``update_rest`` has returned True
+    double* square           # sum of effort^2; then the standard error of the mean effort
+    double* velocity         # sum
+    double* least            # smallest position
+    double* most             # largest position
 
-cdef struct SlidingMeans:    # of both directions, forward first
-    double* filtered         # friction as the observer would show it, with the observer's delay
-    double* time             # (2, n) slid
-    double* friction         # (2, n) integrals over that time
-    double* external         # (2, n)
-    double* share            # scratch
+cdef struct SlidingMeans:    # (2, n): forward, then backward
+    double* filtered         # (n,) friction, with the delay of the momentum observer
+    double* time             # (2, n) of sliding [s]
+    double* friction         # (2, n) integral of the filtered friction over that time
+    double* external         # (2, n) integral of the external torque
+    double* share            # (n,) scratch
 
 
 cdef inline void begin_rest(RestMeans* its, Py_ssize_t n) noexcept nogil:
-    """Begin another time of standstill."""
+    """Begin a new standstill."""
     its.elapsed, its.count = 0.0, 0
     memset(its.effort, 0, n * sizeof(double))
     memset(its.square, 0, n * sizeof(double))
@@ -44,7 +44,7 @@ cdef inline void begin_rest(RestMeans* its, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline bint has_moved(RestMeans* its, Py_ssize_t n, const double* q) noexcept nogil:
-    """Take a position; whether those of this time are too far apart."""
+    """Take a position; return whether those of this standstill are too far apart."""
     cdef bint moved = False
     cdef Py_ssize_t i
     for i in range(n):
@@ -54,11 +54,12 @@ cdef inline bint has_moved(RestMeans* its, Py_ssize_t n, const double* q) noexce
     return moved
 
 
-cdef inline bint rest(RestMeans* its, Py_ssize_t n, double dt, const double* q, const double* qd,
-                      const double* effort) noexcept nogil:
-    """Take a state; whether the arm stood still for long enough, and there are means.
+cdef inline bint update_rest(RestMeans* its, Py_ssize_t n, double dt, const double* q,
+                             const double* qd, const double* effort) noexcept nogil:
+    """Take a state, dt [s] after the last; return whether the arm has now stood still for long
+    enough.
 
-    Then ``begin_rest``.
+    The means are then ready; call ``begin_rest`` before the next state.
     """
     cdef bint still = True
     cdef Py_ssize_t i
@@ -90,7 +91,7 @@ cdef inline void begin_sliding(SlidingMeans* its, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline double median(Py_ssize_t count, double* x) noexcept nogil:
-    """Of at least one number; sorts them."""
+    """Median of at least one number; sorts x in place."""
     cdef Py_ssize_t i, k
     cdef double value
     for i in range(1, count):
@@ -102,18 +103,20 @@ cdef inline double median(Py_ssize_t count, double* x) noexcept nogil:
     return 0.5 * (x[(count - 1) // 2] + x[count // 2])
 
 
-cdef inline bint slide(SlidingMeans* its, const Settings* settings, Py_ssize_t n, double dt,
-                       const double* qd, const double* external, double* share) noexcept nogil:
-    """Take a state; whether enough joints have slid both ways, and there is a share.
+cdef inline bint update_sliding(SlidingMeans* its, const Settings* settings, Py_ssize_t n,
+                                double dt, const double* qd, const double* external,
+                                double* share) noexcept nogil:
+    """Take a state, dt [s] after the last; return whether enough joints have slid both ways.
 
-    The difference of the means over both directions is free of what depends on position alone, such
-    as errors of the gravity. ``share`` is that of the external torque relative to that of the
-    friction: the median of the joints.
+    ``share`` is then how much of the friction appears as external torque: for each joint the mean
+    over forward motion minus the mean over backward motion, external torque divided by friction;
+    the median over the joints. Errors that depend on position alone, such as those of gravity,
+    cancel in the differences.
     """
     cdef Py_ssize_t i, k, way, ready = 0, frictional = 0
     cdef double bound, friction
     for i in range(n):
-        bound = surely_sliding(settings, i)
+        bound = sliding_threshold(settings, i)
         frictional += bound > 0.0
         its.filtered[i] -= (expm1(-settings.gain[i] * dt)
                             * (friction_at(settings, i, qd[i]) - its.filtered[i]))

@@ -1,4 +1,4 @@
-# The shadow as a loop's Cycle: joint states and commands come in, what they say goes out.
+# The shadow as a loop's Cycle: joint states and commands in, predictions and residuals out.
 
 cdef enum ShadowInput:
     JOINT_STATES, COMMANDS
@@ -7,14 +7,14 @@ cdef enum ShadowOutput:
     PREDICTED, RESIDUAL, WRENCH, CONTACT
 
 cdef enum ShadowRequest:
-    USE_SETTINGS             # payload: Settings*, in use until others are
-    COLLECT                  # payload: StateRing* that states are put into from now on, or NULL
+    USE_SETTINGS             # payload: Settings*, in use until the next such request
+    COLLECT                  # payload: StateRing* for states from now on, or NULL
 
 cdef enum ShadowRecord:      # beside REFUSED
-    LOST = 1                 # the observer starts anew; index: joint; value: Lost, figure
-    RESTED                   # index: joint; value: mean effort, its standard error, gravity, number
-                             # of the settings
-    SLID                     # value: share, number of the settings
+    RESTARTED = 1            # the observer; index: joint; value: RestartReason, figure
+    RESTED                   # a standstill has ended; index: joint; value: mean effort, its
+                             # standard error, gravity, number of the settings
+    SLID                     # value: Outcome.share, number of the settings
 
 cdef struct ShadowCycle:
     Shadow shadow
@@ -23,11 +23,11 @@ cdef struct ShadowCycle:
     JointStateMessage message
     JointParts parts
     Template predicted, residual, contact
-    double* command          # (n,) of a message, until it is found to be good
-    StateRing* ring          # where states are put aside; NULL: nowhere
-    int unstamped            # states one after the other without a stamp
-    int64_t states           # that were used
-    int64_t received         # when the last of them came [ns]; 0: none has
+    double* command          # (n,) from a message that is not checked yet
+    StateRing* ring          # for who collects states; NULL: nobody does
+    int unstamped            # consecutive states without a stamp
+    int64_t states           # used so far
+    int64_t received         # when the last of them came [ns]; 0: none yet
 
 
 # Out.
@@ -43,7 +43,7 @@ cdef void publish(Output* output, int topic, const Template* message) noexcept n
 
 cdef void publish_joints(Output* output, int topic, Template* message, int64_t time, int32_t n,
                          const double* values) noexcept nogil:
-    """A JointState of values (3, n), if anybody wants to know."""
+    """A JointState of values (3, n), if the topic has subscribers."""
     cdef int32_t k
     if not output.is_watched(output.loop, topic):
         return
@@ -66,30 +66,30 @@ cdef void publish_residual(ShadowCycle* its, int64_t time, Output* output) noexc
         publish(output, CONTACT, &its.contact)
 
 
-cdef void tell(int kind, int32_t index, double a, double b, double c, double d, int64_t now,
-               Output* output) noexcept nogil:
+cdef void put_record(int kind, int32_t index, double a, double b, double c, double d, int64_t now,
+                     Output* output) noexcept nogil:
     cdef Record record
     record.kind, record.index, record.time, record.object = kind, index, now, 0
     record.value[0], record.value[1], record.value[2], record.value[3] = a, b, c, d
     output.record(output.loop, &record)
 
 
-cdef void tell_outcome(const Shadow* shadow, int64_t now, Output* output) noexcept nogil:
-    """What Python is to put into words."""
+cdef void record_outcome(const Shadow* shadow, int64_t now, Output* output) noexcept nogil:
+    """Records of the last state's results for Python."""
     cdef const Outcome* outcome = &shadow.outcome
     cdef int32_t i
-    if outcome.lost != NOT_LOST:
-        tell(LOST, outcome.joint, <int> outcome.lost, outcome.figure, 0.0, 0.0, now, output)
+    if outcome.restart_reason != NO_RESTART:
+        put_record(RESTARTED, outcome.joint, <int> outcome.restart_reason, outcome.figure, 0.0, 0.0,
+                   now, output)
     for i in range(<int32_t> shadow.n if outcome.has_rested else 0):
-        tell(RESTED, i, shadow.rest.effort[i], shadow.rest.square[i], shadow.gravity[i],
-             shadow.settings.number, now, output)
+        put_record(RESTED, i, shadow.rest.effort[i], shadow.rest.square[i], shadow.gravity[i],
+                   shadow.settings.number, now, output)
     if outcome.has_slid:
-        tell(SLID, 0, outcome.share, shadow.settings.number, 0.0, 0.0, now, output)
+        put_record(SLID, 0, outcome.share, shadow.settings.number, 0.0, 0.0, now, output)
 
 
-cdef void put_aside(ShadowCycle* its, int64_t time) noexcept nogil:
-    """Time [s], position, velocity and joint torque of the last good state, for who collects such.
-    """
+cdef void buffer_state(ShadowCycle* its, int64_t time) noexcept nogil:
+    """Put time [s], position, velocity and joint torque of the last good state into the ring."""
     cdef Py_ssize_t n = its.shadow.n
     cdef double* row = next_row(its.ring) if its.ring != NULL else NULL
     if row == NULL:
@@ -103,9 +103,9 @@ cdef void put_aside(ShadowCycle* its, int64_t time) noexcept nogil:
 # In.
 
 cdef int64_t time_of_state(ShadowCycle* its, Output* output) noexcept nogil:
-    """When a state was measured [ns]: its stamp, or its arrival if stamps stay 0.
+    """When a state was measured [ns]: its stamp, or, if stamps stay 0, the time of its arrival.
 
-    A single 0 may be the beginning of a simulation or a recording.
+    A single stamp of 0 may be the beginning of a simulation or a recording.
     """
     cdef int64_t time = its.message.sec * <int64_t> SECOND + its.message.nanosec
     its.unstamped = min(its.unstamped + 1, 3) if time == 0 else 0
@@ -124,12 +124,12 @@ cdef bint is_measured(ShadowCycle* its, const Doubles* values, Field field) noex
 
 
 cdef bint read_state(ShadowCycle* its, Reader* r) noexcept nogil:
-    """A JointState, of all joints or of some; whether it is good, and ours."""
+    """Read a JointState of all joints or of some; whether it is valid and about this arm."""
     cdef JointStateMessage* message = &its.message
     cdef Refusals* refusals = &its.refusals
     read_joint_state(r, &its.joints, message)
     if r.fault == FOREIGN:
-        return False                                            # of a gripper or another arm
+        return False                                            # a gripper's or another arm's
     if r.fault == OTHER_LENGTH and r.claimed == 0 and message.found < its.joints.n:
         refuse_joints(refusals, MISSING_JOINTS, FIELD_NAME, message.place, its.joints.n)
         return False
@@ -158,8 +158,8 @@ cdef void take_state(ShadowCycle* its, Reader* r, int64_t now, Output* output) n
         return
     its.states += 1
     its.received = now
-    put_aside(its, time)
-    tell_outcome(shadow, now, output)
+    buffer_state(its, time)
+    record_outcome(shadow, now, output)
     if shadow.outcome.has_residual:
         publish_residual(its, time, output)
     if shadow.outcome.has_prediction:
@@ -198,4 +198,4 @@ cdef void on_tick(void* self, int64_t now, Output* output) noexcept nogil:
 
 
 cdef bint is_safe_to_end(void* self, int64_t now) noexcept nogil:
-    return True                        # nothing hangs on it
+    return True                        # it moves nothing

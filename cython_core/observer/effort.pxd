@@ -1,30 +1,31 @@
-# Joint torque, and what of it friction takes, from what an arm measures.
+# Joint torque and friction from what an arm measures.
 #
-# Joint torque is what the drive exerts on rotor, friction and links together:
-# (H + armature) qdd + C qd + g + friction = torque + J^T w.
+# The joint torque is all that the drive exerts: it accelerates rotor and links, holds them against
+# gravity, and overcomes friction:
+#     (H + armature) qdd + C qd + g + friction = torque + J^T w.
 #
-# Coulomb friction is smooth through zero (friction.pxd): the sign of a measured velocity is noise
-# when the arm stands still, and dry friction can then be anything up to Coulomb's anyway.
+# Coulomb friction is smoothed around zero velocity (friction.pxd). At standstill the sign of a
+# measured velocity is noise, and friction may have any value up to its Coulomb limit.
 
 from friction cimport friction_torque
 from observer.settings cimport MOTOR_CURRENT, WITHOUT_FRICTION, WITHOUT_GRAVITY, Settings
 
 
 cdef inline double friction_at(const Settings* settings, Py_ssize_t i, double speed) noexcept nogil:
-    """Torque that moving a joint takes."""
+    """Friction torque of a joint at a speed, constant offset included [N m or N]."""
     return (friction_torque(settings.viscous[i], settings.coulomb[i], speed, settings.sliding_speed)
             + settings.offset[i])
 
 
-cdef inline double surely_sliding(const Settings* settings, Py_ssize_t i) noexcept nogil:
-    """Friction above which a joint slides for certain."""
+cdef inline double sliding_threshold(const Settings* settings, Py_ssize_t i) noexcept nogil:
+    """Friction torque above which a joint certainly slides [N m or N]."""
     return settings.viscous[i] * settings.sliding_speed + 0.5 * settings.coulomb[i]
 
 
 cdef inline void joint_torque(const Settings* settings, Py_ssize_t n, const double* gravity,
                               const double* qd, const double* effort,
                               double* torque) noexcept nogil:
-    """What a reported effort stands for, by the effort contract."""
+    """torque (n,) that a reported effort (n,) means under the effort contract [N m or N]."""
     cdef Py_ssize_t i
     for i in range(n):
         torque[i] = effort[i]

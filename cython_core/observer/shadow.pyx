@@ -1,8 +1,8 @@
-"""The shadow as compiled code: it follows an arm's joint states, run by a loop without the
-interpreter, or by Python.
+"""The compiled shadow: it follows an arm's joint states, run by a loop without the interpreter or
+called from Python.
 
-``shadow.pxd`` is what it does with a state, beside files for its parts; ``cycle.pxi`` is what
-messages and requests do to it. The classes here own the memory.
+``shadow.pxd`` processes a state, ``cycle.pxi`` messages and requests. The classes here own the
+memory.
 """
 
 cimport numpy as cnp
@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from observer.settings cimport Contract, Settings
-from observer.shadow cimport (ABSURD, NOT_LOST, Outcome, Shadow, adopt, command, first_absurd,
+from observer.shadow cimport (ABSURD, NO_RESTART, Outcome, Shadow, adopt, command, first_absurd,
                               joint_torque, restart, update)
 from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
 from ros.atomic cimport SECOND
@@ -34,7 +34,7 @@ from featherstone_ros._cdr import JointStateEncoder, stamped
 cnp.import_array()
 
 
-# What is compiled stands before what uses it.
+# In the order in which they use each other.
 include "memory.pxi"         # Memory: all that the shadow points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
 include "cycle.pxi"          # the shadow as such a cycle
@@ -43,28 +43,31 @@ INPUTS = {"joint_states": JOINT_STATES, "commands": COMMANDS}
 OUTPUTS = {"predicted_joint_states": PREDICTED, "residual": RESIDUAL,
            "external_wrench_estimate": WRENCH, "contact": CONTACT}
 REQUESTS = {"use_settings": USE_SETTINGS, "collect": COLLECT}
-RECORDS = {"refused": REFUSED, "lost": LOST, "rested": RESTED, "slid": SLID}
+RECORDS = {"refused": REFUSED, "restarted": RESTARTED, "rested": RESTED, "slid": SLID}
 MOST_ABSURD = ABSURD
 
 
 cdef class Snapshot:
-    """A shadow's settings as compiled code reads them; whoever has a shadow use them keeps this
-    object.
+    """Settings of a shadow as compiled code reads them. Keep this object while they are in use.
 
     Args:
-        number: Of these settings, among records.
-        simulator: A ``Simulator`` of nobody else's, with friction, armature, integrator and time
-            step.
+        number: Identifies these settings in records.
+        simulator: A ``Simulator`` used for nothing else, with friction, armature, integrator and
+            time step.
         horizon: How far ahead states are predicted [s].
-        commanded: Under the last command, not under the measured torque.
-        max_gap: [s].
-        contract: Index of the effort contract.
-        sliding_speed: [rad/s or m/s].
-        link: Index of the link on which a wrench is assumed; frame: its name.
+        commanded: Predict under the last commanded torque, not the measured one.
+        max_gap: Longest time between consecutive states [s].
+        contract: Index in ``effort_contract.CONTRACTS``.
+        sliding_speed: Above it Coulomb friction acts in full [rad/s or m/s].
+        link: Index of the link on which the wrench is estimated; frame: its name.
         wrench_damping: Of the pseudo-inverse.
-        offset, gain, effort_gain: (n,) constant friction, the observer's gain, torque per unit of
-            effort.
-        begin, end: (n,) external torque above which contact begins and below which it ends.
+        offset, gain, effort_gain: (n,) constant friction [N m or N], the observer's gain [1/s],
+            torque per unit of effort.
+        begin, end: (n,) external torque above which contact begins and below which it ends [N m or
+            N].
+
+    Raises:
+        ValueError: An array is not (n,), or the simulator has prescribed motion.
     """
 
     cdef Settings settings
@@ -98,12 +101,12 @@ cdef class Snapshot:
         return <size_t> &self.settings
 
 
-cdef class States:
-    """Room for states that a shadow puts aside, and the way to them.
+cdef class StateBuffer:
+    """A ring buffer that a shadow in a loop writes states to and Python reads them from.
 
     Args:
-        n: Joints.
-        capacity: States; what finds no room is lost.
+        n: Number of joints.
+        capacity: Number of states; those that find it full are dropped.
     """
 
     cdef StateRing ring
@@ -120,8 +123,8 @@ cdef class States:
         return <size_t> &self.ring
 
     def take(self):
-        """Return the oldest state (1 + 3 n,): time [s], position, velocity and joint torque; None
-        if there is none.
+        """Return the oldest state, (1 + 3 n,): time [s], position, velocity and joint torque; or
+        None.
         """
         cdef const double* row = oldest_row(&self.ring)
         cdef cnp.ndarray state
@@ -134,17 +137,20 @@ cdef class States:
 
 
 cdef class CompiledShadow(CycleOwner):
-    """A shadow; featherstone_ros.observer.Shadow adds what Python does better.
+    """The compiled part of ``featherstone_ros.observer.Shadow``.
 
     Args:
-        dynamics: A ``BoundDynamics`` of nobody else's.
-        joint_names: In the order of all arrays (n,).
-        snapshot: The settings to begin with.
+        dynamics: A ``BoundDynamics`` used for nothing else.
+        joint_names: n names, in the order of all arrays.
+        snapshot: The first settings.
+
+    Raises:
+        ValueError: The three differ in the number of joints.
     """
 
     cdef ShadowCycle its
     cdef object dynamics
-    cdef Snapshot snapshot             # that Python has put in force
+    cdef Snapshot snapshot             # keeps the settings in use alive
     cdef readonly int n
 
     def __cinit__(self, dynamics, joint_names, Snapshot snapshot not None):
@@ -190,7 +196,7 @@ cdef class CompiledShadow(CycleOwner):
         self.its.command = memory.doubles(n)
         return 0
 
-    # What it is like.
+    # State.
 
     cdef object values(self, const double* numbers, shape):
         cdef cnp.ndarray array = np.empty(shape)
@@ -199,19 +205,19 @@ cdef class CompiledShadow(CycleOwner):
 
     @property
     def restarts(self) -> int:
-        """How often it began anew because a state did not follow on the one before."""
+        """How often the observer restarted: after a gap, a jump of time, a failed prediction."""
         return self.its.shadow.restarts
 
     @property
     def passed_over(self) -> dict:
-        """How many joint states were passed over, by reason."""
+        """How many joint states were skipped, by reason."""
         counts = {"repeated": self.its.shadow.timeline.repeated,
                   "late": self.its.shadow.timeline.late}
         return {reason: count for reason, count in counts.items() if count}
 
     @property
     def states(self) -> int:
-        """Number of states used, of those that came as messages."""
+        """Number of states from messages that were used."""
         return self.its.states
 
     @property
@@ -226,21 +232,19 @@ cdef class CompiledShadow(CycleOwner):
 
     @property
     def contact(self):
-        """(n,) bool: the joints that feel a contact."""
+        """(n,) bool: the joints whose external torque shows a contact."""
         return np.array([self.its.shadow.contact[i] for i in range(self.n)], bool)
 
     @property
     def missing(self) -> list:
-        """The joints, by index, that have not come since the last complete state, of one that comes
-        in parts.
-        """
+        """Indices of the joints still missing from a state that comes in several messages."""
         there = [self.its.parts.there[i] for i in range(self.n)]
         return [i for i in range(self.n) if not there[i]] if any(there) else []
 
     # Call by call.
 
     def restart(self):
-        """Let the next joint state follow on nothing."""
+        """Make the next joint state the first one."""
         restart(&self.its.shadow)
 
     def _use(self, Snapshot snapshot not None):
@@ -252,7 +256,7 @@ cdef class CompiledShadow(CycleOwner):
         self.snapshot = snapshot
 
     def _torque(self, double[:, ::1] state not None):
-        """Joint torque (n,) of a state (3, n) of n joints."""
+        """Joint torque (n,) of a state (3, n)."""
         cdef const double* numbers = &state[0, 0]
         cdef cnp.ndarray gravity = np.empty(self.n), torque = np.empty(self.n)
         cdef const DynamicsInterface* dynamics = self.its.shadow.dynamics
@@ -262,27 +266,29 @@ cdef class CompiledShadow(CycleOwner):
         return torque
 
     def _command(self, double[::1] torque not None):
-        """Remember a command (n,); the index of an absurd figure in it, or -1."""
+        """Remember a command (n,); returns the index of an absurd value in it, or -1."""
         cdef Py_ssize_t bad = first_absurd(&torque[0], self.n)
         if bad < 0:
             command(&self.its.shadow, &torque[0])
         return bad
 
     def _update(self, int64_t time, double[:, ::1] state not None):
-        """Take a state (3, n); whether it is used, or the index of an absurd figure in it, from 2.
+        """Take a state (3, n), measured at a time [ns].
+
+        Returns whether it is used, or 2 + the index of an absurd value in it.
         """
         cdef Py_ssize_t bad = first_absurd(&state[0, 0], 3 * self.n)
         return bad + 2 if bad >= 0 else update(&self.its.shadow, time, &state[0, 0])
 
     @property
     def _prediction(self):
-        """Of the last state: (3, n) or None."""
+        """(3, n) position, velocity and assumed torque ``horizon`` ahead, or None."""
         return (self.values(self.its.shadow.predicted, (3, self.n))
                 if self.its.shadow.outcome.has_prediction else None)
 
     @property
     def _residual(self):
-        """Of the last state: residual (3, n), wrench (6,) and contact; or None."""
+        """Residual (3, n), wrench (6,) and contact of the last state; or None."""
         cdef Shadow* shadow = &self.its.shadow
         if not shadow.outcome.has_residual:
             return None
@@ -290,15 +296,15 @@ cdef class CompiledShadow(CycleOwner):
                 bool(shadow.in_contact))
 
     @property
-    def _lost(self):
-        """Why the last state follows on nothing: kind, joint, figure."""
-        return (self.its.shadow.outcome.lost, self.its.shadow.outcome.joint,
+    def _restart_reason(self):
+        """Why the observer restarted at the last state: ``RestartReason``, joint, figure."""
+        return (self.its.shadow.outcome.restart_reason, self.its.shadow.outcome.joint,
                 self.its.shadow.outcome.figure)
 
     @property
     def _rested(self):
-        """Mean effort of a rest, its standard error and gravity (n,), if the last state has ended
-        one.
+        """Mean effort, its standard error and gravity, (n,) each, if the last state ended a
+        standstill; else None.
         """
         cdef Shadow* shadow = &self.its.shadow
         if not shadow.outcome.has_rested:
@@ -308,6 +314,5 @@ cdef class CompiledShadow(CycleOwner):
 
     @property
     def _slid(self):
-        """Share of the friction that appears as external torque, if the last state has brought one.
-        """
+        """Share of the friction that appears as external torque, if the last state gave one."""
         return self.its.shadow.outcome.share if self.its.shadow.outcome.has_slid else None

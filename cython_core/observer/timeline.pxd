@@ -1,28 +1,29 @@
-# Which joint states follow on which: repeated and late ones are passed over, gaps found.
+# Whether a joint state continues the stream: repeated and late states are skipped, gaps and jumps
+# of time are found.
 #
-# A state is repeated if it has the stamp of the one before, or its very figures although the arm
-# moves: a driver or a recorder that samples faster than the arm measures sends it twice, and a
-# driver that hangs sends nothing else. An arm that stands still may well measure the same twice.
+# A state is repeated if it has the stamp of the one before, or the same values although the arm
+# moves: a driver or recorder that samples faster than the arm measures sends each state twice, and
+# a driver that hangs sends the same state for ever. An arm at rest may measure the same twice.
 
 from libc.stdint cimport int64_t
 
-cdef enum Passage:
-    FIRST                    # follows on nothing, as nothing was before
-    FOLLOWS
-    AFTER_JUMP_BACK          # follows on nothing: time jumped back
-    AFTER_GAP                # the same: too much time passed
-    REPEATED                 # passed over
-    LATE                     # the same
+cdef enum Continuity:
+    FIRST                    # there is no state before it
+    FOLLOWS                  # on the last one
+    AFTER_JUMP_BACK          # time has jumped back: a new beginning
+    AFTER_GAP                # too much time has passed: a new beginning
+    REPEATED                 # skipped
+    LATE                     # skipped: older than the last one
 
 cdef struct Timeline:
     bint begun               # there is a last good state
     int64_t time             # when it was measured [ns]
-    double dt                # between the last state and the one before, whatever became of it [s]
-    int64_t repeated, late   # states passed over
+    double dt                # from the last good state to the newest, skipped or not [s]
+    int64_t repeated, late   # states skipped
 
 
 cdef inline bint is_repeated(Py_ssize_t n, const double* last, const double* state) noexcept nogil:
-    """Whether a state (3, n) has the figures of the last one although it has a velocity."""
+    """Whether a state (3, n) equals the last one although some joint has a velocity."""
     cdef bint moves = False
     cdef Py_ssize_t k
     for k in range(3 * n):
@@ -32,9 +33,9 @@ cdef inline bint is_repeated(Py_ssize_t n, const double* last, const double* sta
     return moves
 
 
-cdef inline Passage pass_state(Timeline* its, double max_gap, Py_ssize_t n, int64_t time,
-                               const double* last, const double* state) noexcept nogil:
-    """How a state (3, n) follows on the last good one; sets ``dt``."""
+cdef inline Continuity check_continuity(Timeline* its, double max_gap, Py_ssize_t n, int64_t time,
+                                        const double* last, const double* state) noexcept nogil:
+    """How a state (3, n), measured at a time [ns], follows on the last good one; sets ``dt``."""
     cdef int64_t before = its.time
     cdef bint begun = its.begun
     its.dt = (time - before) / 1e9

@@ -16,7 +16,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from featherstone_ros._shadow import States
+from featherstone_ros._shadow import StateBuffer
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting, number, per_joint
@@ -38,7 +38,7 @@ SETTINGS = (
 class PayloadService:
     """Collects states when asked to, and answers on ``~/payload`` and on the diagnostics."""
 
-    def __init__(self, node: ModelNode, collect: Callable[[States | None], None]) -> None:
+    def __init__(self, node: ModelNode, collect: Callable[[StateBuffer | None], None]) -> None:
         """Offer the service.
 
         Args:
@@ -85,7 +85,7 @@ class PayloadService:
         except FeatherstoneError as error:
             response.message = str(error)
             return response
-        states = States(node.model.n, WAITING)
+        states = StateBuffer(node.model.n, WAITING)
         self._ended.clear()
         self._said = f"collecting, 0%: turn {link} about several axes"
         self._collect(states)
@@ -101,7 +101,7 @@ class PayloadService:
 
     # In the thread of a search.
 
-    def _find(self, online: Any, states: States) -> None:
+    def _find(self, online: Any, states: StateBuffer) -> None:
         try:
             while not self._add_states(online, states):
                 if self._ended.wait(POLL_PERIOD):
@@ -116,7 +116,7 @@ class PayloadService:
             self._node.defer(lambda: self._node.get_logger().error(f"payload:\n{text}"))
             self._conclude("not found: unexpected exception, see the log")
 
-    def _add_states(self, online: Any, states: States) -> bool:
+    def _add_states(self, online: Any, states: StateBuffer) -> bool:
         """Give the new states to the search; return whether it has enough."""
         while (state := states.take()) is not None:
             time = state[0]

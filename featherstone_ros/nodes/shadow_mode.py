@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
 from featherstone_ros._loop import TOO_LARGE_RECORD
-from featherstone_ros._shadow import RECORDS, REQUESTS, States
+from featherstone_ros._shadow import RECORDS, REQUESTS, StateBuffer
 from featherstone_ros.errors import MessageError
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.nodes import payload_service, realtime_loop
@@ -28,7 +28,7 @@ from featherstone_ros.nodes.parameters import Commit, Value
 from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.nodes.shadow_parameters import shadow_settings
 from featherstone_ros.observer import Shadow
-from featherstone_ros.observer.lost_thread import lost_thread
+from featherstone_ros.observer.restart_reason import restart_reason
 from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 QUEUE = QoSProfile(depth=10)  # reliable
@@ -63,7 +63,7 @@ class ShadowMode(LoopMode):
         self._given: dict[str, list[Any]] = {name: [] for name in REQUESTS}
         self._refusals = Refusals(node)
         self._activated = self._now()
-        self._lost_thread, self._lost_time = "", -RESTART_MEMORY
+        self._restart_reason, self._lost_time = "", -RESTART_MEMORY
         self._payload = payload_service.PayloadService(node, self._collect)
 
     # Lifecycle.
@@ -98,7 +98,7 @@ class ShadowMode(LoopMode):
 
         return take
 
-    def _collect(self, states: States | None) -> None:
+    def _collect(self, states: StateBuffer | None) -> None:
         """Have the loop put states aside, or none any more."""
         if self._loop is not None:
             self._give("collect", states)
@@ -126,10 +126,10 @@ class ShadowMode(LoopMode):
             if kind == RECORDS["refused"]:
                 topic, reason = refusal(index, value, TOPICS, names)
                 self._refusals.refuse(topic, MessageError(reason))
-            elif kind == RECORDS["lost"]:
-                self._lost_thread = lost_thread(int(value[0]), index, value[1], names)
+            elif kind == RECORDS["restarted"]:
+                self._restart_reason = restart_reason(int(value[0]), index, value[1], names)
                 self._lost_time = 1e-9 * time
-                self._node.log.warning(f"{self._lost_thread}: the observer starts anew")
+                self._node.log.warning(f"{self._restart_reason}: the observer starts anew")
             elif kind == RECORDS["rested"]:
                 self._report_verdict(self._shadow.judge_rest(index, *value))
             elif kind == RECORDS["slid"]:
@@ -158,7 +158,7 @@ class ShadowMode(LoopMode):
             "joint states": shadow.states,
             **{f"{reason} joint states": count for reason, count in shadow.passed_over.items()},
             "restarts": shadow.restarts,
-            "last reason": self._lost_thread or "none",
+            "last reason": self._restart_reason or "none",
             "effort contract": verdict.text,
             "contact at": ", ".join(in_contact) or "none",
             "payload": self._payload.text,
@@ -174,7 +174,7 @@ class ShadowMode(LoopMode):
             reason = f": joints missing: {missing}" if missing else ""
             problems.append(f"no new joint state for {silence:.1f} s{reason}")
         elif now - self._lost_time < RESTART_MEMORY:
-            problems.append(f"{self._lost_thread}: the observer has started anew")
+            problems.append(f"{self._restart_reason}: the observer has started anew")
         if verdict.finding is ContractState.BROKEN:
             return Report(ERROR, "; ".join([verdict.text, *problems]), values)
         if verdict.finding is ContractState.UNEXPLAINED:

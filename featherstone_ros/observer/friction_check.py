@@ -1,4 +1,4 @@
-"""In motion, the external torque must not follow the friction: is friction in the effort or not?"""
+"""In motion: is friction part of the effort, as the effort contract says?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ class FrictionCheck:
     """Judges how much of the friction appears as external torque.
 
     That share is 0 if the contract is right, 1 if it is ``full`` but the effort is without
-    friction, -1 in the opposite case (``slide`` in cython_core/observer/checks.pxd finds it).
+    friction, -1 in the opposite case (from ``update_sliding`` in
+    cython_core/observer/checks.pxd).
 
     Attributes:
         verdict: The last conclusive one.

@@ -1,4 +1,4 @@
-"""At rest, effort must be the gravity of the model: which effort contract does it fit?"""
+"""At rest, effort must equal the model's gravity torque: which effort contract does it fit?"""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ NOTICEABLE = 0.1  # of the greatest load: the gain of joints with less is not ju
 class RestCheck:
     """Compares the mean effort of a standstill with the effort expected by each contract.
 
-    The means are gathered by ``rest`` in cython_core/observer/checks.pxd. Friction is unknown at
-    rest, up to Coulomb's: the effort may differ by that much, except under ``without_friction``;
-    full effort and effort without friction are told apart in motion (``friction_check``). Once the
-    configured contract has been confirmed, effort that fits none is taken for contact.
+    The means are computed by ``update_rest`` in cython_core/observer/checks.pxd. At rest, friction
+    may have any value up to its Coulomb limit, so the effort may differ by that much, except under
+    ``without_friction``. Full effort and effort without friction can only be told apart in motion
+    (``friction_check``). Once the configured contract has been confirmed, effort that fits none is
+    taken for contact.
 
     Attributes:
         verdict: The last conclusive one.
@@ -40,7 +41,7 @@ class RestCheck:
             contract: Name of the configured contract.
             gain: (n,) torque per effort, for ``motor_current``.
             coulomb: (n,) Coulomb friction [N m or N].
-            names: Of the joints.
+            names: Names of the joints.
         """
         self._contract = contract
         self._gain = gain
@@ -54,9 +55,9 @@ class RestCheck:
         """Judge a standstill; return whether the verdict has changed.
 
         Args:
-            effort: (n,) in the mean, as reported.
-            error: (n,) standard error of that.
-            gravity: (n,) of the model there [N m or N].
+            effort: (n,) mean of the reported effort.
+            error: (n,) its standard error.
+            gravity: (n,) the model's gravity torque there [N m or N].
         """
         before, self.verdict = self.verdict, self._judge(effort, error, gravity)
         return self.verdict != before

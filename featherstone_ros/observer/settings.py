@@ -34,12 +34,15 @@ class ShadowSettings:
         observer_gain: (n,) of the momentum observer [1/s]: the inverse of its time constant.
         effort_contract: One of ``effort_contract.CONTRACTS``.
         effort_gain: (n,) torque per unit of effort under the contract ``motor_current``.
-        wrench_link: Link on which an external wrench is assumed; empty for ``default_link``.
-        wrench_damping: Of the pseudo-inverse: singular values well below it are not trusted.
-        contact_threshold: (n,) external torque that is contact [N m or N]; None for
+        wrench_link: Link on which the external wrench is estimated; empty for ``default_link``.
+        wrench_damping: Of the pseudo-inverse: directions with a singular value well below it are
+            estimated as zero.
+        contact_threshold: (n,) external torque above which contact begins [N m or N]; None for
             ``default_threshold``.
-        contact_hysteresis: (n,) share of the threshold by which the torque must fall below it.
-        max_gap: Longest time between two states that follow on each other [s].
+        contact_hysteresis: (n,) share of the threshold by which the torque must fall below it to
+            end the contact.
+        max_gap: Longest time between consecutive states [s]; after a longer gap the observer
+            restarts.
     """
 
     prediction_horizon: float = 0.05

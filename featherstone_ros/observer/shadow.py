@@ -14,7 +14,7 @@ from featherstone_ros._shadow import MOST_ABSURD, CompiledShadow, Snapshot
 from featherstone_ros.arrays import Floats
 from featherstone_ros.observer.effort_contract import CONTRACTS
 from featherstone_ros.observer.friction_check import FrictionCheck
-from featherstone_ros.observer.lost_thread import lost_thread
+from featherstone_ros.observer.restart_reason import restart_reason
 from featherstone_ros.observer.rest_check import RestCheck
 from featherstone_ros.observer.settings import (
     COMMANDED,
@@ -68,27 +68,27 @@ class Update:
     """The result of a joint state.
 
     Attributes:
-        prediction: None if the model has no answer, as for an absurd effort.
+        prediction: None if forward dynamics fails, e.g. under an absurd effort.
         residual: None if the observer started at this state.
-        lost_thread: Why the observer restarted at this state; empty otherwise.
-        verdict: Of a check of the effort contract, if it has changed.
+        restart_reason: Why the observer restarted at this state; empty otherwise.
+        verdict: On the effort contract, if it has changed.
     """
 
     prediction: Prediction | None
     residual: Residual | None
-    lost_thread: str
+    restart_reason: str
     verdict: ContractVerdict | None
 
 
 @dataclass(frozen=True)
 class Change:
-    """Settings that fit the model, and all that goes with them.
+    """Settings that have been checked against the model, with what is made from them.
 
     Attributes:
         settings: As given.
-        number: Of these settings, by which records say what they are about.
+        number: Identifies these settings in records.
         snapshot: The settings for compiled code.
-        wrench_link: The link on which an external wrench is assumed.
+        wrench_link: The link on which the external wrench is estimated.
         rest_check: Judges standstills.
         friction_check: Judges motion.
     """
@@ -104,16 +104,15 @@ class Change:
 class Shadow(CompiledShadow):
     """Follows an arm by its joint states; all arrays (n,) in the order of ``model.joint_names``.
 
-    The processing of a state is compiled and needs no interpreter: a loop
-    (``featherstone_ros._loop``) may run it by its ``capsule``. From then on its properties may be
-    read, but changes go by requests to the loop (``_shadow.REQUESTS``). Without a loop call
-    ``update``.
+    The processing of a state is compiled and needs no interpreter. Either a loop
+    (``featherstone_ros._loop``) runs it through its ``capsule``; its properties may then be read,
+    but changes must be requested from the loop (``_shadow.REQUESTS``). Or call ``update``.
 
     Attributes:
         model: The arm.
         settings: As last applied.
-        change: All that goes with them.
-        wrench_link: The link on which an external wrench is assumed.
+        change: These settings with what is made from them.
+        wrench_link: The link on which the external wrench is estimated.
         rest_check: Judges standstills.
         friction_check: Judges motion.
     """
@@ -142,12 +141,12 @@ class Shadow(CompiledShadow):
         return prepare(self.model, settings)
 
     def use(self, change: Change) -> None:
-        """Apply other settings; the observer restarts."""
+        """Use other settings from now on; the observer restarts."""
         self._use(change.snapshot)
         self.adopt(change)
 
     def adopt(self, change: Change) -> None:
-        """Judge by settings that a loop has been given."""
+        """Judge by the settings that a loop now uses."""
         self._keep(change.snapshot)
         self.change = change
         self.settings, self.wrench_link = change.settings, change.wrench_link
@@ -156,7 +155,7 @@ class Shadow(CompiledShadow):
 
     @property
     def verdict(self) -> ContractVerdict:
-        """The worse one of both checks of the effort contract."""
+        """The worse verdict of the two checks of the effort contract."""
         checks = (self.rest_check.verdict, self.friction_check.verdict)
         return max(checks, key=lambda verdict: SEVERITY.index(verdict.finding))
 
@@ -167,7 +166,7 @@ class Shadow(CompiledShadow):
             torque: Joint torque (n,) [N m or N].
 
         Raises:
-            ValueError: Not n finite figures.
+            ValueError: Not n finite values.
         """
         torque = np.array(torque, dtype=float)
         if torque.shape != (self.n,):
@@ -186,10 +185,10 @@ class Shadow(CompiledShadow):
             effort: As the arm reports it.
 
         Returns:
-            Its result, None if the state is passed over.
+            The result, None if the state is skipped.
 
         Raises:
-            ValueError: A figure that is not finite or absurd; nothing has changed.
+            ValueError: A value is not finite or absurdly large; nothing has changed.
         """
         state = self._state(q, qd, effort)
         used = self._update(time, state)
@@ -199,11 +198,11 @@ class Shadow(CompiledShadow):
         if not used:
             return None
         prediction, residual = self._prediction, self._residual
-        lost, joint, figure = self._lost
+        reason, joint, figure = self._restart_reason
         return Update(
             None if prediction is None else Prediction(*prediction),
             None if residual is None else Residual(*residual[0], *residual[1:]),
-            lost_thread(lost, joint, figure, self.model.joint_names),
+            restart_reason(reason, joint, figure, self.model.joint_names),
             self._check(),
         )
 
@@ -226,14 +225,14 @@ class Shadow(CompiledShadow):
     def judge_rest(
         self, joint: int, effort: float, error: float, gravity: float, number: float
     ) -> ContractVerdict | None:
-        """Judge a standstill of which records tell, one for each joint in order.
+        """Judge a standstill from a loop's records, one for each joint in order.
 
         Args:
             joint: Index.
-            effort: In the mean, as reported.
-            error: Standard error of that.
-            gravity: Of the model [N m or N].
-            number: Of the settings that were in force.
+            effort: Mean of the reported effort.
+            error: Its standard error.
+            gravity: The model's gravity torque [N m or N].
+            number: Of the settings that were in use.
 
         Returns:
             The verdict, if it has changed.
@@ -248,13 +247,13 @@ class Shadow(CompiledShadow):
         return self.rest_check.verdict if self.rest_check.update(*means) else None
 
     def judge_sliding(self, share: float, number: float) -> ContractVerdict | None:
-        """Judge motion of which a record tells: its share, and the number of the settings."""
+        """Judge motion from a loop's record: the share, and the number of the settings."""
         if number != self.change.number or not self.friction_check.update(share):
             return None
         return self.friction_check.verdict
 
     def _check(self) -> ContractVerdict | None:
-        """Have the checks judge what the last state has completed."""
+        """Judge a standstill or a motion that the last state has completed."""
         rested, slid = self._rested, self._slid
         another = None
         if rested is not None and self.rest_check.update(*rested):

@@ -21,7 +21,7 @@ class ContractVerdict:
 
     Attributes:
         finding: What was found.
-        text: One sentence for a person.
+        text: The reason, one sentence for the user.
     """
 
     finding: ContractState

@@ -1,7 +1,7 @@
 """Scheduling of a real-time loop, and measurements of its timing; without ROS.
 
-- ``histogram``: how long something took, cycle by cycle.
-- ``loop_timing``: that of a compiled loop, and how regularly it wakes up, in words.
-- ``scheduling``: real-time priority and processor of a thread.
-- ``mailbox``: from one thread to another without waiting.
+- ``histogram``: a histogram of durations.
+- ``loop_timing``: latency and jitter of a compiled loop, for the diagnostics.
+- ``scheduling``: real-time priority and processors of a thread, locked memory.
+- ``mailbox``: calls from one thread into another that never waits.
 """

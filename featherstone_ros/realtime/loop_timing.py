@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from featherstone_ros.realtime.histogram import UPPER, LatencyHistogram
 
-REPORTED = 0.9  # [s] that a report is about, at least
+REPORT_PERIOD = 0.9  # shortest time between two reports [s]
 
 
-class Counting(Protocol):
+class TimingSource(Protocol):
     """The source of the counts: a ``Runner`` of the compiled loop."""
 
     def latency(self) -> tuple[bytes, float]:
-        """Return all counts so far, and the longest since the last call [s]."""
+        """Return the counts so far, by bucket, and the longest duration since the last call [s]."""
 
     def jitter(self) -> tuple[bytes, float]:
-        """Return the same of the deviations from the period."""
+        """Return the same for the deviations from the period."""
 
     def counters(self) -> dict[str, int]:
         """Return the other counters."""
@@ -30,7 +30,7 @@ class Counting(Protocol):
 class LoopTiming:
     """Latency, jitter and lost messages of one compiled loop, in words."""
 
-    def __init__(self, loop: Counting, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, loop: TimingSource, clock: Callable[[], float] = monotonic) -> None:
         """Begin.
 
         Args:
@@ -41,7 +41,7 @@ class LoopTiming:
         self._clock = clock
         self._begun = clock()
         self._reported: dict[str, object] = {}
-        self._latency, self._jitter = Recent(loop.latency), Recent(loop.jitter)
+        self._latency, self._jitter = RecentDurations(loop.latency), RecentDurations(loop.jitter)
 
     def report(self, lost: str = "states lost") -> dict[str, object]:
         """Return the timing of the last second, and the counts since the beginning.
@@ -50,30 +50,30 @@ class LoopTiming:
             lost: The name of the counter of lost messages.
         """
         now = self._clock()
-        if not self._reported or now - self._begun >= REPORTED:
+        if not self._reported or now - self._begun >= REPORT_PERIOD:
             self._begun = now
-            self._reported = in_words(self._latency.take(), self._jitter.take())
+            self._reported = diagnostic_values(self._latency.take(), self._jitter.take())
         counters = self._loop.counters()
         return {**self._reported, "overruns": counters["overruns"], lost: counters["lost"]}
 
 
-class Recent:
-    """The durations since the last call, from counts that only grow."""
+class RecentDurations:
+    """The durations since the last call, as differences of counts that only grow."""
 
     def __init__(self, read: Callable[[], tuple[bytes, float]]) -> None:
-        """Remember the source."""
+        """Start with empty counts; ``read`` is a method of a ``TimingSource``."""
         self._read = read
         self._before: NDArray[np.uint64] = np.zeros(len(UPPER) + 1, np.uint64)
 
     def take(self) -> LatencyHistogram:
-        """Return them."""
+        """Return the durations since the last call."""
         counts, longest = self._read()
         now = np.frombuffer(counts, np.uint64)
         recent, self._before = now - self._before, now
         return LatencyHistogram.from_counts(recent, longest)
 
 
-def in_words(latency: LatencyHistogram, jitter: LatencyHistogram) -> dict[str, object]:
+def diagnostic_values(latency: LatencyHistogram, jitter: LatencyHistogram) -> dict[str, object]:
     """Return latencies and deviations from the period as text for the diagnostics."""
     return {
         "latency p50 [us]": microseconds(latency.percentile(50.0)),

@@ -224,8 +224,8 @@ def test_gap_starts_anew_and_says_so(swing):
     shadow = Shadow(MODEL, settings_for(PANDA, max_gap=0.2))
     states = swing[:50] + swing[80:100]
     updates = follow(shadow, states)
-    assert [bool(update.lost_thread) for update in updates] == [k == 50 for k in range(70)]
-    assert "no new joint state for 0.31 s" in updates[50].lost_thread
+    assert [bool(update.restart_reason) for update in updates] == [k == 50 for k in range(70)]
+    assert "no new joint state for 0.31 s" in updates[50].restart_reason
     assert updates[50].residual is None
     assert updates[50].prediction is not None
     assert shadow.restarts == 1
@@ -274,7 +274,7 @@ def test_nothing_that_comes_out_is_ever_nan():
             update = shadow.update(time, *(scale * random.uniform(-1, 1, (3, 7))))
             if update is None:
                 continue
-            lost += bool(update.lost_thread)
+            lost += bool(update.restart_reason)
             for told in filter(None, (update.prediction, update.residual)):
                 assert all(np.isfinite(values).all() for values in vars(told).values())
                 seen[type(told).__name__] += 1

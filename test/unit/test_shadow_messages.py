@@ -10,10 +10,10 @@ from numpy.testing import assert_array_equal
 
 import featherstone_ros as fr
 from featherstone_ros._cdr import JointStateDecoder
-from featherstone_ros._shadow import INPUTS, OUTPUTS, RECORDS, REQUESTS, States
+from featherstone_ros._shadow import INPUTS, OUTPUTS, RECORDS, REQUESTS, StateBuffer
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.observer.lost_thread import lost_thread
+from featherstone_ros.observer.restart_reason import restart_reason
 from featherstone_ros.tools.robot_setup import load
 
 MODEL = load("panda").model
@@ -201,8 +201,8 @@ def test_a_lost_thread_is_told(shadow, states):
     send(shadow, message_of(states[0], 0))
     _, records = send(shadow, message_of(states[1], 100))
     ((kind, joint, _, value, _),) = records
-    assert kind == RECORDS["lost"]
-    said = lost_thread(int(value[0]), joint, value[1], NAMES)
+    assert kind == RECORDS["restarted"]
+    said = restart_reason(int(value[0]), joint, value[1], NAMES)
     assert said == "no new joint state for 1 s"
 
 
@@ -220,7 +220,7 @@ def test_a_standstill_is_told_joint_by_joint_and_judged(shadow):
 
 
 def test_states_are_put_aside_as_long_as_there_is_room(shadow, states):
-    room = States(7, 4)
+    room = StateBuffer(7, 4)
     assert shadow.request(REQUESTS["collect"], 0, room)[0] == 0
     for k in range(6):
         send(shadow, message_of(states[k], k))

@@ -30,7 +30,7 @@ class TestTimeline:
     def test_one_state_after_the_other_is_taken(self, shadow):
         updates = [self.see(shadow, time, 1e-3 * time) for time in (100, 101, 133, 400)]
         assert [update.residual is None for update in updates] == [True, False, False, False]
-        assert not any(update.lost_thread for update in updates)
+        assert not any(update.restart_reason for update in updates)
         assert (shadow.restarts, shadow.passed_over) == (0, {})
 
     def test_time_between_states_is_that_of_their_stamps(self, shadow):
@@ -64,10 +64,10 @@ class TestTimeline:
         self.see(shadow, 100, 1.0)
         update = self.see(shadow, time, 2.0)
         assert update.residual is None
-        assert reason in update.lost_thread
+        assert reason in update.restart_reason
         update = self.see(shadow, time + 5, 3.0)
         assert update.residual is not None
-        assert not update.lost_thread
+        assert not update.restart_reason
         assert shadow.restarts == 1
 
 

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 from featherstone_ros.errors import DivergenceError, SingularInertiaError
 
-JUMPED_BACK, GAP, SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 6)  # Lost in observer/shadow.pxd
+# RestartReason in cython_core/observer/shadow.pxd
+JUMPED_BACK, GAP, SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 6)
 
 
-def lost_thread(kind: int, joint: int, figure: float, joint_names: Sequence[str]) -> str:
+def restart_reason(kind: int, joint: int, figure: float, joint_names: Sequence[str]) -> str:
     """Return the reason; empty if the observer did not restart.
 
     Args:
-        kind: ``Lost``.
+        kind: ``RestartReason``.
         joint: Index of the joint at fault.
         figure: Length of the gap or jump, or time of the divergence [s].
-        joint_names: Of the arm.
+        joint_names: Names of the arm's joints.
     """
     if kind == JUMPED_BACK:
         return f"time jumped back by {figure:.3g} s"
