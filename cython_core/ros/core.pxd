@@ -1,5 +1,5 @@
-# What all runners of a cycle share: they hand it requests, take its records and measure how
-# punctual it is.
+# What all runners of a cycle share: they hand it messages and requests, take its records, and
+# measure its latency and jitter.
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -8,26 +8,26 @@ from cycle cimport ENDED, STOP_REQUESTED, Cycle, IncomingMessage, Output, Record
 from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, claim, clock_now,
                          exchange32, load32, load_time, steady_now, store32, store_time, wake)
 from ros.queue cimport DONE, FREE, TAKEN, WAITING, Records, Requests, Slot, put_record, take_request
-from ros.timing cimport Timing, answered, woke
+from ros.timing cimport Timing, count_response, count_wake_up
 
 cdef extern from "<unistd.h>" nogil:
     ssize_t write(int fd, const void* data, size_t size) noexcept
 
-cdef enum: TELL_EVERY = 100000000     # [ns]
+cdef enum: REPORT_PERIOD = 100000000   # between records of the same failure [ns]
 
 cdef struct Core:
     Cycle* cycle
-    void* runner             # of a kind of its own
+    void* runner             # what ``Output``'s functions need
     Output output
     Requests requests
     Records records
     Timing timing
-    int64_t heartbeat        # when Python last gave a sign of life
+    int64_t heartbeat        # last sign of life from Python
     int64_t stop_by          # when to end, safe or not; 0: go on
-    bint is_stopping         # the cycle knows
-    uint32_t is_told         # that there are records, by ``records_fd``
+    bint is_stopping         # the cycle has been asked to stop
+    uint32_t is_signalled    # ``records_fd`` is readable
     int records_fd           # eventfd(2), readable when there are records
-    bint has_published       # in this round
+    bint has_published       # in this call of the cycle
 
 
 cdef inline bint put(void* loop, const Record* record) noexcept nogil:
@@ -35,8 +35,8 @@ cdef inline bint put(void* loop, const Record* record) noexcept nogil:
     cdef Core* core = <Core*> loop
     cdef uint64_t one = 1
     cdef bint there = put_record(&core.records, record)
-    if exchange32(&core.is_told, 1, IN_ONE_ORDER) == 0:
-        write(core.records_fd, &one, sizeof(one))  # does not block: there is no other number in it
+    if exchange32(&core.is_signalled, 1, IN_ONE_ORDER) == 0:
+        write(core.records_fd, &one, sizeof(one))  # cannot block: its counter is 0
     return there
 
 
@@ -45,9 +45,9 @@ cdef inline int64_t heartbeat(void* loop) noexcept nogil:
     return load_time(&(<Core*> loop).heartbeat, ACQUIRE)
 
 
-cdef inline void put_own(Core* core, int kind, int index, double value,
-                         double count) noexcept nogil:
-    """Record something of the loop's own."""
+cdef inline void record_own_event(Core* core, int kind, int index, double value,
+                                  double count) noexcept nogil:
+    """Record an event of the loop itself."""
     cdef Record record
     memset(&record, 0, sizeof(record))
     record.kind, record.index, record.time = kind, index, steady_now()
@@ -57,37 +57,43 @@ cdef inline void put_own(Core* core, int kind, int index, double value,
 
 cdef struct Failures:
     uint64_t count
-    int64_t told             # when the last one was recorded
+    int64_t reported         # when the last one was recorded
 
 
 cdef inline void put_failure(Core* core, Failures* failures, int kind, int index,
                              double value) noexcept nogil:
-    """Count a failure, and record it unless another one has just been."""
+    """Count a failure, and record it unless one was recorded a moment ago."""
     cdef int64_t now = steady_now()
     failures.count += 1
-    if failures.count == 1 or now - failures.told > TELL_EVERY:
-        failures.told = now
-        put_own(core, kind, index, value, <double> failures.count)
+    if failures.count == 1 or now - failures.reported > REPORT_PERIOD:
+        failures.reported = now
+        record_own_event(core, kind, index, value, <double> failures.count)
 
 
-cdef inline void give_message(Core* core, int input, const IncomingMessage* incoming,
-                              int64_t published) noexcept nogil:
-    """Have the cycle answer a message; when it was published counts for the jitter, 0: not."""
+cdef inline void handle_message(Core* core, int input, const IncomingMessage* incoming,
+                                int64_t published) noexcept nogil:
+    """Pass a message to the cycle.
+
+    published: when it was published [ns], for the jitter; 0 leaves the jitter out.
+    """
     cdef int64_t now = steady_now(), end
     core.has_published = False
     core.cycle.message(core.cycle.self, input, incoming, now, &core.output)
     core.timing.messages += 1
     if published:
-        woke(&core.timing, published, now)
+        count_wake_up(&core.timing, published, now)
     if core.has_published:
         end = steady_now()
-        answered(&core.timing,
+        count_response(&core.timing,
                  clock_now(CLOCK_REALTIME) - incoming.received if incoming.received else end - now,
                  end)
 
 
-cdef inline void give_time(Core* core, int64_t woken) noexcept nogil:
-    """Call ``tick`` if it is due; when the loop woke up for it counts for the jitter, 0: not."""
+cdef inline void handle_tick(Core* core, int64_t woken) noexcept nogil:
+    """Call ``tick`` if it is due.
+
+    woken: when the loop woke up for it [ns], for the jitter; 0 leaves the jitter out.
+    """
     cdef int64_t due = core.cycle.due(core.cycle.self), now = steady_now(), end
     if now < due:
         return
@@ -95,14 +101,14 @@ cdef inline void give_time(Core* core, int64_t woken) noexcept nogil:
     core.cycle.tick(core.cycle.self, now, &core.output)
     core.timing.ticks += 1
     if woken:
-        woke(&core.timing, due, woken)
+        count_wake_up(&core.timing, due, woken)
     if core.has_published:
         end = steady_now()
-        answered(&core.timing, end - max(due, core.timing.last), end)
+        count_response(&core.timing, end - max(due, core.timing.last), end)
 
 
-cdef inline void give_requests(Core* core) noexcept nogil:
-    """Hand over what is asked for, unless it has been withdrawn."""
+cdef inline void handle_requests(Core* core) noexcept nogil:
+    """Pass on the requests that have not been withdrawn."""
     cdef Slot* slot = take_request(&core.requests)
     while slot != NULL:
         if claim(&slot.state, WAITING, TAKEN):
@@ -115,8 +121,8 @@ cdef inline void give_requests(Core* core) noexcept nogil:
 
 
 cdef inline bint may_end(Core* core, int64_t now) noexcept nogil:
-    """Tell whether it is time to end; the first time that an end is asked for, ask the cycle to
-    lead to it.
+    """Whether it is time to end. When a stop is first requested, the cycle is asked to prepare for
+    it.
     """
     cdef int64_t stop_by = load_time(&core.stop_by, ACQUIRE)
     cdef Request request
@@ -130,5 +136,5 @@ cdef inline bint may_end(Core* core, int64_t now) noexcept nogil:
     is_safe = core.cycle.is_safe_to_end(core.cycle.self, now)
     if not is_safe and now < stop_by:
         return False
-    put_own(core, ENDED, 0, is_safe, 0)
+    record_own_event(core, ENDED, 0, is_safe, 0)
     return True

@@ -1,4 +1,4 @@
-# The same cycle, run by rclpy's executor.
+# A runner on rclpy's executor, without a thread of its own.
 
 cdef int publish_by_rclpy(void* core, int output, const uint8_t* data,
                           size_t size) noexcept with gil:
@@ -23,8 +23,8 @@ cdef int64_t ros_time_by_rclpy(void* core) noexcept with gil:
 
 
 cdef class ExecutorRunner(Runner):
-    """Runs a cycle whenever it is called, by rclpy's executor for example; messages come and go by
-    rclpy.
+    """Runs a cycle in the thread that calls it, e.g. rclpy's executor; rclpy takes and publishes
+    the messages.
     """
 
     cdef list publishers, watched
@@ -37,10 +37,10 @@ cdef class ExecutorRunner(Runner):
         """Prepare.
 
         Args:
-            cycle: What is run.
-            inputs: Number of topics that messages come from.
-            publishers: rclpy's, in the order of the cycle's outputs.
-            clock: rclpy's, of the node; None for the system clock.
+            cycle: The cycle to run.
+            inputs: Number of topics subscribed to.
+            publishers: Those of rclpy, in the order of the cycle's outputs.
+            clock: The node's rclpy clock; None for the system clock.
             largest_message: Larger ones are dropped [bytes].
         """
         super().__init__(cycle)
@@ -60,7 +60,7 @@ cdef class ExecutorRunner(Runner):
 
     cdef int serve(self) except -1:
         with self.lock:
-            give_requests(self.core)
+            handle_requests(self.core)
         return 0
 
     cpdef beat(self):
@@ -68,9 +68,15 @@ cdef class ExecutorRunner(Runner):
         Runner.beat(self)
 
     def message(self, int input, bytes data not None, info):
-        """Have the cycle answer a serialised message; ``info`` is what rclpy knows about it."""
+        """Pass a serialised message to the cycle.
+
+        Args:
+            input: Index of the topic.
+            data: CDR, with its header.
+            info: rclpy's dictionary about the message: timestamps and sequence number.
+        """
         cdef IncomingMessage incoming
-        cdef uint64_t[2] nobody = [0, 0]   # rclpy does not tell who sent it
+        cdef uint64_t[2] nobody = [0, 0]   # rclpy does not say which publisher sent it
         cdef int64_t number = (-1 if info["publication_sequence_number"] is None
                                else info["publication_sequence_number"])
         if <size_t> len(data) > self.largest:
@@ -83,12 +89,13 @@ cdef class ExecutorRunner(Runner):
         incoming.sequence = number
         with self.lock:
             if number >= 0:
-                self.core.timing.lost += lost_before(&self.sequences[input], nobody, number)
-            give_message(self.core, input, &incoming, info["source_timestamp"] if input == 0 else 0)
+                self.core.timing.lost += count_missing(&self.sequences[input], nobody, number)
+            handle_message(self.core, input, &incoming,
+                           info["source_timestamp"] if input == 0 else 0)
 
     def due(self):
-        """Return when ``spin_once`` is wanted next, by the steady clock [s]; infinity: for a
-        message only.
+        """Return the steady time [s] when ``spin_once`` is to be called next; infinity: not before
+        a message.
         """
         cdef int64_t due = self.core.cycle.due(self.core.cycle.self)
         return float("inf") if due == INT64_MAX else due * 1e-9
@@ -97,9 +104,9 @@ cdef class ExecutorRunner(Runner):
         """Do what is due; return whether to go on."""
         with self.lock:
             self.core.timing.rounds += 1
-            give_time(self.core, 0)
+            handle_tick(self.core, 0)
             return not may_end(self.core, steady_now())
 
     def stop(self, double within=1.0):
-        """As that of ``RclLoop``; ``spin_once`` tells when it is over."""
+        """As ``RclLoop.stop``; ``spin_once`` then returns False once the cycle has ended."""
         store_time(&self.core.stop_by, steady_now() + <int64_t> (within * 1e9), RELEASE)

@@ -1,10 +1,10 @@
-"""Runs a cycle (cycle.pxd) on rclpy's handles: in a thread that no Python can delay, or called by
-rclpy's executor.
+"""Runs a cycle (cycle.pxd) on rclpy's handles: in a thread that Python code cannot delay, or called
+by rclpy's executor.
 
 ``RclLoop`` waits, takes and publishes through librcl without the interpreter; ``ExecutorRunner`` is
 called with messages that rclpy has taken. Both are a ``Runner``: requests go in, records come out,
-neither ever waits for Python. ``EchoCycle`` is the smallest cycle, ``wake_times`` the smallest
-loop.
+and the cycle never waits for Python. ``EchoCycle`` is a minimal cycle, ``wake_times`` a minimal
+loop, both for tests and benchmarks.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -22,13 +22,13 @@ from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,
                          load_time, sleep_while, steady_now, store32, store_time, syscall, timespec,
                          wake)
-from ros.core cimport (Core, Failures, give_message, give_requests, give_time, heartbeat, may_end,
-                       put, put_failure)
+from ros.core cimport (Core, Failures, handle_message, handle_requests, handle_tick, heartbeat,
+                       may_end, put, put_failure)
 from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Requests, Slot,
                         free_slot, put_request, take_record)
 from ros.rcl cimport (NOTHING_TAKEN, Allocator, MessageInfo, OnMessage, Rcl, Serialized,
                       check_layout, find_functions)
-from ros.timing cimport COARSE, COARSE_WIDTH, FINE, Histogram, Sequences, Timing, lost_before
+from ros.timing cimport COARSE, COARSE_WIDTH, FINE, Histogram, Sequences, Timing, count_missing
 
 import threading
 from contextlib import ExitStack
@@ -48,15 +48,14 @@ cdef extern from "<sys/eventfd.h>" nogil:
     enum: EFD_CLOEXEC
     enum: EFD_NONBLOCK
 
-cdef enum: GLANCE = 20000000          # [ns] between two checks for what does not wake the loop up
+cdef enum: POLL_PERIOD = 20000000     # [ns] between checks for what does not wake the loop up
 
 ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
 TAKE_FAILED_RECORD, PUBLISH_FAILED_RECORD = TAKE_FAILED, PUBLISH_FAILED
 HISTOGRAM_SIZES = FINE, COARSE, COARSE_WIDTH    # as ros/timing.pxd has them
-MOST_OBJECTS = RESERVED               # that may be in use at a time, so that no record about one is
-                                      # lost
+MOST_OBJECTS = RESERVED               # in use at the same time, so that no record about one is lost
 
-# What is compiled stands before what uses it.
+# In the order in which they use each other.
 include "runner.pxi"         # Runner: requests in, records out
 include "spin.pxi"           # the loop's thread, without Python
 include "rcl_loop.pxi"       # a Runner of that thread: uses both

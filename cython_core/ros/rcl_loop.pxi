@@ -1,19 +1,16 @@
-# The loop on librcl, as Python sees it.
+# The Python side of the loop on librcl.
 
 cdef class RclLoop(Runner):
-    """A loop for a thread of its own, which needs the interpreter for nothing.
+    """A loop in its own thread, which runs without the interpreter.
 
-    It waits for messages, requests and the time in one place, a futex: the middleware's threads,
-    which call ``on_message``, and Python wake it up. rcl's wait set would be built up and taken
-    down again for every message.
-
-    Attributes:
-        pid: Of the process in which it runs; after a fork(2) the child has no such thread.
+    It sleeps on a futex until a message, a request or its time comes. The middleware's threads,
+    which call ``on_message``, and Python wake it up. rcl's wait set is not used: it would have to
+    be filled and cleared for every message.
     """
 
     cdef Loop* loop
     cdef object _in_use                     # keeps rclpy from destroying the handles
-    cdef int pid
+    cdef int pid                            # where it runs: a forked child has no such thread
     cdef bint _is_open
 
     def __cinit__(self):
@@ -23,15 +20,15 @@ cdef class RclLoop(Runner):
 
     def __init__(self, cycle, subscriptions, publishers, clock=None, *, bint at_once=True,
                  size_t largest_message=65536):
-        """Prepare; messages wait from now on.
+        """Prepare; messages are queued from now on.
 
         Args:
-            cycle: What is run.
-            subscriptions: rclpy's, in the order of the cycle's inputs; the executor must leave them
-                alone.
-            publishers: rclpy's, in the order of the cycle's outputs.
-            clock: rclpy's, of the node; None for the system clock.
-            at_once: Answer messages when they come; False: just before the next tick.
+            cycle: The cycle to run.
+            subscriptions: Those of rclpy, in the order of the cycle's inputs; no executor may take
+                from them.
+            publishers: Those of rclpy, in the order of the cycle's outputs.
+            clock: The node's rclpy clock; None for the system clock.
+            at_once: Handle messages as they come; False: just before the next tick.
             largest_message: Larger ones are dropped [bytes].
 
         Raises:
@@ -80,14 +77,14 @@ cdef class RclLoop(Runner):
         if loop.memory == NULL or loop.topics == NULL or loop.destinations == NULL:
             raise MemoryError()
         loop.topic_count, loop.destination_count = topics, destinations
-        memset(loop.memory, 0, largest)     # so that its pages are there
+        memset(loop.memory, 0, largest)     # so that no page is missing later
         allocator.allocate, allocator.zero_allocate = refuse_to_allocate, refuse_to_clear
         allocator.reallocate, allocator.deallocate, allocator.state = refuse_to_grow, keep, loop
         loop.outgoing.allocator = allocator[0]
         return 0
 
     cdef void* _use(self, entity) except NULL:
-        """Return the address of what rclpy's handle stands for; it lives until ``close``."""
+        """Return the address of the rcl object of rclpy's handle; it lives until ``close``."""
         cdef size_t address
         try:
             address = entity.handle.pointer
@@ -98,7 +95,7 @@ cdef class RclLoop(Runner):
         return <void*> address
 
     cdef int _listen(self) except -1:
-        """Have the middleware tell of messages; from now on the loop lives until ``close``."""
+        """Register for new messages; from now on the loop lives until ``close``."""
         cdef int code = self._tell(True)
         if code != 0:
             self._tell(False)
@@ -109,7 +106,7 @@ cdef class RclLoop(Runner):
         return 0
 
     cdef int _tell(self, bint begin) noexcept:
-        """Have the middleware tell of messages, or not any more; return rcl's code."""
+        """Register the callback for new messages, or remove it; return rcl's code."""
         cdef OnMessage call = NULL
         cdef Topic* topic
         cdef int i, code = 0
@@ -117,7 +114,7 @@ cdef class RclLoop(Runner):
             call = on_message
         for i in range(self.loop.topic_count):
             topic = &self.loop.topics[i]
-            with nogil:                     # a message may just be told of
+            with nogil:                     # the callback may be running
                 code = self.loop.rcl.on_message(topic.subscription, call, topic)
             if code != 0:
                 self.loop.rcl.forget_error()
@@ -131,7 +128,7 @@ cdef class RclLoop(Runner):
         if self.is_running:
             wake_up(self.loop)
         else:
-            give_requests(self.core)
+            handle_requests(self.core)
         return 0
 
     cpdef beat(self):
@@ -150,18 +147,19 @@ cdef class RclLoop(Runner):
         return load32(&self.loop.is_running, ACQUIRE) and self.pid == getpid()
 
     def run(self):
-        """Run the cycle, in the calling thread, without the interpreter, until there is an end to
-        it.
+        """Run the cycle in the calling thread, without the interpreter, until it has been stopped.
 
-        The thread gets no signals, and even without real-time priority it wakes up as soon as may
-        be.
+        Signals are blocked in this thread; its timers are exact even without real-time priority.
+
+        Raises:
+            RuntimeError: The loop runs, or has run, already.
         """
         cdef sigset_t all_signals, before
         if self.is_running or load_time(&self.core.stop_by, ACQUIRE):
             raise RuntimeError("the loop runs, or has run, already")
         sigfillset(&all_signals)
         pthread_sigmask(SIG_SETMASK, &all_signals, &before)
-        be_punctual(True)
+        reduce_wake_up_latency(True)
         self.pid = getpid()
         store32(&self.loop.is_running, 1, RELEASE)
         with nogil:
@@ -171,10 +169,9 @@ cdef class RclLoop(Runner):
         pthread_sigmask(SIG_SETMASK, &before, NULL)
 
     def stop(self, double within=1.0):
-        """Have the loop end as soon as the cycle says that it is safe, after ``within`` seconds at
-        the latest.
+        """Stop as soon as the cycle says that it is safe, after ``within`` seconds at the latest.
 
-        It returns at once; the thread ends then. Called again it sets another time.
+        Returns at once; the thread ends later. A further call changes the time.
         """
         store32(&self.loop.is_acknowledged, 1, RELEASE)
         wake(&self.loop.is_acknowledged)
@@ -183,25 +180,24 @@ cdef class RclLoop(Runner):
             wake_up(self.loop)
 
     def stop_on(self, int fd, double within, double grace=-1.0, int status=1):
-        """Stop, even if Python does not run any more, when a file descriptor gets readable; nothing
-        is read from it.
+        """Stop when a file descriptor becomes readable, even if Python hangs.
 
-        For example the pipe of ``signal.set_wakeup_fd``, which signals are written to without
-        Python.
+        Nothing is read from it. It may be the pipe of ``signal.set_wakeup_fd``, to which signals
+        are written without Python.
 
         Args:
             fd: The file descriptor; it must stay open while the loop runs.
-            within: As that of ``stop`` [s].
-            grace: End the process if Python has not called ``stop`` or ``close`` so long after that
-                end [s]; negative: never.
-            status: Of the process then.
+            within: As for ``stop`` [s].
+            grace: End the process if Python has called neither ``stop`` nor ``close`` this long
+                after the loop's end [s]; negative: never.
+            status: Exit status of the process in that case.
         """
-        self.loop.patience, self.loop.grace = <int64_t> (within * 1e9), <int64_t> (grace * 1e9)
+        self.loop.stop_timeout, self.loop.grace = <int64_t> (within * 1e9), <int64_t> (grace * 1e9)
         self.loop.exit_status = status
         store32(<uint32_t*> &self.loop.stop_fd, <uint32_t> fd, RELEASE)
 
     def close(self):
-        """Let go of rclpy's handles, so that they can be destroyed.
+        """Release rclpy's handles, so that they can be destroyed.
 
         Raises:
             RuntimeError: The loop runs.
@@ -213,7 +209,7 @@ cdef class RclLoop(Runner):
         self._is_open = False
         store32(&self.loop.is_acknowledged, 1, RELEASE)
         wake(&self.loop.is_acknowledged)
-        # else this is a child of the process that has it
+        # Otherwise this is a forked child, and the loop runs in its parent.
         if not load32(&self.loop.is_running, ACQUIRE):
             self._tell(False)
         self.loop.topic_count = self.loop.destination_count = 0

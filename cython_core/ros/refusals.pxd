@@ -1,6 +1,6 @@
-# Messages that change nothing: counted, and told as records unless there is a flood of them.
+# Refused messages: counted, and recorded unless there is a flood of them.
 #
-# featherstone_ros/message_faults.py puts the records into words.
+# featherstone_ros/message_faults.py turns the records into text.
 
 from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -13,19 +13,19 @@ from ros.messages cimport (FIELD_DATA, MESSAGE_WHOLE, OTHER_LENGTH, Doubles, Rea
 cdef enum: REFUSED = 0       # kind of the records, of every cycle that refuses
 
 cdef enum Reason:            # why, beside MessageFault
-    NOT_FINITE = 100         # value: the figure
-    BEYOND_BOUND             # value: the figure, the bound
+    NOT_FINITE = 100         # value: the number
+    BEYOND_BOUND             # value: the number, the bound
     CUT_OFF_NUMBER           # as NOT_FINITE
     UNKNOWN_JOINT            # value: the name's first bytes
     NO_JOINT
     UNKNOWN_LINK             # as UNKNOWN_JOINT
     TOO_MANY_LOADS
     MISSING_JOINTS           # value: a bit for each of the first 256 joints
-    NOT_MEASURED             # a field is empty; value: how many figures it should have
+    NOT_MEASURED             # a field is empty; value: how many numbers it should have
 
 cdef enum:
-    MOST_TOLD = 20           # records in a second
-    TELLING_TIME = 1_000_000_000       # [ns]
+    MOST_REPORTED = 20                  # records per period
+    REPORT_PERIOD = 1_000_000_000       # [ns]
 
 cdef extern from *:
     """
@@ -35,9 +35,9 @@ cdef extern from *:
 
 cdef struct Refusals:
     int64_t count            # messages refused
-    int64_t since, told      # records of them within a second
-    int input                # of the message at hand
-    size_t size              # of it [bytes]
+    int64_t since, reported  # beginning of the report period, records in it
+    int input                # of the current message
+    size_t size              # of the current message [bytes]
     int64_t now
     Output* output
 
@@ -51,24 +51,23 @@ cdef inline void begin_message(Refusals* its, int input, const IncomingMessage* 
 
 cdef inline void refuse(Refusals* its, int reason, int field, int32_t which,
                         const void* value) noexcept nogil:
-    """Refuse the message at hand for a MessageFault or a Reason; value: 32 bytes that belong to it.
-    """
+    """Refuse the current message for a MessageFault or a Reason; value: its 32 bytes of detail."""
     cdef Record record
     its.count += 1
-    if its.now - its.since >= TELLING_TIME:
-        its.since, its.told = its.now, 0
-    if its.told >= MOST_TOLD:
+    if its.now - its.since >= REPORT_PERIOD:
+        its.since, its.reported = its.now, 0
+    if its.reported >= MOST_REPORTED:
         return
-    its.told += 1
+    its.reported += 1
     record.kind, record.time, record.object = REFUSED, its.now, 0
-    # message_faults.py takes it apart
+    # decoded in message_faults.py
     record.index = its.input | reason << 4 | field << 12 | (which + 1) << 18
     memcpy(record.value, value, sizeof(record.value))
     its.output.record(its.output.loop, &record)
 
 
 cdef inline void refuse_reader(Refusals* its, const Reader* r) noexcept nogil:
-    """Refuse a message for what its reader has found."""
+    """Refuse the current message for the fault that its reader has found."""
     cdef double[4] value
     value[0], value[1], value[2], value[3] = its.size, r.claimed, r.expected, 0.0
     refuse(its, r.fault, r.field, r.which, value)
@@ -83,7 +82,7 @@ cdef inline void refuse_figure(Refusals* its, int reason, int field, int32_t whi
 
 cdef inline bint within(Refusals* its, int field, int32_t which, double figure,
                         double bound) noexcept nogil:
-    """Whether a figure is a finite one of at most this size; else the message is refused for it."""
+    """Whether |figure| <= bound; else the message is refused, also for NaN."""
     if fabs(figure) <= bound:
         return True
     refuse_figure(its, BEYOND_BOUND if isfinite(figure) else NOT_FINITE, field, which, figure,
@@ -92,12 +91,11 @@ cdef inline bint within(Refusals* its, int field, int32_t which, double figure,
 
 
 cdef inline bint is_whole(Refusals* its, int field, const Doubles* values) noexcept nogil:
-    """Whether the field that ends a message has not been cut off; else the message is refused for
-    it.
+    """Whether the last field of a message is complete; else the message is refused.
 
-    A message that is cut off by one to three bytes arrives as long as before: RTPS fills
-    submessages up to multiples of four bytes (DDSI-RTPS 9.4.1), with zeros. Its last number is
-    between 0 and 2^-1007 then, which no figure is.
+    A message that is cut off by one to three bytes arrives with its full length, since RTPS pads
+    submessages with zeros to multiples of four bytes (DDSI-RTPS 9.4.1). Its last number then lies
+    between 0 and 2^-1007, which no measured or commanded value does.
     """
     cdef double last = double_at(values, values.length - 1) if values.length else 0.0
     if not 0.0 < last < CUT_OFF_BELOW:
@@ -108,8 +106,8 @@ cdef inline bint is_whole(Refusals* its, int field, const Doubles* values) noexc
 
 cdef inline bint read_efforts(Refusals* its, Reader* r, int32_t n, double bound,
                               double* out) noexcept nogil:
-    """Read a std_msgs/Float64MultiArray of n figures, each of at most this size; whether it is
-    good, else it is refused.
+    """Read a std_msgs/Float64MultiArray of n numbers, each of at most ``bound`` in size; returns
+    False if it is refused.
     """
     cdef Doubles values = read_multi_array(r)
     cdef int32_t i
@@ -138,7 +136,7 @@ cdef inline void refuse_name(Refusals* its, int reason, int field, const Text* t
 
 cdef inline void refuse_joints(Refusals* its, int reason, int field, const int32_t* place,
                                int32_t n) noexcept nogil:
-    """Refuse a message for the joints that have no place in it (n,)."""
+    """Refuse the current message because it lacks joints: those with a negative place (n,)."""
     cdef uint64_t[4] value
     cdef int32_t i
     memset(value, 0, sizeof(value))

@@ -1,22 +1,22 @@
-# What Python sees of a cycle that runs: requests to it, records from it, how punctual it is.
+# The Python side of a running cycle: requests to it, records from it, its timing.
 
 cdef Cycle* cycle_of(object owner) except NULL:
     return <Cycle*> PyCapsule_GetPointer(owner.capsule, "featherstone_ros.Cycle")
 
 
 cdef class Runner:
-    """Runs a cycle; the base of those that do.
+    """Base class of what runs a cycle.
 
-    A cycle is an object of compiled code whose ``capsule`` is a PyCapsule "featherstone_ros.Cycle"
+    A cycle is a compiled object whose ``capsule`` is a PyCapsule "featherstone_ros.Cycle"
     (cycle.pxd).
 
     Attributes:
-        records_fd: File descriptor, eventfd(2), which gets readable when there are ``records``.
+        records_fd: File descriptor, an eventfd(2), readable when there are ``records``.
     """
 
     cdef Core* core
     cdef object cycle                       # keeps what ``core.cycle`` points to
-    cdef list owners                        # of what the requests point to
+    cdef list owners                        # (REQUESTS,) own what the requests point to
     cdef readonly int records_fd
 
     def __cinit__(self):
@@ -41,21 +41,19 @@ cdef class Runner:
             close(self.records_fd)
         free(self.core)
 
-    # What the kinds of runners have of their own.
+    # For derived classes to override.
 
     cdef bint is_served(self) noexcept:
-        """Whether somebody else will hand over the requests."""
+        """Whether another thread passes the requests on."""
         return False
 
     cdef int serve(self) except -1:
-        """Hand the requests over, or have it done."""
-        give_requests(self.core)
+        """Pass the requests on, or wake the thread that does."""
+        handle_requests(self.core)
         return 0
 
     cpdef beat(self):
-        """Give the cycle a sign of life of Python; to be called now and then by who answers for the
-        node.
-        """
+        """Show the cycle that Python is alive; the node calls it periodically."""
         store_time(&self.core.heartbeat, steady_now(), RELEASE)
 
     # Requests.
@@ -64,16 +62,16 @@ cdef class Runner:
         """Ask the cycle for something and wait for its answer.
 
         Args:
-            kind: What; the cycle's numbers.
-            payload: Address of what belongs to it.
-            owner: Kept until the cycle has answered.
+            kind: One of the cycle's request numbers.
+            payload: Address of the request's data.
+            owner: Kept alive until the cycle has answered.
             timeout: [s].
 
         Returns:
             The cycle's answer, 0 if it has done it.
 
         Raises:
-            TimeoutError: It has not been begun until then, and will not be.
+            TimeoutError: The cycle had not begun with it in time; the request is withdrawn.
         """
         cdef Slot* slot = self.ask(kind, payload, owner, True)
         try:
@@ -88,10 +86,10 @@ cdef class Runner:
         return self.release(slot)
 
     def post(self, int kind, size_t payload=0, owner=None):
-        """Ask the cycle for something, in the same order as ``request``, without waiting.
+        """Ask the cycle for something without waiting; the order with ``request`` is kept.
 
         Raises:
-            TimeoutError: Too many requests wait already.
+            TimeoutError: Too many requests are waiting already.
         """
         self.ask(kind, payload, owner, False)
 
@@ -100,7 +98,7 @@ cdef class Runner:
         cdef Py_ssize_t number = slot - self.core.requests.slots
         if slot == NULL:
             raise TimeoutError(f"{REQUESTS} requests wait already")
-        # its end may run anything: not here
+        # The old owner is released only on return: its destructor may run any code.
         before, self.owners[number] = self.owners[number], owner
         slot.request.kind, slot.request.answer, slot.request.payload = kind, 0, <void*> payload
         slot.is_awaited = is_awaited
@@ -119,25 +117,25 @@ cdef class Runner:
                 self.serve()
             else:
                 with nogil:
-                    sleep_while(&slot.state, state, min(deadline, now + GLANCE))
+                    sleep_while(&slot.state, state, min(deadline, now + POLL_PERIOD))
                 PyErr_CheckSignals()
             state = load32(&slot.state, ACQUIRE)
         return 0
 
     cdef bint withdraw(self, Slot* slot) noexcept:
-        """Give a request up, or await its end if it is being done just now; return whether it is
-        given up.
+        """Withdraw a request, or wait for its end if the cycle is at it; return whether it was
+        withdrawn.
         """
         if claim(&slot.state, WAITING, WITHDRAWN):
             self.owners[slot - self.core.requests.slots] = None
             return True
         while load32(&slot.state, ACQUIRE) != DONE:
             with nogil:
-                sleep_while(&slot.state, TAKEN, steady_now() + GLANCE)
+                sleep_while(&slot.state, TAKEN, steady_now() + POLL_PERIOD)
         return False
 
     cdef int32_t release(self, Slot* slot) noexcept:
-        """Make room for another request; return the answer."""
+        """Free the slot of a request that is done; return the answer."""
         cdef int32_t answer = slot.request.answer
         self.owners[slot - self.core.requests.slots] = None
         store32(&slot.state, FREE, RELEASE)
@@ -150,7 +148,7 @@ cdef class Runner:
         cdef Record record
         cdef uint64_t number
         cdef list taken = []
-        store32(&self.core.is_told, 0, IN_ONE_ORDER)
+        store32(&self.core.is_signalled, 0, IN_ONE_ORDER)
         read(self.records_fd, &number, sizeof(number))
         while take_record(&self.core.records, &record):
             taken.append((record.kind, record.index, record.time,
@@ -162,7 +160,7 @@ cdef class Runner:
 
     @property
     def allowed(self):
-        """What a cycle may take before it is an overrun [s]; 0: the time since the last one."""
+        """Latency beyond which a cycle counts as an overrun [s]; 0: the time since the last one."""
         return self.core.timing.allowed * 1e-9
 
     @allowed.setter
@@ -170,7 +168,7 @@ cdef class Runner:
         store_time(&self.core.timing.allowed, <int64_t> (seconds * 1e9), RELEASE)
 
     def counters(self):
-        """Return what was counted since the beginning, by name."""
+        """Return all counters since the beginning, by name."""
         cdef Timing* timing = &self.core.timing
         return {
             "rounds": timing.rounds, "messages": timing.messages, "ticks": timing.ticks,
@@ -180,13 +178,13 @@ cdef class Runner:
         }
 
     def latency(self):
-        """Return counts so far in the buckets of LatencyHistogram, and the longest since the last
-        call [s].
+        """Return the counts so far in the buckets of LatencyHistogram, as bytes, and the longest
+        latency since the last call [s].
         """
         return snapshot(&self.core.timing.latency)
 
     def jitter(self):
-        """Return what ``latency`` does of the deviations of the period."""
+        """Return the same as ``latency`` for the deviations from the period."""
         return snapshot(&self.core.timing.jitter)
 
 

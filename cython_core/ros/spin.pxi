@@ -27,9 +27,9 @@ cdef extern from "<signal.h>" nogil:
     enum: SIG_SETMASK
 
 cdef enum:
-    MOST_AT_ONCE = 16                     # messages of one topic before the others have their turn
-    PLAUSIBLE = 3600                      # [s] between arrival and now, where the information is
-                                          # what we take it for
+    MOST_AT_ONCE = 16                     # messages of one topic before those of the next
+    PLAUSIBLE = 3600                      # [s] between arrival and now; more means that MessageInfo
+                                          # is laid out otherwise
 
 cdef struct Topic:
     Loop* loop
@@ -60,32 +60,33 @@ cdef struct Loop:
     uint8_t* memory                       # of the incoming message
     size_t largest
     size_t refused                        # size of a message that is larger
-    int64_t looked                        # when what does not wake the loop up was checked
-    int stop_fd                           # readable: stop; -1: none
-    int64_t patience                      # until the end then [ns]
-    int64_t grace                         # until the process ends after that [ns]; -1: never
+    int64_t last_poll                     # when ``poll_others`` was last called
+    int stop_fd                           # stop when it is readable; -1: none
+    int64_t stop_timeout                  # from then to the end at the latest [ns]
+    int64_t grace                         # from the loop's end to that of the process [ns]; -1:
+                                          # never
     int exit_status
-    uint32_t is_acknowledged              # Python knows of the end
+    uint32_t is_acknowledged              # Python has called ``stop`` or ``close``
 
 
-# Punctuality.
+# Wake-up latency.
 
-cdef enum: SHORT_SLICE = 100000           # [ns], the shortest that there is
+cdef enum: SHORT_SLICE = 100000           # [ns], the shortest that Linux allows
 
 cdef struct SchedulingAttributes:         # struct sched_attr, see sched_setattr(2)
     uint32_t size, policy
     uint64_t flags
     int32_t nice
     uint32_t priority
-    uint64_t runtime, deadline, period    # runtime: the slice, under default scheduling; 0: the
-                                          # usual one
+    uint64_t runtime, deadline, period    # runtime: time slice under default scheduling; 0: the
+                                          # default one
 
 
-cdef void be_punctual(bint begin) noexcept nogil:
-    """Have timers exact for the calling thread, and have it go before who has run for longer when
-    it wakes up, or not any more.
+cdef void reduce_wake_up_latency(bint begin) noexcept nogil:
+    """Let the calling thread wake up with little delay, or (begin False) as usual again.
 
-    As a real-time thread has it; where Linux is older than 6.12, the second does nothing.
+    Its timers become exact, as for real-time threads, and its time slice short, so that it preempts
+    threads with a longer one when it wakes up (Linux 6.12 and newer).
     """
     cdef SchedulingAttributes its
     prctl(PR_SET_TIMERSLACK, 1 if begin else 0, 0, 0, 0)
@@ -94,7 +95,7 @@ cdef void be_punctual(bint begin) noexcept nogil:
         syscall(SYS_sched_setattr, 0, &its, 0)
 
 
-# What others call.
+# Called by other threads and by the middleware.
 
 cdef void wake_up(Loop* loop) noexcept nogil:
     add32(&loop.signal, 1, IN_ONE_ORDER)
@@ -103,7 +104,7 @@ cdef void wake_up(Loop* loop) noexcept nogil:
 
 
 cdef void on_message(const void* data, size_t count) noexcept nogil:
-    """There are new messages; called by the middleware's threads."""
+    """New messages have arrived; called by the middleware's threads."""
     cdef Topic* topic = <Topic*> data
     add32(&topic.waiting, <uint32_t> count, IN_ONE_ORDER)
     if topic.loop.at_once:
@@ -111,7 +112,7 @@ cdef void on_message(const void* data, size_t count) noexcept nogil:
 
 
 cdef void* refuse_to_grow(void* memory, size_t size, void* state) noexcept nogil:
-    """The middleware wants room for a message that is too large."""
+    """Note the size of a message that is too large, for which the middleware wants more memory."""
     (<Loop*> state).refused = size
     return NULL
 
@@ -128,7 +129,7 @@ cdef void keep(void* memory, void* state) noexcept nogil:
     pass
 
 
-# What the loop gives to the cycle.
+# The functions of Output.
 
 cdef int publish(void* core, int output, const uint8_t* data, size_t size) noexcept nogil:
     cdef Loop* loop = <Loop*> (<Core*> core).runner
@@ -141,7 +142,7 @@ cdef int publish(void* core, int output, const uint8_t* data, size_t size) noexc
     if code == 0:
         loop.core.has_published = True
     else:
-        loop.rcl.forget_error()             # else the next one prints that it replaces this one
+        loop.rcl.forget_error()             # else rcl prints a warning at the next error
         loop.core.timing.publish_failed += 1
         put_failure(loop.core, &destination.failed, PUBLISH_FAILED, output, code)
     return code
@@ -174,15 +175,15 @@ cdef void spin(Loop* loop) noexcept nogil:
         loop.core.timing.rounds += 1
         if loop.at_once or now >= loop.core.cycle.due(loop.core.cycle.self):
             take_all(loop)
-        give_requests(loop.core)
-        give_time(loop.core, 0 if loop.at_once else now)
-        if now - loop.looked >= GLANCE // 2:
+        handle_requests(loop.core)
+        handle_tick(loop.core, 0 if loop.at_once else now)
+        if now - loop.last_poll >= POLL_PERIOD // 2:
             poll_others(loop, now)
 
 
 cdef void wait(Loop* loop, int64_t now) noexcept nogil:
     """Sleep until there is something to do."""
-    cdef int64_t until = min(loop.core.cycle.due(loop.core.cycle.self), now + GLANCE)
+    cdef int64_t until = min(loop.core.cycle.due(loop.core.cycle.self), now + POLL_PERIOD)
     cdef uint32_t signal
     store32(&loop.is_asleep, 1, IN_ONE_ORDER)
     signal = load32(&loop.signal, IN_ONE_ORDER)
@@ -202,20 +203,20 @@ cdef bint has_work(Loop* loop) noexcept nogil:
 
 
 cdef void poll_others(Loop* loop, int64_t now) noexcept nogil:
-    """Check for what does not wake the loop up."""
+    """Check what does not wake the loop up: the stop descriptor, messages without a callback."""
     cdef pollfd file
     cdef int i
-    loop.looked = now
-    for i in range(loop.topic_count):         # should the middleware have forgotten to tell
+    loop.last_poll = now
+    for i in range(loop.topic_count):         # in case a callback was missed
         add32(&loop.topics[i].waiting, 1, RELEASE)
-    take_all(loop)  # now: before a tick it would delay what is published then
+    take_all(loop)  # now, since just before a tick it would delay the tick
     file.fd, file.events, file.revents = loop.stop_fd, POLLIN, 0
     if loop.stop_fd >= 0 and not load_time(&loop.core.stop_by, ACQUIRE) and poll(&file, 1, 0) > 0:
-        store_time(&loop.core.stop_by, now + loop.patience, RELEASE)
+        store_time(&loop.core.stop_by, now + loop.stop_timeout, RELEASE)
 
 
 cdef void take_all(Loop* loop) noexcept nogil:
-    """Have the cycle answer the messages that are there."""
+    """Pass all waiting messages to the cycle."""
     cdef uint32_t waiting, taken
     cdef int i
     for i in range(loop.topic_count):
@@ -227,7 +228,7 @@ cdef void take_all(Loop* loop) noexcept nogil:
 
 
 cdef bint take(Loop* loop, int input) noexcept nogil:
-    """Have the cycle answer a topic's oldest message; return whether there was one."""
+    """Pass a topic's oldest message to the cycle; return whether there was one."""
     cdef Topic* topic = &loop.topics[input]
     cdef IncomingMessage incoming
     cdef int code
@@ -237,7 +238,7 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
     if code == NOTHING_TAKEN:
         return False
     if code != 0:
-        note_refusal(loop, input, code)
+        count_failed_take(loop, input, code)
         return True
     incoming.data, incoming.size = loop.memory, loop.incoming.length
     incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
@@ -245,14 +246,14 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
         incoming.received, incoming.sent = loop.info.received, loop.info.published
         if <int64_t> loop.info.sequence >= 0:     # -1: unsupported
             incoming.sequence = <int64_t> loop.info.sequence
-            loop.core.timing.lost += lost_before(&topic.sequences, loop.info.publisher,
+            loop.core.timing.lost += count_missing(&topic.sequences, loop.info.publisher,
                                                  incoming.sequence)
-    give_message(loop.core, input, &incoming,
+    handle_message(loop.core, input, &incoming,
                  loop.info.published if loop.at_once and input == 0 else 0)
     return True
 
 
-cdef void note_refusal(Loop* loop, int input, int code) noexcept nogil:
+cdef void count_failed_take(Loop* loop, int input, int code) noexcept nogil:
     """Count a message that could not be taken."""
     cdef Topic* topic = &loop.topics[input]
     loop.rcl.forget_error()
@@ -266,7 +267,7 @@ cdef void note_refusal(Loop* loop, int input, int code) noexcept nogil:
 
 
 cdef void await_python(Loop* loop) noexcept nogil:
-    """After an end that a file descriptor asked for, end the process if Python does not."""
+    """After the loop's end: end the process unless Python acknowledges it within ``grace``."""
     cdef int64_t now = steady_now(), end
     if loop.stop_fd < 0 or loop.grace < 0:
         return

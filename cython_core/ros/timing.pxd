@@ -1,25 +1,23 @@
-# How punctual a loop is, counted by the loop, read by another thread meanwhile
+# Latency and jitter of a loop, counted by the loop and read by another thread meanwhile
 # (realtime/loop_timing.py).
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport llabs
 
 cdef enum:
-    FINE = 4096              # buckets of 1 us,
-    COARSE = 4096            # of 64 us above them, up to 266 ms
+    FINE = 4096              # buckets of 1 us
+    COARSE = 4096            # buckets of 64 us above them, up to 266 ms
     COARSE_WIDTH = 64
     BUCKETS = FINE + COARSE + 1  # and one for the rest
-    MOST_PUBLISHERS = 4      # of a topic whose numbers are followed; of more, some losses stay
-                             # unseen
+    MOST_PUBLISHERS = 4      # of a topic that are followed; with more, some losses are not seen
 
 cdef struct Histogram:
     uint64_t[BUCKETS] counts
     int64_t longest          # since it was last read [ns]
 
 cdef struct Timing:
-    Histogram latency        # from arrival, or from when it was due, to what was published then
-    Histogram jitter         # |time between two wake-ups - time between two messages or two times
-                             # due|
+    Histogram latency        # from arrival of a message, or when a tick was due, to the publish
+    Histogram jitter         # |time between two wake-ups - time between what they were due for|
     int64_t allowed          # latency beyond which a cycle is an overrun [ns]; 0: the time since
                              # the last one
     int64_t last             # end of the last cycle that published
@@ -38,15 +36,15 @@ cdef inline void add(Histogram* histogram, int64_t duration) noexcept nogil:
         histogram.longest = duration
 
 
-cdef inline void woke(Timing* timing, int64_t due, int64_t now) noexcept nogil:
-    """Count a wake-up for what was due at a time, by the same clock [ns] or another one."""
+cdef inline void count_wake_up(Timing* timing, int64_t due, int64_t now) noexcept nogil:
+    """Count a wake-up at ``now`` for what was due at ``due``; the two clocks may differ [ns]."""
     if timing.last_woke and due:
         add(&timing.jitter, llabs((now - timing.last_woke) - (due - timing.last_due)))
     timing.last_due, timing.last_woke = due, (now if due else 0)
 
 
-cdef inline void answered(Timing* timing, int64_t taken, int64_t now) noexcept nogil:
-    """Count what a cycle that published took [ns]; it ends at steady time ``now``."""
+cdef inline void count_response(Timing* timing, int64_t taken, int64_t now) noexcept nogil:
+    """Count the latency [ns] of a cycle that published and ended at steady time ``now``."""
     cdef int64_t allowed = timing.allowed or (now - timing.last if timing.last else 0)
     add(&timing.latency, taken)
     timing.overruns += taken > allowed > 0
@@ -60,11 +58,11 @@ cdef struct Sequence:        # of a publisher's messages
 
 cdef struct Sequences:       # of a topic's messages
     Sequence[MOST_PUBLISHERS] of
-    int next                 # to be given to another publisher
+    int next                 # to be reused for a new publisher
 
 
 cdef inline Sequence* sequence_of(Sequences* sequences, const uint64_t* publisher) noexcept nogil:
-    """Return a publisher's messages; of one that is not known yet in place of another's."""
+    """Return the entry of a publisher; a new one replaces another's."""
     cdef Sequence* sequence
     cdef int k
     for k in range(MOST_PUBLISHERS):
@@ -79,13 +77,12 @@ cdef inline Sequence* sequence_of(Sequences* sequences, const uint64_t* publishe
     return sequence
 
 
-cdef inline int64_t lost_before(Sequences* sequences, const uint64_t* publisher,
+cdef inline int64_t count_missing(Sequences* sequences, const uint64_t* publisher,
                                 int64_t number) noexcept nogil:
-    """Return how many messages are known to be missing, now that one with a publisher's number is
-    there.
+    """Return how many messages are newly known to be lost, given the number of the newest one.
 
-    Where nothing says which of several publishers sent one, a gap counts only once the numbers go
-    on behind it.
+    Without publisher identifiers the numbers of several publishers mix, so a gap counts only when
+    the next number continues after it.
     """
     cdef Sequence* sequence = sequence_of(sequences, publisher)
     cdef int64_t lost = 0

@@ -1,11 +1,12 @@
 # The simulated arm: its state, its command, the wrenches on it, its drives, brakes and sensors,
 # advanced step by step.
 #
-# Arrays are (n,) in joint order. A floating base's pose (7) and velocity (6) stand before those of
-# the joints, see ``Model``: ``q_all`` and its like are (nq,) or (nv,), and the same as ``q`` where
-# the base is fixed. The base has neither drives nor sensors, and brakes only until the first
-# command. ``now`` is steady time [ns]. The simulation goes by its own time alone, so that the same
-# calls give the same states, bit for bit. twin.pyx owns the memory of these structures.
+# Arrays are (n,) in joint order. A floating base's pose (7) and velocity (6) come before those of
+# the joints, see ``Model``: ``q_all``, ``qd_all`` and ``qdd_all`` are (nq,) or (nv,), and equal to
+# ``q``, ``qd`` and ``qdd`` if the base is fixed. The base has neither drives nor sensors, and has
+# brakes only until the first command. ``now`` is steady time [ns]; only the command time-out
+# depends on it. Otherwise the same calls give the same states, bit for bit. twin.pyx owns the
+# memory of these structures.
 
 from libc.math cimport INFINITY, fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -22,9 +23,8 @@ cdef extern from *:
     #define STOPPING_TIME 0.1
     """
     const int64_t NEVER
-    const double ABSURD_SPEED          # [rad/s or m/s]: no robot's joint moves so fast, a diverging
-                                       # simulation does
-    const double STOPPING_TIME         # [s] in which the brakes stop every joint
+    const double ABSURD_SPEED          # [rad/s or m/s] no joint moves so fast: divergence
+    const double STOPPING_TIME         # [s] the brakes take to stop the joints
 
 cdef enum:
     MOST_LOADS = 64                    # wrenches at the same time
@@ -33,13 +33,12 @@ cdef enum FaultKind:
     NO_FAULT
     SINGULAR                           # the joint moves no inertia
     DIVERGED                           # the joint's state
-    BEYOND_BOUNDS                      # the joint's effort is no number any more
+    BEYOND_BOUNDS                      # the joint's effort is not finite
 
 cdef struct Fault:
     FaultKind kind
     int32_t joint                      # negative: the floating base
-    double position, velocity          # that the joint would have had; of the base the velocity
-                                       # alone
+    double position, velocity          # that the joint would have had; for the base only velocity
 
 cdef struct Settings:                  # constant while in use
     const SimulatorInterface* simulator
@@ -58,7 +57,7 @@ cdef struct Settings:                  # constant while in use
     const double* home                 # (nq,) position after a reset
     const double* limit                # of effort
     const double* armature
-    const double* offset               # constant friction: what the drive has to give on top
+    const double* offset               # constant friction
     const double* drive_p              # of the drives' own position loop
     const double* drive_d
 
@@ -66,20 +65,19 @@ cdef struct Arm:
     Py_ssize_t n, nq, nv
     Py_ssize_t base                    # degrees of freedom of the base: 6 where it floats, else 0
     const Settings* settings
-    int64_t elapsed_before, steps      # simulation time when the settings came into effect [ns],
-                                       # steps since
+    int64_t elapsed_before, steps      # simulation time when the settings changed [ns], steps since
     double* q_all                      # true state: (nq,)
     double* qd_all                     # (nv,)
     double* qdd_all                    # (nv,)
-    double* q                          # the joints' of it
+    double* q                          # the joints' part of these three
     double* qd
     double* qdd
-    double* command                    # effort, as told
+    double* command                    # effort, before the limits
     double* desired_q                  # of joints whose drives follow a position or velocity
     double* desired_qd
     bint* follows_position
     bint* follows_velocity
-    bint servo                         # some joint's drive follows one of them
+    bint servo                         # some drive closes a position or velocity loop
     double* applied                    # effort of the drives
     double* measured                   # (3, n) position, velocity, effort
     double* good_q                     # (nq,) of the last good state
@@ -107,10 +105,10 @@ cdef inline double clipped(double value, double limit) noexcept nogil:
     return max(min(value, limit), -limit)
 
 
-# Brakes: they impose the motion instead of applying a torque. Each joint's speed falls linearly to
-# zero whatever its inertia and load, so they are stable at any time step; at a joint stop it ends.
-# A floating base is held, too, until the first command of a run, as an arm must not fall before its
-# controller is there; from then on no brake reaches it, and it answers what the joints do.
+# Brakes: they prescribe the motion instead of applying a torque. Each joint's speed falls linearly
+# to zero whatever its inertia and load, which is stable at any time step; a joint stop ends the
+# motion. A floating base is held, too, until the first command of a run, so that the robot does not
+# fall before its controller is there. After that it moves freely under the braking joints.
 
 cdef inline void engage_brakes(Arm* arm) noexcept nogil:
     cdef Py_ssize_t i
@@ -167,15 +165,16 @@ cdef inline Py_ssize_t brake(Arm* arm, int64_t steps) noexcept nogil:
         for i in range(arm.n):
             motion = arm.motion + 3 * (simulator.instants * arm.n + i)
             arm.q[i], arm.qd[i] = motion[0], motion[1]
-            # a stop carries its own impact
+            # the impact on a stop is not an acceleration of the brakes
             arm.qdd[i] = motion[2] if arm.braking[i] != 0.0 else 0.0
         arm.braking_left = max(arm.braking_left - arm.settings.time_step, 0.0)
     return 0
 
 
 cdef inline Py_ssize_t brake_effort(Arm* arm, double* effort) noexcept nogil:
-    """The effort (nv,) with which the brakes slow the joints down; returns what the simulator's
-    function returns.
+    """effort (nv,) that the brakes take, friction offset and armature included.
+
+    Returns what ``SimulatorInterface.hold`` returns.
     """
     cdef const Settings* settings = arm.settings
     cdef const SimulatorInterface* simulator = settings.simulator
@@ -209,9 +208,9 @@ cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
     """One time step with drives that close their own loop, effort + p (desired_q - q) + d
     (desired_qd - qd).
 
-    The loop is taken at the end of the step, where (d + h p) h qdd of it resists like an armature,
-    so that it is stable under any gains. A joint that would need more than its limit is driven by
-    the limit instead: the step is taken anew.
+    The loop is evaluated at the end of the step, so that it is stable for any gains: its part
+    (d + h p) h qdd then acts like an armature of h (d + h p). If a drive would exceed its limit,
+    the step is repeated with the limit as effort.
     """
     cdef const Settings* settings = arm.settings
     cdef Py_ssize_t n = arm.n, i, attempt, failure
@@ -236,8 +235,7 @@ cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
             effort += p * (arm.desired_q[i] - arm.q[i] - h * arm.qd[i])
         arm.applied[i] = effort if stiffness[i] else clipped(effort, settings.limit[i])
         armature[i] = settings.armature[i] + h * stiffness[i]
-    while limited:                                              # each time at least one joint more
-                                                                # than before
+    while limited:                     # at most n times: each time one more joint is limited
         failure = integrate(arm, 1, arm.applied, armature_all)
         if failure:
             return failure
@@ -268,7 +266,7 @@ cdef inline Py_ssize_t drive(Arm* arm, int64_t steps) noexcept nogil:
 
 
 cdef inline bint saturate(Arm* arm) noexcept nogil:
-    """Work out what the drives apply of the command; whether that is less."""
+    """applied: the command within the effort limits; returns whether they cut it."""
     cdef bint cut = False
     cdef Py_ssize_t i
     for i in range(arm.n):
@@ -279,7 +277,7 @@ cdef inline bint saturate(Arm* arm) noexcept nogil:
 
 # Faults.
 
-cdef inline void stop_with(Arm* arm, FaultKind kind, Py_ssize_t freedom) noexcept nogil:
+cdef inline void set_fault(Arm* arm, FaultKind kind, Py_ssize_t freedom) noexcept nogil:
     cdef Py_ssize_t joint = freedom - arm.base
     arm.fault.kind, arm.fault.joint = kind, <int32_t> joint
     arm.fault.position, arm.fault.velocity = (
@@ -290,10 +288,10 @@ cdef inline void find_divergence(Arm* arm) noexcept nogil:
     cdef Py_ssize_t first = arm.nq - arm.nv, i
     for i in range(arm.nv):
         if not (isfinite(arm.q_all[first + i]) and fabs(arm.qd_all[i]) <= ABSURD_SPEED):
-            stop_with(arm, DIVERGED, i)
+            set_fault(arm, DIVERGED, i)
             return
     if not isfinite(arm.q_all[0]):
-        stop_with(arm, DIVERGED, 0)
+        set_fault(arm, DIVERGED, 0)
 
 
 # Sensors.
@@ -313,7 +311,7 @@ cdef inline void measure(Arm* arm, const double* effort) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(arm.n):
         if not isfinite(effort[i]):
-            stop_with(arm, BEYOND_BOUNDS, arm.base + i)
+            set_fault(arm, BEYOND_BOUNDS, arm.base + i)
             return
     sense(arm, 0, arm.q)
     sense(arm, 1, arm.qd)
@@ -323,7 +321,7 @@ cdef inline void measure(Arm* arm, const double* effort) noexcept nogil:
 cdef inline void measure_braked(Arm* arm) noexcept nogil:
     cdef Py_ssize_t failure = brake_effort(arm, arm.scratch)
     if failure:
-        stop_with(arm, SINGULAR, failure - 1)
+        set_fault(arm, SINGULAR, failure - 1)
     else:
         measure(arm, arm.scratch + arm.base)
 
@@ -337,10 +335,10 @@ cdef inline void measure_now(Arm* arm) noexcept nogil:
         measure(arm, arm.applied)
 
 
-# What is done to the arm.
+# Actions on the arm.
 
 cdef inline void adopt_settings(Arm* arm, const Settings* settings) noexcept nogil:
-    """Go by these settings; state, command and time go on."""
+    """Use these settings from now on; state, command and time are kept."""
     cdef const Settings* before = arm.settings
     if before != NULL:
         arm.elapsed_before = simulation_time(arm)
@@ -385,7 +383,7 @@ cdef inline void release_joints(Arm* arm) noexcept nogil:
 
 
 cdef inline void take_command(Arm* arm, int64_t now) noexcept nogil:
-    """Let go of the brakes and go by the command, which has been written."""
+    """Release the brakes and apply the command, which has been written into ``arm``."""
     cdef Py_ssize_t i
     arm.servo = False
     for i in range(arm.n):
@@ -408,8 +406,7 @@ cdef inline void state_was_set(Arm* arm) noexcept nogil:
 
 
 cdef inline bint apply_load(Arm* arm, Py_ssize_t link, const double* wrench) noexcept nogil:
-    """Apply a wrench to a link until the next one on it or the time-out; False if there are too
-    many.
+    """Apply a wrench to a link until its next wrench or the time-out; False if there are too many.
     """
     cdef Py_ssize_t k = 0
     while k < arm.load_count and arm.loads[k].link != link:
@@ -426,7 +423,7 @@ cdef inline bint apply_load(Arm* arm, Py_ssize_t link, const double* wrench) noe
 
 
 cdef inline void end_loads(Arm* arm) noexcept nogil:
-    """Forget the wrenches whose time is over; the others keep their order."""
+    """Remove the wrenches that have timed out; the others keep their order."""
     cdef Py_ssize_t k, left = 0
     cdef int64_t now = simulation_time(arm)
     for k in range(arm.load_count):
@@ -443,9 +440,9 @@ cdef inline bint is_timed_out(const Arm* arm, int64_t now) noexcept nogil:
 
 
 cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogil:
-    """Advance by time steps, 0 for a period; nothing happens while there is a fault.
+    """Advance by time steps (0: by a period), unless there is a fault.
 
-    If it fails, there is a fault, and the state stays the last good one.
+    If that fails, it sets a fault and restores the last good state.
     """
     cdef Py_ssize_t failure
     if arm.fault.kind != NO_FAULT:
@@ -459,9 +456,9 @@ cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogi
     memcpy(arm.good_qd, arm.qd_all, arm.nv * sizeof(double))
     failure = brake(arm, steps) if arm.braked else drive(arm, steps)
     if failure > 0:
-        stop_with(arm, SINGULAR, failure - 1)
+        set_fault(arm, SINGULAR, failure - 1)
     elif failure < 0:
-        stop_with(arm, DIVERGED, (-failure - 1) % arm.nv)
+        set_fault(arm, DIVERGED, (-failure - 1) % arm.nv)
     else:
         find_divergence(arm)
     if arm.fault.kind == NO_FAULT:

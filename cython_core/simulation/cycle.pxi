@@ -1,5 +1,5 @@
-# The twin as a loop's Cycle: when the arm advances (with real time, with commands, by hand or not
-# at all), what messages and requests do to it, and the states that go out.
+# The twin as a loop's Cycle: when the arm advances (with real time, with commands, or step by
+# step), what messages and requests do, and the published states.
 
 cdef enum TwinInput:
     COMMANDS, JOINT_COMMANDS, EXTERNAL_WRENCH, SET_STATE
@@ -12,7 +12,7 @@ cdef enum: MOST_BASE_MESSAGES = 3
 
 cdef enum TwinRequest:
     START                    # begin to run, e.g. after an activation
-    USE_SETTINGS             # payload: Settings*, in use until others are
+    USE_SETTINGS             # payload: Settings*, in use until the next such request
     RESET
     PAUSE
     RESUME
@@ -29,40 +29,40 @@ cdef enum TwinRecord:        # beside REFUSED
                              # position, velocity
 
 cdef enum:                   # [ns]
-    LOCKSTEP_REPEAT = 80_000_000       # after which a state that nobody answered is published again
+    LOCKSTEP_REPEAT = 80_000_000       # after which an unanswered state is published again
     FIRST_REPEAT = 500_000_000         # the same for the state at time 0
-    PAUSED_REPEAT = 500_000_000        # for who comes to listen meanwhile: with the stamp it had
-    DISCOVERY = 500_000_000            # until publishers and subscriptions have found their others
+    PAUSED_REPEAT = 500_000_000        # for late subscribers: with an unchanged stamp
+    DISCOVERY = 500_000_000            # until publishers and subscriptions have found each other
 
 cdef struct Steps:
     int64_t count            # integration steps
     int64_t time             # simulation time after them [ns]
 
-cdef struct BaseMessage:      # that tells how a floating base moves
+cdef struct BaseMessage:     # about the motion of a floating base
     Template message
-    size_t stamp, pose, twist          # where they stand in it; 0: nowhere
+    size_t stamp, pose, twist          # their offsets in it; 0: not there
 
 cdef struct TwinCycle:
     Arm arm
     Pace pace
     bint paused
-    int64_t begin                      # nothing happens before
-    int64_t idle_since, idle_interval  # while time does not go by itself: since the last state,
-                                       # until it is repeated
-    bint is_new                        # the state has not been published
-    int64_t stamp                      # of the last one published [ns]
-    JointNames joints                  # the arm's, then those that are passed over
+    int64_t begin                      # no tick before this time
+    int64_t idle_since, idle_interval  # paused or in lockstep: time of the last state, and from it
+                                       # to its repetition
+    bint is_new                        # the state has not been published yet
+    int64_t stamp                      # of the last published state [ns]
+    JointNames joints                  # the arm's, then those that are ignored
     JointStateMessage names
     JointNames links
-    double* wanted                     # (3, n) of a message, until it is found to be good
+    double* wanted                     # (3, n) from a message that is not checked yet
     Template states, clock
     BaseMessage[MOST_BASE_MESSAGES] base
     int base_count
     Refusals refusals
-    bint fault_told
+    bint fault_reported
 
 
-# Out.
+# Publishing.
 
 cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexcept nogil:
     """The stamp of the state that was due ``lag`` [ns] ago."""
@@ -70,21 +70,20 @@ cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexc
     if twin.arm.settings.owns_time:
         return simulation_time(&twin.arm)
     if not twin.is_new:
-        return twin.stamp              # nobody shall take an old state for a new one
+        return twin.stamp              # so that an old state does not look new
     stamp = output.ros_time(output.loop)
     if twin.arm.settings.follows_ros_time:
-        return stamp                   # somebody else's time is taken as it is
+        return stamp                   # another source's time is used as it is
     stamp -= lag
     if twin.paused or twin.arm.settings.lockstep or stamp < twin.stamp - SECOND:
         return stamp                   # or the clock was set back
-    # Held up between the two looks at the clock, the last stamp came out too late: no state is
-    # older than the one before.
+    # The last stamp may be too late, if the loop was delayed then; stamps must still increase.
     return max(stamp, twin.stamp + <int64_t> (0.5 * twin.pace.real_period))
 
 
 cdef void publish_base(TwinCycle* twin, int32_t sec, uint32_t nanosec,
                        Output* output) noexcept nogil:
-    """How a floating base moves, if anybody wants to know."""
+    """Messages about a floating base, if their topics have subscribers."""
     cdef BaseMessage* base
     cdef int k, first = CLOCK + (twin.clock.data != NULL)
     for k in range(twin.base_count):
@@ -101,7 +100,7 @@ cdef void publish_base(TwinCycle* twin, int32_t sec, uint32_t nanosec,
 
 
 cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* output) noexcept nogil:
-    """Publish the state that was due ``lag`` [ns] ago, and the time just before it."""
+    """Publish the clock, then the state that was due ``lag`` [ns] ago."""
     cdef int32_t n = <int32_t> twin.arm.n, sec, k
     cdef uint32_t nanosec
     cdef int64_t stamp = stamp_now(twin, lag, output)
@@ -118,21 +117,21 @@ cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* outpu
     twin.stamp, twin.is_new, twin.idle_since = stamp, False, now
 
 
-cdef void tell_fault(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
+cdef void report_fault(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
     cdef Record record
-    if twin.arm.fault.kind == NO_FAULT or twin.fault_told:
+    if twin.arm.fault.kind == NO_FAULT or twin.fault_reported:
         return
     record.kind, record.index, record.time, record.object = FAULT, twin.arm.fault.joint, now, 0
     record.value[0] = <int> twin.arm.fault.kind
     record.value[1], record.value[2], record.value[3] = (
         twin.arm.fault.position, twin.arm.fault.velocity, 0.0)
-    twin.fault_told = output.record(output.loop, &record)
+    twin.fault_reported = output.record(output.loop, &record)
 
 
 # Time.
 
-cdef void pace_anew(TwinCycle* twin, int64_t now) noexcept nogil:
-    """Go by the settings' pace from now on; a state that is repeated comes at once."""
+cdef void restart_pacing(TwinCycle* twin, int64_t now) noexcept nogil:
+    """Restart pacing by the settings; if time stands still, the state is due at once."""
     cdef const Settings* settings = twin.arm.settings
     set_pace(&twin.pace, settings.period * SECOND, settings.real_time_factor, now)
     twin.idle_interval = PAUSED_REPEAT
@@ -144,7 +143,7 @@ cdef void pace_anew(TwinCycle* twin, int64_t now) noexcept nogil:
 cdef int64_t twin_due(void* self) noexcept nogil:
     cdef TwinCycle* twin = <TwinCycle*> self
     if twin.arm.fault.kind != NO_FAULT:
-        return NEVER if twin.fault_told else 0
+        return NEVER if twin.fault_reported else 0
     if twin.paused or twin.arm.settings.lockstep:
         return max(twin.idle_since + twin.idle_interval, twin.begin)
     return max(next_due(&twin.pace), twin.begin)
@@ -172,18 +171,18 @@ cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
             count = count_due(&twin.pace, now, &lag)
             for k in range(count):
                 advance_and_publish(twin, <int64_t> (lag - k * twin.pace.real_period), now, output)
-    tell_fault(twin, now, output)
+    report_fault(twin, now, output)
 
 
 # Messages.
 
 cdef void command_taken(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
-    """In lockstep a command makes time go on."""
+    """Apply a command; in lockstep it advances the arm by a period."""
     take_command(&twin.arm, now)
     if twin.arm.settings.lockstep and not twin.paused and twin.arm.fault.kind == NO_FAULT:
         twin.idle_interval = LOCKSTEP_REPEAT
         advance_and_publish(twin, 0, now, output)
-        tell_fault(twin, now, output)
+        report_fault(twin, now, output)
 
 
 cdef void take_commands(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
@@ -195,8 +194,8 @@ cdef void take_commands(TwinCycle* twin, Reader* r, int64_t now, Output* output)
 
 
 cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexcept nogil:
-    """A JointState that may name only some of the arm's joints, but nobody else's; whether it is
-    good.
+    """Read a JointState that names at least one of the arm's joints and no unknown ones; whether it
+    is valid.
     """
     cdef Reader again = r[0]
     cdef Text text
@@ -220,7 +219,7 @@ cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexc
 
 
 cdef Text unknown_name(Reader* r, JointNames* joints) noexcept nogil:
-    """The first name in a JointState that is no joint's."""
+    """The first unknown name in a JointState."""
     cdef Text text
     cdef size_t k, count
     read_uint32(r, FIELD_STAMP)
@@ -236,7 +235,7 @@ cdef Text unknown_name(Reader* r, JointNames* joints) noexcept nogil:
 
 cdef bint gather_field(TwinCycle* twin, const Doubles* values, Field field, double limit,
                        double* out) noexcept nogil:
-    """The named joints' figures, each at most ``limit``; whether they are."""
+    """out (n,): values of the named joints; False if one exceeds ``limit`` in size."""
     cdef int32_t i
     gather(&twin.names, values, <int32_t> twin.arm.n, out)
     for i in range(<int32_t> twin.arm.n):
@@ -247,7 +246,7 @@ cdef bint gather_field(TwinCycle* twin, const Doubles* values, Field field, doub
 
 
 cdef bint gather_motion(TwinCycle* twin) noexcept nogil:
-    """Position and velocity of the named joints into ``wanted``, as far as there are such."""
+    """Position and velocity of the named joints into ``wanted``, if the message has them."""
     return (gather_field(twin, &twin.names.position, FIELD_POSITION, DBL_MAX, twin.wanted)
             and gather_field(twin, &twin.names.velocity, FIELD_VELOCITY, ABSURD_SPEED,
                              twin.wanted + twin.arm.n))
@@ -261,8 +260,8 @@ cdef bint gather_effort(TwinCycle* twin) noexcept nogil:
 
 cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
                               Output* output) noexcept nogil:
-    """sensor_msgs/JointState: efforts, or what the drives are to follow and the effort to add to
-    it.
+    """sensor_msgs/JointState: efforts; or positions and velocities for the drives to follow, with
+    efforts as feed-forward.
     """
     cdef Arm* arm = &twin.arm
     cdef JointStateMessage* names = &twin.names
@@ -284,14 +283,15 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
             arm.desired_q[i] = wanted[i]
             arm.desired_qd[i] = wanted[n + i] if names.velocity.length else 0.0
             arm.command[i] = wanted[2 * n + i] if names.effort.length else 0.0
-    if not is_nothing(arm):
+    if not is_idle_command(arm):
         command_taken(twin, now, output)
 
 
-cdef bint is_nothing(const Arm* arm) noexcept nogil:
-    """Whether the brakes still wait for the first command, and this is none:
-    topic_based_ros2_control sends zero efforts
-    before any controller is active."""
+cdef bint is_idle_command(const Arm* arm) noexcept nogil:
+    """Whether a command does not count as the first one, which releases the brakes.
+
+    topic_based_ros2_control sends zero efforts before any controller is active.
+    """
     cdef Py_ssize_t i
     for i in range(arm.n):
         if arm.command[i] != 0.0 or arm.follows_position[i] or arm.follows_velocity[i]:
@@ -310,11 +310,11 @@ cdef void take_set_state(TwinCycle* twin, Reader* r, int64_t now) noexcept nogil
             arm.q[i] = twin.wanted[i]
             arm.qd[i] = twin.wanted[n + i] if twin.names.velocity.length else 0.0
     state_was_set(arm)
-    show_soon(twin, now)
+    publish_soon(twin, now)
 
 
-cdef void show_soon(TwinCycle* twin, int64_t now) noexcept nogil:
-    """Publish a state that has changed though time stands still."""
+cdef void publish_soon(TwinCycle* twin, int64_t now) noexcept nogil:
+    """Mark the state as new; if paused, it is published at the next tick."""
     twin.is_new = True
     if twin.paused:
         twin.idle_since = now - twin.idle_interval
@@ -367,8 +367,8 @@ cdef void twin_message(void* self, int input, const IncomingMessage* incoming, i
 
 cdef void reset_twin(TwinCycle* twin, int64_t now) noexcept nogil:
     reset_arm(&twin.arm)
-    twin.is_new, twin.fault_told = True, False
-    pace_anew(twin, now)
+    twin.is_new, twin.fault_reported = True, False
+    restart_pacing(twin, now)
 
 
 cdef void pause_twin(TwinCycle* twin, int64_t now) noexcept nogil:
@@ -381,7 +381,7 @@ cdef void resume_twin(TwinCycle* twin, int64_t now) noexcept nogil:
     """Let time go on from where it stopped."""
     if twin.paused:
         twin.paused = False
-        pace_anew(twin, now)
+        restart_pacing(twin, now)
         restart_timeout(&twin.arm, now)
 
 
@@ -393,7 +393,7 @@ cdef int step_twin(TwinCycle* twin, Steps* steps, int64_t now, Output* output) n
     advance_arm(&twin.arm, steps.count, now)
     steps.time = simulation_time(&twin.arm)
     if twin.arm.fault.kind != NO_FAULT:
-        tell_fault(twin, now, output)
+        report_fault(twin, now, output)
         return STOPPED
     twin.is_new = True
     publish_state(twin, 0, now, output)
@@ -401,10 +401,10 @@ cdef int step_twin(TwinCycle* twin, Steps* steps, int64_t now, Output* output) n
 
 
 cdef void start_twin(TwinCycle* twin, int64_t now) noexcept nogil:
-    """In lockstep a little later, since the answer to the first state must not be lost: it would be
-    another run.
+    """Start to run. In lockstep after DISCOVERY, so that the command that answers the first state
+    is not lost, which would change the run.
     """
-    pace_anew(twin, now)
+    restart_pacing(twin, now)
     restart_timeout(&twin.arm, now)
     twin.begin = now + (DISCOVERY if twin.arm.settings.lockstep else 0)
     twin.is_new = True
@@ -417,7 +417,7 @@ cdef void twin_request(void* self, Request* request, int64_t now, Output* output
         start_twin(twin, now)
     elif request.kind == USE_SETTINGS:
         adopt_settings(&twin.arm, <const Settings*> request.payload)
-        pace_anew(twin, now)
+        restart_pacing(twin, now)
     elif request.kind == RESET:
         reset_twin(twin, now)
     elif request.kind == PAUSE:
@@ -431,4 +431,4 @@ cdef void twin_request(void* self, Request* request, int64_t now, Output* output
 
 
 cdef bint twin_is_safe_to_end(void* self, int64_t now) noexcept nogil:
-    return True                        # nothing hangs on it
+    return True                        # a simulation may end at any time

@@ -1,4 +1,4 @@
-# Seeded white noise: the same seed, the same numbers.
+# Seeded white noise: the same seed gives the same numbers.
 #
 # Bits by xoshiro256++ (Blackman and Vigna, Scrambled linear pseudorandom number generators, 2021),
 # normal numbers from them by the polar method (Marsaglia and Bray, A convenient method for
@@ -9,12 +9,12 @@ from libc.stdint cimport uint64_t
 
 cdef struct Generator:
     uint64_t[4] state
-    double spare         # the polar method makes two at a time
+    double spare         # the second number of a pair from the polar method
     bint has_spare
 
 
 cdef inline void seed(Generator* g, uint64_t number) noexcept nogil:
-    """Start by splitmix64, as the authors of xoshiro advise."""
+    """Seed by splitmix64, as the authors of xoshiro recommend."""
     cdef uint64_t z
     cdef int k
     for k in range(4):
@@ -25,20 +25,20 @@ cdef inline void seed(Generator* g, uint64_t number) noexcept nogil:
     g.has_spare = False
 
 
-cdef inline uint64_t turned(uint64_t x, int by) noexcept nogil:
+cdef inline uint64_t rotate_left(uint64_t x, int by) noexcept nogil:
     return (x << by) | (x >> (64 - by))
 
 
 cdef inline uint64_t next_bits(Generator* g) noexcept nogil:
     """xoshiro256++."""
     cdef uint64_t* s = g.state
-    cdef uint64_t result = turned(s[0] + s[3], 23) + s[0], t = s[1] << 17
+    cdef uint64_t result = rotate_left(s[0] + s[3], 23) + s[0], t = s[1] << 17
     s[2] ^= s[0]
     s[3] ^= s[1]
     s[1] ^= s[2]
     s[0] ^= s[3]
     s[2] ^= t
-    s[3] = turned(s[3], 45)
+    s[3] = rotate_left(s[3], 45)
     return result
 
 

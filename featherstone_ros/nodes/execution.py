@@ -54,16 +54,19 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
     """
     with nonblocking_output():
         signals = Signals()
-        bound_claims()
+        limit_allocations()
         return run_node(node_class, args, signals)
 
 
-def bound_claims() -> None:
-    """Bound the sizes that messages may claim (``claims.pyx``), before any ROS library loads."""
+def limit_allocations() -> None:
+    """Limit what messages can make the middleware allocate; before any library of ROS is loaded.
+
+    See ``cython_core/ros/allocation_limits.pyx``.
+    """
     flags = sys.getdlopenflags()
     sys.setdlopenflags(flags | os.RTLD_GLOBAL)
     try:
-        importlib.import_module("featherstone_ros._claims")
+        importlib.import_module("featherstone_ros._allocation_limits")
     finally:
         sys.setdlopenflags(flags)
 

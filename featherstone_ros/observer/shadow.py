@@ -14,8 +14,8 @@ from featherstone_ros._shadow import MOST_ABSURD, CompiledShadow, Snapshot
 from featherstone_ros.arrays import Floats
 from featherstone_ros.observer.effort_contract import CONTRACTS
 from featherstone_ros.observer.friction_check import FrictionCheck
-from featherstone_ros.observer.restart_reason import restart_reason
 from featherstone_ros.observer.rest_check import RestCheck
+from featherstone_ros.observer.restart_reason import restart_reason
 from featherstone_ros.observer.settings import (
     COMMANDED,
     EFFORT_SOURCES,

@@ -13,9 +13,9 @@ def watch(event: str, arguments: tuple) -> None:
 
 if __name__ == "__main__":
     active, ending = [], []
-    from featherstone_ros.nodes.execution import bound_claims
+    from featherstone_ros.nodes.execution import limit_allocations
 
-    bound_claims()
+    limit_allocations()
     from featherstone_ros.nodes import lifecycle
 
     def note(kind: type, name: str, what: list) -> None:

@@ -8,14 +8,14 @@ from support import Ros  # skips this module where ROS is missing
 
 PREAMBLE = """
 import struct, resource
-from featherstone_ros.nodes.execution import bound_claims
-bound_claims()
+from featherstone_ros.nodes.execution import limit_allocations
+limit_allocations()
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-from featherstone_ros import _claims
+from featherstone_ros import _allocation_limits
 """
 CLAIM = """
 import rclpy, sys, time
@@ -33,9 +33,9 @@ publisher.wait_for_reader()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 publisher.publish(b"\\0\\1\\0\\0" + struct.pack("<I", 5_000_000) + bytes(76))
 end = time.monotonic() + 45.0
-while not _claims.refusals() and time.monotonic() < end:
+while not _allocation_limits.refusals() and time.monotonic() < end:
     executor.spin_once(0.1)
-assert _claims.refusals() == 1
+assert _allocation_limits.refusals() == 1
 grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 assert grown < 50_000, grown  # kB
 """
@@ -49,7 +49,7 @@ assert back(request) == request
 points = [JointTrajectoryPoint(positions=[0.1] * 7, effort=[1.0] * 7)] * 20_000
 assert back(JointTrajectory(joint_names=["a"] * 7, points=points)).points == points
 assert list(back(Float64MultiArray(data=[1.0] * 7)).data) == [1.0] * 7
-assert _claims.refusals() == 0
+assert _allocation_limits.refusals() == 0
 """
 
 

@@ -1,12 +1,13 @@
-"""Bounds on what a message may claim to hold, before the middleware makes room for it.
+"""Limits on what the middleware allocates because a message claims to be large.
 
-A request of eighty bytes that says it holds five million parameters costs whoever decodes it 1.2 GB
-and two seconds: ROS's generated C makes room for all of them before it looks whether they are
-there, and rclpy holds the interpreter meanwhile. And where the buffer is too short to hold what is
-claimed, Fast CDR makes it longer, and gives on what is in it: gigabytes. Both make room through
-functions that are defined here under the same names. This module is loaded before ROS, for all
-libraries (RTLD_GLOBAL): the linker then finds these first, and they call the real ones. Where the
-names are others, nothing changes.
+A request of eighty bytes that claims to hold five million parameters costs the process that decodes
+it 1.2 GB and two seconds: ROS's generated C allocates all of them before it checks that they are
+there, and rclpy holds the interpreter lock meanwhile. Fast CDR in turn enlarges a buffer that is
+shorter than the claimed content, by gigabytes if need be.
+
+Both allocate through functions that are defined here under the same names. This module is loaded
+before ROS and for all libraries (RTLD_GLOBAL), so the dynamic linker finds these functions first;
+they check the size and call the real ones. In a version of ROS with other names nothing changes.
 """
 
 cdef extern from "<dlfcn.h>" nogil:
@@ -25,7 +26,7 @@ ctypedef bint (*Room)(void* owner, size_t size) noexcept nogil
 
 cdef enum: PARAMETERS = 10000         # in one request
 cdef enum: STRINGS = 100000           # names of joints or parameters
-cdef enum: NUMBERS = 1000000  # of any type: the largest trajectory that is read has half as many
+cdef enum: NUMBERS = 1000000  # of any type: the largest trajectory accepted has half as many
 cdef enum: POINTS = 100000            # of a trajectory
 cdef enum: DIMENSIONS = 1000          # of a std_msgs/Float64MultiArray
 cdef enum: BYTES = 50000000           # by which a buffer is made longer
@@ -37,7 +38,7 @@ cdef struct Paths:
     int count
     Name[LIBRARIES] path
 
-cdef Room[10] real                    # the functions that these stand before
+cdef Room[10] real                    # the functions that these replace
 cdef size_t refused = 0
 
 
@@ -67,7 +68,7 @@ cdef Room find(const char* name, Room own) noexcept nogil:
 
 cdef bint room(int kind, const char* name, Room own, void* owner, size_t size,
                size_t most) noexcept nogil:
-    """Have room made for ``size`` items, unless that is more than any honest message has."""
+    """Allocate ``size`` items by the real function, unless ``size`` exceeds ``most``."""
     global refused
     if size > most:
         refused += 1
@@ -139,5 +140,5 @@ cdef public bint _ZN8eprosima7fastcdr10FastBuffer6resizeEm(void* buffer,
 
 
 def refusals() -> int:
-    """Return how often room has been refused."""
+    """Return how often an allocation has been refused."""
     return refused
