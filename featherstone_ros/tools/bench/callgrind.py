@@ -68,7 +68,7 @@ def count(robots: Sequence[str] | None) -> list[Count]:
     if not shutil.which("valgrind"):
         raise CallgrindError("valgrind is not installed (Debian, Ubuntu: apt install valgrind)")
     with tempfile.TemporaryDirectory() as folder:
-        # A Python may start itself again, with another environment: its child is meant.
+        # Python may restart itself as a child in another environment: the child counts.
         command = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--dump-before=getppid"]
         command += [f"--callgrind-out-file={folder}/out", sys.executable, "-m"]
         command += [f"{__package__}.callgrind_child", json.dumps({"robots": robots})]

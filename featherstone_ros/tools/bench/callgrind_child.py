@@ -1,4 +1,4 @@
-"""What runs under callgrind: some calls of each call, between two marks.
+"""Runs under callgrind: some repetitions of each call, between two marks.
 
 A mark is a call of getppid, which callgrind is told to dump its counts at; nothing else calls it.
 ``python -m featherstone_ros.tools.bench.callgrind_child '{"robots": null}'`` writes a line of JSON
@@ -21,7 +21,7 @@ BATCH = 256
 
 
 def main(order: str) -> None:
-    """Call all calls, in the order of their cases."""
+    """Run all calls, in the order of their cases."""
     chosen: Sequence[str] | None = json.loads(order)["robots"]
     robots = [chosen_robot(name) for name in chosen] if chosen else standard_robots()
     setting = Workload(robots, batch=BATCH, instruction_set=in_use())

@@ -1,4 +1,4 @@
-"""A race that is still to be run, and who must agree before it is."""
+"""A race to be run, and the results that must agree before it is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from featherstone_ros.tools.bench.race import TimedCall, disagreement
 from featherstone_ros.tools.bench.results import Result, Target, median_and_quartiles
 from featherstone_ros.tools.bench.robots import BenchRobot
 
-AGREEMENT = 1e-9  # relative: what computes something else is not raced
+AGREEMENT = 1e-9  # relative: calls that differ by more are not raced
 
 
 class DisagreementError(FeatherstoneError):
@@ -20,13 +20,13 @@ class DisagreementError(FeatherstoneError):
 
 @dataclass(frozen=True)
 class Case:
-    """One race that is still to be run.
+    """One race to be run.
 
     Attributes:
         name: What is raced, in words.
         calls: Ours first.
         judge: Makes results of the (rounds, calls) times of a call [s].
-        errors: The relative disagreements that must be nought but rounding.
+        errors: The relative disagreements, which must be rounding errors only.
     """
 
     name: str

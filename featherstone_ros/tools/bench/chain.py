@@ -6,7 +6,7 @@ def chain(links: int, effort: float = 99) -> str:
 
     Args:
         links: How many.
-        effort: Of the drives, at most [N m].
+        effort: Effort limit of the drives [N m].
     """
     inside = "".join(_joint_and_link(k, effort) for k in range(1, links + 1))
     return f'<robot name="chain of {links}"><link name="link0"/>{inside}</robot>'

@@ -29,7 +29,7 @@ def main(order: str) -> None:
     """Race.
 
     Args:
-        order: JSON: "instruction_set", which the core must have come with; "sections", names of
+        order: JSON: "instruction_set", which the core must use; "sections", names of
             ``sections.SECTIONS``; "robots", names or paths, or null for those that the targets are
             about; "quick", whether a few rounds will do.
     """

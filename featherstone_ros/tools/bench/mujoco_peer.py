@@ -53,19 +53,19 @@ class MujocoPeer:
 
 
 def _without_shapes(urdf: str) -> str:
-    """Return the URDF without meshes, which are elsewhere, nor anything else to see or to hit."""
+    """Return the URDF without visual and collision geometry: its mesh files are elsewhere."""
     robot = fromstring(urdf)
     for link in robot.iter("link"):
         for shape in [*link.findall("visual"), *link.findall("collision")]:
             link.remove(shape)
     options = ElementTree.SubElement(robot, "mujoco")
-    # Inertias that are no rigid body's would be refused; the true ones come in _take_inertia.
+    # MuJoCo refuses inertias that no rigid body has; _take_inertia sets the true ones.
     ElementTree.SubElement(options, "compiler", balanceinertia="true", fusestatic="true")
     return ElementTree.tostring(robot, encoding="unicode")
 
 
 def _take_inertia(model: mujoco.MjModel, tree: BodyTree) -> None:
-    """Give the bodies the masses and inertias of ours, along principal axes as MuJoCo wants it."""
+    """Give the bodies our masses and inertias, along principal axes as MuJoCo expects."""
     for k, name in enumerate(tree.body_names[1:], start=1):
         body = model.body(name).id
         mass, com = tree.mass[k], tree.first_moment[k] / tree.mass[k]

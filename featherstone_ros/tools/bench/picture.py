@@ -116,7 +116,7 @@ def _colour(result: Result) -> str:
 
 
 def _threads(axes: Axes, results: Sequence[Result]) -> None:
-    """A point per race: how many times the throughput of one thread two have."""
+    """A point per race: throughput of two threads over that of one."""
     axes.set_title("Two threads: throughput of one, times (black: at least)")
     if not results:
         return _nothing(axes)

@@ -29,8 +29,9 @@ class PinocchioPeer:
     """A robot in Pinocchio, a free-flyer if ours floats, without the joints locked in ours.
 
     Followers of mimic joints are joints of their own there: Pinocchio cannot read all robots with
-    mimic joints, and has no forward dynamics with them. They are moved as they follow, q = G q + c,
-    and results compared through G; only forward dynamics is an easier problem with followers free.
+    mimic joints, and has no forward dynamics with them. Here they move with their leaders,
+    q = G q + c, and results are compared through G; only forward dynamics is an easier problem, as
+    followers are free in it.
     """
 
     def __init__(self, robot: BenchRobot) -> None:
@@ -70,7 +71,7 @@ class PinocchioPeer:
         )
 
     def _names(self, state: State) -> dict[str, Any]:
-        """Return what ``STATEMENTS`` speak of; continuous joints have (cos, sin) in q."""
+        """Return the variables of ``STATEMENTS``; continuous joints have (cos, sin) in q."""
         base, joints = np.split(state["q"], self.of_base[:1])
         moved = {name: self.G @ values for name, values in state.items() if name != "q"}
         moved["q"] = pinocchio.integrate(
@@ -84,7 +85,7 @@ class PinocchioPeer:
         return {"pinocchio": pinocchio, "model": self.model, "data": self.data, **moved}
 
     def _ours(self, algorithm: str, names: dict[str, Any], result: Arrays) -> Arrays:
-        """Return a result as ours is: reduced by G, in our order."""
+        """Return a result in our form: reduced by G, in our order."""
         if algorithm == "aba" and self.has_followers:
             return self._coupled_forward_dynamics(names)
         if isinstance(result, tuple):

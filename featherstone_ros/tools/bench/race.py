@@ -2,8 +2,8 @@
 
 On a machine that does other things too, and changes its frequency, only the ratio of two times
 taken one right after the other means something, and only as a median over many such pairs. The
-clock is that of the thread's processor time, which stands while another process has the processor;
-races between threads go by the clock on the wall.
+clock is the thread's processor time, which stops while another process has the processor; races
+between threads go by wall-clock time.
 """
 
 import time
@@ -30,7 +30,7 @@ class TimedCall:
         names: What the names in ``statement`` and ``setup`` mean.
         units: How many states, steps or links one call treats.
         setup: Python source that is run before every block, untimed.
-        clock: What the time is taken from [ns].
+        clock: Returns the time [ns].
         read: Turns what the call returns into what can be compared with the other calls.
     """
 
@@ -55,7 +55,7 @@ class TimedCall:
 
 
 def keeping(timed_call: TimedCall) -> TimedCall:
-    """Return a hundred such calls by a caller who keeps the results, so that each takes memory."""
+    """Return a hundred such calls by a caller who keeps the results, so that each allocates."""
     return replace(
         timed_call,
         statement=f"[{timed_call.statement} for _ in many]",
@@ -81,7 +81,7 @@ class RacePlan:
 
 
 def race(timed_calls: Sequence[TimedCall], pace: RacePlan) -> Floats:
-    """Let the calls take turns, in every second round in the opposite order.
+    """Let the calls take turns, in reverse order in every second round.
 
     Returns:
         (rounds, calls) time of one call, averaged over a block [s].
@@ -100,7 +100,7 @@ def race(timed_calls: Sequence[TimedCall], pace: RacePlan) -> Floats:
 
 
 def disagreement(ours: TimedCall, theirs: TimedCall) -> float:
-    """Return the greatest difference between two results, over the greatest entry of theirs."""
+    """Return the largest difference between two results, relative to the peer's largest entry."""
     pairs = zip(ours.outcome(), theirs.outcome(), strict=True)
     return max(_relative_difference(a, b) for a, b in pairs)
 

@@ -40,7 +40,7 @@ _NOTES = {
 
 @dataclass
 class BenchReport:
-    """What a benchmark came to.
+    """The outcome of a benchmark.
 
     Attributes:
         results: One per race.
@@ -59,7 +59,7 @@ class BenchReport:
     loops: list[Loop] = field(default_factory=list)
 
     def add(self, line: dict[str, Any]) -> None:
-        """Take what a child reports of one case."""
+        """Add a child's report on one case."""
         self.results += [Result.from_dict(values) for values in line.get("results", ())]
         self.distributions += map(Distribution.from_dict, line.get("distributions", ()))
         self.loops += map(Loop.from_dict, line.get("loops", ()))
@@ -143,7 +143,7 @@ class BenchReport:
 
 
 def machine() -> dict[str, Any]:
-    """Return what the figures depend on, besides us."""
+    """Return what else the figures depend on: processor, load, versions."""
     versions: dict[str, str | None] = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

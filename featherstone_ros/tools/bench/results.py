@@ -1,4 +1,4 @@
-"""What is measured, and what it is held against."""
+"""Results of the races, and their targets."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -39,7 +39,7 @@ class Result:
         n: Its degrees of freedom.
         algorithm: What was called.
         rival: Whom we are compared with.
-        unit: What a time is the time of: a call, a state, a step, a link.
+        unit: What a time is for: a call, a state, a step, a link.
         ours: Our median time per unit [s].
         theirs: The rival's [s].
         call: Our median time of what is timed as one: a call, or a hundred whose results are kept.

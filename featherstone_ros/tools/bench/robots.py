@@ -10,7 +10,7 @@ from featherstone_ros.errors import ModelError
 from featherstone_ros.model import urdf
 from featherstone_ros.model.robots import robot_file
 
-# What the targets speak of, and whose description it is: ours, or of example-robot-data.
+# The robots that the targets are about; descriptions: ours, or of example-robot-data.
 STANDARD = {
     "Panda": "panda",
     "UR10": "ur10_robot.urdf",
@@ -34,7 +34,7 @@ class BenchRobot:
 
     @classmethod
     def from_text(cls, name: str, text: str) -> "BenchRobot":
-        """Make the model, without a word about oddities of the description."""
+        """Make the model, without log lines about the description."""
         level = logging.root.manager.disable
         logging.disable(logging.WARNING)
         try:
@@ -48,7 +48,7 @@ class BenchRobot:
 
     @classmethod
     def from_file(cls, name: str, path: Path) -> "BenchRobot":
-        """Read a file, xacro too."""
+        """Read a URDF file; not xacro."""
         if path.suffix == ".urdf":
             return cls.from_text(name, path.read_text())
         raise ModelError(f"{path}: the benchmark needs URDF that every peer reads, not xacro")
@@ -64,7 +64,7 @@ def example_files() -> list[Path]:
 
 
 def example_robots() -> list[BenchRobot]:
-    """Return all of example-robot-data that moves; Pinocchio crashes on what has no joint."""
+    """Return all of example-robot-data with joints; Pinocchio crashes on those without."""
     files = [path for path in example_files() if urdf.parse(path.read_bytes()).links]
     stems = [path.stem for path in files]
     robots = [

@@ -1,4 +1,4 @@
-"""What is raced: the cases of each section, and the targets that they are held against."""
+"""What is raced: the cases of each section, and their targets."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ STATEMENTS = {
 BASIC = ("rnea", "aba", "crba")
 FURTHER = ("minv", "coriolis", "rnea_derivatives", "aba_derivatives")
 INVERSES = ("minv", "aba_derivatives")  # which Pinocchio does not have where joints mimic others
-HUMANOID = 25  # joints, from which on the targets for humanoids hold
+HUMANOID = 25  # joints; the targets for humanoids apply from here on
 SLOWER_LANES = {"x86-64-v4": 1, "x86-64-v3": 2}  # times the batch's target; others 4
 TIME_STEP = 1e-3  # [s]
 STEPS = 100
@@ -64,7 +64,7 @@ def single_calls(setting: Workload) -> Iterator[Case]:
 
 
 def kept_results(setting: Workload) -> Iterator[Case]:
-    """The same by a caller who keeps the results, which is when we allocate, as Pinocchio does."""
+    """The same by a caller who keeps the results: then we allocate, too, as Pinocchio does."""
     yield from _singles("kept", setting)
 
 
@@ -139,7 +139,7 @@ def growth(setting: Workload) -> Iterator[Case]:
 
 
 def no_races(_: Workload) -> Iterator[Case]:
-    """Nothing that one process races: ``bench.nodes`` measures processes."""
+    """No races in this process: ``bench.nodes`` measures processes."""
     return iter(())
 
 
@@ -150,7 +150,7 @@ class Section:
     Attributes:
         title: Of the table.
         cases: Makes the cases.
-        peer: The module of the peer that the section cannot do without, if any.
+        peer: The module of the peer that the section needs, if any.
     """
 
     title: str
@@ -225,7 +225,7 @@ def _against_pinocchio(
 
 
 def _simulator(robot: BenchRobot, q: Floats, qd: Floats, tau: Floats) -> TimedCall:
-    """Return ours; of a batch, in which all states are alike, the last is compared."""
+    """Return ours; all states of a batch are alike, so its last one is compared."""
     simulator = fr.Simulator(robot.model, TIME_STEP, damping=0.0, friction=0.0)
 
     def state(_: None) -> tuple[Floats, Floats]:
@@ -242,7 +242,7 @@ def _simulator(robot: BenchRobot, q: Floats, qd: Floats, tau: Floats) -> TimedCa
 
 
 def _two_threads(robot: BenchRobot, algorithm: str, batch: int) -> Case:
-    """Race two threads, by the clock on the wall, against one; the best blocks are compared.
+    """Race two threads against one, by wall-clock time; the best blocks are compared.
 
     Two threads need two processors at once: while another process has one of them, a block of two
     threads waits for it, and the median over the rounds would say how busy the machine is.
@@ -273,10 +273,10 @@ def _two_threads(robot: BenchRobot, algorithm: str, batch: int) -> Case:
 
 
 def _growing_chain(algorithm: str) -> Case:
-    """Race chains of all lengths; one of a single link tells what a call takes without links.
+    """Race chains of all lengths; a single link shows the fixed cost of a call.
 
-    rnea and aba are checked by each other: RNEA(q, qd, ABA(q, qd, tau)) = tau, less the bias, for
-    on a long chain tau is a small difference of large terms.
+    rnea and aba check each other: RNEA(q, qd, ABA(q, qd, tau)) = tau, both less the bias, since on
+    a long chain tau is a small difference of large terms.
     """
     sizes = np.array([1, *CHAIN])
     dynamics = [fr.Dynamics(fr.Model.from_urdf(chain(links))) for links in sizes]

@@ -1,4 +1,4 @@
-"""The benchmark from start to end: one child process after the other, what they report, the rest.
+"""The benchmark from start to end: runs its child processes in turn and collects their reports.
 
 Every race is between neighbours in one process; there is a process for each instruction set because
 the core chooses its code when it is imported.

@@ -11,7 +11,7 @@ def mark(result: Result) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time with three digits that count."""
+    """A time with three significant digits."""
     value, units = seconds * 1e9, iter(("ns", "µs", "ms", "s"))
     unit = next(units)
     while value >= 999.5:
@@ -20,5 +20,5 @@ def duration(seconds: float) -> str:
 
 
 def rounded(ratio: float) -> str:
-    """A ratio, as near to its target as matters."""
+    """A ratio with as many digits as its target needs."""
     return f"{ratio:.3f}" if ratio < 1 else f"{ratio:.2f}"

@@ -49,7 +49,7 @@ def main(order: str) -> None:
     Args:
         order: JSON: "quick", whether a moment of each will do, and "minutes" of the closed loop.
     """
-    # Ctrl-C is the parent's, who then sends SIGTERM; SIG_IGN would be the nodes' too.
+    # The parent answers Ctrl-C by SIGTERM; the nodes would inherit SIG_IGN.
     signal.signal(signal.SIGINT, lambda *_: None)
     _be_scheduled_as_the_nodes_are()
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
@@ -114,9 +114,9 @@ def _loops_line(seen: list[Loop]) -> dict[str, Any]:
 
 
 def _be_scheduled_as_the_nodes_are() -> None:
-    """Get a session of one's own: by it, and not by process, Linux shares processors (autogroup).
+    """Start a new session: Linux shares processors by session, not by process (autogroup).
 
-    The floor of the jitter would else be that of whoever starts the benchmark.
+    Else the floor of the jitter would share its processor time with who started the benchmark.
     """
     with suppress(PermissionError):  # it has one already
         os.setsid()

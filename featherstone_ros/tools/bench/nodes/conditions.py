@@ -1,4 +1,4 @@
-"""What goes on beside the nodes that are measured, and what is asked of the controller then."""
+"""What runs beside the measured nodes, and the controller's targets then."""
 
 import os
 from collections.abc import Mapping
@@ -44,20 +44,20 @@ class Entry:
 
     @property
     def is_controller(self) -> bool:
-        """Whether it is one."""
+        """Whether it is a controller."""
         return bool(self.path)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What goes on.
+    """What runs beside the measured nodes.
 
     Attributes:
-        name: For tables; empty if nothing does.
+        name: For tables; empty if nothing runs.
         entries: Who takes part.
         bounds: Who is compared with whom, and the bounds on the ratios.
         companion: Module of a process that runs beside each of them; empty for none.
-        settings: That one's parameters.
+        settings: The companion's parameters.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a control cycle takes, from a joint state's bytes to a command's, without the middleware.
+"""Time of a control cycle, from a joint state's bytes to a command's, without the middleware.
 
 The controller follows a trajectory by the model and PD. In a tight loop everything is in the
 caches; after a sleep, as between the states of a real arm, hardly anything is.
@@ -38,7 +38,7 @@ def steps(pace: BlockPlan) -> int:
 def race(
     bench: Bench, node: Node, robot: RobotSetup, scheduling: str, pace: BlockPlan
 ) -> Iterator[tuple[list[Result], list[Distribution]]]:
-    """Measure; yields after every turn, in the end what came of it; arguments as ``reaction``'s."""
+    """Measure; yield after every turn, finally the results; arguments as ``reaction``'s."""
     medians: dict[float, list[float]] = {pause: [] for pause in BOUNDS}
     for _ in range(pace.rounds):
         for pause, its in medians.items():

@@ -1,4 +1,4 @@
-"""Times as what is kept of them: some percentiles, and the raw histogram."""
+"""Distributions of times: some percentiles, and the raw histogram."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

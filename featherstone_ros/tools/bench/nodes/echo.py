@@ -1,7 +1,7 @@
 """A bare rclpy node that answers joint states with their own efforts: what any node has to beat.
 
 It does what a tutorial's node does, and no computation. ``python -m
-featherstone_ros.tools.bench.nodes.echo``; topics and their qualities are the controller's.
+featherstone_ros.tools.bench.nodes.echo``; topics and QoS are the controller's.
 """
 
 from contextlib import suppress

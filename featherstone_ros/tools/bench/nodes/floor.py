@@ -1,7 +1,7 @@
 """The floor: a constant answer by the controller's loop, with a cycle that computes nothing.
 
-Beside it is a node with all that a node has, and an executor that serves it. ``python -m
-featherstone_ros.tools.bench.nodes.floor``; topics and their qualities are the controller's. It
+It runs in a complete node, which an executor serves. ``python -m
+featherstone_ros.tools.bench.nodes.floor``; topics and QoS are the controller's. It
 answers messages of the size that the parameter ``answered_size`` says, if there is one.
 """
 

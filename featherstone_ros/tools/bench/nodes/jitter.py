@@ -31,8 +31,8 @@ from featherstone_ros.tools.robot_setup import RobotSetup
 
 RATE = 1000  # [Hz]
 PERIOD = 1_000_000_000 // RATE  # [ns]
-_RUN_UP = 0.5  # [s] in which the twin makes good what it missed
-_LOOK_EVERY = 1.0  # [s]; to take 100 messages ten times a second disturbs one wake-up in a hundred
+_RUN_UP = 0.5  # [s] in which the twin catches up
+_LOOK_EVERY = 1.0  # [s]; taking 100 messages ten times a second disturbs 1 % of wake-ups
 _START_DEADLINE = 30.0  # [s]
 
 
@@ -44,7 +44,7 @@ def steps(pace: BlockPlan) -> int:
 def race(
     bench: Bench, node: Node, robot: RobotSetup, scheduling: str, pace: BlockPlan
 ) -> Iterator[tuple[list[Result], list[Distribution]]]:
-    """Measure; yields after every turn, in the end what came of it; arguments as ``reaction``'s."""
+    """Measure; yield after every turn, finally the results; arguments as ``reaction``'s."""
     with ExitStack() as stack:
         namespace = bench.new_namespace()
         parameters = twin_parameters(robot, float(RATE))

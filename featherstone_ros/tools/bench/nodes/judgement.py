@@ -1,4 +1,4 @@
-"""From blocks of measurements to results: what is compared, and what it is held against.
+"""Turns blocks of measurements into results: comparisons, and their targets.
 
 Each block is compared with its neighbour, and the median of these ratios counts.
 """
@@ -31,13 +31,13 @@ class BlockPlan:
 
 @dataclass(frozen=True)
 class Block:
-    """What one turn came to.
+    """What one turn measured.
 
     Attributes:
         latency: (N,) from state to command [s].
         cost: Processor time per state [s].
         late: Number of states whose command took more than a tenth of a second.
-        lost: Number of states without a command, those of a turn that was taken again too.
+        lost: Number of states without a command, also in turns that were repeated.
         follows: Whether the node followed the trajectory, if it was sent one.
     """
 
@@ -59,8 +59,8 @@ def judge_reaction(
 ) -> list[Result]:
     """Compare the blocks of a node with those of a rival in the same rounds.
 
-    Percentiles are taken in each block; the ratio is the median of the rounds' ratios. Of the
-    longest, there is one in all. Lost states are compared with nobody's: their number is bounded.
+    Percentiles are taken in each block; the ratio is the median of the rounds' ratios. The longest
+    time is that of all rounds. Lost states are not compared: their number is bounded.
     """
     figures: tuple[tuple[str, Callable[[Block], float]], ...] = (
         (MEDIAN, lambda block: float(np.median(block.latency))),

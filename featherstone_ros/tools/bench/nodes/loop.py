@@ -21,12 +21,12 @@ class Loop:
         duration: How long it was watched [s].
         joints: Of the arm.
         states: Number of states published.
-        unanswered: Of these, how many more than there were commands.
+        unanswered: How many more states than commands there were.
         gaps: How often a state came more than half a period late.
         silence: Longest time between two commands [s].
         unseen: Messages that the recorder missed: of these nothing is known but their number.
         not_finite: Commands with a value that is not finite.
-        interventions: Of the torque governor, None if the controller does not tell.
+        interventions: Of the torque governor, None if the controller does not report them.
         growth: Resident memory of controller and twin now, less that after the first minute, or
             after half the time if that is earlier [bytes].
         load: Processor time of controller and twin over time.
@@ -54,7 +54,7 @@ class Loop:
 
     @property
     def faults(self) -> list[str]:
-        """What must not be in a loop that keeps up, in words."""
+        """What is wrong with the loop, in words; empty if it keeps up."""
         counts = {
             "states unanswered": self.unanswered,
             "commands not finite": self.not_finite,

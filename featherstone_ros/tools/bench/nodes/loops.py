@@ -68,10 +68,10 @@ def steps(plan: LoopPlan) -> int:
 
 
 def watch(bench: Bench, node: Node, plan: LoopPlan) -> Iterator[list[Loop]]:
-    """Run the loops; yields every second, in the end what was seen of each.
+    """Run the loops; yield every second, finally what was seen of each.
 
     Raises:
-        FeatherstoneError: Not all nodes come to run.
+        FeatherstoneError: Not all nodes start.
     """
     with ExitStack() as stack:
         diagnostics = LastDiagnostics(node)
@@ -129,7 +129,7 @@ class _Arm:
             process.settle()
 
     def begin(self, diagnostics: LastDiagnostics) -> None:
-        """Forget what was, note where the counts stand."""
+        """Forget the past, and note the counts."""
         self.recorder.clear()
         self._interventions = self._told(diagnostics)
         self._spent = [process.processor_time for process in self._processes]

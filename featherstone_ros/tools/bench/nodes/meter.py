@@ -1,7 +1,7 @@
 """Measures how long a node takes to answer a joint state: the same cheap loop for every node.
 
 States are serialised beforehand, but for the stamp; commands are awaited on a wait set that holds
-nothing else, and are taken as bytes. What this adds, it adds to all that are compared.
+nothing else, and are taken as bytes. The time for this is the same for every node.
 """
 
 import struct
@@ -26,18 +26,18 @@ _LONGEST_PATIENCE = 1_000_000_000  # [ns] after which it is lost
 _STAMP = struct.Struct("<iI")
 _STAMP_OFFSET = 4  # behind the encapsulation header
 _START_DEADLINE = 30.0  # [s]
-_SHAKE = 1e-9  # [rad, m]
+_ENCODER_NOISE = 1e-9  # [rad, m]
 
 
 @dataclass(frozen=True)
 class Answers:
-    """How the states of a while were answered.
+    """How the states of a period were answered.
 
     Attributes:
-        latency: (N,) from before publishing a state to holding the command in hand [s].
+        latency: (N,) from before publishing a state to having taken its command [s].
         late: Number of states whose command took more than a tenth of a second.
-        lost: Number of states that there is no command for, by the numbers that the node's
-            middleware gives its commands.
+        lost: Number of states without a command, by the numbers that the node's middleware gives
+            its commands.
         first: The first command.
         last: The last one.
     """
@@ -52,14 +52,14 @@ class Answers:
 def standing_arm(robot: RobotSetup) -> tuple[bytes, bytes]:
     """Return two serialised joint states of an arm that stands where it starts, to take in turn.
 
-    Their positions differ by what an encoder shakes: ones that never change are no arm's that is
-    asked to move, and the controller falls silent.
+    Their positions differ by an encoder's noise: the controller does not believe that positions
+    never change in an arm that is told to move, and falls silent.
     """
     still = np.zeros(robot.model.n)
     names = list(robot.model.joint_names)
     first, second = (
         bytes(serialize_message(JointState(name=names, position=q, velocity=still, effort=still)))
-        for q in (robot.start, robot.start + _SHAKE)
+        for q in (robot.start, robot.start + _ENCODER_NOISE)
     )
     return first, second
 
@@ -143,7 +143,7 @@ class Meter:
         return Answers(seconds, max(missed - lost, 0), lost, first, last)
 
     def _await_late_ones(self, number: int) -> int:
-        """Wait until the command of that number has come, not for ever; return how many miss."""
+        """Wait for the command of that number, with a time-out; return how many are missing."""
         deadline = time.monotonic_ns() + _LONGEST_PATIENCE
         while self._newest < number and time.monotonic_ns() < deadline:
             self._await_command()
@@ -155,7 +155,7 @@ class Meter:
             pass
 
     def _stamped(self) -> bytes:
-        """Return the state of now."""
+        """Return the next state, stamped now."""
         self._state = next(self._in_turn)
         _STAMP.pack_into(self._state, _STAMP_OFFSET, *divmod(time.time_ns(), 1_000_000_000))
         return bytes(self._state)

@@ -107,16 +107,16 @@ class MeasuredProcess(NodeProcess):
         self._scheduling = scheduling
 
     def settle(self) -> None:
-        """Schedule the process as it shall be, now that it runs.
+        """Set the process's scheduling, now that it runs.
 
-        A node that has a thread for its loop gives it the priority itself, by its parameters. Of
-        all other nodes the whole process gets it.
+        A node with a thread for its loop gives it the priority itself, by its parameters. With all
+        other nodes the whole process gets it.
         """
         if self._scheduling == FIFO and not has_fifo_thread(self.pid):
             schedule(self.pid, self._scheduling)
 
     def hold_still(self) -> None:
-        """Stop the process; in the middleware nobody misses it for some seconds."""
+        """Stop the process; the middleware does not notice for some seconds."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:

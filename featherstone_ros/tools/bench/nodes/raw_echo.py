@@ -1,8 +1,8 @@
 """An echo node without rclpy's executor: what no node on a wait set of its own can beat.
 
-It takes joint states as bytes, as the controller's loop does, reads nothing of them and publishes
-the same bytes every time. ``python -m featherstone_ros.tools.bench.nodes.raw_echo``; topics and
-their qualities are the controller's.
+It takes joint states as bytes, as the controller's loop does, does not read them, and publishes
+the same bytes every time. ``python -m featherstone_ros.tools.bench.nodes.raw_echo``; topics and QoS
+are the controller's.
 """
 
 import rclpy

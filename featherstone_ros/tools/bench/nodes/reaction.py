@@ -1,8 +1,8 @@
 """How quickly the controller answers a joint state, and at what cost, against nodes that only echo.
 
-Blocks of all alternate, in every second round in the opposite order; those whose turn it is not are
-held still, with what runs beside them. The controller follows a trajectory meanwhile. The floor is
-its loop without a control law: what it takes beyond that is the control itself.
+Blocks of all alternate, in reverse order in every second round; nodes whose turn it is not are held
+still, with what runs beside them. The controller follows a trajectory meanwhile. The floor is its
+loop without a control law: the time beyond that is the control itself.
 """
 
 import time
@@ -37,9 +37,9 @@ from featherstone_ros.tools.robot_setup import RobotSetup
 
 RATE = 500.0  # [Hz]
 RUN_UP = 0.3  # [s] twice: for states to be believed, and for the trajectory to begin
-_MOMENT = 0.1  # [s]
+_ANNOUNCEMENT = 0.1  # [s]
 _ATTEMPTS = 3
-SPEED = 0.02  # of the velocity limits: the arm that is played stands still
+SPEED = 0.02  # of the velocity limits: the simulated arm stands still
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class MeasuredNode:
     def _attempt(self, duration: float) -> tuple[Answers, int]:
         """Return the answers, and the processor time that the node spent on them [ns].
 
-        It begins when the node answers: one that was stopped in the middle of something may hold up
-        all that send to it by shared memory for a second or two.
+        It begins when the node answers: one that was stopped in mid-work may block all that send to
+        it by shared memory for a second or two.
         """
         self.meter.wait_until_answered(self.process)
         self.meter.run(RUN_UP, RATE)
@@ -125,7 +125,7 @@ def race(
     pace: BlockPlan,
     condition: Condition,
 ) -> Iterator[tuple[list[Result], list[Distribution]]]:
-    """Measure; yields after every turn, in the end what came of it.
+    """Measure; yield after every turn, finally the results.
 
     Args:
         bench: Where the processes run.
@@ -163,7 +163,7 @@ def _announce(measured: list[MeasuredNode]) -> None:
     """Let all go on for a moment: the middleware forgets who is silent for 20 s."""
     for measured_node in measured:
         measured_node.go_on()
-    time.sleep(_MOMENT)
+    time.sleep(_ANNOUNCEMENT)
     for measured_node in measured:
         measured_node.hold_still()
 

@@ -1,4 +1,4 @@
-"""Listens to closed loops without being in them: takes what waits in the middleware now and then.
+"""Listens to closed loops from outside: takes waiting messages from the middleware now and then.
 
 Times and numbers of messages are those that the sending middleware put on them, so it does not
 matter when the recorder looks.
@@ -72,7 +72,7 @@ class LastDiagnostics:
         self._values: dict[str, dict[str, str]] = {}
 
     def of(self, node: str) -> dict[str, str]:
-        """Return the details by name; empty if that node has told nothing yet."""
+        """Return the details by name; empty if that node has published none yet."""
         for data, _, _ in take(self._subscription):
             for status in decode(data, DiagnosticArray).status:
                 self._values[f"/{status.name}"] = {item.key: item.value for item in status.values}

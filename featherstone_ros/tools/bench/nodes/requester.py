@@ -24,11 +24,11 @@ from featherstone_ros.tools.robot_setup import load
 TRAJECTORY_RATE, PARAMETER_RATE = 10.0, 40.0  # [Hz]
 POINTS = 1000
 MOST_WAITING = 20  # sets of parameters that are not answered yet
-CHANGE = 1.01  # factor between the two values that a parameter has in turn
+CHANGE = 1.01  # factor between the two values that a parameter alternates between
 
 
 class Requester(Node):
-    """Asks a node for as much as anybody may."""
+    """Sends a node as many requests as anybody may."""
 
     def __init__(self) -> None:
         """Prepare the requests."""

@@ -12,7 +12,7 @@ from pathlib import Path
 PRIORITY = 60  # of the nodes, under SCHED_FIFO
 DEFAULT = "default scheduling"
 FIFO = f"SCHED_FIFO {PRIORITY}"
-_LISTENING = 1  # priority of who listens: before all others, after what is measured
+_LISTENING = 1  # priority of the recorder: above all but the measured processes
 
 
 def may_be_fifo() -> bool:
@@ -27,7 +27,7 @@ def may_be_fifo() -> bool:
 
 
 def schedule(pid: int, scheduling: str, priority: int = PRIORITY) -> None:
-    """Schedule all threads that a process has, and those that these make, in this way."""
+    """Set the scheduling of all threads of a process, and of those that they start."""
     policy, priority = (os.SCHED_FIFO, priority) if scheduling == FIFO else (os.SCHED_OTHER, 0)
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with suppress(ProcessLookupError):  # it has ended since
@@ -51,7 +51,7 @@ def taking_part(scheduling: str) -> Iterator[None]:
 
 @contextmanager
 def listening(scheduling: str) -> Iterator[None]:
-    """Schedule this process after those that are measured, yet before all others, for a while."""
+    """Give this process, for a while, a priority above all but the measured processes."""
     yield from _while(scheduling, _LISTENING)
 
 

@@ -1,4 +1,4 @@
-"""How the nodes of the benchmark begin, those that are no product."""
+"""Start-up of the benchmark's own nodes."""
 
 import signal
 
@@ -6,6 +6,6 @@ import rclpy
 
 
 def init() -> None:
-    """Let SIGINT and SIGTERM shut the context down and raise nothing: it would be within rclpy."""
+    """Let SIGINT and SIGTERM shut the context down; an exception would be raised within rclpy."""
     signal.signal(signal.SIGINT, lambda *_: None)
     rclpy.init()  # with signal handlers that do so

@@ -1,6 +1,6 @@
-"""Messages of one publisher as the middleware numbers and times them, and how two streams fit.
+"""Messages of one publisher as the middleware numbers and times them, and how two streams match.
 
-The middleware numbers what a node publishes, so that nothing that is lost stays unnoticed.
+The middleware numbers what a node publishes, so that every loss is noticed.
 """
 
 from array import array
@@ -50,10 +50,10 @@ def silence(stream: Stream) -> float:
 
 
 def unanswered(states: Stream, commands: Stream) -> int:
-    """Return how many more states than commands came from the begin to the end.
+    """Return how many more states than commands came from beginning to end.
 
-    Just before a state is published there is, if the loop keeps up, a command for every state so
-    far. A late one is in time again soon, so that of many states the least backlog counts.
+    If the loop keeps up, every state so far has a command just before the next is published. A
+    delay is soon made up, so the least backlog of many states counts.
     """
     backlog = _backlog(states, commands)
     if not len(backlog):
@@ -86,7 +86,7 @@ def _seconds(times: Integers) -> Floats:
 
 
 def _backlog(states: Stream, commands: Stream) -> Integers:
-    """Number of each state less that of the newest command before: constant if the loop keeps up.
+    """Number of each state minus that of the last command before: constant if the loop keeps up.
 
     States before the first command are left out.
     """
@@ -96,5 +96,5 @@ def _backlog(states: Stream, commands: Stream) -> Integers:
 
 
 def _edge(states: Stream) -> int:
-    """How many states at the begin and at the end are looked at together."""
+    """How many states at the beginning and at the end are looked at together."""
     return max(1, min(500, len(states.number) // 4))

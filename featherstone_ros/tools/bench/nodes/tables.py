@@ -35,7 +35,7 @@ _NOTE_ON_LOOPS = (
 
 
 def tables_of_nodes(results: Sequence[Result], loops: Sequence[Loop]) -> Iterator[RenderableType]:
-    """Yield the tables, with what has to be said about them; nothing if nothing was measured."""
+    """Yield the tables, with remarks on them; nothing if nothing was measured."""
     if results:
         yield from _ratios(results)
         yield from (Text(note, style="dim") for note in _NOTES)
@@ -108,7 +108,7 @@ def _plans(loops: Sequence[Loop]) -> Iterator[tuple[str, list[Loop]]]:
 
 
 def _remarks(loops: Sequence[Loop]) -> Iterator[Text]:
-    """Yield what does not hold, in words, and what is not known."""
+    """Yield in words what is wrong, and what is not known."""
     for loop in loops:
         if loop.faults:
             yield Text(f"{loop.title}, arm {loop.arm}: {', '.join(loop.faults)}", style="yellow")

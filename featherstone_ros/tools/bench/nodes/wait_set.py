@@ -1,9 +1,9 @@
-"""Messages as bytes, awaited and taken by a thread of one's own, past rclpy's executor.
+"""Messages as bytes, awaited and taken by a separate thread instead of rclpy's executor.
 
 rclpy's executor builds a wait set of all the node's entities for every wait and runs a callback as
-a task; that costs more than the message. What this needs of rclpy's private parts stands here and
-nowhere else: ``WaitSet`` and ``Subscription.take_message`` of its compiled module, as they are in
-Jazzy and Kilted.
+a task; that costs more than the message. The private parts of rclpy are used here and nowhere else:
+``WaitSet`` and ``Subscription.take_message`` of its compiled module, as they are in Jazzy and
+Kilted.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class RawWaitSet:
         wait_set.wait(int(timeout * NANOSECONDS))
 
     def take(self, most: int) -> None:
-        """Give ``most`` messages of each topic, as far as they are there, to the callbacks.
+        """Pass up to ``most`` waiting messages of each topic to the callbacks.
 
-        With 1 nothing is lost: the next ``wait`` returns at once. To find out that there is no
-        second one would cost as much as to take it.
+        With 1 nothing is lost: the next ``wait`` returns at once. Finding out that there is no
+        second one would cost as much as taking it.
         """
         for take, kind, callback in self._takes:
             for _ in range(most):

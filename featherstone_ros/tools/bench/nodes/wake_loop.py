@@ -10,5 +10,5 @@ __all__ = ["deviations", "wake_times"]
 
 
 def deviations(times: Integers, period: int) -> Floats:
-    """Return |difference - period| [s] of neighbours in (N,) times [ns]: (N - 1,)."""
+    """Return |difference - period| [s] of successive (N,) times [ns]: (N - 1,)."""
     return 1e-9 * np.abs(np.diff(times) - period).astype(np.float64)
