@@ -265,7 +265,7 @@ class FeedforwardController(ModelNode):
             self._loop.runner.post(_control.DEACTIVATE_REQUEST.kind)
 
     def is_at_rest(self) -> bool:
-        """Return whether no commands go out that hold or move an arm."""
+        """Return whether no commands hold or move an arm."""
         return self._loop is None or Phase(self._controller.phase) in SILENT
 
     def cleanup(self) -> None:
@@ -375,7 +375,7 @@ class FeedforwardController(ModelNode):
 
     @property
     def tolerances(self) -> Tolerances:
-        """Where a trajectory or goal says nothing of its own."""
+        """For trajectories and goals without tolerances of their own."""
         return goal_defaults(self.parameters, self.model)
 
     @property

@@ -73,7 +73,7 @@ def _text(text: str) -> ParameterValue:
 
 
 def parameter_files(context: LaunchContext) -> list[Path]:
-    """Return the robot's own parameter file and the one given, as far as there are such."""
+    """Return the robot's own parameter file and the one given, as far as they exist."""
     own = value(context, "parameters")
     paths = [robot_parameters(value(context, "robot")), own and Path(own).expanduser().absolute()]
     return [path for path in paths if path]
@@ -120,8 +120,8 @@ def state_publisher(
 
     Args:
         context: Holds the values of the launch arguments, ``use_sim_time`` perhaps among them.
-        joint_states: Topic that it goes by.
-        prefix: Its name for the robot if there are several, and what its frames begin with.
+        joint_states: Topic that it follows.
+        prefix: Name of the robot if there are several; its frames begin with it.
         text: A URDF instead of the robot's.
     """
     return Node(

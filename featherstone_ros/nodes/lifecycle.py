@@ -73,23 +73,22 @@ COMMON_SETTINGS = (
 
 
 class ModelNode(LifecycleNode):
-    """Base of both nodes.
+    """Base of the nodes.
 
     The robot description is the parameter ``robot_description``, or the first message on the topic
     of that name if the parameter is empty. While the node is configured, a *different* description
     is refused (log, diagnostics) and kept: clean up and configure to use it. The same text again
-    means nothing.
+    has no effect.
 
-    A derived class has its topics made in ``configure`` and reads ``self.model`` and
+    A derived class makes its topics in ``configure`` and reads ``self.model`` and
     ``self.parameters``. What it raises in a transition as ``FeatherstoneError`` or ``ValueError``
     is logged as the reason why the transition failed.
 
-    Nothing takes the commands from an arm that moves: before ``cleanup``, ``shutdown`` or the end
-    of the process, ``begin_rest`` is called and ``is_at_rest`` waited for, ``REST_PATIENCE``
-    seconds at most.
+    Commands do not end while the arm moves: before ``cleanup``, ``shutdown`` or the end of the
+    process, ``begin_rest`` is called and ``is_at_rest`` awaited, ``REST_PATIENCE`` seconds at most.
 
     Attributes:
-        log: What may be said over and over goes here; each text is throttled for itself.
+        log: For messages that may repeat; each text is throttled by itself.
     """
 
     REST_PATIENCE = 5.0  # [s]
@@ -126,7 +125,7 @@ class ModelNode(LifecycleNode):
         self._deferred = Mailbox()
         self._wake = self.create_guard_condition(self._deferred.run)
         self._service_change_state.callback = self._survive(self._service_change_state.callback)
-        # It may wait for the arm; nothing else may wait with it.
+        # It may wait for the arm; nothing else may have to wait with it.
         self._service_change_state.callback_group = ReentrantCallbackGroup()
         self._service_change_state.callback_group.add_entity(self._service_change_state)
         self._diagnostics = Diagnostics(self, self._reports)
@@ -174,7 +173,7 @@ class ModelNode(LifecycleNode):
         """Stop all threads; the node is destroyed next, in whatever state it is."""
 
     def is_at_rest(self) -> bool:
-        """Return whether the commands may end now: the arm stands, or cannot be seen.
+        """Return whether the commands may end now: the arm stands, or its state is unknown.
 
         Any thread may ask.
         """
@@ -213,7 +212,7 @@ class ModelNode(LifecycleNode):
         self.publish_diagnostics()
 
     def create_service(self, *args: Any, **kwargs: Any) -> Service:
-        """Make a service, as any node does, that always answers, and never waits for a client."""
+        """Make a service that always answers, and never waits for a client."""
         return make_dependable(self, super().create_service(*args, **kwargs))
 
     def publish_diagnostics(self) -> None:
@@ -368,7 +367,7 @@ class ModelNode(LifecycleNode):
         self._configured = True
 
     def _activate(self) -> None:
-        # Objects of the start-up stay: collecting through them would stop the node for 10 to 30 ms.
+        # Objects of the start-up stay: a collection that visits them would take 10 to 30 ms.
         gc.collect()
         gc.freeze()
         self.activate()

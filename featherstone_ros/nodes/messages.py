@@ -10,7 +10,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.errors import MalformedMessageError
 
-# What is longer than anybody would mean it is refused before it is decoded, which would take the
+# Longer messages are surely a mistake, and are refused before decoding, which would take the
 # interpreter a second for every few megabytes. A trajectory of 10,000 points for seven joints, with
 # all its fields, has 2.5 MB; the joint states of a humanoid have 10 kB.
 LONGEST = 65_536  # [byte]
@@ -20,11 +20,10 @@ LONGEST_TRAJECTORY = 4_000_000  # [byte]
 def decode(kind: type, message: bytes) -> Any:
     """Decode the bytes that a raw subscription has taken as a message of a type.
 
-    rclpy passes over bytes that are none without a word to its user, but for each of them several
-    lines go to standard error.
+    rclpy drops other bytes silently, yet prints several lines to standard error each time.
 
     Raises:
-        MalformedMessageError: The bytes are no message of this type, or too many.
+        MalformedMessageError: They are not a message of this type, or too many.
     """
     longest = LONGEST_TRAJECTORY if kind is JointTrajectory else LONGEST
     if len(message) > longest:

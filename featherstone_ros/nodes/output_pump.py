@@ -3,8 +3,8 @@
 A stopped terminal (Ctrl-S), or a pipe that nobody reads, blocks its writers. Log lines are written
 in C while holding the interpreter lock, so the whole node would hang, Ctrl-C included.
 So the node writes to a pump, a small process of this file, which takes everything at once, keeps
-``KEPT`` bytes while they cannot be written, and then reports how many lines it dropped. It outlives
-the node until all is written, so that the last lines are not lost, however the node ends.
+``CAPACITY`` bytes while they cannot be written, and then reports how many lines it dropped. It
+outlives the node until all is written, so that the last lines are not lost, however the node ends.
 
 As a program it imports only the standard library, to start within milliseconds.
 """
@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-KEPT = 1_000_000  # [byte] that may wait for the terminal
+CAPACITY = 1_000_000  # [byte] that may wait for the terminal
 PIPE = 1 << 20  # [byte] that may wait for the pump, as far as the system allows
 DRAIN_TIMEOUT = 10.0  # [s] that the pump waits for a stopped terminal when the node has ended
 FLUSH_TIMEOUT = 1.0  # [s] that the node waits for the pump at its end
@@ -65,7 +65,7 @@ def can_block(fd: int) -> bool:
 
 
 def start_pumps(targets: dict[int, int]) -> list[subprocess.Popen[bytes]]:
-    """Start a pump for each target, one for all that are the same file; return them.
+    """Start a pump for each different file among the targets; return the pumps.
 
     Args:
         targets: File descriptors to replace, with duplicates of their files.
@@ -166,7 +166,7 @@ def pump() -> None:
     for signum in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with suppress(OSError, ValueError):  # the pump ends with the node, and only then
             signal.signal(signum, signal.SIG_IGN)
-    backlog = Backlog(KEPT)
+    backlog = Backlog(CAPACITY)
     writer = threading.Thread(target=write_all, args=(backlog, 1), daemon=True)
     writer.start()
     while data := os.read(0, 1 << 16):

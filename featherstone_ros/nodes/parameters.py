@@ -65,7 +65,7 @@ class Setting:
             where a double is expected.
         description: One line for ``ros2 param describe``, with the unit in brackets.
         minimum: Smallest value allowed (each element's, for a list of doubles).
-        maximum: Largest value allowed; inf if that, too, may be given, as no limit.
+        maximum: Largest value allowed; inf allows infinity as well, for no limit.
         choices: The strings allowed; empty if any is.
         read_only: Fixed at start-up.
         check: Further check of one value, returns why it is refused, or None.
@@ -302,8 +302,7 @@ class Parameters(Mapping[str, Value]):
 
         Args:
             names: Theirs.
-            for_good: Forget what they have been set to; else they have it again when they come
-                back.
+            for_good: Forget their values; otherwise they get them back when declared again.
         """
         for name in names:
             if for_good:

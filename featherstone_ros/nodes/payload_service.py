@@ -43,7 +43,7 @@ class PayloadService:
 
         Args:
             node: Has a model.
-            collect: Has the loop put states aside from now on, or none.
+            collect: Has the loop store states from now on, or stops that.
         """
         self._node, self._collect = node, collect
         self._search: Thread | None = None

@@ -30,10 +30,8 @@ from featherstone_ros.realtime.scheduling import Scheduling, scheduling_in_force
 Record = tuple[int, int, int, tuple[float, float, float, float], int]
 
 LARGEST_MESSAGE = 65536  # [bytes]
-HEARTBEAT_PERIOD = (
-    0.2  # [s] between two signs of life of the executor; each costs it half a millisecond
-)
-PAUSE = 0.005  # [s] between two deliveries of records
+HEARTBEAT_PERIOD = 0.2  # [s] between signs of life of the executor; each costs it 0.5 ms
+DELIVERY_PERIOD = 0.005  # [s] between two deliveries of records
 POLL_PERIOD = 0.005  # [s] between two readings of the time by the executor
 MARGIN = 1.0  # [s] that a thread may need to end
 MIDDLEWARE = ("rcl", "rmw_fastrtps_cpp", "rmw_fastrtps_shared_cpp")
@@ -93,7 +91,7 @@ def make_loop(
     """
     clock = node.get_clock()
     if in_thread:
-        for name in MIDDLEWARE:  # a line for every message would wait for who reads the log
+        for name in MIDDLEWARE:  # a line for every message would wait for the log's reader
             set_logger_level(name, LoggingSeverity.INFO)
         try:
             runner = RclLoop(
@@ -142,20 +140,20 @@ class ThreadLoop:
         self._deliver = deliver
         self._wanted = scheduling
         self._thread = Thread(target=self._run, name="loop", daemon=True)
-        self._courier = Thread(target=self._carry_records, name="records", daemon=True)
+        self._records_thread = Thread(target=self._carry_records, name="records", daemon=True)
         self._is_over = False
         self._beat = node.create_timer(HEARTBEAT_PERIOD, runner.beat, clock=steady_clock())
 
     @property
     def has_ended(self) -> bool:
-        """Whether the cycle does not run any more, or not yet."""
+        """Whether the cycle no longer runs, or not yet."""
         return not self._thread.is_alive()
 
     def start(self) -> None:
         """Start; if the process ends without ``stop``, the loop still ends first."""
         atexit.register(self._finish)
         self._thread.start()
-        self._courier.start()
+        self._records_thread.start()
 
     def end(self, within: float) -> None:
         """Have the cycle end when it is safe, ``within`` seconds from now at the latest."""
@@ -170,7 +168,7 @@ class ThreadLoop:
         atexit.unregister(self._finish)
         if not self._finish(within):
             return False
-        self._stop_courier()
+        self._stop_records_thread()
         self._node.destroy_timer(self._beat)
         self.runner.close()
         self._deliver(self.runner.records())
@@ -188,11 +186,11 @@ class ThreadLoop:
         self.scheduling = self._wanted.in_force()
         self.runner.run()
 
-    def _stop_courier(self) -> None:
+    def _stop_records_thread(self) -> None:
         self._is_over = True
         os.eventfd_write(self.runner.records_fd, 1)
-        if self._courier.ident is not None:
-            self._courier.join(MARGIN)
+        if self._records_thread.ident is not None:
+            self._records_thread.join(MARGIN)
 
     def _carry_records(self) -> None:
         """Tell the executor of records; seldom, since its wake-up costs more than a record."""
@@ -201,7 +199,7 @@ class ThreadLoop:
             if self._is_over:
                 return
             self._node.defer(self._take_records)
-            time.sleep(PAUSE)
+            time.sleep(DELIVERY_PERIOD)
 
     def _take_records(self) -> None:
         if records := self.runner.records():
@@ -215,7 +213,7 @@ class ExecutorLoop:
         runner: For requests, and its counters.
         timing: Its latency and jitter.
         scheduling: The scheduling in words.
-        has_ended: Whether the cycle does not run any more.
+        has_ended: Whether the cycle no longer runs.
     """
 
     def __init__(
@@ -251,7 +249,7 @@ class ExecutorLoop:
         self.runner.stop(within)
 
     def stop(self, within: float = 1.0) -> bool:
-        """End the cycle when it is safe, without messages meanwhile; to be spared them, ``end``."""
+        """End the cycle when it is safe; meanwhile no messages are taken, unlike after ``end``."""
         self.end(within)
         while not self.has_ended:
             self._run_cycle()
@@ -280,7 +278,7 @@ def steady_clock() -> Clock:
 
 
 def await_event(fd: int) -> None:
-    """Wait until an eventfd(2), of which reading does not block, is readable, and read it."""
+    """Wait until a non-blocking eventfd(2) is readable, and read it."""
     waiting = select.poll()
     waiting.register(fd, select.POLLIN)
     waiting.poll()

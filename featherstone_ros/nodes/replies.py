@@ -21,7 +21,7 @@ from rclpy.timer import Timer
 
 DISCOVERY = 5.0  # [s] within which a client must be discovered
 CHECK_PERIOD = 0.01  # [s] between two checks whether it has been discovered
-KEPT = 100  # replies that may wait for their clients
+MOST_WAITING = 100  # replies that may wait for their clients
 
 
 def make_dependable(node: Node, service: Service) -> Service:
@@ -49,7 +49,7 @@ def make_dependable(node: Node, service: Service) -> Service:
 class Replies:
     """A service's replies; those to undiscovered clients wait, without blocking the executor.
 
-    Of several clients one may have quit, or be unknown yet: rclpy does not tell which one asked,
+    One of several clients may have quit, or not be known yet: rclpy does not tell which one asked,
     and rmw_fastrtps waits its tenth of a second.
     """
 
@@ -58,7 +58,7 @@ class Replies:
         self._node = node
         self._service = service
         self._send = send
-        self._waiting: deque[tuple[float, Any, Any]] = deque(maxlen=KEPT)
+        self._waiting: deque[tuple[float, Any, Any]] = deque(maxlen=MOST_WAITING)
         self._timer: Timer | None = None
 
     def send(self, response: Any, header: Any) -> None:

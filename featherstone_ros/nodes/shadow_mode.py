@@ -41,7 +41,7 @@ OUTPUTS = {
     "~/contact": Bool,
 }
 TOPICS = tuple(INPUTS)
-RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a lost thread
+RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a restart
 
 
 class ShadowMode(LoopMode):
@@ -99,7 +99,7 @@ class ShadowMode(LoopMode):
         return take
 
     def _collect(self, states: StateBuffer | None) -> None:
-        """Have the loop put states aside, or none any more."""
+        """Have the loop store states, or stop that."""
         if self._loop is not None:
             self._give("collect", states)
 

@@ -73,7 +73,7 @@ class Signals:
     def ignore(self) -> None:
         """Let no signal disturb the end.
 
-        Whoever stops processes may signal twice, and Python's own end restores the default.
+        Who stops a process may signal twice, and Python at its end restores the default actions.
         """
         for signum in [*CLEAN, *FATAL]:
             with suppress(OSError):

@@ -1,7 +1,7 @@
 """A log that does not repeat messages too often.
 
-rclpy throttles per place in the code: a second complaint from there, about another joint, say, is
-lost behind a first. Here it is the text that counts, without its figures.
+rclpy throttles per place in the code: a complaint from the same place about another joint would be
+lost. Here the text counts, without its figures.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ class Line:
 class ThrottledLog:
     """Says each line at most every ``LOG_INTERVAL``, and ``AT_ONCE`` different ones in that time.
 
-    What has been kept back is counted with the next line of its kind: of the same text, or what
-    the caller takes for one kind, where anybody may have sent what the text is about. For one
-    thread.
+    The next line of a kind says how many were suppressed. A kind is a text, or what the caller
+    names, where the text depends on what others send. For one thread.
     """
 
     def __init__(self, logger: RcutilsLogger, clock: Callable[[], float] = monotonic) -> None:
@@ -76,7 +75,7 @@ class ThrottledLog:
         return f"{text} ({last.kept_back} more such lines in {now - last.time:.0f} s)"
 
     def _forget(self, now: float) -> None:
-        """Forget what was said long ago; if nothing has been kept back, at once."""
+        """Forget old lines, sooner those that have not been suppressed since."""
         for kind, line in list(self._said.items()):
             age = now - line.time
             if age > 2.0 * LOG_INTERVAL or (age > LOG_INTERVAL and not line.kept_back):

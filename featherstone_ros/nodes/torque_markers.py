@@ -1,7 +1,7 @@
 """Arrows for RViz: the torque of every joint, and wrenches.
 
-A node of its own, since what there is to see comes from whoever has it, a real arm's driver or the
-twin, and the arrows stand in the links' frames: no kinematics here, tf has it.
+A node of its own, since efforts and wrenches come from a real arm's driver or from the twin. The
+arrows are in the links' frames, so that tf does the kinematics.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def test_reply_waits_for_its_client_to_be_discovered(ros, asked):
 def test_reply_to_a_client_that_never_comes_is_given_up(ros, asked, monkeypatch):
     monkeypatch.setattr(replies, "DISCOVERY", 0.1)
     answers, sent = asked
-    for number in range(2 * replies.KEPT):
+    for number in range(2 * replies.MOST_WAITING):
         answers.send("nobody asked", number)
     assert list(ros.node.timers)
     ros.wait_for(lambda: not list(ros.node.timers), "end of the waiting")
