@@ -29,8 +29,8 @@ DIRECTIVES = {
     "wraparound": False,
 }
 # -fno-wrapv undoes the -fwrapv of CPython's own flags, which keeps loops from being vectorised.
-# The next two: vectorising within one state costs more shuffles than it saves, and a call of memset
-# or memcpy more than the few numbers that the recursions copy.
+# The next two: vectorising within one state costs more shuffles than it saves; a call of memset or
+# memcpy costs more than copying the recursions' few numbers.
 # -g0: the debug information that CPython's own flags ask for takes a third of the time to compile.
 # Never -ffast-math: NaN must stay NaN, and the sine would be wrong (lanes.h).
 FLAGS = [
@@ -79,7 +79,7 @@ class BuildCore(build_ext):
     """Makes C of each source once, and compiles it for each of its extensions, side by side."""
 
     def finalize_options(self):
-        """Add the headers of the numpy that is there at build time."""
+        """Add the headers of the numpy that is installed at build time."""
         super().finalize_options()
         import numpy
 
@@ -117,7 +117,7 @@ class BuildCore(build_ext):
         note.write_text(recipe)
 
     def leave_out_unknown_flags(self):
-        """Do without what only makes GCC's code faster where the compiler is another."""
+        """Drop flags that only make GCC's code faster, where the compiler is another."""
         probe = Path(self.build_temp, "probe.c")
         probe.write_text("int probe;\n")
         unknown = [flag for flag in FLAGS if not self.knows(flag, probe)]
@@ -127,7 +127,7 @@ class BuildCore(build_ext):
             ]
 
     def knows(self, flag, probe):
-        """Whether the compiler takes a flag without a word."""
+        """Whether the compiler takes a flag without a warning."""
         command = [*self.compiler.compiler_so, "-Werror", flag, "-c", str(probe)]
         command += ["-o", str(probe.with_suffix(".o"))]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
@@ -193,7 +193,7 @@ TEST = [
 DEMO = ["matplotlib"]
 EVALUATE = [*BAGS, "matplotlib", "scipy", "threadpoolctl"]
 EXAMPLES = ["dask", "distributed", "matplotlib"]
-# Reference implementations: tests compare with them, benchmarks race them, where they are there.
+# Reference implementations: tests and benchmarks compare with those that are installed.
 PEERS = ["example-robot-data", "mujoco", "pin", "scipy", "trimesh"]
 
 

@@ -3,7 +3,7 @@
 Usage: python3 environment.py FOLDER EXTRAS, e.g. `.venv test,jazzy` (the extras of setup.py).
 
 Does nothing when FOLDER is up to date with all that its content depends on; otherwise says what it
-does. Needs nothing but a bare Python, and one that is too old must still understand this file.
+does. Needs only a bare Python; even one that is too old must be able to parse this file.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ COMPILER = (os.environ.get("CC") or "cc").split()[0]
 
 
 def say(text):
-    """Tell the user at once, also when the output goes into a pipe."""
+    """Print at once, into a pipe as well."""
     print(f"featherstone_ros: {text}", flush=True)
 
 
@@ -61,7 +61,7 @@ def digest(*names):
 
 
 def is_noted(note, text):
-    """Tell whether the note says just that."""
+    """Tell whether the note has exactly this text."""
     if not os.path.isfile(note):
         return False
     with open(note) as file:
@@ -75,7 +75,7 @@ def write_note(note, text):
 
 
 def run(*command):
-    """Run a command of the set-up; its own words are shown, the stack trace of this file is not."""
+    """Run a command of the set-up; its output is shown, the stack trace of this file is not."""
     status = subprocess.call(command)
     if status:
         sys.exit(f"featherstone_ros: this failed with status {status}: {' '.join(command)}")

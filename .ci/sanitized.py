@@ -15,11 +15,11 @@ PROJECT = Path(__file__).resolve().parents[1]
 PACKAGE = "featherstone_ros"
 FOLDER = PROJECT / "build" / "sanitized"
 COMPILER = (os.environ.get("CC") or "cc").split()[0]
-# Python leaks on purpose when it ends. NumPy is to see that memory is out, as without sanitizers.
+# Python leaks on purpose at its end. malloc returns NULL when memory is out, as without sanitizers.
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:exitcode=99:abort_on_error=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
-    "PYTHONMALLOC": "malloc",  # CPython's own allocator would hide what is behind an object's end
+    "PYTHONMALLOC": "malloc",  # CPython's own allocator would hide accesses beyond an object's end
 }
 
 
@@ -42,7 +42,7 @@ def build() -> None:
 
 
 def runtime(name: str) -> str:
-    """Return where the compiler has a library of the sanitizers."""
+    """Return the path of a library of the sanitizers."""
     command = [COMPILER, f"-print-file-name={name}"]
     path = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     if not os.path.isabs(path):

@@ -6,13 +6,14 @@ Tests of nodes wait more than they compute: two run for each processor, and what
 in the time that is left, with a low priority. Its output comes last.
 
 A test that fails runs once more when the others are done, and has failed if it fails again: a
-machine that stands still for a second may be at fault. Either way it is named: one that failed
-first is to be mended.
+machine that stands still for a second may be at fault. Either way it is named, so that it can be
+fixed.
 
 The run always ends. A test has its own time-out, and test/conftest.py ends a process that does not
 come back from a test at all; whatever happens, the tests have LIMIT. Where it is permitted, the run
 has processes and a /dev/shm of its own: what others have left there (segments and locks of Fast
-DDS) concerns no test, and no process outlives the run. Elsewhere what is left is looked for.
+DDS) concerns no test, and no process outlives the run. Elsewhere leftovers are searched for and
+killed.
 """
 
 import contextlib
@@ -26,24 +27,24 @@ import time
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1] / "test"
-# Where they are: to collect 12,000 tests that are not meant takes each process 6 s.
+# Where they are: collecting the 12,000 others would take each process 6 s.
 FOLDERS = {
     "not ros": ("unit", "fuzz", "chaos"),
     "ros and not alone": ("ros", "launch", "chaos"),
     "alone": ("ros", "chaos"),
 }
 PROCESSORS = min(len(os.sched_getaffinity(0)), 8)
-NICE = 10  # of the tests without ROS: high enough to yield to nodes, and not to be starved
+NICE = 10  # of the tests without ROS: high enough to yield to nodes, low enough not to starve
 FAILED, NO_TESTS = 1, 5  # pytest's status where tests failed, where the arguments choose none
-LIMIT = float(os.environ.get("FEATHERSTONE_TEST_LIMIT", "1200"))  # [s] twice: nodes, then alone
+LIMIT = float(os.environ.get("FEATHERSTONE_TEST_LIMIT", "1200"))  # [s] for each: nodes, then alone
 AGAIN = 300.0  # [s] for those that failed
 GRACE = 60.0  # [s] in which pytest says what has failed so far
-MOST_AGAIN = 10  # of so many failures no machine is at fault
+MOST_AGAIN = 10  # more failures than these are no machine's fault
 LOOK = 0.5  # [s]
 
 RUN = "FEATHERSTONE_TEST_RUN"  # in the environment of all processes of a run
 ISOLATED = "isolated"
-# The shell, first of the new processes, buries those that lose their parents.
+# The shell is process 1 there, and reaps orphans.
 ISOLATION = [
     *("setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child"),
     *("--mount-proc", "--mount", "sh", "-c"),
@@ -52,12 +53,12 @@ ISOLATION = [
 
 
 def say(text):
-    """Tell at once, also when the output goes into a pipe."""
+    """Print at once, into a pipe as well."""
     print(f"featherstone_ros: {text}", flush=True)
 
 
 def may_isolate():
-    """Tell whether this user may do that on this machine."""
+    """Tell whether this user may isolate a run on this machine."""
     with contextlib.suppress(OSError):
         return subprocess.run([*ISOLATION, "true"], capture_output=True).returncode == 0
     return False
@@ -78,7 +79,7 @@ def isolate(arguments):
 
 
 def start(tests, count, arguments, cache, output=None):
-    """Start pytest on the tests so marked, so many at a time; after all others, if into a file."""
+    """Start pytest on the tests of a mark, ``count`` at a time; into a file: with low priority."""
     command = [sys.executable, "-m", "pytest", "-m", tests, "--numprocesses", str(count)]
     command += ["--dist", "worksteal", "-o", f"cache_dir={cache / tests}", *arguments]
     if not any(os.path.exists(argument.partition("::")[0]) for argument in arguments):
@@ -107,13 +108,13 @@ def wait(pytest, tests, end):
 
 
 def keep_compiled(folder):
-    """Let Python keep what it compiles where it is told not to: it starts hundreds of times."""
+    """Let Python cache bytecode even where it is told not to: it starts hundreds of times."""
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
 
 
 def run_all(arguments):
-    """Run all three, also where one fails; say no tests were found only if none found any."""
+    """Run all three, even if one fails; the status is NO_TESTS only if none found any."""
     begin = time.monotonic()
     statuses = {}
     with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory() as folder:
@@ -141,7 +142,7 @@ def run_all(arguments):
 
 
 def run_again(tests, arguments, cache, end):
-    """Run those of the tests so marked that have failed, alone; return the status."""
+    """Run the tests of a mark that have failed, alone; return the status."""
     file = cache / tests / "v" / "cache" / "lastfailed"
     failed = list(json.loads(file.read_text())) if file.exists() else []
     if not 0 < len(failed) <= MOST_AGAIN:
@@ -167,7 +168,7 @@ def end_rest():
 
 
 def greedy():
-    """Return who takes a processor before any test may have it, by a real-time priority."""
+    """Return the processes that keep a processor from the tests by a real-time priority."""
 
     def times():
         found = {}
@@ -187,7 +188,7 @@ def greedy():
 def main():
     """Run the tests in isolation, or as well as it is possible here; return the status."""
     arguments = sys.argv[1:]
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, for nodes to be tested too
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup nodes would ignore it
     if os.environ.get(RUN) != ISOLATED:
         for process in greedy():
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()

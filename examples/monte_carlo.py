@@ -51,7 +51,7 @@ _SPREAD_OF_STARTS = 0.5  # of the way from the robot's start to the nearest limi
 
 @dataclass(frozen=True)
 class Study:
-    """What is simulated: all that a worker must be told, besides the index of a sample.
+    """What is simulated: all that a worker needs besides the index of a sample.
 
     Attributes:
         robot: One of the package's own, or the path of a URDF or xacro file.
@@ -92,7 +92,7 @@ class Scene(NamedTuple):
         d: (n,) velocity gains [N m s/rad or N s/m].
         q: (steps, rows, n) desired positions [rad or m].
         qd: (steps, rows, n) desired velocities [rad/s or m/s].
-        torque: (steps, rows, n) what the law takes from the believed arm [N m or N].
+        torque: (steps, rows, n) the law's model torque, of the believed arm [N m or N].
     """
 
     model: fr.Model
@@ -108,7 +108,7 @@ class Scene(NamedTuple):
 
 
 class Tracking(NamedTuple):
-    """What a sample is and how it tracks. For many samples every array has one more axis in front.
+    """What a sample is and how it tracks. Many samples are stacked along a first axis.
 
     Attributes:
         mass: Real mass of the payload [kg].
@@ -176,8 +176,8 @@ def prepare(study: Study) -> Scene:
 def drive(study: Study, index: int) -> Tracking:
     """Draw one sample and drive it along all motions under all laws.
 
-    The result depends on nothing but the arguments, bit for bit on one kind of processor: not on
-    how many samples there are, nor on who computes them in which order.
+    The result depends on the arguments alone, bit for bit on one kind of processor: not on the
+    number of samples, nor on who computes them in which order.
 
     Args:
         study: What is simulated.
@@ -226,7 +226,7 @@ def drive(study: Study, index: int) -> Tracking:
 
 @dataclass(frozen=True)
 class Report:
-    """What the samples of a study say together.
+    """The results of all samples of a study.
 
     Attributes:
         study: What was simulated.
@@ -476,7 +476,7 @@ def _drawing() -> Callable[..., None]:
 
 
 def _check(study: Study, samples: int) -> None:
-    """Refuse what is too little to be studied."""
+    """Refuse a study that is too small."""
     if study.steps < FEWEST_STEPS:
         raise FeatherstoneError(f"--steps is {study.steps}, expected at least {FEWEST_STEPS}")
     unknowns = prepare(study).model.n + 5

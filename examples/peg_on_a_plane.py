@@ -5,7 +5,7 @@ plane, so that it lands and presses, then along the plane, and up again. The pla
 the controller: it pushes on the peg as a stiff spring with dry friction. Along the normal the hand
 is as soft as asked for, along the plane it is stiff.
 
-Prints how hard the peg presses, which the two springs in a row say beforehand, and draws it.
+Prints how hard the peg presses, which the two springs in series predict, and draws it.
 
 Examples:
   python examples/peg_on_a_plane.py
@@ -111,7 +111,7 @@ def press(model: fr.Model, stiffness: float, depth: float) -> Record:
 
 
 def expected(stiffness: float, depth: float) -> float:
-    """Return the normal force of hand and plane as springs in a row [N]."""
+    """Return the normal force of hand and plane as springs in series [N]."""
     return depth * stiffness * PLANE_STIFFNESS / (stiffness + PLANE_STIFFNESS)
 
 

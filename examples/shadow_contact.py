@@ -4,7 +4,7 @@ A simulated arm is driven along fast motions by PD and feedforward at 1 kHz. Its
 noise on every figure, are all that the shadow gets.
 
 - Convergence: a wrench pulls at a link for a while, unknown to the shadow. How fast does the
-  estimate come to it, and how far from it does it end?
+  estimate approach it, and how far from it does it end?
 - False alarms: nothing touches the arm, but it is heavier than the shadow believes. How often does
   the shadow report contact, at its default thresholds?
 
@@ -167,9 +167,8 @@ def pulled(robot: RobotSetup, rate: float, gain: float, speed: float, seed: int 
 def convergence(record: Record, gain: float) -> tuple[float, float]:
     """Return the time constant [s] and the bias of the estimate, as a share of the wrench.
 
-    The time constant is that of the exponential nearest to the estimate's share of the wrench; the
-    bias the distance from it, in the mean over the time when it has settled, forces and torques
-    each relative to their size, the larger.
+    The time constant is that of the best-fitting exponential. The bias is the error of the mean
+    after settling, of force or torque relative to their size, whichever is larger.
     """
     since = record.time - BEGIN
     wrench = np.array(FORCE)

@@ -2,8 +2,8 @@
 
 ros2 launch featherstone_ros rviz.launch.py robot:=panda
 
-Beside arm (the frames of the robot_state_publisher that goes by joint_states) stand, each with a
-robot_state_publisher and frames of its own: desired, what the controller asks for, and predicted,
+The arm has the frames of the robot_state_publisher that follows joint_states. Beside it, each with
+a robot_state_publisher and frames of its own: desired, what the controller asks for, and predicted,
 what the twin in mode shadow expects.
 """
 

@@ -24,7 +24,7 @@ from featherstone_ros.nodes.launch_support import (
     value,
 )
 
-# Above the controller manager, and what it commands there; none: the controller itself.
+# What each controller commands in the controller manager.
 INTERFACES = {"feedforward_controller": "effort", "joint_trajectory_controller": "position"}
 
 

@@ -1,4 +1,4 @@
-"""The peg on a plane presses as two springs in a row do, and stays where it is led."""
+"""The peg on a plane presses as two springs in series do, and stays where it is led."""
 
 import sys
 from pathlib import Path
