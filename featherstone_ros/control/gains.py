@@ -180,7 +180,7 @@ class SampledLoop:
         return np.diagonal(self.inertia, axis1=1, axis2=2).max(axis=0)
 
     @property
-    def tipping(self) -> Floats:
+    def gravity_gain(self) -> Floats:
         """(n,) least position gains k that keep gravity from tipping the arm over: k + G >= 0.
 
         In proportion to each joint's own gravity stiffness, and no more than needed.
@@ -362,7 +362,7 @@ def choose_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> C
         ValueError: No gains are stable with margin; names a joint and a remedy.
     """
     m = loop.heaviest
-    k = loop.tipping
+    k = loop.gravity_gain
 
     def at(share: Floats) -> Gains:
         p = k + m * (share * bandwidth) ** 2

@@ -132,7 +132,7 @@ def test_friction_is_measured_by_the_range_of_a_short_joint(upper, is_named, tmp
 
 def test_armature_that_is_advised_is_enough(panda):
     loop = SampledLoop(panda.model, panda.rotors)
-    m, k = loop.heaviest, loop.tipping
+    m, k = loop.heaviest, loop.gravity_gain
     p = k + m * panda.asked**2
     assert check_gains(loop, p, 2.0 * np.sqrt(m * p)) == []
     assert sufficient_rotors(panda.model, SampledLoop(panda.model), 1e4) is None

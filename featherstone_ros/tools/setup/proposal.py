@@ -190,7 +190,7 @@ def sufficient_rotors(model: Model, loop: SampledLoop, bandwidth: float) -> Floa
     for share in ROTORS:
         rotors = share * loop.heaviest
         with_rotors = SampledLoop(model, rotors, loop.timing)
-        m, k = with_rotors.heaviest, with_rotors.tipping
+        m, k = with_rotors.heaviest, with_rotors.gravity_gain
         p = k + m * bandwidth**2
         if with_rotors.is_stable(p, 2.0 * DAMPING_RATIO * np.sqrt(m * p)):
             return rotors
