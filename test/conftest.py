@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-# Of matrices as small as here, threads cost NumPy more than they save; it reads this on import.
+# For matrices as small as here, threads cost NumPy more than they save; it reads this on import.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A shell's background jobs ignore Ctrl-C, and so would the processes that the tests start.
@@ -33,7 +33,7 @@ SOURCE = TESTS.parent
 
 
 def choose_package() -> None:
-    """Prefer the installed package to the folder that pytest happens to be started in.
+    """Prefer the installed package to the folder that pytest is started in.
 
     That folder is often the source tree, which Python then puts first on its path and where the
     core may never have been compiled, or long ago. An editable installation leads back to it.
@@ -74,7 +74,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the process also if what tests have left in it does not."""
+    """End the process even if something that tests have left in it hangs."""
     faulthandler.dump_traceback_later(ENDING, exit=True, file=config.stash[stderr])
 
 
@@ -92,12 +92,12 @@ def pytest_runtest_logstart(nodeid: str) -> None:
 
 
 def pytest_runtest_logfinish(nodeid: str) -> None:
-    """Note which tests do not any more."""
+    """Note which tests have ended."""
     running.pop(nodeid, None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-    """Name the tests that an interruption has met."""
+    """Name the tests that were interrupted."""
     if exitstatus == pytest.ExitCode.INTERRUPTED:
         for nodeid in running:
             terminalreporter.write_line(f"interrupted in {nodeid}")

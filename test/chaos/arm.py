@@ -18,7 +18,7 @@ COMMAND_TIMEOUT = 0.2  # [s] of the twin, after which its brakes are on, as a dr
 
 GIVE_UP_AFTER = 0.4  # [s] the controller's
 
-# Bounds; those of the sag depend on the arm, see ``Arm``.
+# Bounds; that of the sag depends on the arm, see ``Arm``.
 # An arm that gets no news, or sends none, brakes as if it kept its acceleration for this time: for
 # the controller's state_timeout (0.1) it does, then it stops within stop_time (0.25) on half the
 # way; or for the drives' time-out (0.2), then its brakes stop it within 0.1.
@@ -31,8 +31,8 @@ TRACKED_BY_HAND = 0.15  # [rad]
 # The controller believes again (0.05), stops what moves (0.25), fades (0.2), and its feedback (of
 # 15 rad/s in the slowest joint) takes an error of path_tolerance (0.1) below TRACKED (0.3).
 RECOVERY = 1.0  # [s] from the end of the fault until the arm tracks or holds again
-# The posture's soft spring has 1.1 rad/s in its slowest way; critically damped, it leaves a fifth
-# of 0.3 rad after 2.7 s, at STANDING.
+# The posture's soft spring has 1.1 rad/s in its slowest way; critically damped, a fifth of 0.3 rad
+# is left after 2.7 s, at the speed STANDING.
 RECOVERY_BY_HAND = 3.0  # [s]
 POSTURE_RATE = 1.1  # [rad/s]
 
@@ -40,8 +40,8 @@ STANDING = 0.05  # [rad/s] an arm that is slower stands
 
 # What the bounds assume.
 FAULT_SHARE = 0.2  # of the effort limit by which a fault's damping brakes at the velocity limit
-WRONG_COMMANDS = 2  # in a row, as large as the drives go, that reach them
-OVERSHOOT = 0.46  # v / w that a joint knocked to the speed v goes, damped by 0.7 at w rad/s
+WRONG_COMMANDS = 2  # in a row, as large as the drives allow, that reach them
+OVERSHOOT = 0.46  # of v / w that a joint at the speed v still moves, damped by 0.7 at w rad/s
 BEYOND_GRAVITY = 0.5  # share of the effort limits within which an effort may be what holds the arm
 BLIND = 0.1 + GIVE_UP_AFTER + COMMAND_TIMEOUT  # [s] after the last state the drives' brakes are on
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
@@ -58,14 +58,14 @@ class Arm:
         dynamics: Of its model.
         period: Of the joint states [s].
         torque_step: Largest step of a command [N m].
-        give: How far a stop gives way when pressed [rad].
-        spring: Square of how far it does when hit at the speed limit [rad^2].
-        overshoot: How far a joint goes on that a second of wrong commands has sped up [rad/s].
-        drift: How far it may come by itself while nobody knows where it is [rad].
+        give: Deflection of a stop under full effort [rad].
+        spring: Square of its deflection when hit at the speed limit [rad^2].
+        overshoot: How far a joint moves on per second of wrong commands [rad/s].
+        drift: How far it may move by itself while its position is unknown [rad].
         jolt: Acceleration that one step of a command may cause [rad/s^2].
-        surge: Acceleration that a command as large as the drives go may cause [rad/s^2].
+        surge: Acceleration that a command as large as the drives allow may cause [rad/s^2].
         coasting: Time constant with which the damped hold of a fault brakes [s].
-        overshoot_by_hand: The same where the hand is led.
+        overshoot_by_hand: ``overshoot`` where the hand is led.
         is_led_by_hand: Whether it is.
     """
 
@@ -105,7 +105,7 @@ class Arm:
 
     @property
     def tip(self) -> str:
-        """The hand."""
+        """The hand's link."""
         return TIPS[self.robot.name]
 
     def led(self, by_hand: bool) -> Arm:

@@ -1,4 +1,4 @@
-"""Controller and twin as processes, with this process between them: it sees and spoils all."""
+"""Controller and twin as processes, with this process between them, which may corrupt messages."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Bench:
                     self._record.given.append(len(self._record.states) - 1)
 
     def _spin_until(self, condition, timeout: float) -> bool:
-        """Let traffic pass until something is so; return whether it is."""
+        """Let traffic pass until a condition holds; return whether it does."""
         end = monotonic() + timeout
         while not (met := condition()) and (now := monotonic()) < end:
             due = min(end, now + 0.01, *(link.next_due for link in self._links.values()))
@@ -174,7 +174,7 @@ class Bench:
         self._spin_until(lambda: False, duration)
 
     def _states_more(self, count: int) -> None:
-        """Let so many states of the arm pass."""
+        """Wait for a number of states of the arm."""
         until = len(self._record.states) + count
         self._spin_until(lambda: len(self._record.states) >= until, PATIENCE)
 
@@ -198,7 +198,7 @@ class Bench:
         """Run an episode; return its traffic.
 
         Raises:
-            TimeoutError: What must happen did not; the text says what.
+            TimeoutError: Something that must happen did not; the text says what.
         """
         self._choose_mode(Mode.CARTESIAN_IMPEDANCE if episode.by_hand else Mode.FEEDFORWARD)
         self._prepare(episode.start)
@@ -323,7 +323,7 @@ class Bench:
             self._await_obedience()
 
     def _await_obedience(self) -> None:
-        """Wait until the twin applies what it is told: DDS has found all its topics."""
+        """Wait until the twin applies commands: DDS has found all its topics."""
 
         probes: list[np.ndarray] = []  # unlike any command, or what brakes may carry
 
@@ -341,7 +341,7 @@ class Bench:
             raise TimeoutError("the twin does not obey")
 
     def _await(self, name: str) -> None:
-        """Wait until a node that has been started speaks, and let it go before all else."""
+        """Wait until a started node publishes, and give it priority."""
         heard = self._record.commands if name == CONTROLLER else self._record.states
         count = len(heard)
         if not self._spin_until(lambda: len(heard) > count, PATIENCE):
@@ -350,7 +350,7 @@ class Bench:
 
 
 class Record:
-    """What has been seen, as it came."""
+    """The traffic seen, in order of arrival."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -375,7 +375,7 @@ class Record:
             command_process=np.array([c[3] for c in self.commands]),
             given_index=np.array(self.given),
             desired=np.array([message.position for message in desired]),
-            # Stamped with the state's stamp; if that was spoiled, it answers the last but one.
+            # Stamped with the state's stamp; if that was corrupted, it answers the last but one.
             desired_index=np.array(
                 [numbers.get(stamp_of(p), max(number - 1, 0)) for p, number in self.desired]
             ),

@@ -31,7 +31,7 @@ LAST_WORDS = 2.0  # [s] for the stacks of one that takes longer
 
 
 def run(robot: str, seeds: list[int], workers: int, keep: Path | None) -> Iterator[Outcome]:
-    """Run the episodes of these seeds; yield what comes out, in the order of their ends.
+    """Run the episodes of these seeds; yield the outcomes, in the order in which they end.
 
     Args:
         robot: Name of an arm of the package's own.
@@ -85,7 +85,7 @@ class Worker:
         return max(self._end - monotonic(), 0.0)
 
     def outcome(self) -> Outcome | None:
-        """Return what came out of the episode, None if it still runs."""
+        """Return the outcome of the episode, None if it still runs."""
         words = f"did not come back from it within {LONGEST:.0f} s"
         if self.pipe.poll():
             try:
@@ -128,7 +128,7 @@ def _work(pipe: Connection, robot: str, folder: Path, keep: Path | None) -> None
 
 
 def _episode(bench: Bench, seed: int, keep: Path | None) -> tuple[Outcome, bool]:
-    """Run an episode; return what came out, and whether the nodes may run another one."""
+    """Run an episode; return the outcome, and whether the nodes may run another one."""
     outcome, traffic = outcome_of(bench, draw(seed, bench.arm.model, bench.arm.home))
     outcome.figures.faults += bench.revive()
     if keep and outcome.figures.faults and traffic is not None:

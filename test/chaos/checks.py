@@ -1,4 +1,4 @@
-"""What an episode's recorded traffic says about safety, by arrays alone."""
+"""Checks the safety of an episode from its recorded traffic, in arrays."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from numpy.typing import NDArray
 from featherstone_ros.arrays import Floats, Indices
 
 EXACT = 1.0 + 1e-6
-CALM = 0.15  # [s] for which an arm that has recovered tracks
+CALM = 0.15  # [s] for which an arm must track to have recovered
 SLOPE = 4  # states over which the acceleration is taken
-SETTLED, LONG = 3, 10  # states after a command between which the brakes are off for sure
+SETTLED, LONG = 3, 10  # states after a command between which the brakes are surely off
 GAP = 12  # states after which a controller that still wanted something would have said so
 RECENT = 8  # states of which one holds the effort that a first command continues
 
 
 @dataclass
 class Traffic:
-    """What was seen of an episode. Arm's states are numbered; an index is the number of one.
+    """The traffic of an episode. The arm's states are numbered; an index is such a number.
 
     Attributes:
         q: (K, n) true positions [rad].
         qd: (K, n) true velocities [rad/s].
-        effort: (K, n) what was applied: the command after saturation, or what the brakes carry.
-        command: (C, n) what the controller asked for [N m].
+        effort: (K, n) the effort applied: the command after saturation, or the brakes' effort.
+        command: (C, n) the controller's commands [N m].
         command_time: (C,) steady time of arrival [s].
         command_index: (C,) last state before.
         command_process: (C,) number of the controller's process.
         given_index: (G,) last state before each good command that the twin was given.
-        desired: (D, n) what the controller wanted [rad].
+        desired: (D, n) the controller's desired positions [rad].
         desired_index: (D,) state that it answers.
         fault_begin: Index.
         fault_end: Index; of a kill, when the new process spoke.
@@ -72,10 +72,10 @@ class Figures:
         beyond: Furthest beyond a position limit over what the stops' compliance allows.
         speed: Highest speed over the limit.
         sag: Furthest from where the arm should be, or may have come by braking [rad].
-        sag_share: What a last state that lied does not explain of it, over what is allowed.
+        sag_share: The part of it that a false last state does not explain, over the bound.
         recovery: Time until the arm tracked again [s]; inf if it did not.
         faults: In words.
-        starved: Why the faults say nothing, empty if they do.
+        starved: Why the faults are not valid; empty if they are.
     """
 
     step: float = 0.0
@@ -126,12 +126,11 @@ def judge(
         traffic: What was seen.
         arm: The arm.
         at_rest: It stood still, or was to.
-        is_lie: Joint states said what was not so: one of them may have been the last, and the step
-            that the rate limit allowed for it is part of the arm's way to brake.
-        loses_commands: Some did not come to the drives, which keep the one before meanwhile, and
-            nothing tells a controller of it: what that brings in speed, and what comes of the
-            speed, is the fault's.
-        calm: The same motion without a fault: how far off the arm is then is not the fault's.
+        is_lie: Joint states were false: one of them may have been the last, and the step that the
+            rate limit allowed for it is part of the arm's braking distance.
+        loses_commands: Some commands did not reach the drives, which keep the last one, unknown to
+            the controller: the speed that this causes, and its consequences, are the fault's.
+        calm: The same motion without a fault: the arm's error in it is not the fault's.
     """
     figures = Figures()
     finite = np.isfinite(traffic.command).all() and np.isfinite(traffic.effort).all()
@@ -269,7 +268,7 @@ def coasted(traffic: Traffic, arm: Arm) -> float:
 def sag(
     traffic: Traffic, good: NDArray[np.bool_], period: float, jolt: Floats | float = 0.0
 ) -> float:
-    """Return how far the arm has left its way at worst [rad].
+    """Return how far the arm has left its path at worst [rad].
 
     From the last state in which it tracked on, each joint may be between what has been desired
     since and where it comes by the speed and acceleration that it had, and ``jolt`` in addition,

@@ -1,9 +1,9 @@
-"""Random closed pushes on the hand of a Panda: does anyone ever get more energy than he gave?
+"""Random closed pushes on the hand of a Panda: does it ever return more energy than it got?
 
     python test/chaos/closed_pushes.py [--pushes 10000] [--seed 0]
 
 A hand pushes at random, twice, and lets go for a moment; then again. Posture, stiffness, damping
-and axes change every 50 pushes. There is no friction: what is taken out is taken out by the law.
+and axes change every 50 pushes. There is no friction: only the control law takes energy out.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class PushedHand:
 
 
 def least_work(axes: str, pushes: int, seed: int) -> float:
-    """Return the least work that anybody has done on a hand [J]; negative: it gave energy away."""
+    """Return the least work done on a hand [J]; negative: it gave energy away."""
     random, least = np.random.default_rng(seed), 0.0
     for _ in track(range(0, pushes, TOGETHER), description=axes):
         hand = PushedHand(axes, random)

@@ -1,4 +1,4 @@
-"""Episodes: what the arm does and what befalls it, all of it from one seed."""
+"""Episodes: the arm's motion and the fault, all drawn from one seed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Fault:
 
     @property
     def is_lie(self) -> bool:
-        """Tell whether joint states say what is not so."""
+        """Tell whether joint states are false."""
         spoils = self.kind.endswith("states") and self.kind.split()[0] in ("corrupt", "garbage")
         return spoils or self.kind in ("all at once", "spike, then freeze", KILL_INTO_DAMAGE)
 

@@ -1,4 +1,4 @@
-"""One direction of traffic, with faults: messages go in, other ones come out, later or never."""
+"""One direction of traffic with faults: messages come out changed, later or never."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Delivery:
     Attributes:
         payload: Serialised.
         number: Of the message that went in.
-        spoiled: Whether it says something else.
+        spoiled: Whether its content is changed.
     """
 
     payload: bytes

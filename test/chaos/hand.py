@@ -3,7 +3,7 @@
     python test/chaos/hand.py [--robot ur5e] [--episodes 10000] [--seed 0] [--armature 0.02]
         [--leave] [--workers 2]
 
-The rotors are those of config/, or as light as one likes.
+The rotors are those of config/, or have the inertia given.
 
 Each episode begins at rest in a random posture (in every fifth joints are in line, in every fifth
 at their stops) and leads the compiled controller, around the simulator and without ROS, through ten

@@ -1,4 +1,4 @@
-"""`make chaos` without ROS: the same episodes on the same logic, with time as one likes it.
+"""`make chaos` without ROS: the same episodes on the same logic, in simulated time.
 
     python test/chaos/replica.py [--episodes 100000] [--seed 0] [--robot panda] [--workers 2]
 
@@ -41,10 +41,10 @@ from featherstone_ros.simulation.twin import Twin
 
 TICK = 0.001  # [s]
 STATE_EVERY, LOOK_EVERY, DESIRED_EVERY = 5, 10, 4  # ticks, ticks, states
-KEPT = 4  # messages that wait for a node that stands still
+QUEUE = 4  # messages that wait for a stopped node
 BEFORE = 0.3  # [s] in which the controller takes the arm over
 BEGIN = 1000.0  # [s] steady time and stamps at the beginning
-READY = 0.05  # [s] that a node which was killed takes to be there again
+READY = 0.05  # [s] that a killed node takes to be back
 STATE_FRAME, COMMAND_FRAME = 220, 32  # bytes of a message besides its numbers: names, lengths
 UNREADABLE = ("wrong length", "joint missing", "joint twice", "empty", "noise", "truncated")
 
@@ -177,7 +177,7 @@ class Replica:
         }
         self._now, self._tick, self._process = BEGIN, 0, 0
         self._record = Record()
-        self._waiting: dict[str, deque] = {name: deque(maxlen=KEPT) for name in (STATES, COMMANDS)}
+        self._waiting: dict[str, deque] = {name: deque(maxlen=QUEUE) for name in (STATES, COMMANDS)}
         self._still: set[str] = set()  # what has been stopped or killed
         self._mode = Mode.CARTESIAN_IMPEDANCE if episode.by_hand else Mode.FEEDFORWARD
         self._start_twin(episode.start)
@@ -280,7 +280,7 @@ class Replica:
                 self._waiting[link].append(delivery)
         if node in self._still:
             return
-        waiting, self._waiting[link] = self._waiting[link], deque(maxlen=KEPT)
+        waiting, self._waiting[link] = self._waiting[link], deque(maxlen=QUEUE)
         for delivery in waiting:
             if link == STATES:
                 self._answer(delivery.payload)
@@ -314,7 +314,7 @@ class Replica:
 
 
 class Record:
-    """What has been seen, as it came."""
+    """The traffic seen, in order of arrival."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -364,7 +364,7 @@ def outcome_of(seed: int, by_hand: bool | None = None) -> report.Outcome:
 
 
 def run(robot: str, seeds: range, workers: int) -> Iterator[report.Outcome]:
-    """Run the episodes of these seeds; yield what comes out, in their order."""
+    """Run the episodes of these seeds; yield their outcomes in order."""
     with ProcessPoolExecutor(workers, get_context("spawn"), prepare, (robot,)) as pool:
         rest = iter(seeds)
         running = deque(pool.submit(outcome_of, seed) for seed in islice(rest, 50 * workers))

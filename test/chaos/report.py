@@ -1,4 +1,4 @@
-"""What many episodes have shown: table, CSV and picture."""
+"""The outcomes of many episodes: table, CSV and picture."""
 
 from __future__ import annotations
 

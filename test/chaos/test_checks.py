@@ -1,4 +1,4 @@
-"""Each check finds what it is for, and nothing in an episode in which all is well."""
+"""Each check finds its fault, and nothing in an episode without faults."""
 
 from dataclasses import replace
 

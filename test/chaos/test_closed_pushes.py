@@ -1,4 +1,4 @@
-"""A hundred closed pushes; `python test/chaos/closed_pushes.py` gives as many as one likes."""
+"""A hundred closed pushes; `python test/chaos/closed_pushes.py` gives any number."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A hundred random targets for the hand; `python test/chaos/hand.py` runs as many as one likes."""
+"""A hundred random targets for the hand; `python test/chaos/hand.py` runs any number."""
 
 import pytest
 from hand import Hand

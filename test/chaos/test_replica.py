@@ -1,4 +1,4 @@
-"""Chaos without ROS: within the bounds, the same again for the same seed, and able to fail."""
+"""Chaos without ROS: keeps the bounds, repeats for the same seed, and detects violations."""
 
 from dataclasses import astuple
 

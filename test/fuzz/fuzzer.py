@@ -29,7 +29,7 @@ class Outcome:
     Attributes:
         executions: Inputs read.
         refused: How many of them were refused.
-        answers: How many were answered in which words, names and figures apart.
+        answers: How many got each answer, without names and figures.
         findings: Traceback and input of each kind of exception that is no refusal.
         slowest: Longest time for one input [s].
         seconds: Time for all [s].
@@ -67,8 +67,7 @@ def fuzz(
 ) -> Outcome:
     """Read the seeds, then so many mutated inputs.
 
-    An answer in words not heard before is a sign that the input has come to a new place: it is
-    mutated further.
+    A new answer is a sign that the input has reached new code: it is mutated further.
     """
     seeds, found, outcome = target.seeds(), [], Outcome()
     begun = time.perf_counter()

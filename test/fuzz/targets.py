@@ -35,7 +35,7 @@ class Target(NamedTuple):
         changes: That suit its inputs.
         longest: Input [byte].
         is_binary: Whether inputs are messages of words rather than text.
-        share: Of all executions, which take very different time.
+        share: Of all executions, since these take very different times.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""twin_and_controller.launch.py: both nodes talk to each other without anybody's help."""
+"""twin_and_controller.launch.py: both nodes are connected to each other."""
 
 from launched import AfterShutdown, WhileRunning, describe  # noqa: F401
 from rosgraph_msgs.msg import Clock

@@ -40,7 +40,7 @@ class Options(ctypes.Structure):
 
 
 class Serialized(ctypes.Structure):
-    """rmw_serialized_message_t; what stands behind is rcutils' allocator, which is not used."""
+    """rmw_serialized_message_t; the rest is rcutils' allocator, which is not used."""
 
     _fields_ = (
         ("buffer", c_char_p),

@@ -1,8 +1,8 @@
 """`make hostile`: what hostile neighbours do to both nodes, and to how late the commands come.
 
-Twin and controller sway a Panda at 500 Hz. For each kind of neighbour, spells beside it alternate
-with spells alone. Latency is that of the controller's loop, from its own histogram; the ratio is
-that of the medians of the spells' p99. The exit status is 1 if anything unsafe happened.
+Twin and controller sway a Panda at 500 Hz. For each kind of neighbour, periods beside it alternate
+with periods alone. Latency is that of the controller's loop, from its own histogram; the ratio is
+that of the medians of the periods' p99. The exit status is 1 if anything unsafe happened.
 
     python test/ros/hostile.py [--kind KIND]... [--rounds N] [--seconds S]
 """

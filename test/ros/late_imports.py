@@ -5,7 +5,7 @@ import sys
 
 
 def watch(event: str, arguments: tuple) -> None:
-    """Say which module is looked for, the first time and while the node is at work."""
+    """Print each module that is first imported while the node is active."""
     if event == "import" and active and not ending:
         sys.stdout.write(f"late import: {arguments[0]}\n")
         sys.stdout.flush()

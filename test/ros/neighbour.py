@@ -2,7 +2,7 @@
 
     python neighbour.py KIND [RATE]      e.g.  python neighbour.py garbage 5000
 
-Nothing that it sends could be meant by a correct sender, except by ``commander``: whoever may send
+Nothing that it sends could come from a correct sender, except with ``commander``: whoever may send
 well-formed commands, states and parameters can be told from ours by DDS security alone. Topic
 messages are serialised beforehand, so that the rate holds; once a second it prints how many left.
 """
@@ -86,7 +86,7 @@ class Nonsense:
 
     def _JointState(self) -> JointState:
         names = self._names()
-        if self.random.random() < 0.2:  # a state from far away, for a change
+        if self.random.random() < 0.2:  # now and then a state from far away
             names, far = list(JOINTS), [self.random.uniform(50.0, 1e6) for _ in JOINTS]
             return JointState(
                 header=Header(stamp=self._stamp(), frame_id=SIGNATURE),

@@ -42,7 +42,7 @@ def main() -> None:
     from sensor_msgs.msg import JointState
 
     class OddNode(Node):
-        """Knows itself by the name that it was to have."""
+        """Goes by its intended name."""
 
         def get_name(self) -> str:
             return "odd_node"

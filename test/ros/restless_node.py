@@ -1,4 +1,4 @@
-"""A node whose arm takes a second to come to rest, and with faults that may be called up.
+"""A node whose arm takes a second to come to rest, with faults on request.
 
 STAND: how many seconds after ``begin_rest`` the arm stands. It says "beat" whenever it is alive.
 """

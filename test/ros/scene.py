@@ -1,4 +1,4 @@
-"""An arm moved over DDS, with a liar between it and its controller, and a witness of the truth.
+"""An arm moved over DDS, with a relay that falsifies its states, and a witness of the true ones.
 
 The twin's drives keep the last command, as those of forward_command_controller do: an arm that is
 left alone in motion races or falls.
@@ -38,7 +38,7 @@ STANDING = 0.05  # [rad/s] as the controller's own bound, command.pxd
 SWAY, PERIOD = 0.35, 2.5  # of the motion: 0.88 rad/s at most, 0.4 of the Panda's limits
 ARM = "/arm/joint_states"  # the truth
 DEEP = QoSProfile(depth=1000)
-GAP = 0.1  # [s] without a command in which an arm may race, and nobody's fault is it
+GAP = 0.1  # [s] without a command in which an arm may race without a fault
 
 Lie = Callable[[JointState], "JointState | None"]
 
@@ -174,7 +174,7 @@ class Scene:
     def assert_no_race(self, peak: float, bound: float = 1.0) -> None:
         """No joint got faster than that, unless a busy machine kept commands or states back.
 
-        It is no excuse that the controller ended them itself.
+        Commands that the controller ended itself are no excuse.
         """
         assert peak < bound or (self.gap > GAP and self._silences() == self._silences_before)
 
@@ -182,7 +182,7 @@ class Scene:
         return self.controller.output.count("no commands until the next usable joint state")
 
     def points(self, seconds: float) -> list[JointTrajectoryPoint]:
-        """Return a motion to and fro about where the arm began, at most so long."""
+        """Return a motion to and fro about the start, at most so long."""
         points = []
         for t in np.arange(PERIOD / 4, seconds, PERIOD / 16):
             phase = 2.0 * np.pi * t / PERIOD
@@ -284,7 +284,7 @@ def truth(state: JointState) -> JointState:
 
 
 class Frozen:
-    """The state of a moment, again and again."""
+    """One state, repeated."""
 
     def __init__(self, new_stamps: bool) -> None:
         self._new_stamps = new_stamps

@@ -42,7 +42,7 @@ from rclpy.qos import QoSProfile
 import featherstone_ros
 
 DEADLINE = 45.0  # [s] for anything awaited: reached only when a test fails
-MATCHING = 0.1  # [s] in which a subscriber that is known comes to know its publisher
+MATCHING = 0.1  # [s] in which a discovered subscriber discovers its publisher
 STARTING, RUNNING = 1, 50  # SCHED_FIFO priorities: a node that starts computes for a second
 PATIENCE = 2.0  # [s] before a service is asked again
 ATTEMPT = 5.0  # [s] before a motion is

@@ -1,4 +1,4 @@
-"""The nodes part of the benchmark for real, for a moment each."""
+"""The nodes part of the benchmark with real nodes, each measured briefly."""
 
 import contextlib
 import json

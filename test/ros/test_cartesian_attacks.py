@@ -1,4 +1,4 @@
-"""Legal but hostile messages while a Panda's hand is led over DDS: no joint races, and it obeys."""
+"""Legal but hostile messages while a Panda's hand is led over DDS: no joint races, the hand obeys."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def huge_wrenches(led: Attacked) -> None:
 
 
 def poses_that_are_none(led: Attacked) -> None:
-    """Refused one by one, between some that are not."""
+    """Each is refused, between others that are accepted."""
     nobody, nan = Quaternion(w=0.0), Quaternion(x=float("nan"))
 
     def mislead(k):
@@ -124,7 +124,7 @@ def changes_of_mode(led: Attacked) -> None:
 
 
 def changes_of_tip(led: Attacked) -> None:
-    """It is what the controller has begun with."""
+    """The tip stays the one that the controller began with."""
     for tip in ("panda_link5", "panda_link0", "nobody", ""):
         (result,) = led.ros.set_parameters(CONTROLLER, {"tip": tip})
         assert not result.successful

@@ -1,4 +1,4 @@
-"""The demo for real: two node processes over DDS, a short motion, the report."""
+"""The real demo: two node processes over DDS, a short motion, the report."""
 
 import contextlib
 import json

@@ -551,7 +551,7 @@ def test_effort_limit_that_cuts_a_torque_is_told_with_joint_and_part(arm):
 
 @contextlib.contextmanager
 def stopped_loop(pid: int) -> Iterator[None]:
-    """Have a controller's loop stand still, and nothing else of its process, as a debugger does."""
+    """Stop a controller's loop, and nothing else of its process, as a debugger does."""
     ptrace = ctypes.CDLL(None, use_errno=True).ptrace
     ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     seize, interrupt, detach, any_thread = 0x4206, 0x4207, 17, 0x40000000

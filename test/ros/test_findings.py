@@ -1,4 +1,4 @@
-"""What once made an arm fall or race, done again to a Panda that moves over DDS."""
+"""What once made an arm fall or race, repeated with a Panda that moves over DDS."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def oversized_trajectory(scene: Scene) -> None:
 
 
 def effort_besides(scene: Scene) -> None:
-    """More than the motors have is refused; all that they have ends with the motion."""
+    """An effort beyond the motors' is refused; their full effort ends with the motion."""
     for share, text in ((2.0, "its effort limit"), (1.0, "abandoned")):
         effort = share * scene.effort_limit
         points = [
@@ -293,7 +293,7 @@ def test_repeated_states_are_named_and_the_arm_is_braked(new_stamps, scene):
     text = "stays the same to the bit" if new_stamps else "not newer"
     assert "no usable joint state" in told(scene, lambda: Frozen(new_stamps), text)
     scene.wait_for_silence()
-    # Until then: nobody sees the arm any more, and it stands on its head.
+    # Until then: nobody sees the arm any more, and it is upside down.
     scene.assert_no_race(scene.peak_at_last_command)
 
 

@@ -1,4 +1,4 @@
-"""What a node needs it has imported before its arm moves: later, files may be out of reach."""
+"""A node has imported all that it needs before its arm moves: later, files may be out of reach."""
 
 import sys
 from pathlib import Path
@@ -38,7 +38,7 @@ def pair(ros, monkeypatch) -> Pair:
 
 
 def exercise_controller(ros: Ros, pair: Pair) -> None:
-    """Have it do all that it can do."""
+    """Use all its functions."""
     pair.sway(5.0)
     for values in (
         {"mode": "computed_torque"},

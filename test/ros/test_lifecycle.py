@@ -1,4 +1,4 @@
-"""What both nodes have from their common base: start, description, parameters, life and death."""
+"""What both nodes inherit from their common base: start, description, parameters, end."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""`featherstone-ros run`: two nodes in one terminal, which meet, and end together."""
+"""`featherstone-ros run`: two nodes in one terminal, which connect, and end together."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What `featherstone-ros setup` writes is loaded by both nodes, which have nothing to say to it."""
+"""What `featherstone-ros setup` writes is loaded by both nodes, which do not complain about it."""
 
 import numpy as np
 import pytest

@@ -40,7 +40,7 @@ NO_FRAME = b"\1\0\0\0\0"  # an empty frame_id, as the twin sends it, behind the 
 
 
 class Witness:
-    """Listens to the controller's commands and the twin's states, not to their imitations.
+    """Listens to the commands and states of the real controller and twin, not to a neighbour's.
 
     Attributes:
         commands: Number of commands.

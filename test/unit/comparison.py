@@ -1,4 +1,4 @@
-"""How far apart two results may be: stated once, for every test of the dynamics."""
+"""The tolerances for two results, stated once for every test of the dynamics."""
 
 import numpy as np
 
