@@ -1,4 +1,4 @@
-"""Legal but hostile messages while a Panda's hand is led over DDS: no joint races, the hand obeys."""
+"""Legal but hostile messages while a Panda's hand is led over DDS: no joint races, it obeys."""
 
 from __future__ import annotations
 

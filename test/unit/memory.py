@@ -1,4 +1,4 @@
-"""What calls leave behind in memory."""
+"""How much memory calls leave allocated."""
 
 import tracemalloc
 from collections.abc import Callable

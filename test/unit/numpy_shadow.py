@@ -1,4 +1,4 @@
-"""What a shadow computes, said again in NumPy, one state after the other, as plainly as can be."""
+"""What a shadow computes, repeated in plain NumPy, one state after the other."""
 
 import numpy as np
 

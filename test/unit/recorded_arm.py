@@ -1,4 +1,4 @@
-"""A simulated arm with friction, and what a recorder takes down while it moves."""
+"""A simulated arm with friction, and the recording of its motion."""
 
 import bag_writer
 import numpy as np

@@ -1,4 +1,4 @@
-"""What is raced computes the same; a benchmark of different computations says nothing."""
+"""Calls that are raced compute the same; a benchmark of different computations says nothing."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""Runs of .ci/tests.py end, and say why, and nothing outlives them, whatever a test does."""
+"""Runs of .ci/tests.py end with the reason, and nothing outlives them, whatever a test does."""
 
 import os
 import subprocess

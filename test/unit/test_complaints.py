@@ -1,4 +1,4 @@
-"""What users are told about joint states and trajectories of no use."""
+"""Messages to users about unusable joint states and trajectories."""
 
 import numpy as np
 import pytest

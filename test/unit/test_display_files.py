@@ -1,4 +1,4 @@
-"""What is there to look at: RViz's and PlotJuggler's files name what the nodes have."""
+"""RViz's and PlotJuggler's files name topics and frames that the nodes have."""
 
 import ast
 from xml.etree import ElementTree

@@ -1,4 +1,4 @@
-"""What the methods of Dynamics take and give back: arrays, batches, out, errors, threads."""
+"""What the methods of Dynamics take and return: arrays, batches, out, errors, threads."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""What must hold between the results of the core, on random trees; and closed forms."""
+"""Identities between the core's results on random trees; and closed forms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What fooled evaluate and inspect: currents, degrees, missing tools, placeholders, grams."""
+"""What once misled evaluate and inspect: currents, degrees, missing tools, placeholders, grams."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the log and the diagnostics say of what the compiled controller tells in numbers."""
+"""Texts for the log and the diagnostics, made from the compiled controller's records."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""featherstone-ros excite: motions that tell a model, within all limits."""
+"""featherstone-ros excite: motions that identify a model, within all limits."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Goals of FollowJointTrajectory, on a simulated arm: what becomes of them, and of the arm."""
+"""Goals of FollowJointTrajectory, on a simulated arm: their outcomes, and the arm's motion."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""A model with other inertial parameters, and the URDF that says them."""
+"""A model with other inertial parameters, and the URDF written from it."""
 
 import re
 

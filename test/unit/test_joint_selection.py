@@ -1,4 +1,4 @@
-"""What moves, what follows and what is locked."""
+"""Joints that move, mimic others or are locked."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What crosses the joints balances what moves."""
+"""The wrenches across the joints balance the motion of the bodies."""
 
 from dataclasses import replace
 

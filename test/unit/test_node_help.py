@@ -1,4 +1,4 @@
-"""Nodes explain themselves before they start anything."""
+"""The nodes' --help and --version, answered before anything starts."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What pip, colcon and rosdep are told about the package is true and agrees."""
+"""The package's metadata for pip, colcon and rosdep is true and consistent."""
 
 import ast
 import importlib.metadata

@@ -1,4 +1,4 @@
-"""Unit errors in parameters are refused by name; what arms really have is not."""
+"""Unit errors in parameters are refused by name; values of real arms are not."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`featherstone-ros setup` on arms that it has never seen: what it writes is usable, and true."""
+"""`featherstone-ros setup` on arms that are new to it: its files are usable and correct."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The shadow of a simulated arm: what it says is true, whatever the joint states are like."""
+"""The shadow of a simulated arm: its estimates are right, whatever the joint states are like."""
 
 import sys
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the diagnostics say of an arm that is not where it should be."""
+"""Diagnostics of an arm that is not where it should be."""
 
 import numpy as np
 import pytest

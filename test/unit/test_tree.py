@@ -1,4 +1,4 @@
-"""Tree: the robots of URDFs put together again, screws, and what is refused."""
+"""Tree: the robots of URDFs built again in code, screws, and what is refused."""
 
 import inspect
 import pickle
