@@ -145,7 +145,8 @@ def run_again(tests, arguments, cache, end):
     """Run the tests of a mark that have failed, alone; return the status."""
     file = cache / tests / "v" / "cache" / "lastfailed"
     failed = list(json.loads(file.read_text())) if file.exists() else []
-    if not 0 < len(failed) <= MOST_AGAIN:
+    is_a_test = ["::" in name for name in failed]  # else a file that cannot be imported
+    if not 0 < len(failed) <= MOST_AGAIN or not all(is_a_test):
         return FAILED
     say("once more, since they failed: " + " ".join(failed))
     pytest = start(tests, 1, ["--last-failed", *arguments], cache)
