@@ -123,3 +123,11 @@ def test_what_fails_twice_has_failed(run):
     assert ended.returncode == 1, ended.stdout
     assert "failed at first, then again: " in ended.stdout
     assert "1 failed, 1 passed" in ended.stdout, "both ran again, one failed again"
+
+
+@pytest.mark.parametrize("run", [True], indirect=True, ids=[""])
+def test_file_that_cannot_be_imported_has_failed_at_once(run):
+    ended = run("import a_module_that_nobody_has")
+    assert ended.returncode == 1, ended.stdout
+    assert "No module named 'a_module_that_nobody_has'" in ended.stdout
+    assert "once more" not in ended.stdout
