@@ -74,7 +74,7 @@ def test_a_load_is_found_while_the_arm_works_and_the_controller_takes_it(ros):
     answer = ros.call(Trigger, f"{SHADOW}/identify_payload", repeat=False)
     assert answer.success and LINK in answer.message
     ros.wait_for_diagnostics(lambda s: progress(s).startswith("collecting"), "progress")
-    ros.wait_for(lambda: answers, "answer")
+    ros.wait_for(lambda: answers, "answer", timeout=LONG)  # while the arm moves
     said = ros.wait_for_diagnostics(lambda s: " kg on panda_hand" in progress(s), "diagnosis")
     assert status_values(said)["joint states lost"] == "0"
     payload = yaml.safe_load(answers[0].data)["/**"]["ros__parameters"]["payload"]
