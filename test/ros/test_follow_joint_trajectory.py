@@ -245,10 +245,10 @@ def test_constraints_are_the_tolerances_of_goals_that_have_none(arm):
     assert status == GoalStatus.STATUS_ABORTED
     assert result.error_code == Result.GOAL_TOLERANCE_VIOLATED
     erased = [JointTolerance(name="elbow", position=-1.0)]
-    arm.reach(Q, goal_tolerance=erased)
-    forgiving = {"goal_tolerance": [JointTolerance(name="elbow", position=0.5)]}
-    goal_time = Duration(sec=5)
-    arm.reach(GOAL, goal_time_tolerance=goal_time, **forgiving)
+    forgiving = [JointTolerance(name="elbow", position=0.5)]
+    time = Duration(sec=5)  # to come to rest in on a busy machine
+    arm.reach(Q, goal_tolerance=erased, goal_time_tolerance=time)
+    arm.reach(GOAL, goal_tolerance=forgiving, goal_time_tolerance=time)
 
 
 def test_partial_goal_leaves_the_other_joints_where_they_are(arm):
