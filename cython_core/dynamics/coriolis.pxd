@@ -18,9 +18,10 @@
 #        B [a; l] = [Bw a; a x p]        B^T [a; l] = [Bw^T a + p x l; 0]
 #        Bw = -integral [r]x [r_dot]x dm = (V_l . h) 1 - V_l h^T - [V_a]x Sigma
 #        Sigma = integral r r^T dm
-# 4. For joint j, and joint i on its path to the base:  C_ij = S_i^T (I S_j_dot + B S_j),  C_ji =
-#    S_i_dot^T I S_j + S_i^T B^T S_j. For a floating base's freedoms as well, though its velocities
-#    are no derivatives of coordinates.
+# 4. For joint j, and joint i on its path to the base:
+#        C_ij = S_i^T (I S_j_dot + B S_j)        C_ji = S_i_dot^T I S_j + S_i^T B^T S_j
+#    This holds for the freedoms of a floating base too, though its velocities are not derivatives
+#    of coordinates.
 
 from system cimport Body, System, Workspace
 from spatial cimport add, add_cross, apart, clear, rarely, real, step
@@ -92,9 +93,7 @@ cdef inline apart base_coupling(const System* system, const Workspace* work,
 
 cdef inline apart base_corner_of_coriolis(const System* system, const Workspace* work,
                                           real* C) noexcept nogil:
-    """The corner of C of a floating base, its row of the workspace holding the sums over all
-    bodies.
-    """
+    """The corner of C of a floating base; slot 0 of the workspace holds the sums over all bodies."""
     cdef real[6] S, S_dot, f, column
     cdef Py_ssize_t n = system.n, j, k
     for j in range(6):

@@ -82,9 +82,7 @@ cdef inline step axis_force(const Body* b, const real* I, real* F) noexcept nogi
 
 
 cdef inline apart base_rows(const System* system, Workspace* work, real* H) noexcept nogil:
-    """Rows and columns of H of a floating base, after composite_inertias; H is symmetric and zero
-    there.
-    """
+    """Rows and columns of H of a floating base, where H has been zero; after composite_inertias."""
     cdef const real* Ic = <real*> work.inertia
     cdef const real* h = Ic + 6
     cdef real* R = <real*> work.B  # not rows R and r: a caller may have those about another point

@@ -7,7 +7,7 @@
 #    gain K = U / D, and in base coordinates, where no X is left (base_coordinates.pxd), column j is
 #        towards the base, zero but for ancestors i of j:
 #            u_i = e_ij - S_i^T pA_i            pA_p += pA_i + K_i u_i
-#        away from it, by symmetry as far as j suffices:
+#        away from it, only for i up to j (the rest follows by symmetry):
 #            qdd_i = u_i / D_i - K_i^T a_p      a_i = a_p + S_i qdd_i
 # 2. IA and U come from the recursion of Table 7.1 in body coordinates (aba.pxd); about a distant
 #    point, or as differences from Ic S, they would lose digits. Only K is then transformed to base
@@ -16,8 +16,8 @@
 #    of states. Each operation depends on the one before, so two independent chains take no longer
 #    than one.
 # 4. Bodies with different roots do not move each other.
-# 5. A floating base has IA^-1 in place of 1 / D, which is its own corner of M^-1, and a = -IA^-1
-#    pA.
+# 5. At a floating base IA^-1 takes the place of 1 / D; it is the base's own corner of M^-1, and
+#    a = -IA^-1 pA.
 
 from system cimport Body, System, Workspace
 from spatial cimport (LANES, add, add_cross, apart, broadcast, clear, copy, lanes, rarely, real,
@@ -92,8 +92,7 @@ cdef inline apart base_columns(const System* system, Workspace* work, Py_ssize_t
     in slot 0 (note 5).
     """
     cdef lanes* p = <lanes*> work.columns + 2
-    cdef lanes[12] f, a                                         # (6, 2) in the order of the base's
-                                                                # freedoms
+    cdef lanes[12] f, a                             # (6, 2) in the order of the base's freedoms
     cdef real[3] r
     cdef Py_ssize_t n = system.n, i, j, k, c
     for k in range(3):
@@ -135,11 +134,9 @@ cdef inline apart base_corner(const System* system, Workspace* work, real* Minv)
             Minv[i * system.n + k] = X[6 * i + k]
 
 
-cdef struct Columns:     # the bodies whose columns of M^-1 a pass computes, and those that they
-                         # move (note 4)
-    Py_ssize_t first, last   # columns of the bodies first .. last - 1
-    Py_ssize_t low, high     # their roots are among these; bodies low .. last - 1 may move, or be
-                             # ancestors
+cdef struct Columns:         # what a pass computes of M^-1
+    Py_ssize_t first, last   # the columns of the bodies first .. last - 1
+    Py_ssize_t low, high     # least and greatest of their roots: no body before low moves (note 4)
 
 
 cdef inline Columns columns_of(const System* system, Py_ssize_t first,
@@ -154,13 +151,13 @@ cdef inline Columns columns_of(const System* system, Py_ssize_t first,
 
 cdef inline step towards_base(const System* system, Workspace* work, Columns of,
                               const real* force_set) noexcept nogil:
-    """u of every body under the unit torques, zero but for their ancestors; pA of a floating base
-    is left in slot 0.
+    """u of every body under the unit torques; zero except at the bodies that these act on and at
+    their ancestors. Leaves pA of a floating base in slot 0.
     """
     cdef const Body* b
     cdef const real* S
     cdef const real* K
-    cdef lanes* x                                               # at a body: u (2), pA (6, 2)
+    cdef lanes* x                                               # of a body: u (2), pA (6, 2)
     cdef lanes[12] p                                            # pA
     cdef lanes[2] u
     cdef bint from_child = False
@@ -178,7 +175,7 @@ cdef inline step towards_base(const System* system, Workspace* work, Columns of,
         x = <lanes*> work.columns + 14 * i
         S = <real*> work.S + 6 * i
         K = force_set + 6 * i
-        if not (from_child or b.forks or i >= of.first):        # no ancestor of any of them
+        if not (from_child or b.forks or i >= of.first):        # not an ancestor
             x[0] = x[1] = broadcast(0.0)
             continue
         if not from_child:
@@ -204,12 +201,11 @@ cdef inline step towards_base(const System* system, Workspace* work, Columns of,
 
 cdef inline step from_base(const System* system, Workspace* work, Columns of,
                            real* Minv) noexcept nogil:
-    """qdd of every body, which are the columns as far as the diagonal, and by symmetry the rows."""
+    """qdd of every body: the columns down to the diagonal, and by symmetry the rows."""
     cdef const Body* b
     cdef const real* S
     cdef const real* K
-    cdef lanes* x                                               # at a body: u, then qdd (2); a (6,
-                                                                # 2)
+    cdef lanes* x                                   # of a body: u, then qdd (2); a (6, 2)
     cdef lanes[12] a
     cdef lanes[2] u
     cdef real d

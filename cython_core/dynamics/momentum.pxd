@@ -1,6 +1,6 @@
-# Momentum: the sum of I v over the bodies, each moved on to its parent, from the tips inward; in
-# the end to the centre of mass. Per body ten numbers add up: L (angular momentum about the origin),
-# p (linear momentum), h and mass.
+# Momentum: the sum of I v over the bodies, carried from the tips to the base, each body's to its
+# parent, and at last to the centre of mass. Ten numbers add up per body: L (angular momentum about
+# the origin), p (linear momentum), h and mass.
 
 from system cimport Body, System, Workspace
 from spatial cimport real, add_cross, put, rarely, turn_to_parent

@@ -3,9 +3,9 @@
 # Lambda^-1 = J M^-1 J^T.
 #
 # How the coded lines follow from RBDA Table 7.1:
-# 1. M^-1 is the sum of 1 / D_i times the square of what a torque leaves as u_i on its way to the
-#    base (minv.pxd). A wrench f at the point is met by J^T f, whose u is found on the path to the
-#    base alone: with the gain K = U / D,
+# 1. M^-1 is a sum over the bodies: tau^T M^-1 tau = sum u_i^2 / D_i, with the u of minv.pxd that
+#    torques tau give. A wrench f at the point acts as tau = J^T f, and its u differs from zero
+#    only on the path to the base: with the gain K = U / D,
 #        u_i = S_i^T p      p <- p - K_i u_i      Lambda^-1 = sum over the path of u_i u_i^T / D_i
 #    for the six unit wrenches p at once: O(n) once K and D are known (Jain, Robot and Multibody
 #    Dynamics, 2011, section 10.4; innovations.py of the reference package).
@@ -23,7 +23,8 @@ from minv cimport gains, invert_base_inertia
 
 
 cdef inline bint loses_rank(Py_ssize_t n, real* J) noexcept nogil:
-    """Whether the rows before it leave less than a millionth of some row of J, (6, n), in any lane.
+    """Whether some row of J, (6, n), is a combination of the rows before it, up to a millionth of
+    its length, in any lane.
 
     Makes the rows orthogonal (Gram and Schmidt).
     """
@@ -83,8 +84,8 @@ cdef inline void add_along_path(const System* system, const Workspace* work, Py_
 
 
 cdef inline apart add_at_base(Workspace* work, const real* p, real* A) noexcept nogil:
-    """A += p^T IA^-1 p, what is left of the wrenches at a floating base (minv.pxd, note 5);
-    work.failure: see there.
+    """A += p^T IA^-1 p with the p that remains at a floating base (minv.pxd, note 5, which also
+    tells what work.failure is).
     """
     cdef real[36] X, f
     cdef real t
@@ -140,8 +141,7 @@ cdef inline Py_ssize_t operational_space_inertia(const System* system, Workspace
                                                  real* Lambda) noexcept nogil:
     """Lambda, (6, 6), linear rows first, of a point (seen from O) of a body; after base_axes.
 
-    Returns 0, 1 + the index of a singular joint, or n + 1 where J has not rank 6
-    (note 3).
+    Returns 0, 1 + the index of a singular joint, or n + 1 where the rank of J is below 6 (note 3).
     """
     cdef real[36] p, A
     cdef Py_ssize_t failure, a, c

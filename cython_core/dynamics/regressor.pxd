@@ -11,9 +11,9 @@
 #        tau_i = m (l . a) + m c . (U^T l + a x z) + z . I w' + (z x w) . I w.
 # 3. z . I w' is a sum over the entries of I, the off-diagonal ones counted for both of their
 #    places.
-# 4. All this is taken in the link's axes; S, V and A are seen from the point O of
-#    base_coordinates.pxd, as is a point o of a body, of which the acceleration is A_l + A_a x o +
-#    V_a x (V_l + V_a x o) (RBDA section 2.11).
+# 4. All this is taken in the link's axes. S, V and A are seen from the point O of
+#    base_coordinates.pxd; a body's point o, seen from there, accelerates with
+#    A_l + A_a x o + V_a x (V_l + V_a x o) (RBDA section 2.11).
 
 from libc.string cimport memset
 
@@ -56,7 +56,7 @@ cdef inline void point_motion(const real* M, const real* o, real* x) noexcept no
 
 cdef inline void add_row(const real* S, const real* E, const real* o, const real* w,
                          const real* w_dot, const real* a, const real* U, real* y) noexcept nogil:
-    """Add what a link's ten parameters give to the torque along S to y, (10,) (notes 2 and 3)."""
+    """y, (10,), += what each of a link's ten parameters gives to the torque along S (notes 2, 3)."""
     cdef real[3] t, z, l, zw
     cdef Py_ssize_t k
     point_motion[real](S, o, t)
