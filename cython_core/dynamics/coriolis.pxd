@@ -93,7 +93,7 @@ cdef inline apart base_coupling(const System* system, const Workspace* work,
 
 cdef inline apart base_corner_of_coriolis(const System* system, const Workspace* work,
                                           real* C) noexcept nogil:
-    """The corner of C of a floating base; slot 0 of the workspace holds the sums over all bodies."""
+    """The corner of C of a floating base; slot 0 of the workspace holds sums over all bodies."""
     cdef real[6] S, S_dot, f, column
     cdef Py_ssize_t n = system.n, j, k
     for j in range(6):

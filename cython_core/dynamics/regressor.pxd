@@ -56,7 +56,7 @@ cdef inline void point_motion(const real* M, const real* o, real* x) noexcept no
 
 cdef inline void add_row(const real* S, const real* E, const real* o, const real* w,
                          const real* w_dot, const real* a, const real* U, real* y) noexcept nogil:
-    """y, (10,), += what each of a link's ten parameters gives to the torque along S (notes 2, 3)."""
+    """y, (10,), += the torque along S that each of a link's parameters gives (notes 2, 3)."""
     cdef real[3] t, z, l, zw
     cdef Py_ssize_t k
     point_motion[real](S, o, t)
