@@ -63,7 +63,7 @@ class ShadowMode(LoopMode):
         self._given: dict[str, list[Any]] = {name: [] for name in REQUESTS}
         self._refusals = Refusals(node)
         self._activated = self._now()
-        self._restart_reason, self._lost_time = "", -RESTART_MEMORY
+        self._restart_reason, self._restart_time = "", -RESTART_MEMORY
         self._payload = payload_service.PayloadService(node, self._collect)
 
     # Lifecycle.
@@ -128,7 +128,7 @@ class ShadowMode(LoopMode):
                 self._refusals.refuse(topic, MessageError(reason))
             elif kind == RECORDS["restarted"]:
                 self._restart_reason = restart_reason(int(value[0]), index, value[1], names)
-                self._lost_time = 1e-9 * time
+                self._restart_time = 1e-9 * time
                 self._node.log.warning(f"{self._restart_reason}: the observer starts anew")
             elif kind == RECORDS["rested"]:
                 self._report_verdict(self._shadow.judge_rest(index, *value))
@@ -173,7 +173,7 @@ class ShadowMode(LoopMode):
             missing = ", ".join(names[index] for index in shadow.missing)
             reason = f": joints missing: {missing}" if missing else ""
             problems.append(f"no new joint state for {silence:.1f} s{reason}")
-        elif now - self._lost_time < RESTART_MEMORY:
+        elif now - self._restart_time < RESTART_MEMORY:
             problems.append(f"{self._restart_reason}: the observer has started anew")
         if verdict.finding is ContractState.BROKEN:
             return Report(ERROR, "; ".join([verdict.text, *problems]), values)
