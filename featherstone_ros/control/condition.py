@@ -13,11 +13,12 @@ NOTHING = Complaint()
 
 
 class DiagnosticLevel(IntEnum):
-    """The levels of diagnostic_msgs/DiagnosticStatus."""
+    """The levels of diagnostic_msgs/DiagnosticStatus; STALE is never a node's own."""
 
     OK = 0
     WARN = 1
     ERROR = 2
+    STALE = 3
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from featherstone_ros.control.condition import DiagnosticLevel
 from featherstone_ros.realtime.histogram import LatencyHistogram
 from featherstone_ros.text import LONGEST, plain
 from featherstone_ros.tools.monitor import columns
 from featherstone_ros.tools.monitor.columns import COLUMNS, sketch
 from featherstone_ros.tools.monitor.lines import line
-from featherstone_ros.tools.monitor.node_status import MOST_NODES, SILENCE, Level, StatusTable
+from featherstone_ros.tools.monitor.node_status import MOST_NODES, SILENCE, StatusTable
 from featherstone_ros.tools.monitor.view import NOBODY, view
 
 NODE = "left/feedforward_controller"
@@ -104,7 +105,7 @@ def test_further_status_of_a_node_is_shown_beside_its_own():
     description = status(f"{NODE}: robot description", b"\1", "2 warnings")
     table = heard(status(), description)
     (node,) = table.nodes
-    assert node.level is Level.OK and "robot description: 2 warnings" in shown(table)
+    assert node.level is DiagnosticLevel.OK and "robot description: 2 warnings" in shown(table)
     table = heard(status(), status(f"{NODE}: robot description", b"\2", "no inertia"))
     assert table.has_error
     assert "robot description: 2 warnings" in line(node, 100.0)

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from featherstone_ros.control.condition import DiagnosticLevel
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools.monitor.node_status import Level, NodeStatus
+from featherstone_ros.tools.monitor.node_status import NodeStatus
 from featherstone_ros.tools.run.status_line import (
     CONTROLLER,
     TWIN,
@@ -31,7 +32,7 @@ def test_error_and_load_name_the_worst_joint():
     arm = ArmStatus(
         np.array([0.0, -0.0021, 0.001, 0.0, 0.0, 0.0]),
         np.array([15.0, 30.0, -75.0, 0.0, 0.0, 0.0]),
-        {CONTROLLER: condition(CONTROLLER, Level.OK, "running: hold")},
+        {CONTROLLER: condition(CONTROLLER, DiagnosticLevel.OK, "running: hold")},
     )
     text = line(arm, MODEL, 12.3, 100.0).plain
     assert text.startswith("    12 s")
@@ -43,7 +44,7 @@ def test_error_and_load_name_the_worst_joint():
 def test_load_of_an_arm_without_effort_limits_is_in_newton_metres():
     limit = MODEL.effort_limit.copy()
     effort = np.array([15.0, 30.0, -75.0, 0.0, 0.0, 0.0])
-    controls = {CONTROLLER: condition(CONTROLLER, Level.OK, "running: hold")}
+    controls = {CONTROLLER: condition(CONTROLLER, DiagnosticLevel.OK, "running: hold")}
     seen = ArmStatus(np.zeros(6), effort, controls)
     none = replace(MODEL, effort_limit=np.full(6, np.inf))
     assert "torque 75 N m (elbow_joint)" in line(seen, none, 1.0, 100.0).plain
@@ -55,8 +56,8 @@ def test_load_of_an_arm_without_effort_limits_is_in_newton_metres():
 def test_a_silent_controller_and_an_odd_twin_are_told():
     arm = ArmStatus(
         nodes={
-            CONTROLLER: condition(CONTROLLER, Level.OK, "running: hold", heard=90.0),
-            TWIN: condition(TWIN, Level.WARN, "fell behind real time"),
+            CONTROLLER: condition(CONTROLLER, DiagnosticLevel.OK, "running: hold", heard=90.0),
+            TWIN: condition(TWIN, DiagnosticLevel.WARN, "fell behind real time"),
         }
     )
     text = line(arm, MODEL, 1.0, 100.0).plain

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any
 
+from featherstone_ros.control.condition import DiagnosticLevel
 from featherstone_ros.text import plain
 
 STATES = ("unconfigured", "inactive", "active", "finalized")
@@ -15,20 +15,11 @@ LONGEST_VALUE = 100_000  # [characters] the histogram is long
 SILENCE = 3.0  # [s] after which a node is called silent: it reports every second
 
 
-class Level(IntEnum):
-    """Levels of diagnostic_msgs/DiagnosticStatus."""
-
-    OK = 0
-    WARN = 1
-    ERROR = 2
-    STALE = 3
-
-
 @dataclass(frozen=True)
 class Note:
     """A further status of a node, e.g. on the robot description."""
 
-    level: Level
+    level: DiagnosticLevel
     message: str
 
 
@@ -48,7 +39,7 @@ class NodeStatus:
 
     name: str
     state: str
-    level: Level
+    level: DiagnosticLevel
     message: str
     values: Mapping[str, str]
     heard: float
@@ -75,7 +66,7 @@ class StatusTable:
     def has_error(self) -> bool:
         """Whether a node is at ERROR."""
         return any(
-            level >= Level.ERROR
+            level >= DiagnosticLevel.ERROR
             for node in self._nodes.values()
             for level in (node.level, *(note.level for note in node.notes.values()))
         )
@@ -106,7 +97,7 @@ class StatusTable:
         return bool(heard)
 
 
-def as_level(level: bytes | int) -> Level:
+def as_level(level: bytes | int) -> DiagnosticLevel:
     """Return a message's level; an unknown one is ERROR."""
     number = level if isinstance(level, int) else int.from_bytes(level, "little")
-    return Level(number) if number in list(Level) else Level.ERROR
+    return DiagnosticLevel(number) if number in list(DiagnosticLevel) else DiagnosticLevel.ERROR

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group
 from rich.text import Text
 
+from featherstone_ros.control.condition import DiagnosticLevel
 from featherstone_ros.tools.monitor.columns import COLUMNS, Column, histogram, scheduling, sketch
-from featherstone_ros.tools.monitor.node_status import Level, NodeStatus
+from featherstone_ros.tools.monitor.node_status import NodeStatus
 
 STYLES = {
-    Level.OK: "green",
-    Level.WARN: "bold yellow",
-    Level.ERROR: "bold red",
-    Level.STALE: "bold red",
+    DiagnosticLevel.OK: "green",
+    DiagnosticLevel.WARN: "bold yellow",
+    DiagnosticLevel.ERROR: "bold red",
+    DiagnosticLevel.STALE: "bold red",
 }
 NOBODY = "No featherstone_ros node has been heard on /diagnostics yet."
 FEW = 4  # nodes whose histograms are shown; more would not fit on a screen

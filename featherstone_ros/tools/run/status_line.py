@@ -9,8 +9,9 @@ import numpy as np
 from rich.text import Text
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.condition import DiagnosticLevel
 from featherstone_ros.model import Model
-from featherstone_ros.tools.monitor.node_status import Level, NodeStatus
+from featherstone_ros.tools.monitor.node_status import NodeStatus
 from featherstone_ros.tools.monitor.view import STYLES
 
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
@@ -55,14 +56,14 @@ def line(arm: ArmStatus, model: Model, elapsed: float, now: float) -> Text:
         return text.append(WAITING, style="dim")
     silent = status.is_silent(now)
     said = f"silent for {now - status.heard:.0f} s" if silent else status.message
-    style = STYLES[Level.ERROR if silent else status.level]
+    style = STYLES[DiagnosticLevel.ERROR if silent else status.level]
     text.append("● ", style=style).append(said, style=style)
     if arm.error is not None:
         text.append(f"   {_largest_error(arm.error, model)}")
     if arm.effort is not None:
         text.append(f"   {_largest_load(arm.effort, model)}", style="dim")
     twin = arm.nodes.get(TWIN)
-    if twin is not None and twin.level > Level.OK:
+    if twin is not None and twin.level > DiagnosticLevel.OK:
         text.append(f"   twin: {twin.message}", style=STYLES[twin.level])
     return text
 
