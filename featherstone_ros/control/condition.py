@@ -29,6 +29,7 @@ class Findings:
         duplicates: Which topics have too many publishers.
         unheard: Topic of the commands, if nobody listens to it.
         answers: Whether the loop answers.
+        publish_failures: On which topics it cannot publish.
         off_path: Complaint about the tracking error.
         is_abandoned: Whether the last motion was abandoned.
         is_late: Whether commands come too late.
@@ -41,6 +42,7 @@ class Findings:
     duplicates: Sequence[str] = ()
     unheard: str = ""
     answers: bool = True
+    publish_failures: Sequence[str] = ()
     off_path: Complaint = NOTHING
     is_abandoned: bool = False
     is_late: bool = False
@@ -71,6 +73,7 @@ def condition(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLev
     problems = [*found.duplicates]
     if not found.answers:
         problems.append("the control loop does not answer: commands may have stopped")
+    problems += found.publish_failures
     if found.unheard:
         problems.append(f"nobody listens to {found.unheard}")
     if found.off_path.text:
@@ -91,7 +94,7 @@ def condition(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLev
     if found.refusal:
         problems.append(f"refused {found.refusal}")
     if problems:
-        is_serious = found.off_path.is_serious or not found.answers
+        is_serious = found.off_path.is_serious or not found.answers or bool(found.publish_failures)
         return DiagnosticLevel.ERROR if is_serious else DiagnosticLevel.WARN, "; ".join(problems)
     return DiagnosticLevel.OK, f"running: {following(phase)}"
 

@@ -18,6 +18,7 @@ What they share:
 - ``parameters``: how they are declared, checked and changed; ``drive_parameters``: those of drives.
 - ``diagnostics``, ``description_check``: one status on ``/diagnostics``, once a second.
 - ``duplicate_publishers``: two nodes that publish where one is expected.
+- ``publish_failures``: messages that could not be published.
 - ``messages``, ``refusals``, ``replies``: messages in joint order, those that are refused, answers.
 - ``throttled_log``, ``usage``, ``launch_support``: log lines, ``--help``, launch files.
 

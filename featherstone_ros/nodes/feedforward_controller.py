@@ -25,6 +25,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
+from featherstone_ros._loop import PUBLISH_FAILED_RECORD
 from featherstone_ros.control import events
 from featherstone_ros.control.complaints import late_start, unusable_state
 from featherstone_ros.control.condition import Findings, condition, following, phase_text
@@ -74,6 +75,7 @@ from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers, pub
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
 from featherstone_ros.nodes.parameters import Commit, Setting, Value, number, whole
+from featherstone_ros.nodes.publish_failures import PublishFailures
 from featherstone_ros.nodes.realtime_loop import DetachedGroup, Record, make_loop
 from featherstone_ros.text import plain
 
@@ -169,6 +171,7 @@ class FeedforwardController(ModelNode):
             self._listen(TwistStamped, "target_twist", self._on_target, SHALLOW),
             self._listen(WrenchStamped, "target_wrench", self._on_target, SHALLOW),
         ]
+        self._publish_failures = PublishFailures(self, self._shown)
         self._hold = self.create_service(Trigger, "~/hold", self._on_hold)
         self._loop = make_loop(
             self,
@@ -545,6 +548,8 @@ class FeedforwardController(ModelNode):
                 self._is_abandoned = False
             elif kind == events.PHASE and Event(index) is Event.ABANDON:
                 self._is_abandoned = True
+            elif kind == PUBLISH_FAILED_RECORD:
+                self._publish_failures.note(index, values[0])
             changed |= kind in (events.PHASE, events.CAUSE)
         for line in self._formatter.lines(records):
             self.log.warning(line)
@@ -593,6 +598,7 @@ class FeedforwardController(ModelNode):
                 duplicates=duplicates,
                 unheard="" if commands.get_subscription_count() else commands.topic_name,
                 answers=moment is not None,
+                publish_failures=self._publish_failures.recent,
                 off_path=self._off_path(moment),
                 is_abandoned=self._is_abandoned,
                 is_late=controller.is_late,

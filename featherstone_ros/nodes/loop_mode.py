@@ -11,6 +11,7 @@ from rclpy.subscription import Subscription
 
 from featherstone_ros.nodes import realtime_loop, realtime_parameters
 from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.publish_failures import PublishFailures
 
 ANSWER_TIMEOUT = 1.0  # [s] that a request waits for the loop
 
@@ -27,6 +28,7 @@ class LoopMode:
         """
         self._node = node
         self._publishers = publishers
+        self._publish_failures = PublishFailures(node, publishers)
         self._inputs: list[Subscription] = []
         self._loop: realtime_loop.Loop | None = None
 

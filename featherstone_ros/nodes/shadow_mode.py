@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
-from featherstone_ros._loop import TOO_LARGE_RECORD
+from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
 from featherstone_ros._shadow import RECORDS, REQUESTS, StateBuffer
 from featherstone_ros.errors import MessageError
 from featherstone_ros.message_faults import refusal
@@ -136,6 +136,8 @@ class ShadowMode(LoopMode):
                 self._report_verdict(self._shadow.judge_sliding(*value[:2]))
             elif kind == TOO_LARGE_RECORD:
                 self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
+            elif kind == PUBLISH_FAILED_RECORD:
+                self._publish_failures.note(index, value[0])
 
     def _report_verdict(self, verdict: ContractVerdict | None) -> None:
         if verdict is None:
@@ -163,11 +165,13 @@ class ShadowMode(LoopMode):
             "contact at": ", ".join(in_contact) or "none",
             "payload": self._payload.text,
             "joint states lost": self._running.runner.counters()["lost"],
+            "messages not published": self._running.runner.counters()["publish_failed"],
             "scheduling": self._running.scheduling,
             **self._refusals.values,
             "refused messages": shadow.refused + self._running.runner.counters()["too_large"],
         }
-        problems = list(self._refusals.recent)
+        failures = self._publish_failures.recent
+        problems = [*failures, *self._refusals.recent]
         silence = now - max(shadow.received, self._activated)
         if silence > max(1.0, shadow.settings.max_gap):
             missing = ", ".join(names[index] for index in shadow.missing)
@@ -180,5 +184,5 @@ class ShadowMode(LoopMode):
         if verdict.finding is ContractState.UNEXPLAINED:
             problems.insert(0, verdict.text)
         if problems:
-            return Report(WARN, "; ".join(problems), values)
+            return Report(ERROR if failures else WARN, "; ".join(problems), values)
         return Report(values=values)

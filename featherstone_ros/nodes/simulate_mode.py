@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from featherstone_ros._loop import TOO_LARGE_RECORD
+from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.errors import MessageError
 from featherstone_ros.nodes import floating_base, realtime_loop
@@ -152,6 +152,8 @@ class SimulateMode(LoopMode):
                 self._node.publish_diagnostics()
             elif kind == TOO_LARGE_RECORD:
                 self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
+            elif kind == PUBLISH_FAILED_RECORD:
+                self._publish_failures.note(index, value[0])
 
     # Services.
 
@@ -205,11 +207,11 @@ class SimulateMode(LoopMode):
         }
         if fault:
             return Report(ERROR, fault, values)
-        problems = duplicates
-        problems += self._refusals.recent
+        failures = self._publish_failures.recent
+        problems = [*failures, *duplicates, *self._refusals.recent]
         if twin.overruns > self._known_overruns:
             self._known_overruns = twin.overruns
             problems.append("fell behind real time; what was missed is given up")
         if problems:
-            return Report(WARN, "; ".join(problems), values)
+            return Report(ERROR if failures else WARN, "; ".join(problems), values)
         return Report(values=values)

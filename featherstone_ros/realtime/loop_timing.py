@@ -54,7 +54,12 @@ class LoopTiming:
             self._begun = now
             self._reported = diagnostic_values(self._latency.take(), self._jitter.take())
         counters = self._loop.counters()
-        return {**self._reported, "overruns": counters["overruns"], lost: counters["lost"]}
+        return {
+            **self._reported,
+            "overruns": counters["overruns"],
+            lost: counters["lost"],
+            "messages not published": counters["publish_failed"],
+        }
 
 
 class RecentDurations:

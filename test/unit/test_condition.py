@@ -55,6 +55,13 @@ RUNNING = {Phase.FLOATING, Phase.HOLDING, Phase.TRAJECTORY, Phase.REFERENCE}
 PROBLEMS = [
     ("duplicates", ["2 publishers on x"], DiagnosticLevel.WARN, "2 publishers on x", RUNNING),
     ("answers", False, DiagnosticLevel.ERROR, "the control loop does not answer", RUNNING),
+    (
+        "publish_failures",
+        ["cannot publish on /commands"],
+        DiagnosticLevel.ERROR,
+        "cannot publish on /commands",
+        RUNNING,
+    ),
     ("unheard", "/commands", DiagnosticLevel.WARN, "nobody listens to /commands", RUNNING),
     ("off_path", Complaint("far off"), DiagnosticLevel.WARN, "far off", RUNNING),
     ("off_path", Complaint("far off", True), DiagnosticLevel.ERROR, "far off", RUNNING),
@@ -115,6 +122,6 @@ def test_no_finding_hides_that_the_arm_is_held():
         assert condition(phase, WHY, everything) == condition(phase, WHY, Findings())
 
 
-@pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:3] + PROBLEMS[5:9]])
+@pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:4] + PROBLEMS[6:10]])
 def test_the_page_explains_what_is_told(line):
     assert line.partition(": ")[0].partition(" /")[0] in (DOCS / "diagnostics.md").read_text()

@@ -1,0 +1,46 @@
+"""A node that cannot publish says so: commands that nobody gets are not OK."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from support import status_values  # skips this module where ROS is missing
+from test_feedforward_controller import NAMES, PARAMETERS, URDF, Q
+
+# isort: split
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+
+PROGRAM = str(Path(__file__).with_name("unpublished.py"))
+
+
+@pytest.mark.parametrize(
+    ("node", "topic", "parameters"),
+    [
+        ("feedforward_controller:FeedforwardController", "~/commands", PARAMETERS),
+        ("digital_twin:DigitalTwin", "joint_states", {"robot_description": URDF}),
+    ],
+)
+def test_a_topic_without_messages_is_an_error(ros, node, topic, parameters):
+    file = ros.folder / "parameters.yaml"
+    file.write_text(json.dumps({"/**": {"ros__parameters": parameters}}))
+    where = f"featherstone_ros.nodes.{node}"
+    process = ros.run(
+        [sys.executable, PROGRAM, where, topic, "--ros-args", "--params-file", str(file)]
+    )
+    process.wait_for_output("activate: done")
+    states = ros.node.create_publisher(JointState, "joint_states", 10)
+    name = node.partition(":")[0]
+    search = ros.new_diagnostics(lambda s: s.name == name and "cannot publish on" in s.message)
+
+    def is_told() -> DiagnosticStatus | None:
+        message = JointState(name=list(NAMES), position=list(Q))
+        message.header.stamp = ros.node.get_clock().now().to_msg()
+        states.publish(message)
+        return search()
+
+    status = ros.wait_for(is_told, "diagnostics")
+    assert status.level == DiagnosticStatus.ERROR and topic.strip("~") in status.message
+    assert int(status_values(status)["messages not published"]) > 0
+    process.stop()
