@@ -4,7 +4,7 @@
 
 pi(theta) are the parameters of bodies deformed as in ``bodies``, hence always possible; friction
 and armature are bounded below by 0. The torque enters through the R of a QR factorisation, so an
-iteration of Gauss-Newton costs as much for an hour of motion as for a minute.
+iteration costs as much for an hour of motion as for a minute.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import SIZE, Deformable
-from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
 
 WIDTHS = (0.03, 0.1, 0.2, 0.4, 0.8)  # candidates for the prior's width about the URDF
 FOLDS = 4  # of the cross-validation that chooses the width
 MOST_ITERATIONS = 200
+MOST_SETS = 20  # of bounds that a step may press against
 FREE_SPREAD = 1e3  # [SI] of friction and offset: practically no prior
+FIRST_DAMPING = 1e-3  # of an iteration, relative to the diagonal of the normal equations
 CONVERGED = 1e-9  # least relative change of the sum of squares in an iteration
 
 
@@ -99,22 +100,18 @@ def solve(
         armature_spread: (n,) prior standard deviation of the drives' inertia [kg m^2 or kg].
         width: Prior standard deviation of theta, for each component or all.
         start: Initial guess, e.g. from other data; None: the URDF.
-
-    Raises:
-        EvaluationError: scipy is missing.
     """
-    optimize = needed_from_scipy("optimize")
-    block_diag = needed_from_scipy("linalg").block_diag
     b, n = SIZE * len(bodies.U), len(armature_spread)
     spread = np.full(len(DRIVE_TERMS) * n, FREE_SPREAD)
     spread[:n] = armature_spread
     pull = 1 / np.concatenate([np.broadcast_to(np.asarray(width, float), b), spread])
+    by_bodies = np.ascontiguousarray(R[:, :b].reshape(len(R), b // SIZE, SIZE).swapaxes(0, 1))
 
     def residuals(x: Floats) -> Floats:
         return np.concatenate([R[:, :b] @ bodies.deformed(x[:b]) + R[:, b:] @ x[b:] - y, pull * x])
 
     def jacobian(x: Floats) -> Floats:
-        by_theta = R[:, :b] @ block_diag(np.zeros((0, 0)), *bodies.jacobian(x[:b]))
+        by_theta = (by_bodies @ bodies.jacobian(x[:b])).swapaxes(0, 1).reshape(len(R), b)
         return np.vstack([np.hstack([by_theta, R[:, b:]]), np.diag(pull)])
 
     lower = np.full(b + len(spread), -np.inf)
@@ -123,11 +120,55 @@ def solve(
         theta, drives = np.zeros(b), np.zeros(len(spread))
         drives[: 3 * n] = 0.1 * np.concatenate([armature_spread, np.ones(2 * n)])
         start = Fit(theta, drives)
-    found = optimize.least_squares(
-        residuals, np.concatenate([start.theta, start.drives]), jacobian, (lower, np.inf),
-        x_scale="jac", max_nfev=MOST_ITERATIONS, ftol=CONVERGED,
-    )  # fmt: skip
-    return Fit(found.x[:b], found.x[b:])
+    x = minimised(residuals, jacobian, np.concatenate([start.theta, start.drives]), lower)
+    return Fit(x[:b], x[b:])
+
+
+def minimised(
+    residuals: Callable[[Floats], Floats],
+    jacobian: Callable[[Floats], Floats],
+    x: Floats,
+    lower: Floats,
+) -> Floats:
+    """Return x >= lower where the sum of squared residuals has a minimum, near the initial x.
+
+    By Levenberg and Marquardt's method, damped as H. B. Nielsen does (Damping parameter in
+    Marquardt's method, IMM-REP-1999-05).
+    """
+    r, J = residuals(x), jacobian(x)
+    damping, growth = FIRST_DAMPING, 2.0
+    for _ in range(MOST_ITERATIONS):
+        H, slope = J.T @ J, J.T @ r
+        step = bounded_step(H + damping * np.diag(np.diag(H)), slope, lower - x)
+        left = residuals(x + step)
+        expected = float(-step @ (2 * slope + H @ step))
+        gain = float(r @ r - left @ left)
+        if gain > 0:
+            x, r = x + step, left
+            J = jacobian(x)
+            damping, growth = damping * max(1 / 3, 1 - (2 * gain / expected - 1) ** 3), 2.0
+        else:
+            damping, growth = damping * growth, 2 * growth
+        if max(expected, gain) <= CONVERGED * (r @ r):
+            break
+    return x
+
+
+def bounded_step(H: Floats, slope: Floats, least: Floats) -> Floats:
+    """Return the step >= least that minimises step^T H step / 2 + slope^T step.
+
+    By a primal-dual active set (M. Hintermueller, K. Ito and K. Kunisch, SIAM J. Optim. 2003).
+    """
+    held = np.zeros(len(slope), bool)
+    for _ in range(MOST_SETS):
+        step = np.where(held, least, 0.0)
+        free = ~held
+        step[free] = np.linalg.solve(H[np.ix_(free, free)], -(slope + H @ step)[free])
+        again = np.where(held, slope + H @ step > 0, step < least)
+        if (again == held).all():
+            break
+        held = again
+    return np.maximum(step, least)
 
 
 def choose_width(
