@@ -26,7 +26,7 @@ LATE = str(Path(__file__).with_name("late_imports.py"))
 def pair(ros, monkeypatch) -> Pair:
     """Twin and controller, each of which says what it imports late."""
 
-    def run(command, *more):
+    def run(command, *more, fork=False):
         if "-m" in command:
             at = command.index("-m")
             command[at : at + 2] = [LATE, command[at + 1].rpartition(".")[2]]
