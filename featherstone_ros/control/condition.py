@@ -63,11 +63,10 @@ def condition(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLev
     if phase is Phase.SILENT:
         return DiagnosticLevel.ERROR, f"{reason}: no commands, waiting for joint states"
     if phase is Phase.WAITING:
-        return (
-            (DiagnosticLevel.ERROR, reason)
-            if reason
-            else (DiagnosticLevel.WARN, "waiting for joint states")
-        )
+        if reason:
+            return DiagnosticLevel.ERROR, reason
+        refused = f"; refused {found.refusal}" if found.refusal else ""
+        return DiagnosticLevel.WARN, f"waiting for joint states{refused}"
     if phase not in RUNNING:
         return DiagnosticLevel.ERROR, f"{reason}: {phase_text(phase)}"
     problems = [*found.duplicates]

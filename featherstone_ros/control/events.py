@@ -185,8 +185,6 @@ class RecordFormatter:
                 said += self._finish(reason) if self._change else [reason]
             elif kind == OUTSIDE:
                 said.append(outside_text(self._names[index], *values[:3]))
-            elif kind == MESSAGE:
-                said.append(f"joint_states: {message_text(index, values, self._names)}")
         if self._change and self._change[0] not in EXPLAINED:
             said += self._finish("")
         return said

@@ -25,7 +25,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
-from featherstone_ros._loop import PUBLISH_FAILED_RECORD
+from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
 from featherstone_ros.control import events
 from featherstone_ros.control.complaints import late_start, unusable_state
 from featherstone_ros.control.condition import Findings, condition, following, phase_text
@@ -34,6 +34,7 @@ from featherstone_ros.control.events import (
     Reason,
     RecordFormatter,
     cause_text,
+    message_text,
     refusal_text,
     rejection_text,
 )
@@ -76,13 +77,14 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
 from featherstone_ros.nodes.parameters import Commit, Setting, Value, number, whole
 from featherstone_ros.nodes.publish_failures import PublishFailures
-from featherstone_ros.nodes.realtime_loop import DetachedGroup, Record, make_loop
+from featherstone_ros.nodes.realtime_loop import DetachedGroup, Record, make_loop, too_large
 from featherstone_ros.text import plain
 
 RELIABLE = QoSProfile(depth=10)
 # Short, since a waiting state is a late one; long enough to lose none of a burst.
 SHALLOW = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
+OF_STATES = "joint_states: "  # what refusals of states begin with
 ANSWER_TIMEOUT = 0.5  # [s] in which the loop must answer
 CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
 # Events that a user requested: an earlier abandoned motion no longer matters.
@@ -543,11 +545,15 @@ class FeedforwardController(ModelNode):
             elif kind == events.REJECTED:
                 rejection = Reason(int(values[0]), index, *values[1:3])
                 text = rejection_text(rejection, self._space.names)
-                self.log.warning(f"joint_states: a state was refused: {text}")
+                self.log.warning(f"{OF_STATES}a state was refused: {text}")
             elif kind == events.PHASE and Event(index) in REQUESTED:
                 self._is_abandoned = False
             elif kind == events.PHASE and Event(index) is Event.ABANDON:
                 self._is_abandoned = True
+            elif kind == events.MESSAGE:
+                self._note_unusable(message_text(index, values, self._space.names))
+            elif kind == TOO_LARGE_RECORD:
+                self._note_unusable(str(too_large(values[0])))
             elif kind == PUBLISH_FAILED_RECORD:
                 self._publish_failures.note(index, values[0])
             changed |= kind in (events.PHASE, events.CAUSE)
@@ -555,6 +561,11 @@ class FeedforwardController(ModelNode):
             self.log.warning(line)
         if changed:
             self.publish_diagnostics()
+
+    def _note_unusable(self, why: str) -> None:
+        """Report a message on joint_states from which nothing can be read."""
+        self._refusal, self._refused_at = OF_STATES + why, monotonic()
+        self.log.warning(self._refusal)
 
     def _inspect_an_example(self) -> None:
         """If unusable states arrive, say what is wrong with one of them."""
@@ -570,7 +581,7 @@ class FeedforwardController(ModelNode):
     def _log_fault_of_example(self, message: JointState) -> None:
         text = unusable_state(message.name, message.position, message.velocity, self.model)
         if text:
-            self.log.warning(f"joint_states: {text}")
+            self._note_unusable(text)
         self._unusable_since = monotonic()
         example, self._example = self._example, None
         self.defer(lambda: self.destroy_subscription(example))
@@ -605,7 +616,7 @@ class FeedforwardController(ModelNode):
                 is_saturated=bool(lost),
                 is_strained=moment is not None and moment.strain > 1.0,
                 preflight=self._preflight,
-                refusal=self._refusal if monotonic() - self._refused_at < SHOW_REFUSAL else "",
+                refusal=self._recent_refusal,
             ),
         )
         counters = controller.counters()
@@ -616,7 +627,8 @@ class FeedforwardController(ModelNode):
             "age of the joint state [s]": f"{monotonic() - controller.received:.3f}",
             "joint states accepted": controller.accepted,
             **{f"joint states refused, {k}": n for k, n in self._rejected().items()},
-            "messages refused on joint_states": counters["malformed"],
+            "messages refused on joint_states": counters["malformed"]
+            + self._loop.runner.counters()["too_large"],
             "joint states of other joints": counters["foreign"],
             **{f"messages refused on {topic}": n for topic, n in self._refused.items()},
             "last refusal": self._refusal or self._rejection(),
@@ -656,15 +668,19 @@ class FeedforwardController(ModelNode):
         rejection = Reason(*self._controller.rejection)
         if not rejection.code:
             return ""
-        return f"joint_states: {rejection_text(rejection, self._space.names)}"
+        return OF_STATES + rejection_text(rejection, self._space.names)
+
+    @property
+    def _recent_refusal(self) -> str:
+        return self._refusal if monotonic() - self._refused_at < SHOW_REFUSAL else ""
 
     def _hold_reason(self) -> str:
         """Return why the arm is held; if states are refused, also why the last one was."""
         cause = Reason(*self._controller.hold)
         text = cause_text(cause, self._space.names)
-        rejection = Reason(*self._controller.rejection)
-        if cause.code == events.NO_STATES and rejection.code:
-            text += f" (refused: {rejection_text(rejection, self._space.names)})"
+        refused = self._rejection() or self._recent_refusal
+        if cause.code == events.NO_STATES and refused.startswith(OF_STATES):
+            text += f" (refused: {refused.removeprefix(OF_STATES)})"
         return text
 
     def _moment(self) -> Any:

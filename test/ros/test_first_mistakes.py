@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import Ros
+import support  # noqa: F401  (skips this module where ROS is missing)
 
 from featherstone_ros.model.robots import robot_file
 
@@ -24,17 +24,6 @@ def test_one_gain_of_six_does_not_silence_the_warning_about_the_others(ros):
     assert "gravity tips the joint over" in node.output  # and so the check of stability says
 
 
-def publish_until(ros: Ros, message: JointState, node, text: str) -> None:
-    publisher = ros.publisher(JointState, "joint_states")
-
-    def is_said() -> bool:
-        message.header.stamp = ros.node.get_clock().now().to_msg()
-        publisher.publish(message)
-        return text in node.output
-
-    ros.wait_for(is_said, text)
-
-
 @pytest.mark.parametrize(
     ("names", "positions", "text"),
     [
@@ -42,13 +31,24 @@ def publish_until(ros: Ros, message: JointState, node, text: str) -> None:
         ([f"left_{name}" for name in JOINTS], [0.0] * 6, "the prefix 'left_' is too much"),
         (JOINTS[:5], [0.0] * 5, "wrist_3_joint missing"),
         (["finger"], [0.0], "none of them"),
+        ([*JOINTS, *[f"other_{k}" for k in range(1000)]], [0.0] * 1006, "name has 1006 items"),
+        ([*JOINTS, "x" * 70_000], [0.0] * 7, "bytes, expected at most 65536"),
     ],
-    ids=["degrees", "prefix", "one missing", "another robot"],
+    ids=["degrees", "prefix", "one missing", "another robot", "too many", "too large"],
 )
 def test_states_of_no_use_are_told_with_what_was_expected(ros, names, positions, text):
     node = ros.start("featherstone_ros.feedforward_controller", ARM)
     node.wait_for_output("activate: done")
     message = JointState(name=list(names), position=[float(q) for q in positions])
-    publish_until(ros, message, node, text)
+    publisher = ros.publisher(JointState, "joint_states")
+    line = "waiting for joint states; refused joint_states: "
+    told = ros.new_diagnostics(lambda s: s.message.startswith(line) and text in s.message)
+
+    def is_told() -> bool:
+        message.header.stamp = ros.node.get_clock().now().to_msg()
+        publisher.publish(message)
+        return text in node.output and told() is not None
+
+    ros.wait_for(is_told, f"diagnostics with {text!r}")
     (line,) = [line for line in node.output.splitlines() if text in line][:1]
     assert "[WARN]" in line and "joint_states: " in line and "expected" in line

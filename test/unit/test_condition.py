@@ -50,6 +50,13 @@ def test_a_controller_that_waits_for_its_first_state_only_warns():
     )
 
 
+def test_why_no_state_was_usable_is_told_while_the_controller_waits():
+    found = Findings(refusal="joint_states: 70000 bytes, expected at most 65536")
+    level, line = condition(Phase.WAITING, "", found)
+    assert level is DiagnosticLevel.WARN
+    assert line == f"waiting for joint states; refused {found.refusal}"
+
+
 # Finding: level, line, the running phases in which it counts.
 RUNNING = {Phase.FLOATING, Phase.HOLDING, Phase.TRAJECTORY, Phase.REFERENCE}
 PROBLEMS = [
