@@ -17,7 +17,7 @@ from libc.math cimport NAN, copysign, fabs, isnan
 from libc.string cimport memcpy, memset
 
 from dynamics_interface cimport DynamicsInterface
-from friction cimport drag, smooth_sign
+from smooth_friction cimport drag, smooth_sign
 from control.governor cimport all_finite
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, TERMS_FULL, Settings

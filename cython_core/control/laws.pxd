@@ -11,7 +11,7 @@
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
-from friction cimport friction_torque
+from smooth_friction cimport friction_torque
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL,
                                TERMS_GRAVITY, Settings)

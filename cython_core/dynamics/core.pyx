@@ -42,6 +42,7 @@ from base_coordinates cimport base_axes, base_coordinates
 from centroidal cimport centroidal_momentum_matrix
 from coriolis cimport coriolis
 from derivatives cimport aba_derivatives, rnea_derivatives
+from drives cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives
 from external_forces cimport add_external_stiffness, external_torque
 from forward_dynamics cimport forward_dynamics
 from hybrid cimport hybrid
@@ -51,7 +52,7 @@ from momentum cimport momentum
 from operational_space cimport operational_space_inertia
 from regressor cimport regressor
 from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
-from time_stepping cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives, advance, instants
+from time_stepping cimport advance, instants
 from kinematics cimport (first_moment, jacobian, jacobian_derivative, kinetic_energy, link_origin,
                          link_pose, point_acceleration, point_velocity, poses)
 

@@ -1,147 +1,25 @@
-# One time step: forward dynamics with friction, damping, armature and joint stops; the integrators.
+# One time step: forward dynamics with what acts at the joints (drives.pxd), and the integrators.
 #
-# Coulomb's law holds at the end of the step: friction is -f sign(qd) in a joint that slips, and in
-# one that sticks whatever keeps it at rest, at most f. For a step of length h this is a
-# box-constrained complementarity problem with a positive definite matrix. It has exactly one
-# solution, which is found as follows:
-# 1. If it is known which joints stick and which way the others slip, the step is hybrid dynamics
-#    (RBDA section 9.2): qdd = -qd / h is prescribed for those that stick, the torque of the others
-#    is known.
-# 2. The first guess: joints at rest stick, the others keep slipping. Then a joint that needs more
-#    than f to stick is made to slip, against that force, and a joint that slips but has turned
-#    round is made to stick. This is repeated until no joint changes.
-# 3. Changing all such joints at once rarely takes more than a few rounds, but might cycle. Changing
-#    only the first one always ends if the matrix is positive definite: Judice and Pires, Basic-set
-#    algorithm for a generalized linear complementarity problem, 1992 (Murty's rule). So that is
-#    done after ROUNDS rounds.
-#
-# Motion prescribed over time is hybrid dynamics, too: the joint's acceleration is given, its force
-# is found. Its position and velocity are not integrated but taken from the given motion, so its
-# friction, damping, armature and stops affect only the force.
-
-from libc.float cimport DBL_MIN
+# Motion prescribed over time is hybrid dynamics (RBDA section 9.2): the joint's acceleration is
+# given, its force is found. Its position and velocity are not integrated but taken from the given
+# motion, so its friction, damping, armature and stops affect only the force.
 
 from system cimport System, Workspace
-from spatial cimport at_most, choose, larger, less, magnitude, nonzero, put, rarely, real, smaller
+from spatial cimport choose, less, magnitude, nonzero, put, rarely, real
 from joint cimport jcalc
 from displacement cimport displace, rate_of_displacement
+from drives cimport RK4, Drives, apply_drives, depth_in_stop, release_stops
+from joint_friction cimport ROUNDS, any_of, correct_sticking, guess_sticking, turning_joints
 from rnea cimport rnea
 from forward_dynamics cimport added_acceleration, forward_dynamics
-
-cdef enum:
-    ROUNDS = 10
-
-cdef enum Integrator:
-    SEMI_IMPLICIT_EULER, IMPLICIT, RK4
-
-cdef struct Drives:
-    Integrator integrator
-    double time_step
-    bint rigid                         # nothing below acts: rigid-body dynamics alone
-    bint frictional                    # some joint has Coulomb friction
-    bint stops                         # some joint has stops
-    const double* damping              # (n,), as the next six; zero for a floating base
-    const double* friction
-    const double* armature
-    const double* lower
-    const double* upper
-    const double* stop_stiffness
-    const double* stop_damping
-    Py_ssize_t motions                 # joints whose motion is prescribed
-    const Py_ssize_t* prescribed       # (motions,) their degrees of freedom
-    const double* prescribed_friction  # (motions,) their friction, which is zero in ``friction``
-    const double* instant              # (motions, 3) their position, velocity and acceleration now,
-                                       # followed by those at the next instants: the end of each
-                                       # step, for rk4 its middle before that
-
-
-cdef inline real depth_in_stop(const Drives* drives, Py_ssize_t i, real position) noexcept nogil:
-    """How far a position lies beyond the joint's limits, negative below the lower one."""
-    cdef real zero
-    put(0.0, &zero)
-    return larger(position - drives.upper[i], zero) + smaller(position - drives.lower[i], zero)
-
-
-cdef inline void apply_drives(const Drives* drives, Py_ssize_t n, const real* q, const real* qd,
-                              const real* tau, const real* engaged, const real* sign, real* applied,
-                              real* diagonal) noexcept nogil:
-    """applied: torque on each joint; diagonal: what is added to the diagonal of H.
-
-    A torque -d (qd + h qdd), taken at the end of the step, adds h d to the diagonal. engaged: 1
-    where a stop acts, else 0; sign: as in guess_sticking.
-    """
-    cdef double h = drives.time_step, stiffness, damping
-    cdef Py_ssize_t i
-    for i in range(n):
-        put(drives.armature[i], &diagonal[i])
-        if drives.integrator == IMPLICIT:
-            diagonal[i] += h * drives.damping[i]
-        applied[i] = tau[i] - drives.damping[i] * qd[i]
-        if drives.frictional:
-            applied[i] -= drives.friction[i] * sign[i]
-        if drives.stops:
-            stiffness, damping = drives.stop_stiffness[i], drives.stop_damping[i]
-            applied[i] -= (engaged[i]
-                           * (stiffness * (depth_in_stop(drives, i, q[i]) + h * qd[i])
-                              + damping * qd[i]))
-            diagonal[i] += engaged[i] * (h * (damping + h * stiffness))
-
-
-cdef inline bint release_stops(const Drives* drives, Py_ssize_t n, const real* q, const real* qd,
-                               const real* qdd, real* engaged) noexcept nogil:
-    """Disengage the stops that would pull at the end of the step; whether there were any, in any
-    lane.
-    """
-    cdef double h = drives.time_step
-    cdef real depth, speed, pulls, zero, one
-    cdef bint released = False
-    cdef Py_ssize_t i
-    put(0.0, &zero)
-    put(1.0, &one)
-    for i in range(n):
-        depth = depth_in_stop(drives, i, q[i])
-        speed = qd[i] + h * qdd[i]
-        pulls = (engaged[i]
-                 * less((drives.stop_stiffness[i] * (depth + h * speed)
-                         + drives.stop_damping[i] * speed) * depth, zero))
-        engaged[i] -= pulls
-        released = released or at_most(one, pulls)
-    return released
-
-
-cdef inline void guess_sticking(const Drives* drives, Py_ssize_t n, const real* qd, real* sign,
-                                real* held) noexcept nogil:
-    """The first guess (note 2).
-
-    sign: direction of slip, 1 or -1; 0 for a joint that sticks or has no friction. held: 1 for a
-    joint that sticks, else 0.
-    """
-    cdef real zero, tiny
-    cdef Py_ssize_t i
-    put(0.0, &zero)
-    put(DBL_MIN, &tiny)
-    for i in range(n):
-        if drives.friction[i] == 0:
-            put(0.0, &sign[i])
-            put(0.0, &held[i])
-        else:
-            sign[i] = less(zero, qd[i]) - less(qd[i], zero)
-            held[i] = less(magnitude(qd[i]), tiny)              # 0 of NaN
-
-
-cdef inline bint any_of(Py_ssize_t n, const real* mask) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        if nonzero(mask[i]):
-            return True
-    return False
 
 
 cdef inline Py_ssize_t solve(const System* system, Workspace* work, const Drives* drives,
                              const real* qd, const real* applied, const real* f_ext,
                              const real* diagonal, const real* held, real* given,
                              real* qdd) noexcept nogil:
-    """qdd under the applied torques; joints that stick are at rest after the step (note 1).
+    """qdd under the applied torques; joints that stick are at rest after the step
+    (joint_friction.pxd, note 1).
 
     given: (2 n,) scratch. Returns 1 + the index of a singular joint, or 0.
     """
@@ -162,41 +40,6 @@ cdef inline Py_ssize_t solve(const System* system, Workspace* work, const Drives
     for i in range(n):
         qdd[i] += given[i]
     return failure
-
-
-cdef inline bint correct_sticking(const System* system, Workspace* work, const Drives* drives,
-                                  const real* qd, const real* applied, const real* f_ext,
-                                  const real* diagonal, const real* qdd, bint first_only,
-                                  real* sign, real* held) noexcept nogil:
-    """Release joints that friction cannot hold, hold those that have turned round (note 2).
-
-    first_only: change only the first such joint (note 3). Returns whether any was changed, in any
-    lane.
-    """
-    cdef const real* tau = <real*> work.tau
-    cdef real f, force, released, turned, zero, one, changed
-    cdef Py_ssize_t n = system.n, i
-    cdef bint again = False
-    put(0.0, &zero)
-    put(1.0, &one)
-    put(0.0, &changed)
-    if any_of(n, held):
-        rnea(system, work, qd, qdd, f_ext, <real*> work.tau)
-    for i in range(n):
-        if drives.friction[i] == 0:
-            continue
-        put((1.0 + 1e-9) * drives.friction[i], &f)  # not to be fooled by rounding
-        force = tau[i] + diagonal[i] * qdd[i] - applied[i]
-        released = held[i] * less(f, magnitude(force))
-        turned = (1.0 - held[i]) * less(sign[i] * (qd[i] + drives.time_step * qdd[i]), zero)
-        if first_only:
-            released = released * (1.0 - changed)
-            turned = turned * (1.0 - changed)
-        changed = changed + released + turned
-        sign[i] = (1.0 - turned) * sign[i] + released * (less(force, zero) - less(zero, force))
-        held[i] += turned - released
-        again = again or at_most(one, released + turned)
-    return again
 
 
 cdef inline void find_prescribed_forces(const System* system, Workspace* work, const Drives* drives,
@@ -295,19 +138,6 @@ cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* driv
         drives.instant += 3 * drives.motions
         place_prescribed(system, drives, q, qd)
     return 0
-
-
-cdef inline real turning_joints(Py_ssize_t n, double h, const real* sign, const real* held,
-                                const real* qd, const real* qdd) noexcept nogil:
-    """How many joints come to rest or turn round within a step h under friction, per lane."""
-    cdef real zero, count
-    cdef Py_ssize_t i
-    put(0.0, &zero)
-    put(0.0, &count)
-    for i in range(n):
-        count = (count + held[i] * less(zero, magnitude(qd[i])) + less(sign[i] * qd[i], zero)
-                 + less(sign[i] * (qd[i] + h * qdd[i]), zero))
-    return count
 
 
 cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives* drives,

@@ -4,10 +4,10 @@
 # gravity, and overcomes friction:
 #     (H + armature) qdd + C qd + g + friction = torque + J^T w.
 #
-# Coulomb friction is smoothed around zero velocity (friction.pxd). At standstill the sign of a
-# measured velocity is noise, and friction may have any value up to its Coulomb limit.
+# Coulomb friction is smoothed around zero velocity (smooth_friction.pxd). At standstill the sign of
+# a measured velocity is noise, and friction may have any value up to its Coulomb limit.
 
-from friction cimport friction_torque
+from smooth_friction cimport friction_torque
 from observer.settings cimport MOTOR_CURRENT, WITHOUT_FRICTION, WITHOUT_GRAVITY, Settings
 
 

@@ -3,12 +3,12 @@
     torque = viscous qd + coulomb sign(qd)
 
 A joint at rest sticks: friction balances any torque up to ``coulomb``. ``Simulator`` solves this
-exactly (cython_core/dynamics/time_stepping.pxd).
+exactly (cython_core/dynamics/joint_friction.pxd).
 
 The sign of a measured or desired velocity is meaningless near zero. There Coulomb friction is
 smoothed to ``coulomb tanh(qd / sliding_speed)``, 76 % of it at the sliding speed: in the
 controller's compensation (parameter ``friction_velocity``), the check of trajectories, the observer
-and identification. The compiled version is in cython_core/friction.pxd.
+and identification. The compiled version is in cython_core/smooth_friction.pxd.
 
 A URDF calls viscous friction ``damping`` and Coulomb friction ``friction``, and so do ``Model`` and
 ``Simulator``.

@@ -2,7 +2,7 @@
 # featherstone_ros/model/friction.py.
 #
 # The sign of a velocity that is measured or desired means nothing near zero: there it is smooth. A
-# simulated joint sticks exactly, dynamics/time_stepping.pxd.
+# simulated joint sticks exactly, dynamics/joint_friction.pxd.
 
 from libc.math cimport fabs, tanh
 

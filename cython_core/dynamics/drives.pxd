@@ -1,0 +1,81 @@
+# What acts at the joints of a simulated arm besides the given torque: damping, Coulomb friction,
+# armature and joint stops. Whether friction makes a joint stick: joint_friction.pxd.
+
+from spatial cimport at_most, larger, less, put, real, smaller
+
+cdef enum Integrator:
+    SEMI_IMPLICIT_EULER, IMPLICIT, RK4
+
+cdef struct Drives:
+    Integrator integrator
+    double time_step
+    bint rigid                         # nothing below acts: rigid-body dynamics alone
+    bint frictional                    # some joint has Coulomb friction
+    bint stops                         # some joint has stops
+    const double* damping              # (n,), as the next six; zero for a floating base
+    const double* friction
+    const double* armature
+    const double* lower
+    const double* upper
+    const double* stop_stiffness
+    const double* stop_damping
+    Py_ssize_t motions                 # joints whose motion is prescribed
+    const Py_ssize_t* prescribed       # (motions,) their degrees of freedom
+    const double* prescribed_friction  # (motions,) their friction, which is zero in ``friction``
+    const double* instant              # (motions, 3) their position, velocity and acceleration now,
+                                       # followed by those at the next instants: the end of each
+                                       # step, for rk4 its middle before that
+
+
+cdef inline real depth_in_stop(const Drives* drives, Py_ssize_t i, real position) noexcept nogil:
+    """How far a position lies beyond the joint's limits, negative below the lower one."""
+    cdef real zero
+    put(0.0, &zero)
+    return larger(position - drives.upper[i], zero) + smaller(position - drives.lower[i], zero)
+
+
+cdef inline void apply_drives(const Drives* drives, Py_ssize_t n, const real* q, const real* qd,
+                              const real* tau, const real* engaged, const real* sign, real* applied,
+                              real* diagonal) noexcept nogil:
+    """applied: torque on each joint; diagonal: what is added to the diagonal of H.
+
+    A torque -d (qd + h qdd), taken at the end of the step, adds h d to the diagonal. engaged: 1
+    where a stop acts, else 0; sign: as in guess_sticking.
+    """
+    cdef double h = drives.time_step, stiffness, damping
+    cdef Py_ssize_t i
+    for i in range(n):
+        put(drives.armature[i], &diagonal[i])
+        if drives.integrator == IMPLICIT:
+            diagonal[i] += h * drives.damping[i]
+        applied[i] = tau[i] - drives.damping[i] * qd[i]
+        if drives.frictional:
+            applied[i] -= drives.friction[i] * sign[i]
+        if drives.stops:
+            stiffness, damping = drives.stop_stiffness[i], drives.stop_damping[i]
+            applied[i] -= (engaged[i]
+                           * (stiffness * (depth_in_stop(drives, i, q[i]) + h * qd[i])
+                              + damping * qd[i]))
+            diagonal[i] += engaged[i] * (h * (damping + h * stiffness))
+
+
+cdef inline bint release_stops(const Drives* drives, Py_ssize_t n, const real* q, const real* qd,
+                               const real* qdd, real* engaged) noexcept nogil:
+    """Disengage the stops that would pull at the end of the step; whether there were any, in any
+    lane.
+    """
+    cdef double h = drives.time_step
+    cdef real depth, speed, pulls, zero, one
+    cdef bint released = False
+    cdef Py_ssize_t i
+    put(0.0, &zero)
+    put(1.0, &one)
+    for i in range(n):
+        depth = depth_in_stop(drives, i, q[i])
+        speed = qd[i] + h * qdd[i]
+        pulls = (engaged[i]
+                 * less((drives.stop_stiffness[i] * (depth + h * speed)
+                         + drives.stop_damping[i] * speed) * depth, zero))
+        engaged[i] -= pulls
+        released = released or at_most(one, pulls)
+    return released
