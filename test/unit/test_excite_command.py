@@ -22,14 +22,14 @@ pytest.importorskip("scipy")
 def planned(request, tmp_path_factory):
     """The trajectory that the command writes, its arm, and what it prints."""
     folder = tmp_path_factory.mktemp("excite")
-    file = folder / "motion.yaml"
-    pictures = ["--plot", str(folder / "motion.png")]
+    file, picture = folder / "motion.yaml", folder / "motion.png"
+    drawn = ["--plot", str(picture)] if request.param == "ur5e" else []  # takes as long as the rest
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
         patch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 3)
         command = ["excite", "--urdf", request.param, "--output", str(file), "--duration", "20"]
-        assert not cli.main([*command, *pictures])
-    assert (folder / "motion.png").stat().st_size > 10_000
+        assert not cli.main([*command, *drawn])
+    assert not drawn or picture.stat().st_size > 10_000
     (trajectory,) = read(str(file))
     arm = load_arm(request.param, trajectory.names, robot_parameters(request.param))
     return request.param, file, trajectory, arm

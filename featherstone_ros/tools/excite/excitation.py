@@ -34,6 +34,7 @@ Progress = Callable[[int, int], None]
 
 HIGHEST = 0.5  # [Hz]
 SAMPLES = 240  # of a motion, for its checks
+COARSE = 16  # of so many samples one is checked before all are
 RANGE_USED, EFFORT_USED = 0.9, 0.8  # shares of the position range and of the effort limit
 WIDEST = 2.0  # [rad or m] to either side of the start
 UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing limit
@@ -225,7 +226,7 @@ class Excitation:
 
     def _fitted(self, series: Series) -> Series | None:
         """Return the motion as large as limits, torque and space allow; None if none is."""
-        _, q, qd, _ = series.samples(2 * SAMPLES)
+        _, q, qd, qdd = series.samples(2 * SAMPLES)
         way = q - series.start
         up = np.minimum(self._upper - series.start, WIDEST) / np.maximum(way.max(axis=0), 1e-9)
         down = np.minimum(series.start - self._lower, WIDEST) / np.maximum(-way.min(axis=0), 1e-9)
@@ -233,18 +234,19 @@ class Excitation:
         factor = np.minimum(np.minimum(up, down), fast)
         if (factor <= 0).any():
             return None
-        series, left = series.scaled(factor), 1.0
-        while not self._fits(series):
-            left *= SMALLER
-            if left < LEAST:
+        least = LEAST * factor
+        while not self._fits(series.start + factor * way, factor * qd, factor * qdd):
+            factor = SMALLER * factor
+            if (factor < least).any():
                 return None
-            series = series.scaled(SMALLER)
-        return series
+        return series.scaled(factor)
 
-    def _fits(self, series: Series) -> bool:
-        _, q, qd, qdd = series.samples(2 * SAMPLES)
-        return bool(
-            (np.abs(self._torque(q, qd, qdd)) <= self._effort).all() and self.clearance.is_free(q)
+    def _fits(self, q: Floats, qd: Floats, qdd: Floats) -> bool:
+        """Tell whether torque and space allow a motion; most that do not show it in few samples."""
+        return all(
+            (np.abs(self._torque(q[some], qd[some], qdd[some])) <= self._effort).all()
+            and self.clearance.is_free(q[some])
+            for some in (slice(None, None, COARSE), slice(None))
         )
 
     def _torque(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
