@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from itertools import compress
 from time import monotonic
 from typing import Any
@@ -90,6 +89,16 @@ CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
 # Events that a user requested: an earlier abandoned motion no longer matters.
 REQUESTED = (Event.FOLLOW, Event.SET_POINT, Event.HOLD, Event.ACTIVATE, Event.FLOAT)
 UNUSABLE_TIME = 2.0  # [s] without a usable state until one is inspected
+
+
+class PlannedTrajectory(_control.FollowRequest):
+    """The request to follow a trajectory.
+
+    Attributes:
+        preflight: Why the arm cannot follow it; empty if it can, or if that is not checked.
+    """
+
+    preflight = ""
 
 
 class FeedforwardController(ModelNode):
@@ -421,14 +430,22 @@ class FeedforwardController(ModelNode):
         now = self.get_clock().now().nanoseconds * 1e-9
         delay = start_delay(asked, stamp, now) if asked else None  # stamp 0 is now
         context = PlanningContext.of(snapshot, self._settings)
-        start = context.check(trajectory, delay, partial(self._inspect, context.desired.velocity))
+        verdict = ""
+
+        def inspect(motion: Motion, begin: float) -> None:
+            nonlocal verdict
+            verdict = self._inspect(context.desired.velocity, motion, begin)
+
+        start = context.check(trajectory, delay, inspect)
         if asked and is_same_clock(asked, stamp, now):
             start = asked - snapshot.origin  # the same to the bit, whenever it arrives
         late = late_start(delay or 0.0, now)
         if late:
             self.get_logger().warning(late)
         path = trajectory.compiled(self._settings.stop_time, tolerance)
-        return _control.FollowRequest(path, start)
+        request = PlannedTrajectory(path, start)
+        request.preflight = verdict
+        return request
 
     def follow(self, request: Any) -> None:
         """Have the loop follow what was planned.
@@ -437,7 +454,8 @@ class FeedforwardController(ModelNode):
             TrajectoryError: It refuses.
         """
         self._ask(request)
-        if isinstance(request, _control.FollowRequest):
+        if isinstance(request, PlannedTrajectory):
+            self._preflight = request.preflight
             count, duration = len(request.path.times), request.path.duration
             self.get_logger().info(f"trajectory of {count} points, {duration:.3f} s")
 
@@ -467,24 +485,24 @@ class FeedforwardController(ModelNode):
         if refusal:
             raise TrajectoryError(self._reason(Reason(refusal, -1, 0.0, 0.0)))
 
-    def _inspect(self, velocity: Any, motion: Motion, begin: float) -> None:
-        """Check whether the arm can follow, if the parameter ``preflight`` says so.
+    def _inspect(self, velocity: Any, motion: Motion, begin: float) -> str:
+        """Return why the arm cannot follow; empty if it can, or if ``preflight`` is off.
 
         Raises:
             TrajectoryError: It cannot, and ``preflight`` is ``reject``.
         """
         preflight = self.parameters["preflight"]
         if preflight == Preflight.OFF:
-            self._preflight = ""
-            return
+            return ""
         verdict = check_trajectory(
             self._inspected, self.model, self._settings, motion, begin, velocity
         )
         if preflight == Preflight.REJECT and not verdict.fits:
             raise TrajectoryError(f"the arm cannot follow: {verdict}")
-        self._preflight = "" if verdict.fits else str(verdict)
-        if self._preflight:
-            self.get_logger().warning(f"the arm cannot follow the trajectory: {verdict}")
+        if verdict.fits:
+            return ""
+        self.get_logger().warning(f"the arm cannot follow the trajectory: {verdict}")
+        return str(verdict)
 
     def _on_reference(self, message: JointTrajectoryPoint) -> None:
         point = Point(

@@ -442,6 +442,37 @@ def test_trajectory_that_asks_for_too_much_is_followed_with_a_warning(arm):
     assert_allclose(arm.settle(), gravity_at(Q + 0.05) + 5.0, atol=1e-6)
 
 
+REFUSING = """
+import sys
+from featherstone_ros._control import FollowRequest
+from featherstone_ros.control.trajectory import TrajectoryError
+from featherstone_ros.nodes import execution, feedforward_controller
+
+class Controller(feedforward_controller.FeedforwardController):
+    def _ask(self, request):
+        if isinstance(request, FollowRequest) and len(request.path.times) > 2:
+            raise TrajectoryError("refused on purpose")
+        super()._ask(request)
+
+sys.exit(execution.run("__main__:Controller"))
+"""
+
+
+def test_verdict_on_a_trajectory_that_the_loop_refuses_is_not_told_of_the_one_before(ros):
+    (ros.folder / "refusing.py").write_text(REFUSING)
+    ros.environment["PYTHONPATH"] += f":{ros.folder}"
+    arm = ScriptedArm(ros, "refusing", **PATIENT)
+    arm.first_answer()
+    arm.follow([point(1000.0, Q + 0.05)])
+    arm.answer()
+    refused = "refused joint_trajectory: refused on purpose"
+    search = ros.new_diagnostics(lambda status: refused in status.message)
+    arm.trajectories.publish(JointTrajectory(joint_names=NAMES, points=TOO_FAST))
+    status = ros.wait_for(search, refused)
+    assert status_values(status)["following"] == "trajectory"
+    assert "cannot follow" in arm.process.output and "cannot follow" not in status.message
+
+
 def test_preflight_knows_the_payload(arm):
     assert all(arm.set(preflight="reject", payload__link="elbow_link", payload__mass=20.0))
     arm.ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory").publish(
