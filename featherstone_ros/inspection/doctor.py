@@ -131,7 +131,11 @@ def _refused(name: str, error: ModelError) -> Finding:
     """Return the finding for a refused URDF, on the link or joint that the message names."""
     culprit = re.search(r"\b(link|joint)s? '([^']+)'", str(error))
     kind, name = culprit.groups() if culprit else ("robot", name)
-    return Finding(Severity.ERROR, REFUSED, kind, name, str(error))
+    element = f"{kind} {name!r}"  # which the finding names by itself
+    found = str(error).removeprefix(f"{element}: ")
+    if found.startswith(f"{element} "):
+        found = f"it{found.removeprefix(element)}"
+    return Finding(Severity.ERROR, REFUSED, kind, name, found)
 
 
 def _joint(joint: Joint) -> dict[str, Any]:

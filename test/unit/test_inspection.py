@@ -131,13 +131,15 @@ def test_inertia_about_the_origin_is_found_where_it_matters():
         (robot(link("a", mass=-1)), "link 'a'"),
         (robot(link("a"), link("b"), joint("j", "a", "b", axis="0 0 0")), "joint 'j'"),
         (chain("only", inside='<mimic joint="only"/>'), "joint 'only'"),
+        (robot(link("a"), link("b"), joint("j", "a", "b", kind="floating")), "joint 'j'"),
     ],
-    ids=["cut", "empty", "sdf", "two roots", "negative mass", "no axis", "mimic of itself"],
+    ids=["cut", "empty", "sdf", "two roots", "mass < 0", "no axis", "mimic of itself", "floating"],
 )
 def test_what_the_model_refuses_is_an_error(text, element):
     inspection = examine(text)
     (refused,) = [f for f in inspection.findings if f.rule.name == "refused"]
     assert refused.element == element and inspection.worst is Severity.ERROR
+    assert str(refused).count(element) == 1
 
 
 def test_robot_without_moving_joints_is_warned_of():
