@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.errors import ModelError
 from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
 from featherstone_ros.identification.errors import EvaluationError
-from featherstone_ros.model import read_description
+from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.urdf import parse
 
 PAUSE, PAUSE_PERIODS = 0.1, 3.5  # a longer one [s and periods] is not interpolated over
@@ -131,10 +130,9 @@ def choose(
 
 def moving_joints(urdf: str | Path) -> list[str]:
     """Return the names of a description's moving joints, without followers."""
-    try:
-        robot = parse(read_description(urdf))
-    except ModelError as error:
-        raise ModelError(f"{urdf}: {error}") from error
+    text = read_description(urdf)
+    with errors_naming(urdf):
+        robot = parse(text)
     return [joint.name for joint in robot.joints if joint.moves and joint.mimic is None]
 
 

@@ -33,7 +33,7 @@ from featherstone_ros.identification.recording import (
 from featherstone_ros.identification.regression import Equations, equations, fitted_cut_off
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.identification.verdict import require_enough, still_joints
-from featherstone_ros.model import EARTH, read_description
+from featherstone_ros.model import EARTH
 from featherstone_ros.model.friction import SLIDING_SPEED
 
 Progress = Callable[[int, int], None]
@@ -151,7 +151,7 @@ def _identify(
     everything = [*bags, *options.held_out]
     recordings, judged_names, notes = recorded(everything, urdf, options)
     names = recordings[0].joint_names
-    model = Model.from_urdf(read_description(urdf), joints=names, gravity=options.gravity)
+    model = Model.from_file(urdf, joints=names, gravity=options.gravity)
     judged = tuple(names.index(name) for name in judged_names)
     fitted, held = split(recordings, len(bags))
     arm = Arm(model, Friction.none(model.n))

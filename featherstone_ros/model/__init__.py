@@ -8,6 +8,6 @@
 ``arguments`` checks numbers.
 """
 
-from featherstone_ros.model.model import EARTH, Model, read_description, read_file
+from featherstone_ros.model.model import EARTH, Model, errors_naming, read_description, read_file
 
-__all__ = ["EARTH", "Model", "read_description", "read_file"]
+__all__ = ["EARTH", "Model", "errors_naming", "read_description", "read_file"]

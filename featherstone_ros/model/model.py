@@ -2,7 +2,8 @@
 
 import logging
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -195,12 +196,8 @@ class Model:
             OSError: The file cannot be read.
         """
         text = read_file(Path(path))
-        try:
+        with errors_naming(path):
             return cls.from_urdf(text, joints, locked, gravity, base)
-        except UnknownNameError:
-            raise
-        except ModelError as error:
-            raise ModelError(f"{path}: {error}") from error
 
     @property
     def n(self) -> int:
@@ -333,6 +330,15 @@ class Model:
 
 def _restore(fields: dict[str, Any]) -> Model:
     return Model(**fields)
+
+
+@contextmanager
+def errors_naming(path: str | PathLike[str]) -> Iterator[None]:
+    """Name a file in the errors about its description."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from error
 
 
 def read_description(path: str | PathLike[str]) -> str:

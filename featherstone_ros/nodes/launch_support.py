@@ -12,7 +12,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
-from featherstone_ros.model import Model, read_description
+from featherstone_ros.model import Model, errors_naming, read_description
 from featherstone_ros.model.parameter_files import NodeParameters, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 from featherstone_ros.model.ros2_control import manager_parameters, with_twin
@@ -155,8 +155,10 @@ def twin_hardware(context: LaunchContext, interface: str, rate: int) -> tuple[st
     for path in parameter_files(context):
         given = read_parameters(path)["digital_twin"]
         twin = NodeParameters(twin | given, path)
-    text = read_description(robot_file(value(context, "robot")))
-    model = Model.from_urdf(text, joints=twin.joints())
+    urdf = robot_file(value(context, "robot"))
+    text = read_description(urdf)
+    with errors_naming(urdf):
+        model = Model.from_urdf(text, joints=twin.joints())
     start = {
         joint: twin.number(f"initial_positions.{joint}", position)
         for joint, position in zip(model.joint_names, home_positions(model), strict=True)

@@ -12,7 +12,7 @@ from defusedxml import ElementTree
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model import read_description
+from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.model.parameter_files import NODES, NodeParameters, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_parameters
@@ -74,17 +74,20 @@ def load(name: str) -> RobotSetup:
         UnknownNameError: There is no such robot or file.
         ModelError: The file cannot be used.
     """
-    text = read_description(robot_file(name))
+    path = robot_file(name)
+    text = read_description(path)
     file = robot_parameters(name)
     if file is None:
-        model = Model.from_urdf(text)
+        with errors_naming(path):
+            model = Model.from_urdf(text)
         if not model.n:
             raise ModelError(f"robot {model.name!r} has no joint that moves: nothing to drive")
         return RobotSetup(
             model.name, text, model, chosen_parameters(model), has_invented_rotors=True
         )
     parameters = read_parameters(file)
-    model = Model.from_urdf(text, joints=parameters["digital_twin"].joints())
+    with errors_naming(path):
+        model = Model.from_urdf(text, joints=parameters["digital_twin"].joints())
     return RobotSetup(model.name, text, model, parameters)
 
 

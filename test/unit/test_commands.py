@@ -70,12 +70,16 @@ def test_rate_is_refused_if_not_positive(capsys, rate):
         ("identify x.mcap --urdf ur5e --output .", ". cannot be written: it is a folder"),
         ("excite --urdf ur5e --output .", ". cannot be written: it is a folder"),
         ("excite --urdf ur5e --output /dev/null/x", "/dev/null/x cannot be written"),
+        ("setup bad.urdf", "/bad.urdf: joint 'mount': type is 'welded', expected one of"),
+        ("run bad.urdf", "/bad.urdf: joint 'mount': type is 'welded', expected one of"),
+        ("demo --robot bad.urdf", "/bad.urdf: joint 'mount': type is 'welded', expected"),
         ("demo --robot fixed.urdf", "robot 'test' has no joint that moves: nothing to drive"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_line(command, words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("fixed.urdf").write_text(chain("mount", kind="fixed"))
+    Path("bad.urdf").write_text(chain("mount", kind="welded"))
     try:
         status = cli.main(command.split())
     except SystemExit as end:

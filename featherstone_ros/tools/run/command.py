@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace) -> SimulatedArm:
-    from featherstone_ros.model import Model, read_description
+    from featherstone_ros.model import Model, errors_naming, read_description
     from featherstone_ros.model.parameter_files import read_parameters
     from featherstone_ros.model.robots import robot_file, robot_parameters
     from featherstone_ros.tools.run.session import SimulatedArm
@@ -110,7 +110,8 @@ def _load(args: argparse.Namespace) -> SimulatedArm:
     parameters = args.parameters or robot_parameters(args.urdf)
     controller = read_parameters(parameters)["feedforward_controller"] if parameters else None
     text = read_description(path)
-    model = Model.from_urdf(text, joints=controller.joints() if controller else None)
+    with errors_naming(path):
+        model = Model.from_urdf(text, joints=controller.joints() if controller else None)
     if not model.n:
         raise FeatherstoneError(f"robot {model.name!r} has no joint that moves")
     return SimulatedArm(text, model, parameters, args.mode)

@@ -22,7 +22,7 @@ from featherstone_ros.control.gains import (
 )
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
-from featherstone_ros.model import Model, read_description
+from featherstone_ros.model import Model, errors_naming, read_description
 from featherstone_ros.model.model import EARTH
 
 EASY = 0.5  # share of the effort limits that gravity may take in the middle of the range
@@ -93,7 +93,8 @@ def propose(
         SetupError: The arm cannot be held.
     """
     text = read_description(urdf)
-    model = Model.from_urdf(text, gravity=gravity)
+    with errors_naming(urdf):
+        model = Model.from_urdf(text, gravity=gravity)
     if not model.n:
         raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
     _require_effort(model)
