@@ -107,19 +107,13 @@ def wait(pytest, tests, end):
     raise TimeoutError
 
 
-def keep_compiled(folder):
-    """Let Python cache bytecode even where it is told not to: it starts hundreds of times."""
-    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
-        os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
-
-
 def run_all(arguments):
     """Run all three, even if one fails; the status is NO_TESTS only if none found any."""
     begin = time.monotonic()
     statuses = {}
     with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory() as folder:
         cache = Path(folder)
-        keep_compiled(cache / "compiled")
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # Python starts hundreds of times
         others = start("not ros", PROCESSORS, arguments, cache, output)
         try:
             for tests, count in (("ros and not alone", 2 * PROCESSORS), ("alone", 1)):

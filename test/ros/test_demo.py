@@ -71,7 +71,7 @@ def command_line(pid):
 @pytest.mark.alone
 def test_short_demo_ends_well_and_reports_what_it_measured(tmp_path):
     pytest.importorskip("matplotlib")
-    arguments = ("--duration", "3", "--rate", "200", "--output", "report")
+    arguments = ("--duration", "1.5", "--rate", "200", "--output", "report")
     with demo(tmp_path, *arguments) as process:
         output, _ = process.communicate(timeout=250)
     if process.returncode == 1 and "the run cannot be judged" in output:
