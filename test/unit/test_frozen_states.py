@@ -6,7 +6,9 @@ brakes on when no command has come for a while, as most do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,9 +21,11 @@ from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import JointSpace, Point
-from featherstone_ros.tools.robot_setup import load
+from featherstone_ros.tools import robot_setup
 
+load = cache(robot_setup.load)
 STEP = 0.001  # [s]
+UPDATE = 10  # [STEP] between two updates of the controller
 COMMAND_TIMEOUT = 0.2  # [s] after which the brakes are on
 ROBOTS = ("panda", "ur5e")
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
@@ -38,7 +42,9 @@ class SimulatedArm:
         self, name: str, rate: int = 200, stiction: float = 1.0, mode: Mode = Mode.FEEDFORWARD
     ) -> None:
         robot = load(name)
-        self.model, self.start = robot.model, robot.start
+        self.model, self.start = robot.model, robot.start.copy()
+        self.lower, self.upper = self.model.lower, self.model.upper
+        self.fastest = self.model.velocity_limit
 
         def of(node: str, pattern: str) -> Floats:
             return robot.by_joint(node, pattern)
@@ -84,32 +90,32 @@ class SimulatedArm:
         return self.controller.phase
 
     def run(self, duration: float) -> SimulatedArm:
-        for _ in range(round(duration / STEP)):
-            self.steps += 1
-            self.now += STEP
-            self._move()
+        steps = math.gcd(self.every, UPDATE)
+        for _ in range(round(duration / STEP / steps)):
+            self.steps += steps
+            for _ in range(steps):
+                self.now += STEP
+            self._move(steps)
             if self.steps % self.every == 0:
                 q, qd = self.spoil(self.simulator.q, self.simulator.qd)
                 self._take(self.controller.accept_state(self.now, q, qd, None, self.now))
-            if self.steps % 10 == 0:
+            if self.steps % UPDATE == 0:
                 self._take(self.controller.update(self.now))
         return self
 
-    def _move(self) -> None:
+    def _move(self, steps: int) -> None:
         if self.braked or self.now - self.commanded > COMMAND_TIMEOUT:
-            qd = 0.95 * self.simulator.qd
-            self.simulator.reset(self.simulator.q + STEP * qd, qd * (np.abs(qd).max() > 1e-3))
+            qd = 0.95**steps * self.simulator.qd
+            stopped = np.abs(qd).max() <= 1e-3
+            self.simulator.reset(self.simulator.q + steps * STEP * qd, 0.0 * qd if stopped else qd)
         else:
-            self.simulator.step(self.command)
-        self._stop_at_limits()
-        share = np.abs(self.simulator.qd) / self.model.velocity_limit
-        self.speed = max(self.speed, float(share.max()))
-
-    def _stop_at_limits(self) -> None:
+            self.simulator.step(self.command, steps)
         q, qd = self.simulator.q, self.simulator.qd
-        inside = np.clip(q, self.model.lower, self.model.upper)
-        if not np.array_equal(q, inside):
-            self.simulator.reset(inside, np.where(q == inside, qd, 0.0))
+        if (q < self.lower).any() or (q > self.upper).any():
+            inside = np.clip(q, self.lower, self.upper)
+            qd = np.where(q == inside, qd, 0.0)
+            self.simulator.reset(inside, qd)
+        self.speed = max(self.speed, float((np.abs(qd) / self.fastest).max()))
 
     def _take(self, command: Floats | None) -> None:
         if command is not None and not self.deaf:
