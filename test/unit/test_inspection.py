@@ -11,6 +11,7 @@ from example_robots import MASSLESS_JOINTS, ROBOTS, SIX
 from urdf_faults import FAULTS, Fault, about_the_origin, lies_far_out
 from urdf_text import chain, joint, link, robot
 
+from featherstone_ros.inspection import meshes
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model.finding import Severity
 from featherstone_ros.model.robots import robot_file
@@ -21,6 +22,14 @@ CLEAN += ("kinova", "solo", "solo12", "tiago_pro", "xarm7", "z1")
 OURS = [robot_file("ur5e"), robot_file("panda")]
 FILES = {path.stem: path for path in [*ROBOTS, *OURS]}
 SUBJECTS = [n for n in ("panda", "ur5e", "xarm7", "kinova", "a1") if n in FILES]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def meshes_read_once():
+    """Of a robot with one fault after the other, the meshes stay the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meshes, "points", cache(meshes.points))
+        yield
 
 
 @cache

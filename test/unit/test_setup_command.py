@@ -28,6 +28,19 @@ PATHS = [
 FOLLOWS = 0.01  # [rad or m] of error where the controller knows the arm
 
 
+@pytest.fixture(autouse=True)
+def undrawn(request, monkeypatch):
+    """Leave the picture out, which takes as long as all else, but where a test asks for it."""
+    if "pictured" not in request.fixturenames:
+        monkeypatch.setattr("featherstone_ros.tools.setup.picture.draw", lambda *drawn: None)
+
+
+@pytest.fixture
+def pictured():
+    """Draw the picture."""
+    pytest.importorskip("matplotlib")
+
+
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
     output = tmp_path / "new" / "arm.yaml"
@@ -65,8 +78,8 @@ def panda():
     return propose(robot_file("panda"))
 
 
+@pytest.mark.usefixtures("pictured")
 def test_the_picture_is_one(tmp_path):
-    pytest.importorskip("matplotlib")
     cli.main(["setup", "ur5e", "--output", str(tmp_path / "arm.yaml")])
     assert paths(tmp_path / "arm.yaml")["picture"].read_bytes().startswith(b"\x89PNG")
 
