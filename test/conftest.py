@@ -16,6 +16,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A shell's background jobs ignore Ctrl-C, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# Likewise with SIGHUP under nohup. A handler, unlike an ignored signal, is not inherited by programs.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 # An example may take any time on a busy machine, or under sanitizers. Each run has the same ones: a
 # suite that fails by chance says nothing. --hypothesis-profile=exploring looks for others.
