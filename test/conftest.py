@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A shell's background jobs ignore Ctrl-C, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# Likewise with SIGHUP under nohup. A handler, unlike an ignored signal, is not inherited by programs.
+# Likewise with SIGHUP under nohup. Unlike an ignored signal, a handler is not inherited.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 

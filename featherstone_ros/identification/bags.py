@@ -160,15 +160,18 @@ def _messages(
 ) -> Iterator[tuple[str, int, Any]]:
     """Yield topic, time of reception [ns] and content of all messages of a type."""
     try:
+        files = storage(path)  # before the library: a wrong path is the more likely mistake
         from rosbags.rosbag2 import Reader
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
         raise BagError(f"rosbags cannot be imported ({error}): pip install rosbags") from None
+    except OSError as error:
+        raise BagError(f"{path} cannot be read: {error}") from error
     # These messages are the same in all distributions: a bag's own definitions are not needed.
     deserialize = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr
     try:
         with ExitStack() as stack:
-            readers = [stack.enter_context(Reader(file)) for file in _storage(Path(path))]
+            readers = [stack.enter_context(Reader(file)) for file in files]
             wanted = _connections(path, readers, kind, topic)
             total, done = sum(c.msgcount for _, cs in wanted for c in cs), 0
             for reader, connections in wanted:
@@ -183,8 +186,13 @@ def _messages(
         raise BagError(f"{path} cannot be read: {error or type(error).__name__}") from error
 
 
-def _storage(path: Path) -> list[Path]:
-    """Return the paths for a reader: a folder with metadata.yaml, or storage files."""
+def storage(recording: str | Path) -> list[Path]:
+    """Return the paths for a reader: a folder with metadata.yaml, or storage files.
+
+    Raises:
+        BagError: There are none.
+    """
+    path = Path(recording)
     if not path.exists():
         raise BagError(f"there is no {path}")
     if path.name == "metadata.yaml":

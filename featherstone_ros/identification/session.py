@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.bags import JointStates, read_joint_states
+from featherstone_ros.identification.bags import JointStates, read_joint_states, storage
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import Bodies
@@ -141,6 +141,8 @@ def identify(
         EvaluationError: The recordings lack what the model's joints need.
         IdentificationError: They identify nothing; the message says why and what to record.
     """
+    for bag in (*bags, *options.held_out):
+        storage(bag)  # else scipy is missed before the recording is
     with one_thread():
         return _identify(bags, urdf, options, progress)
 

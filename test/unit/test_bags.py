@@ -166,3 +166,5 @@ def test_without_the_library_it_says_what_to_install(bag, monkeypatch):
     monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
     with pytest.raises(BagError, match=r"pip install rosbags"):
         read_joint_states(bag)
+    with pytest.raises(BagError, match=r"there is no .*nowhere"):
+        read_joint_states(bag.with_name("nowhere"))

@@ -109,6 +109,14 @@ def test_unknown_robot_is_reported_in_one_line(capsys, tmp_path, robot):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("command", ["identify x.mcap --urdf ur5e", "evaluate x.mcap --urdf ur5e"])
+def test_a_recording_that_is_missing_is_named_before_a_library_is(command, monkeypatch, capsys):
+    for library in ("rosbags.rosbag2", "scipy.signal"):
+        monkeypatch.setitem(sys.modules, library, None)
+    assert cli.main(command.split()) == 1
+    assert "there is no x.mcap" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("module", ["rclpy", "matplotlib"])
 def test_demo_says_what_to_install(capsys, monkeypatch, module):
     for known in ("rclpy", "matplotlib"):
