@@ -26,14 +26,20 @@ class ManyDigits:
                 parent = slots[joint.find("parent").get("link")]
                 inertia = inertias[links[joint.find("child").get("link")]]
                 self.bodies.append(body(joint, parent, inertia))
-            self.n = len(self.bodies)
+            self.n, self.at = len(self.bodies), None
             self.base_acceleration = -vector([0, 0, 0, *gravity])
+
+    def transforms(self, q):
+        """iXp of every body, kept: sines in so many digits take longer than the rest."""
+        if self.at is None or (self.at != q).any():
+            self.at, self.X = q, transforms(self.bodies, q)
+        return self.X
 
     def rnea(self, q, qd, qdd):
         """Table 5.1."""
         with mpmath.workdps(DIGITS):
             q, qd, qdd = vector(q), vector(qd), vector(qdd)
-            X, v, a, f = transforms(self.bodies, q), [], [], []
+            X, v, a, f = self.transforms(q), [], [], []
             for i, b in enumerate(self.bodies):
                 root = b.parent < 0
                 v_p = vector([0] * 6) if root else v[b.parent]
@@ -51,7 +57,7 @@ class ManyDigits:
     def crba(self, q):
         """Table 6.2."""
         with mpmath.workdps(DIGITS):
-            X = transforms(self.bodies, vector(q))
+            X = self.transforms(vector(q))
             composite = [b.I for b in self.bodies]
             H = vector(np.zeros((self.n, self.n)))
             for i in reversed(range(self.n)):
@@ -67,7 +73,7 @@ class ManyDigits:
     def minv(self, q, joints=None):
         """The columns of the inverse of ``crba``, some or all, by Table 7.1 under unit torques."""
         with mpmath.workdps(DIGITS):
-            X, n = transforms(self.bodies, vector(q)), self.n
+            X, n = self.transforms(vector(q)), self.n
             torques = np.eye(n)[:, range(n) if joints is None else joints]
             zero = vector(np.zeros((6, torques.shape[1])))
             articulated = [b.I for b in self.bodies]
@@ -91,10 +97,10 @@ class ManyDigits:
                 accelerations.append(a + np.outer(b.S, inverse[i]))
             return np.array(inverse)
 
-    def aba(self, q, qd, tau):
-        """The acceleration under tau, by the two above."""
+    def aba(self, q, qd, tau, inverse):
+        """The acceleration under tau, by ``minv`` and ``rnea``."""
         with mpmath.workdps(DIGITS):
-            return self.minv(q) @ (vector(tau) - self.rnea(q, qd, np.zeros(self.n)))
+            return inverse @ (vector(tau) - self.rnea(q, qd, np.zeros(self.n)))
 
 
 def body(joint, parent, inertia):

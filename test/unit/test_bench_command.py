@@ -23,6 +23,12 @@ def bench(*arguments):
     return status, text.getvalue()
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the picture out, which takes as long as the race."""
+    monkeypatch.setattr("featherstone_ros.tools.bench.picture.draw", lambda *drawn: None)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("bench")
@@ -78,6 +84,7 @@ def test_the_picture_is_one(output, folder):
     assert (folder / "report.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_absent_peers_are_named_with_what_helps(monkeypatch, tmp_path):
     monkeypatch.setattr(sections, "find_spec", lambda name: None)
     monkeypatch.setattr(session, "NAMES", {})
@@ -91,6 +98,7 @@ def test_absent_peers_are_named_with_what_helps(monkeypatch, tmp_path):
     assert all(SECTIONS[name].title in text for name in ("single", "simulation", NODES))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_instruction_set_that_cannot_be_had_is_reported(monkeypatch, tmp_path):
     pytest.importorskip("pinocchio")
     monkeypatch.setattr(session, "NAMES", {"no-such-set": ""})
@@ -99,6 +107,7 @@ def test_an_instruction_set_that_cannot_be_had_is_reported(monkeypatch, tmp_path
     assert states[in_use()] == "raced" and states["no-such-set"].startswith("not raced here: ")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_robot_of_ones_own(tmp_path):
     arguments = ("--quick", "--only=threads", "--robot=ur5e", "--output", tmp_path)
     assert bench(*arguments)[0] == 0

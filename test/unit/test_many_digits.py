@@ -1,5 +1,7 @@
 """Rounding errors, by a computation in 60 digits: no algorithm loses what another keeps."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from many_digits import ManyDigits, error
@@ -64,6 +66,7 @@ def parts_name(k):
     return "base" if k < 0 else f"link{k}"
 
 
+@cache
 def errors(text, seed=0, turns=0.0):
     """Return the error of each algorithm at a random state, relative to its greatest entry."""
     dynamics, truth = Dynamics(Model.from_urdf(text)), ManyDigits(text)
@@ -73,7 +76,7 @@ def errors(text, seed=0, turns=0.0):
     return {
         "rnea": error(dynamics.rnea(q, qd, tau), truth.rnea(q, qd, tau)),
         "crba": error(dynamics.crba(q), truth.crba(q)),
-        "aba": error(dynamics.aba(q, qd, tau), truth.aba(q, qd, tau)),
+        "aba": error(dynamics.aba(q, qd, tau), truth.aba(q, qd, tau, inverse)),
         "minv": error(dynamics.minv(q), inverse),
         "aba_derivatives": error(dynamics.aba_derivatives(q, qd, tau)[2], inverse),
     }
@@ -82,7 +85,7 @@ def errors(text, seed=0, turns=0.0):
 ROBOTS = {
     "arm": random_tree(0, 7, branching=0),
     "tree": random_tree(1, 12, branching=0.5),
-    "chain of 60": random_tree(2, 60, ["revolute"], branching=0),
+    "chain of 40": random_tree(2, 40, ["revolute"], branching=0),
     "rotor of 1e-6 on a load of 1e2": rotor_and_load(1e-6, 1e2),
     "rotor of 1e-9 on a load of 1e3": rotor_and_load(1e-9, 1e3),
     "levers of 30 m": long_levers(0),
