@@ -33,13 +33,17 @@ def start_shadow(ros: Ros, text: str, **parameters):
     )
 
 
-def outputs(ros: Ros) -> dict[str, list]:
-    return {
-        "predicted": ros.collect(JointState, f"{SHADOW}/predicted_joint_states", 1000),
-        "residual": ros.collect(JointState, f"{SHADOW}/residual", 1000),
-        "wrench": ros.collect(WrenchStamped, f"{SHADOW}/external_wrench_estimate", 1000),
-        "contact": ros.collect(Bool, f"{SHADOW}/contact", 1000),
-    }
+OUTPUTS = {
+    "predicted": (JointState, f"{SHADOW}/predicted_joint_states"),
+    "residual": (JointState, f"{SHADOW}/residual"),
+    "wrench": (WrenchStamped, f"{SHADOW}/external_wrench_estimate"),
+    "contact": (Bool, f"{SHADOW}/contact"),
+}
+
+
+def outputs(ros: Ros, *names: str) -> dict[str, list]:
+    """Collect what the shadow says, on these topics or all."""
+    return {name: ros.collect(*OUTPUTS[name], 1000) for name in names or OUTPUTS}
 
 
 def nanoseconds(stamp) -> int:
@@ -103,7 +107,7 @@ def test_hidden_wrench_on_a_held_arm_is_found(ros):
     gains = {f"observer_gain.{joint}": GAIN for joint in PANDA.model.joint_names}
     gap = {"max_gap": 2.0}  # a stall of this machine is no reason to start anew
     start_shadow(ros, PANDA.text, **MODEL_FIGURES, **gains, **gap, wrench_link="panda_link7")
-    said = outputs(ros)
+    said = outputs(ros, "wrench", "contact")
     ros.wait_for_diagnostics(
         lambda s: "full fits at rest" in status_values(s).get("effort contract", ""),
         "effort contract",
@@ -116,7 +120,7 @@ def test_hidden_wrench_on_a_held_arm_is_found(ros):
     pull.publish(WrenchStamped(header=header, wrench=Wrench(force=force, torque=torque)))
     ros.wait_for(lambda: said["wrench"] and share_of(said["wrench"][-1]) > 0.5, "the rise")
     risen = len(said["wrench"])
-    ros.wait_for(lambda: len(said["wrench"]) > risen + 600, "3 s of estimates")
+    ros.wait_for(lambda: len(said["wrench"]) > risen + 320, "1.6 s of estimates")
     assert {message.header.frame_id for message in said["wrench"]} == {"panda_link7"}
     times = np.array([nanoseconds(m.header.stamp) for m in said["wrench"]]) / NANOSECONDS
     estimates = np.array([figures(message) for message in said["wrench"]])
@@ -124,11 +128,11 @@ def test_hidden_wrench_on_a_held_arm_is_found(ros):
     # The nearest exponential; when the wrench began is not known here.
     rises = [
         (np.sum((share - np.clip(1 - np.exp(-(times - begin) / constant), 0, 1)) ** 2), constant)
-        for begin in times[risen - 1] + np.arange(-0.5, 0.1, 0.005)
-        for constant in np.arange(0.5, 2.0, 0.02) / GAIN
+        for begin in times[risen - 1] + np.arange(-0.5, 0.1, 0.01)
+        for constant in np.arange(0.5, 2.0, 0.05) / GAIN
     ]
     assert min(rises)[1] == pytest.approx(1 / GAIN, rel=0.15)
-    settled = times > times[risen - 1] + 2.0
+    settled = times > times[risen - 1] + 1.0
     missed = (estimates[settled].mean(axis=0) - WRENCH).reshape(2, 3)
     bias = np.linalg.norm(missed, axis=1) / np.linalg.norm(WRENCH.reshape(2, 3), axis=1)
     assert bias.max() < 0.02, f"bias {bias}"
@@ -346,9 +350,9 @@ def test_a_busy_interpreter_loses_the_shadow_no_state(ros):
     residuals = ros.collect(JointState, f"{SHADOW}/residual", 1000)
     ros.wait_for(lambda: residuals, "a residual")
     (ros.folder / "busy").touch()
-    ros.run_for(1.0)
+    ros.run_for(0.5)
     residuals.clear()
-    ros.wait_for(lambda: len(residuals) > 500, "500 residuals")
+    ros.wait_for(lambda: len(residuals) > 300, "300 residuals")
     stamps = np.array([nanoseconds(message.header.stamp) for message in residuals])
     assert np.median(np.diff(stamps)) == pytest.approx(5e6, rel=0.05)
     measured = [nanoseconds(message.header.stamp) for message in states]
