@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -16,14 +15,11 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
-from support import RUNNING, STARTING, NodeProcess, Ros, set_priority
+from support import RUNNING, STARTING, Listener, NodeProcess, Ros, set_priority
 
 # isort: split
 from builtin_interfaces.msg import Duration, Time
 from neighbour import CONTROLLER, TWIN
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -36,15 +32,26 @@ from featherstone_ros.model.robots import robot_file, robot_parameters
 RATE = 200.0  # [Hz]
 STANDING = 0.05  # [rad/s] as the controller's own bound, command.pxd
 SWAY, PERIOD = 0.35, 2.5  # of the motion: 0.88 rad/s at most, 0.4 of the Panda's limits
+FAST = 0.6  # [rad/s]
+LONG = 60.0  # [s] that it lasts if nothing ends it
 ARM = "/arm/joint_states"  # the truth
-DEEP = QoSProfile(depth=1000)
 GAP = 0.1  # [s] without a command in which an arm may race without a fault
 
 Lie = Callable[[JointState], "JointState | None"]
 
 
+def evaluated(name: str) -> property:
+    """Return a figure of a scene, which everything heard so far goes into before it is read."""
+
+    def read(scene: Scene) -> Any:
+        scene.evaluate()
+        return getattr(scene, f"_{name}")
+
+    return property(read)
+
+
 class Scene:
-    """Twin, relay, controller; the relay and the witness have a thread of their own.
+    """Twin, relay, controller, and a witness; the relay has a thread of its own.
 
     Attributes:
         lie: What the relay makes of a joint state; None: it is lost.
@@ -52,10 +59,15 @@ class Scene:
         way: Largest distance of a joint from where it was at ``watch`` [rad].
         speed: Largest speed of any joint now [rad/s].
         commanded: When the last command was heard (monotonic).
-        peak_at_last_command: ``peak`` then.
         gap: Longest time without a command or a state, between two since ``watch`` [s].
         commands: Number of commands.
+        q: Where the joints are [rad].
+        names: Of the joints.
     """
+
+    commands, commanded, gap = evaluated("commands"), evaluated("commanded"), evaluated("gap")
+    q, names, speed = evaluated("q"), evaluated("names"), evaluated("speed")
+    peak, way = evaluated("peak"), evaluated("way")
 
     def __init__(self, ros: Ros, arm: str = "panda", **parameters: Any) -> None:
         """Start all of them and wait until the arm is held."""
@@ -67,14 +79,17 @@ class Scene:
         self._file = ("--params-file", str(robot_parameters(arm)))
         self._parameters = {"robot_description": self.urdf, **parameters}
         self.lie: Lie = truth
-        self.commands, self.commanded = 0, 0.0
+        self._heard: deque[tuple[float, int, bytes]] = deque()  # when, when sent; no bytes: command
+        self._commands, self._commanded = 0, 0.0
         self._last_command = 0  # when the controller sent it
-        self._speeds: deque[tuple[int, float]] = deque(maxlen=1000)  # when the twin sent them
-        self.watched = self.stated = 0.0
-        self.q = self.qd = self.home = np.zeros(0)
-        self.names: list[str] = []
-        self.peak = self.way = self.speed = self.peak_at_last_command = self.gap = 0.0
+        # When the twin sent a state; speed and peak then.
+        self._history: deque[tuple[int, float, float]] = deque([(0, 0.0, 0.0)], 1000)
+        self.watched = self._stated = 0.0
+        self._q = self.home = np.zeros(0)
+        self._names: list[str] = []
+        self._peak = self._way = self._speed = self._gap = 0.0
         self.limit = self.start = np.zeros(0)
+        self._moves_until = 0.0
         self._listen()
         self.twin = ros.start(
             "featherstone_ros.digital_twin",
@@ -95,58 +110,67 @@ class Scene:
         self.watch()
 
     def _listen(self) -> None:
-        self._node = Node("relay", context=self.ros.context)
-        self._executor = SingleThreadedExecutor(context=self.ros.context)
-        self._executor.add_node(self._node)
-        self._out = self._node.create_publisher(JointState, "/joint_states", 10)
-        self._node.create_subscription(JointState, ARM, self._on_state, DEEP, raw=True)
-        self._node.create_subscription(
-            Float64MultiArray, f"{CONTROLLER}/commands", self._on_command, DEEP, raw=True
+        self._listener = Listener(
+            self.ros.context,
+            "relay",
+            (JointState, ARM, self._on_state),
+            (Float64MultiArray, f"{CONTROLLER}/commands", self._on_command),
         )
-        self._over = False
-        self._thread = threading.Thread(target=self._spin, daemon=True)
-        self._thread.start()
-
-    def _spin(self) -> None:
-        while not self._over:
-            self._executor.spin_once(timeout_sec=0.1)
+        self._out = self._listener.node.create_publisher(JointState, "/joint_states", 10)
 
     def close(self) -> None:
         """End the thread; this process is scheduled as before."""
-        self._over = True
-        self._thread.join()
-        self._executor.shutdown()
-        self._node.destroy_node()
+        self._listener.close()
         set_priority(os.getpid(), self._priority)
 
     def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
-        state, now = deserialize_message(raw, JointState), time.monotonic()
-        measured = info["source_timestamp"]
-        self.gap = max(self.gap, now - max(self.stated, self.watched))
-        self.stated = now
-        self.names = list(state.name)
-        self.q, self.qd = np.array(state.position), np.array(state.velocity)
-        self.speed = float(np.abs(self.qd).max())
-        self._speeds.append((measured, self.speed))
-        if len(self.limit):
-            self.peak = max(self.peak, float((np.abs(self.qd) / self.limit).max()))
-            self.way = max(self.way, float(np.abs(self.q - self.start).max()))
-        told = self.lie(state)
-        if told is not None:
-            self._out.publish(serialize_message(told))
+        self._heard.append((time.monotonic(), info["source_timestamp"], raw))
+        told = raw
+        if self.lie is not truth:
+            state = self.lie(deserialize_message(raw, JointState))
+            told = b"" if state is None else serialize_message(state)
+        if told:
+            self._out.publish(told)
 
     def _on_command(self, _: bytes, info: dict[str, Any]) -> None:
-        now = time.monotonic()
-        self.commands += 1
-        self.gap = max(self.gap, now - max(self.commanded, self.watched))
-        self.commanded, self._last_command = now, info["source_timestamp"]
-        self.peak_at_last_command = self.peak
+        self._heard.append((time.monotonic(), info["source_timestamp"], b""))
+
+    def evaluate(self) -> None:
+        """Take what was heard into the figures: many at once, at a tenth of the processor time."""
+        while self._heard:
+            heard, sent, raw = self._heard.popleft()
+            if raw:
+                self._gap = max(self._gap, heard - max(self._stated, self.watched))
+                self._stated = heard
+                self._take_state(sent, deserialize_message(raw, JointState))
+            else:
+                self._gap = max(self._gap, heard - max(self._commanded, self.watched))
+                self._commanded, self._last_command = heard, sent
+                self._commands += 1
+
+    def _take_state(self, sent: int, state: JointState) -> None:
+        self._names = list(state.name)
+        self._q, speeds = np.array(state.position), np.abs(state.velocity)
+        self._speed = float(speeds.max())
+        if len(self.limit):
+            self._peak = max(self._peak, float((speeds / self.limit).max()))
+            self._way = max(self._way, float(np.abs(self._q - self.start).max()))
+        self._history.append((sent, self._speed, self._peak))
 
     @property
     def speed_at_last_command(self) -> float:
         """The speed that the arm had when the last command was sent, not heard [rad/s]."""
-        before = [speed for sent, speed in self._speeds if sent <= self._last_command]
-        return before[-1] if before else self.speed
+        return self._at_last_command()[1]
+
+    @property
+    def peak_at_last_command(self) -> float:
+        """``peak`` when the last command was sent."""
+        return self._at_last_command()[2]
+
+    def _at_last_command(self) -> tuple[int, float, float]:
+        self.evaluate()
+        before = (past for past in reversed(self._history) if past[0] <= self._last_command)
+        return next(before, self._history[-1])
 
     def start_controller(self, wait: bool = True, stdout: int = subprocess.PIPE) -> NodeProcess:
         """Start a controller; wait until it holds the arm."""
@@ -167,8 +191,8 @@ class Scene:
 
     def watch(self) -> None:
         """Begin to measure."""
-        self.start, self.peak, self.way = self.q.copy(), 0.0, 0.0
-        self.watched, self.gap = time.monotonic(), 0.0
+        self.start, self._peak, self._way = self.q.copy(), 0.0, 0.0
+        self.watched, self._gap = time.monotonic(), 0.0
         self._silences_before = self._silences()
 
     def assert_no_race(self, peak: float, bound: float = 1.0) -> None:
@@ -196,14 +220,24 @@ class Scene:
         points[-1].velocities = [0.0] * len(self.home)
         return points
 
-    def trajectory(self, seconds: float = 60.0) -> JointTrajectory:
+    def trajectory(self, seconds: float = LONG) -> JointTrajectory:
         """Return that motion as a message."""
         return JointTrajectory(joint_names=self.names, points=self.points(seconds))
 
     def move(self) -> None:
         """Let the arm move, wait until it moves fast, begin to measure."""
         self.ros.run_for(0.1)
-        self._ask(self.trajectory(), lambda: self.speed > 0.6, "motion")
+        self._ask(self.trajectory(), lambda: self.speed > FAST, "motion")
+        self._moves_until = time.monotonic() + LONG
+        self.watch()
+
+    def keep_moving(self) -> None:
+        """Do so if the arm does not move any more, or not for long; begin to measure."""
+        self.lie = truth
+        remains = self._moves_until - time.monotonic() > LONG / 2 and self.controller.is_running
+        if not (remains and self.ros.comes(lambda: self.speed > FAST, PERIOD)):
+            self.recover()
+            self.move()
         self.watch()
 
     def _ask(self, message: JointTrajectory, condition: Callable[[], Any], what: str) -> None:

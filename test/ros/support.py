@@ -34,7 +34,8 @@ from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.client import Client
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.publisher import Publisher
@@ -48,6 +49,8 @@ STARTING, RUNNING = 1, 50  # SCHED_FIFO priorities: a node that starts computes 
 PATIENCE = 2.0  # [s] before a service is asked again
 ATTEMPT = 5.0  # [s] before a motion is
 ATTEMPTS = 5  # of what is done as a whole
+DEEP = QoSProfile(depth=5000)
+LOOK = 100_000_000  # [ns] between two looks whether a listener is to end
 # Read by Fast DDS when this process and the nodes first join a domain; version 3 renamed it.
 PROFILES = "FASTDDS" if hasattr(rclpy, "InitContextManager") else "FASTRTPS"  # since Kilted
 os.environ.setdefault(
@@ -166,6 +169,57 @@ class NodeProcess:
             self.wait()
 
 
+def make_executor(context: Context) -> Executor:
+    """Return one that takes a message for a third of the usual processor time, where there is one.
+
+    Not that of ``rclpy.experimental``: it would have the trace of a crash written where pytest
+    captures it.
+    """
+    events = getattr(rclpy_implementation, "EventsExecutor", None)
+    return events(context) if events else SingleThreadedExecutor(context=context)
+
+
+class Listener:
+    """A node whose thread hands on raw messages at once, with what DDS says about each.
+
+    It waits for those of one topic and then takes all there are: an executor would need five times
+    the processor time, most of it to build its wait set.
+    """
+
+    def __init__(
+        self, context: Context, name: str, *topics: tuple[type, str, Callable[[bytes, dict], None]]
+    ) -> None:
+        """Listen to topics (type, name, callback) from now on, woken by the first one."""
+        self.node = Node(name, context=context, start_parameter_services=False)
+        self._taken = [
+            (self.node.create_subscription(kind, topic, callback, DEEP, raw=True), callback)
+            for kind, topic, callback in topics
+        ]
+        self._over = False
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread and the node."""
+        self._over = True
+        self._thread.join()
+        self.node.destroy_node()
+
+    def _listen(self) -> None:
+        handles = [subscription.handle for subscription, _ in self._taken]
+        with contextlib.ExitStack() as used:
+            for handle in (self.node.context.handle, *handles):
+                used.enter_context(handle)
+            wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, self.node.context.handle)
+            while not self._over:
+                wait_set.clear_entities()
+                wait_set.add_subscription(handles[0])
+                wait_set.wait(LOOK)
+                for subscription, callback in self._taken:
+                    while (taken := subscription.handle.take_message(bytes, True)) is not None:
+                        callback(*taken)
+
+
 class Ros:
     """A ROS domain of the test's own, a node in it to talk with, and the processes started.
 
@@ -189,7 +243,7 @@ class Ros:
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = Node("probe", context=self.context)
-        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor = make_executor(self.context)
         self.executor.add_node(self.node)
         self._processes: list[NodeProcess] = []
         self._diagnostics: list[DiagnosticArray] | None = None
@@ -207,6 +261,14 @@ class Ros:
         rclpy.shutdown(context=self.context)
         for process in self._processes:
             process.kill()
+
+    def add_node(self, node: Node) -> None:
+        """Serve another node as well, with guard conditions: not every executor has them."""
+        self.executor.remove_node(self.node)
+        self.executor.shutdown()
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self.executor.add_node(node)
 
     def start(
         self,

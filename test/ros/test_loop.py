@@ -72,7 +72,7 @@ class Bench:
     def __init__(self, ros: Ros, in_thread: bool = True, at_once: bool = True, **echo: Any) -> None:
         self.ros = ros
         self.host = Host(context=ros.context)
-        ros.executor.add_node(self.host)
+        ros.add_node(self.host)
         group = DetachedGroup()
         self.input = self.host.create_subscription(
             JointState, "states", lambda *_: None, 100, callback_group=group, raw=True

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support import NodeProcess, Ros, status_values
+from support import Listener, NodeProcess, Ros, status_values
 
 # isort: split
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
 from neighbour import CONTROLLER, JOINTS, TWIN
-from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -33,7 +32,6 @@ LARGEST_STEP = (
 HOME = np.pi / 4 * np.array([0.0, -1.0, 0.0, -3.0, 0.0, 2.0, 1.0])  # [rad], as panda.yaml says
 SWAY = 0.1  # [rad] about it
 PERIOD = 4.0  # [s]
-DEEP = QoSProfile(depth=5000)
 COMMAND = Float64MultiArrayEncoder(len(JOINTS)).encode()  # rclpy leaves the padding undefined
 VALUES = len(COMMAND) - 8 * len(JOINTS)  # where a command's values begin
 NO_FRAME = b"\1\0\0\0\0"  # an empty frame_id, as the twin sends it, behind the stamp
@@ -54,19 +52,16 @@ class Witness:
         self.commands = self.not_finite = 0
         self.worst_step = self.deviation = 0.0
         self._last: tuple[int, np.ndarray] | None = None
-        self._subscriptions = [
-            ros.node.create_subscription(kind, topic, take, DEEP, raw=True)
-            for kind, topic, take in (
-                (Float64MultiArray, f"{CONTROLLER}/commands", self._on_command),
-                (JointState, "/joint_states", self._on_state),
-            )
-        ]
-        self._node = ros.node
+        self._listener = Listener(
+            ros.context,
+            "witness",
+            (JointState, "/joint_states", self._on_state),
+            (Float64MultiArray, f"{CONTROLLER}/commands", self._on_command),
+        )
 
     def stop(self) -> None:
         """Listen no longer."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
+        self._listener.close()
 
     def _on_command(self, raw: bytes, info: dict[str, Any]) -> None:
         if len(raw) != len(COMMAND) or raw[:VALUES] != COMMAND[:VALUES]:
