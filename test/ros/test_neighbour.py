@@ -16,7 +16,7 @@ pytestmark = [
 
 RATE = 200.0  # [Hz]: the arm is to be held on a busy machine, too
 FLOOD = 1000.0  # [Hz] at most, on each topic
-SECONDS = 1.0  # of flood, after a first one
+SECONDS = 0.3  # of flood, after a first one
 DEVIATION = SWAY + 0.05  # [rad] that the arm may be from the middle of its motion
 MEMORY = 100.0  # [MB] that messages of a megabyte may take while they wait
 SIGNS = {"giant_requests": "failed to create array for field 'parameters'"}  # of arrival
