@@ -1,9 +1,10 @@
 """What both nodes inherit from their common base: start, description, parameters, end."""
 
 import signal
+from collections.abc import Iterator
 
 import pytest
-from support import Ros, status_values  # skips this module where ROS is missing
+from support import Ros, free_domain, status_values  # skips this module where ROS is missing
 
 # isort: split
 from lifecycle_msgs.msg import Transition
@@ -11,8 +12,7 @@ from std_msgs.msg import String
 
 from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
 
-NODES = ["digital_twin", "feedforward_controller"]
-SIGNALS = [signal.SIGINT, signal.SIGTERM]
+TWIN, CONTROLLER = "digital_twin", "feedforward_controller"
 WAITING = "waiting for the robot description on /robot_description"
 
 
@@ -36,11 +36,21 @@ def start(ros: Ros, node: str = "digital_twin", **parameters):
     return ros.start(f"featherstone_ros.{node}", parameters)
 
 
+@pytest.fixture(scope="module")
+def active(tmp_path_factory) -> Iterator[Ros]:
+    """A domain with a twin that is active, and to remain so."""
+    with free_domain() as domain:
+        ros = Ros(domain, tmp_path_factory.mktemp("active"))
+        start(ros, robot_description=SLIDER)
+        ros.wait_for_state("/digital_twin", "active")
+        yield ros
+        ros.close()
+
+
 # Signals.
 
 
-@pytest.mark.parametrize("signum", SIGNALS)
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize(("node", "signum"), [(TWIN, signal.SIGINT), (CONTROLLER, signal.SIGTERM)])
 def test_signal_ends_an_active_node_cleanly(ros, node, signum):
     process = start(ros, node, robot_description=SLIDER)
     process.wait_for_output("activate: done")
@@ -48,15 +58,14 @@ def test_signal_ends_an_active_node_cleanly(ros, node, signum):
     assert "deactivate: done" in process.output
 
 
-@pytest.mark.parametrize("signum", SIGNALS)
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize(("node", "signum"), [(TWIN, signal.SIGTERM), (CONTROLLER, signal.SIGINT)])
 def test_signal_ends_a_waiting_node_cleanly(ros, node, signum):
     process = start(ros, node)
     process.wait_for_output(WAITING)
     process.stop(signum)
 
 
-@pytest.mark.parametrize("signum", SIGNALS)
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_signal_during_the_start_ends_the_node_cleanly(ros, signum):
     process = ros.start("featherstone_ros.digital_twin", {}, "--log-level", "rcl:=debug")
     process.wait_for_output("Initializing")  # before there is a node
@@ -144,13 +153,10 @@ def test_description_set_as_a_parameter_is_refused_or_used(ros):
 # Lifecycle.
 
 
-def test_impossible_transitions_are_answered_and_survived(ros):
-    process = start(ros, robot_description=SLIDER)
-    ros.wait_for_state("/digital_twin", "active")
+def test_impossible_transitions_are_answered_and_survived(active):
     for transition in ("configure", Transition.TRANSITION_CONFIGURE, "nonsense", 77):
-        assert not ros.change_state("/digital_twin", transition)
-    assert ros.state("/digital_twin") == "active"
-    process.stop()
+        assert not active.change_state("/digital_twin", transition)
+    assert active.state("/digital_twin") == "active"
 
 
 def test_without_autostart_nothing_happens_by_itself(ros):
@@ -225,22 +231,18 @@ def test_arguments_of_ros_are_obeyed(ros):
     ros.wait_for_diagnostics(lambda s: s.name == "cell/twin")
 
 
-def test_read_only_parameters_are_refused_with_a_reason(ros):
-    start(ros, robot_description=SLIDER)
-    ros.wait_for_state("/digital_twin", "active")
+def test_read_only_parameters_are_refused_with_a_reason(active):
     for name, value in (("joints", ["rail"]), ("lockstep", True)):
-        result = ros.set_parameters("/digital_twin", {name: value})[0]
+        result = active.set_parameters("/digital_twin", {name: value})[0]
         assert not result.successful
         assert "read-only" in result.reason
-    result = ros.set_parameters("/digital_twin", {"robot_description": slider("other")})[0]
+    result = active.set_parameters("/digital_twin", {"robot_description": slider("other")})[0]
     assert not result.successful
     assert "while the node is configured" in result.reason
 
 
-def test_unknown_parameter_is_refused_by_name(ros):
-    start(ros, robot_description=SLIDER)
-    ros.wait_for_state("/digital_twin", "active")
-    results = ros.set_parameters("/digital_twin", {"rate": 50.0, "armature.rial": 1.0})
+def test_unknown_parameter_is_refused_by_name(active):
+    results = active.set_parameters("/digital_twin", {"rate": 50.0, "armature.rial": 1.0})
     assert [result.successful for result in results] == [False, False]
     assert "armature.rial" in results[0].reason
-    assert ros.get_parameter("/digital_twin", "rate") == 1000.0
+    assert active.get_parameter("/digital_twin", "rate") == 1000.0
