@@ -8,6 +8,7 @@ lacks, there are only those of LTTng, which rclpy's tracing waits in.
 from __future__ import annotations
 
 import ctypes
+import inspect
 import json
 import os
 import runpy
@@ -138,6 +139,7 @@ if __name__ == "__main__":
     limit_allocations()  # before any library of ROS is loaded
     for name in IMPORTED:
         import_module(name)
+    inspect.getframeinfo(sys._getframe())  # finds all files, as rclpy does for its first log line
     asked_for = serve(socket.socket(fileno=int(sys.argv[1])))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[0] = os.getcwd()
