@@ -13,6 +13,8 @@ import pytest
 
 # For matrices as small as here, threads cost NumPy more than they save; it reads this on import.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Threads that wait for work leave the processor to others.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # A shell's background jobs ignore Ctrl-C, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
+from each import each
 from methods import (
     CALLS,
     INTEGRATORS,
@@ -33,9 +34,9 @@ FEW = 2 * lanes + 1  # two full registers and one that is not
 MANY = 4096 + 3
 LONG = 100  # [s], reached only when a test fails
 
-every_method = pytest.mark.parametrize("method", CALLS)
-method_with_wrenches = pytest.mark.parametrize("method", WITH_WRENCHES)
-method_with_out = pytest.mark.parametrize("method", WITH_OUT)
+every_method = each("method", CALLS)
+method_with_wrenches = each("method", WITH_WRENCHES)
+method_with_out = each("method", WITH_OUT)
 
 
 @pytest.fixture(params=MODELS.values(), ids=MODELS)
@@ -292,18 +293,20 @@ def test_simulator_stays_where_it_is_if_one_state_is_singular(threads, integrato
 # Threads -----------------------------------------------------------------------------------------
 
 
-@every_method
-def test_number_of_threads_does_not_matter(threads, dynamics, method):
-    given = arrays(method, dynamics, MANY)
-    expected = CALLS[method](dynamics, *given)
+def test_number_of_threads_does_not_matter(threads, dynamics):
+    given = {method: arrays(method, dynamics, MANY) for method in CALLS}
+    expected = {method: CALLS[method](dynamics, *given[method]) for method in CALLS}
     for k in (2, 7):
         threads(k)
-        np.testing.assert_array_equal(CALLS[method](dynamics, *given), expected, f"{k} threads")
+        for method, call in CALLS.items():
+            result = call(dynamics, *given[method])
+            np.testing.assert_array_equal(result, expected[method], f"{method} by {k} threads")
 
 
 @method_with_wrenches
 def test_every_thread_has_the_wrenches_of_its_rows(threads, dynamics, method):
     given = arrays(method, dynamics, MANY)
+    threads(1)
     expected = WITH_WRENCHES[method](dynamics, wrenches(MANY), *given)
     threads(3)
     np.testing.assert_array_equal(WITH_WRENCHES[method](dynamics, wrenches(MANY), *given), expected)

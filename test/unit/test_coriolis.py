@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
-from random_trees import MODELS
+from random_trees import UNLIKE_MODELS
 from states import DIFFERENCE, RobotInState, difference
 
 from featherstone_ros import Dynamics
 
 
-@pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
+@pytest.fixture(scope="module", params=UNLIKE_MODELS.values(), ids=UNLIKE_MODELS)
 def tree(request):
     return RobotInState(request.param)
 

@@ -5,14 +5,14 @@ import re
 import numpy as np
 import pytest
 from comparison import EPSILON, assert_equal_to_rounding, relative_error, solving_tolerance
-from random_trees import MODELS, TREES, random_tree
+from random_trees import TREES, UNLIKE_MODELS, random_tree
 from states import DIFFERENCE, RobotInState, difference
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
 
 
-@pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
+@pytest.fixture(scope="module", params=UNLIKE_MODELS.values(), ids=UNLIKE_MODELS)
 def tree(request):
     return RobotInState(request.param)
 

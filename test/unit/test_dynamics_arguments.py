@@ -8,6 +8,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from each import each
 from memory import growth
 from methods import (
     METHODS,
@@ -30,9 +31,9 @@ from featherstone_ros import (
     SingularInertiaError,
 )
 
-every_method = pytest.mark.parametrize("method", METHODS)
-method_with_wrenches = pytest.mark.parametrize("method", WITH_WRENCHES)
-method_with_out = pytest.mark.parametrize("method", WITH_OUT)
+every_method = each("method", METHODS)
+method_with_wrenches = each("method", WITH_WRENCHES)
+method_with_out = each("method", WITH_OUT)
 
 
 @pytest.fixture(params=MODELS.values(), ids=MODELS)

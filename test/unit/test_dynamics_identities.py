@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from comparison import TOLERANCE, assert_equal_to_rounding, relative_error, solving_tolerance
-from random_trees import MODELS, random_tree
+from random_trees import UNLIKE_MODELS, random_tree
 from states import DIFFERENCE, RobotInState, difference
 from urdf_text import chain, joint, link, robot
 
 from featherstone_ros import Dynamics, Model
 
 
-@pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
+@pytest.fixture(scope="module", params=UNLIKE_MODELS.values(), ids=UNLIKE_MODELS)
 def tree(request):
     return RobotInState(request.param)
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
-from random_trees import MODELS, TREES
+from random_trees import TREES, UNLIKE_MODELS
 from states import RobotInState
 from test_dynamics_arguments import on_the_axis
 
 from featherstone_ros import Dynamics, Model, SingularInertiaError
 
 
-@pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
+@pytest.fixture(scope="module", params=UNLIKE_MODELS.values(), ids=UNLIKE_MODELS)
 def tree(request):
     return RobotInState(request.param)
 

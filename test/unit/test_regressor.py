@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
-from random_trees import MODELS
+from random_trees import UNLIKE_MODELS
 from states import RobotInState
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
 
 
-@pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
+@pytest.fixture(scope="module", params=UNLIKE_MODELS.values(), ids=UNLIKE_MODELS)
 def tree(request):
     return RobotInState(request.param)
 
