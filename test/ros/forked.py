@@ -34,22 +34,24 @@ prctl = ctypes.CDLL(None).prctl
 
 
 class ForkedNode:
-    """A process that runs a module, with what tests use of subprocess.Popen."""
+    """A process that runs a module or script, with what tests use of subprocess.Popen."""
 
     _server: socket.socket | None = None
 
     def __init__(
         self,
-        module: str,
         arguments: list[str],
         environment: Mapping[str, str],
         folder: Path,
         stdout: int = subprocess.PIPE,
     ) -> None:
-        """Start it as a child of this process, in ``folder``; it ends with this process."""
+        """Start it as a child of this process, in ``folder``; it ends with this process.
+
+        ``arguments`` are those of Python: ``["-m", module, ...]`` or ``[script, ...]``.
+        """
         server = ForkedNode._server = ForkedNode._server or start_server(environment)
         reading, output = os.pipe() if stdout == subprocess.PIPE else (None, stdout)
-        request = json.dumps([module, arguments, dict(environment), str(folder)])
+        request = json.dumps([arguments, dict(environment), str(folder)])
         socket.send_fds(server, [request.encode()], [output])
         if reading is not None:
             os.close(output)
@@ -100,8 +102,8 @@ def start_server(environment: Mapping[str, str]) -> socket.socket:
     return here
 
 
-def serve(requests: socket.socket) -> str:
-    """Fork nodes until nobody asks any more; in a node, return the module that it is to run."""
+def serve(requests: socket.socket) -> list[str]:
+    """Fork nodes until nobody asks any more; in a node, return Python's arguments."""
     parent = os.getppid()
     while True:
         request, output, *_ = socket.recv_fds(requests, LONGEST, 1)
@@ -119,7 +121,7 @@ def serve(requests: socket.socket) -> str:
         prctl(SET_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
-        module, arguments, environment, folder = json.loads(request)
+        arguments, environment, folder = json.loads(request)
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
@@ -128,8 +130,7 @@ def serve(requests: socket.socket) -> str:
         os.close(output[0])
         requests.send(str(os.getpid()).encode())
         requests.close()
-        sys.argv[1:] = arguments
-        return module
+        return arguments
 
 
 if __name__ == "__main__":
@@ -140,7 +141,11 @@ if __name__ == "__main__":
     for name in IMPORTED:
         import_module(name)
     inspect.getframeinfo(sys._getframe())  # finds all files, as rclpy does for its first log line
-    asked_for = serve(socket.socket(fileno=int(sys.argv[1])))
+    arguments = serve(socket.socket(fileno=int(sys.argv[1])))
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.path[0] = os.getcwd()
-    runpy.run_module(asked_for, run_name="__main__", alter_sys=True)
+    if arguments[0] == "-m":
+        sys.argv, sys.path[0] = arguments[1:], os.getcwd()
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv, sys.path[0] = arguments, os.path.dirname(arguments[0])
+        runpy.run_path(arguments[0], run_name="__main__")

@@ -89,13 +89,13 @@ class NodeProcess:
         """Start the process in ``folder``, which is not the source folder.
 
         It ends with the thread that starts it, however that ends. ``fork`` makes a cheaper process
-        of ``python -m module``, see ``forked.py``.
+        of Python's, see ``forked.py``.
         """
         self._changed = threading.Condition()
         self._lines: list[str] = []
         self._process: subprocess.Popen[str] | ForkedNode
         if fork:
-            self._process = ForkedNode(command[2], command[3:], environment, folder, stdout)
+            self._process = ForkedNode(command[1:], environment, folder, stdout)
         else:
             if shutil.which("setpriv"):
                 command = ["setpriv", "--pdeathsig", "KILL", *command]

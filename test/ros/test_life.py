@@ -29,7 +29,7 @@ def restless(ros: Ros, stand: float = 0.5):
     ros.environment["STAND"] = str(stand)
     file = ros.folder / "restless.yaml"
     file.write_text(f"/**: {{ros__parameters: {{robot_description: '{SLIDER}'}}}}")
-    node = ros.run([sys.executable, RESTLESS, "--ros-args", "--params-file", str(file)])
+    node = ros.run([sys.executable, RESTLESS, "--ros-args", "--params-file", str(file)], fork=True)
     node.wait_for_output("activate: done")
     return node
 

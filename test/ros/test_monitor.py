@@ -24,7 +24,7 @@ TWIN = {"robot_description": robot_file("ur5e").read_text(), "rate": 100.0}
 
 def monitor(ros: Ros, *options: str) -> NodeProcess:
     ros.environment["COLUMNS"] = "140"
-    return ros.run([*COMMAND, *options])
+    return ros.run([*COMMAND, *options], fork=True)
 
 
 def start_twins(ros: Ros) -> None:

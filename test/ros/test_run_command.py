@@ -23,7 +23,7 @@ JOINTS = [
 
 def start(ros: Ros, *arguments: str):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", *arguments]
-    process = ros.run(command)
+    process = ros.run(command, fork=True)
     process.wait_for_output(" mrad ")  # on its line of both nodes' diagnostics
     return process
 
