@@ -15,7 +15,7 @@ from witness import CONTROLLER, PANDA, Pair
 import featherstone_ros as fr
 
 TIP = "panda_hand"
-RATE = 500.0  # [Hz]
+RATE = 200.0  # [Hz]
 PATIENT = {"state_timeout": 10.0}  # a stall of this machine does not take the hand's target away
 STUCK = 0.015  # [m] that dry friction, some N at the hand, leaves at most on a spring of 400 N/m
 
