@@ -124,9 +124,9 @@ class ScriptedArm:
         self.ros.wait_for(answered, "command")
         return np.array(self.commands[count].data)
 
-    def settle(self, q: Sequence[float] = Q) -> np.ndarray:
+    def settle(self, q: Sequence[float] = Q, states: int = 60) -> np.ndarray:
         """Send states until all fades are over; return the last command."""
-        for _ in range(60):
+        for _ in range(states):
             command = self.answer(self.message(q))
         return command
 
@@ -200,7 +200,7 @@ def arm(shared: ScriptedArm) -> Iterator[ScriptedArm]:
     assert all(shared.set(mode="feedforward"))
     shared.settle()  # where tests with nodes of their own ran meanwhile, it was without states
     shared.ros.take_all(shared.commands)  # it has commanded all that time
-    assert_allclose(shared.settle(), GRAVITY, atol=1e-6)
+    assert_allclose(shared.settle(states=5), GRAVITY, atol=1e-6)
     yield shared
     assert shared.process.is_running
     assert np.isfinite([list(command.data) for command in shared.commands]).all()
