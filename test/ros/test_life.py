@@ -8,10 +8,16 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import DEADLINE, Ros  # skips this module where ROS is missing
+from support import (
+    DEADLINE,
+    NodeProcess,
+    Ros,
+    free_domain,
+)  # skips this module where ROS is missing
 
 # isort: split
 from rosgraph_msgs.msg import Clock
@@ -37,28 +43,39 @@ def restless(ros: Ros, stand: float = 0.5):
 # Exceptions.
 
 
-def test_exception_in_a_callback_is_named_and_survived(ros):
-    node = restless(ros)
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory) -> Iterator[tuple[Ros, NodeProcess]]:
+    """A restless node that stays active, whatever happens; in the end it stops in order."""
+    with free_domain() as domain:
+        ros = Ros(domain, tmp_path_factory.mktemp("restless"))
+        node = restless(ros)
+        yield ros, node
+        node.send(signal.SIGINT)
+        assert node.wait() == 0
+        ros.close()
+
+
+def test_exception_in_a_callback_is_named_and_survived(shared):
+    ros, node = shared
+    before = node.output.count("unexpected exception")
     orders = ros.publisher(String, "/restless/order")
     for _ in range(50):
         orders.publish(String(data="nonsense"))
     node.wait_for_output("built into the callback: nonsense")
     assert "unexpected exception in /restless/order" in node.output
     assert ros.call(Trigger, "/restless/question").success
-    assert node.output.count("unexpected exception") < 5  # of fifty: throttled
-    node.send(signal.SIGINT)
-    assert node.wait() == 0
+    assert node.output.count("unexpected exception") - before < 5  # of fifty: throttled
 
 
-def test_service_that_fails_answers_all_the_same(ros):
-    node = restless(ros)
+def test_service_that_fails_answers_all_the_same(shared):
+    ros, node = shared
     assert not ros.call(Trigger, "/restless/fail").success
     node.wait_for_output("unexpected exception in service /restless/fail")
     assert ros.call(Trigger, "/restless/question").success
 
 
-def test_diagnosis_that_fails_is_reported_and_the_rest_of_diagnostics_goes_on(ros):
-    restless(ros)
+def test_diagnosis_that_fails_is_reported_and_the_rest_of_diagnostics_goes_on(shared):
+    ros, _ = shared
     ros.wait_for_diagnostics(lambda s: s.name == "restless" and "unexpected exception" in s.message)
 
 
@@ -79,8 +96,8 @@ def test_clock_before_time_began_is_survived(ros, node):
     assert ros.state(f"/{node}") == "active"
 
 
-def test_signs_of_life_come_ten_times_a_second_at_most(ros):
-    restless(ros)
+def test_signs_of_life_come_ten_times_a_second_at_most(shared):
+    ros, _ = shared
 
     def beats() -> int:
         return int(ros.call(Trigger, "/restless/question").message)
@@ -106,13 +123,11 @@ def test_signal_ends_a_node_when_its_arm_stands(ros, signum):
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTSTP, signal.SIGPIPE])
-def test_signal_that_would_only_hinder_is_ignored(ros, signum):
-    node = restless(ros)
+def test_signal_that_would_only_hinder_is_ignored(shared, signum):
+    ros, node = shared
     node.send(signum)
     ros.run_for(0.3)
     assert ros.call(Trigger, "/restless/question").success
-    node.send(signal.SIGINT)  # its diagnosis fails once a second, with a traceback
-    assert node.wait() == 0
 
 
 def test_end_does_not_wait_for_ever_for_an_arm_that_never_stands(ros):
@@ -245,8 +260,8 @@ def test_pipe_that_nobody_reads_blocks_nothing(ros):
         os.close(readable)
 
 
-@pytest.mark.parametrize("node", NODES)
-def test_closed_output_at_the_start_is_no_signal(ros, node):
+def test_closed_output_at_the_start_is_no_signal(ros):
+    node = "digital_twin"
     command = f"exec {sys.executable} -m featherstone_ros.{node} --ros-args -p rate:=100.0 >&- 2>&-"
     process = subprocess.Popen(["sh", "-c", command], cwd=ros.folder, env=ros.environment)
     try:
@@ -299,10 +314,12 @@ def test_output_that_is_taken_is_handed_on_unchanged(tmp_path):
 # Neighbours.
 
 
-@pytest.mark.parametrize("node", NODES)
-def test_participant_whose_name_is_no_text_ends_nothing(ros, node):
-    process = ros.start(f"featherstone_ros.{node}", {"robot_description": SLIDER})
-    process.wait_for_output("activate: done")
+def test_participant_whose_name_is_no_text_ends_nothing(ros):
+    processes = [
+        ros.start(f"featherstone_ros.{node}", {"robot_description": SLIDER}) for node in NODES
+    ]
+    for process in processes:
+        process.wait_for_output("activate: done")
     odd = ros.run(
         [sys.executable, str(Path(__file__).with_name("odd_participant.py")), str(ros.folder)]
     )
@@ -316,7 +333,8 @@ def test_participant_whose_name_is_no_text_ends_nothing(ros, node):
         return any(not info.node_name.isascii() for info in found)
 
     ros.wait_for(is_seen, "the odd participant")
-    for _ in range(3):  # seconds of diagnostics
-        ros.wait_for_diagnostics(lambda status: status.name == node)
-    assert ros.state(f"/{node}") == "active"
-    process.stop()
+    for node in NODES * 3:  # seconds of diagnostics
+        ros.wait_for_diagnostics(lambda status, node=node: status.name == node)
+    for node, process in zip(NODES, processes, strict=True):
+        assert ros.state(f"/{node}") == "active"
+        process.stop()
