@@ -28,9 +28,9 @@ def pair(ros, monkeypatch) -> Pair:
 
     def run(command, *more, fork=False):
         if "-m" in command:
-            at = command.index("-m")
+            at, fork = command.index("-m"), False
             command[at : at + 2] = [LATE, command[at + 1].rpartition(".")[2]]
-        return original(command, *more)
+        return original(command, *more, fork=fork)
 
     original = ros.run
     monkeypatch.setattr(ros, "run", run)

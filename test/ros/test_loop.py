@@ -164,7 +164,7 @@ def test_thread_and_executor_run_a_cycle_alike(ros, in_thread):
 
 
 def test_messages_are_answered_while_nobody_gives_the_interpreter_free(ros, bench):
-    ros.run([sys.executable, str(TALKER), "states", "200"])
+    ros.run([sys.executable, str(TALKER), "states", "200"], fork=True)
     ros.wait_for(lambda: bench.cycle.messages > 10, "the talker")
 
     def answered() -> bool:

@@ -174,7 +174,7 @@ def resident(pid: int) -> float:
 def start_neighbour(ros: Ros, kind: str, rate: float) -> NodeProcess:
     """Start a hostile neighbour and wait until it floods."""
     path = Path(__file__).with_name("neighbour.py")
-    neighbour = ros.run([sys.executable, str(path), kind, str(rate)])
+    neighbour = ros.run([sys.executable, str(path), kind, str(rate)], fork=True)
     neighbour.wait_for_output("sent ")
     return neighbour
 
