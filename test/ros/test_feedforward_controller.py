@@ -22,6 +22,7 @@ from support import (  # skips this module where ROS is missing
     ATTEMPTS,
     Ros,
     free_domain,
+    start_error,
     status_values,
 )
 
@@ -37,6 +38,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import featherstone_ros as fr
+from featherstone_ros.nodes.feedforward_controller import FeedforwardController
 
 MODULE = "featherstone_ros.feedforward_controller"
 NODE = "/feedforward_controller"
@@ -687,15 +689,19 @@ def test_description_may_come_late_and_twice(ros):
     process.stop()
 
 
+BAD_MODE = {"mode": "position"}, "mode is 'position', expected one of gravity_compensation"
+
+
 @pytest.mark.parametrize(
     ("parameters", "reason"),
-    [
-        ({"mode": "position"}, "mode is 'position', expected one of gravity_compensation"),
-        ({"gains.elbow.p": "much"}, "gains.elbow.p"),
-        ({"joints": ["wrist"]}, "wrist"),
-    ],
+    [BAD_MODE, ({"gains.elbow.p": "much"}, "gains.elbow.p"), ({"joints": ["wrist"]}, "wrist")],
 )
-def test_start_is_refused_with_a_reason(ros, parameters, reason):
+def test_start_is_refused_with_a_reason(tmp_path, parameters, reason):
+    assert reason in start_error(FeedforwardController, {**PARAMETERS, **parameters}, tmp_path)
+
+
+def test_refused_start_ends_the_process(ros):
+    parameters, reason = BAD_MODE
     process = ros.start(MODULE, {**PARAMETERS, **parameters})
     assert process.wait() == 1
     assert reason in process.output

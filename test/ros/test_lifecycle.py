@@ -4,12 +4,18 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from support import Ros, free_domain, status_values  # skips this module where ROS is missing
+from support import (
+    Ros,
+    free_domain,
+    start_error,
+    status_values,
+)  # skips this module where ROS is missing
 
 # isort: split
 from lifecycle_msgs.msg import Transition
 from std_msgs.msg import String
 
+from featherstone_ros.nodes.digital_twin import DigitalTwin
 from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
 
 TWIN, CONTROLLER = "digital_twin", "feedforward_controller"
@@ -188,20 +194,25 @@ def test_lifecycle_can_be_gone_round_twice(ros):
 # Parameters at the start.
 
 
-@pytest.mark.parametrize(
-    ("parameters", "reason"),
-    [
-        ({"rate": -1.0}, "rate"),
-        ({"rate": "fast"}, "parameter rate is 'fast', expected type double"),
-        ({"integrator": "euler"}, "expected one of semi_implicit_euler, implicit, rk4"),
-        ({"mode": "mirror"}, "expected one of simulate, shadow"),
-        ({"robot_description": "<robot"}, "robot_description"),
-        ({"robot_description": SLIDER, "armature.rail": -1.0}, "armature.rail"),
-        ({"robot_description": SLIDER, "joints": ["rail", "road"]}, "road"),
-    ],
-    ids=["range", "type", "choice", "mode", "urdf", "joint", "joints"],
-)
-def test_bad_parameter_at_the_start_is_one_line_and_exit_status_1(ros, parameters, reason):
+BAD_STARTS = {
+    "range": ({"rate": -1.0}, "rate"),
+    "type": ({"rate": "fast"}, "parameter rate is 'fast', expected type double"),
+    "choice": ({"integrator": "euler"}, "expected one of semi_implicit_euler, implicit, rk4"),
+    "mode": ({"mode": "mirror"}, "expected one of simulate, shadow"),
+    "urdf": ({"robot_description": "<robot"}, "robot_description"),
+    "joint": ({"robot_description": SLIDER, "armature.rail": -1.0}, "armature.rail"),
+    "joints": ({"robot_description": SLIDER, "joints": ["rail", "road"]}, "road"),
+}
+
+
+@pytest.mark.parametrize(("parameters", "reason"), BAD_STARTS.values(), ids=BAD_STARTS)
+def test_bad_parameter_at_the_start_is_refused_with_a_reason(tmp_path, parameters, reason):
+    assert reason in start_error(DigitalTwin, parameters, tmp_path)
+
+
+@pytest.mark.parametrize("case", ["type", "joint"])  # before and after the model is made
+def test_bad_parameter_at_the_start_is_one_line_and_exit_status_1(ros, case):
+    parameters, reason = BAD_STARTS[case]
     process = start(ros, **parameters)
     assert process.wait() == 1
     own_lines = [line for line in process.output.splitlines() if "[rmw_" not in line]
