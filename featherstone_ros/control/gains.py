@@ -180,6 +180,16 @@ class SampledLoop:
         return np.diagonal(self.inertia, axis1=1, axis2=2).max(axis=0)
 
     @property
+    def largest_p(self) -> Floats:
+        """(n,) position gain of each joint from which on no velocity gain makes its loop stable.
+
+        Without any delay, Jury's criterion for an inertia m that is sampled once per period h asks
+        for P h / 2 < D < 2 m / h, so for P < 4 m / h^2.
+        """
+        m = np.ones(len(self.joint_names)) if self.computed else self.heaviest
+        return np.asarray(4.0 * m / self.timing.period**2)
+
+    @property
     def gravity_gain(self) -> Floats:
         """(n,) least position gains k that keep gravity from tipping the arm over: k + G >= 0.
 

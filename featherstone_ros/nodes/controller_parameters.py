@@ -401,16 +401,36 @@ def feedback(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]
     All are zero if the drives close the position loops.
 
     Raises:
-        ValueError: No gains that could be chosen are stable.
+        ValueError: No gains that could be chosen are stable, or a set one can never be.
     """
     if follows_drives(values):
         return np.zeros(model.n), np.zeros(model.n)
     p, d = (per_joint(values, f"gains.{{}}.{kind}", model.joint_names) for kind in "pd")
+    _require_possible(values, model, p)
     unset = without_set_gains(values, model)
     chosen = chosen_gains(values, model) if unset.any() else None
     if chosen is None:
         return p, d
     return np.where(unset, chosen.p, p), np.where(unset, chosen.d, d)
+
+
+def _require_possible(values: Mapping[str, Value], model: Model, p: Floats) -> None:
+    """Raise ValueError if no D makes the loop of a joint with its set P stable.
+
+    Only where the rotor's inertia is known: without it a bound would refuse gains that are good.
+    """
+    armature, timing, mode = _loop_arguments(values, model)
+    known = np.array(armature) > 0.0
+    if is_without_gains(values) or not (known & (p > 0.0)).any():
+        return
+    bounds = np.where(known, _sampled_loop(model, armature, timing, mode).largest_p, np.inf)
+    for joint, value, bound in zip(model.joint_names, p, bounds, strict=True):
+        if value >= bound:
+            raise ValueError(
+                f"gains.{joint}.p is {value:g}, expected less than {bound:.4g}: with gains.period "
+                f"{timing.period:g} s, the joint's inertia and armature.{joint}, no d makes it "
+                "stable"
+            )
 
 
 def without_set_gains(values: Mapping[str, Value], model: Model) -> NDArray[np.bool_]:

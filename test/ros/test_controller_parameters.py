@@ -82,6 +82,15 @@ def test_the_gain_that_is_too_high_is_named():
     assert (finding.joint, finding.gain) == ("elbow_joint", "d") and finding.advised < 300.0
 
 
+def test_a_gain_that_can_never_be_stable_is_refused_where_the_rotor_is_known():
+    high = {"gains__elbow_joint__p": 1e9, "gains__elbow_joint__d": 1e3}
+    control_settings(values(**high), UR5E)  # with a warning: the URDF does not know the rotor
+    rotor = {"armature__elbow_joint": 0.5}
+    with pytest.raises(ValueError, match=r"gains\.elbow_joint\.p is 1e\+09, expected less than"):
+        control_settings(values(**high, **rotor), UR5E)
+    control_settings(values(**high, **rotor, mode="gravity_compensation"), UR5E)
+
+
 def test_stiffness_of_the_hand_that_delay_makes_unstable_is_told():
     hand = {"mode": "cartesian_impedance", "tip": "tool0", "gains__delay": 0.002}
     assert without_margin(values(**hand, stiffness=[400.0] * 3 + [10.0] * 3), UR5E) == ""

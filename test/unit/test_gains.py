@@ -5,6 +5,7 @@ from collections import deque
 import numpy as np
 import pytest
 from example_robots import ROBOTS
+from urdf_text import chain
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.control.gains import (
@@ -139,6 +140,26 @@ def test_the_one_bad_gain_is_named(gain, value, words):
     assert ("elbow_joint", gain) in [(f.joint, f.gain) for f in findings]
     assert any(words in str(finding) for finding in findings)
     assert {finding.joint for finding in findings} == {"elbow_joint"}
+
+
+@both_laws
+@pytest.mark.parametrize("joint", range(7))
+def test_no_velocity_gain_stabilises_the_largest_position_gain(joint, mode):
+    model, timing = Model.from_file(robot_file("panda")), Timing(0.002, 0.0)
+    loop = SampledLoop(model, 0.1, timing, mode=mode)
+    gains = choose(loop, mode, 8.0, 1.0)
+    most = loop.largest_p[joint]
+    for share in np.geomspace(1e-3, 1e3, 60):
+        p, d = np.array(gains.p), np.array(gains.d)
+        p[joint], d[joint] = 1.001 * most, share * most * timing.period
+        assert loop.radius(p, d).min() > 1.0
+
+
+def test_below_the_largest_position_gain_there_is_a_velocity_gain():
+    timing = Timing(0.002, 0.0)
+    loop = SampledLoop(Model.from_urdf(chain("only")), 0.1, timing)
+    p = 0.9 * loop.largest_p
+    assert loop.radius(p, 0.95 * loop.largest_p * 0.5 * timing.period).max() < 1.0
 
 
 def test_a_slow_loop_gets_slower_joints_and_says_which():
