@@ -61,7 +61,7 @@ def test_a_moment_of_everything_is_measured_printed_and_written(tmp_path):
         assert nodes_of(domain) == []
     assert process.returncode == 0, output
     report = json.loads((tmp_path / "report/report.json").read_text())
-    compared = {(r["algorithm"], r["rival"]) for r in report["results"]}
+    compared = {(r["algorithm"], r["peer"]) for r in report["results"]}
     assert compared >= {
         ("reaction, median", "echo"),
         ("reaction, p99", "echo"),

@@ -8,7 +8,7 @@ from featherstone_ros.tools.bench.results import Result, Target
 
 def a_result(**changes):
     values = {
-        "section": "single", "robot": "arm", "n": 7, "algorithm": "rnea", "rival": "Pinocchio",
+        "section": "single", "robot": "arm", "n": 7, "algorithm": "rnea", "peer": "Pinocchio",
         "unit": "call", "ours": 2e-7, "theirs": 1e-6, "call": 2e-7, "ratio": 0.2,
         "quartiles": (0.19, 0.21), "rounds": 9, "target": Target(0.2), "instruction_set": "x86-64",
     }  # fmt: skip

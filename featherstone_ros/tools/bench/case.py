@@ -49,7 +49,7 @@ def comparison(
     robot: BenchRobot,
     algorithm: str,
     target: Target | None,
-    rival: str,
+    peer: str,
     unit: str,
     ours: TimedCall,
     theirs: TimedCall,
@@ -62,7 +62,7 @@ def comparison(
         robot: Whose dynamics.
         algorithm: What is called.
         target: The bound on the ratio.
-        rival: Whose call theirs is.
+        peer: Whose call theirs is.
         unit: What one unit of our call is.
         ours: Our call.
         theirs: Theirs.
@@ -75,7 +75,7 @@ def comparison(
         mine, its = np.median(per_unit, axis=0)
         return [
             Result(
-                section, robot.name, robot.model.n, algorithm, rival, unit, float(mine), float(its),
+                section, robot.name, robot.model.n, algorithm, peer, unit, float(mine), float(its),
                 float(np.median(seconds[:, 0])), ratio, quartiles, len(seconds), target, remark,
             )
         ]  # fmt: skip

@@ -172,8 +172,8 @@ def _section_table(section: str, results: list[Result]) -> Table:
         title += f": {_WORST} worst of {robots}"
         results = sorted(results, key=lambda r: -r.ratio)[:_WORST]
     table = new_table(title, "robot", "algorithm")
-    own, rival = f"one {results[0].unit}", results[0].rival
-    clocks = ("call", own) if section == "growth" else (own, rival)
+    own, peer = f"one {results[0].unit}", results[0].peer
+    clocks = ("call", own) if section == "growth" else (own, peer)
     for heading in (*clocks, "ratio", "target", "met"):
         table.add_column(heading, justify="right", no_wrap=True)
     for r in results:

@@ -38,10 +38,10 @@ class Result:
         robot: Name of the robot, or of the chain.
         n: Its degrees of freedom.
         algorithm: What was called.
-        rival: Whom we are compared with.
+        peer: Whom we are compared with.
         unit: What a time is for: a call, a state, a step, a link.
         ours: Our median time per unit [s].
-        theirs: The rival's [s].
+        theirs: The peer's [s].
         call: Our median time of what is timed as one: a call, or a hundred whose results are kept.
         ratio: Median over the rounds of what ``target`` bounds: in most sections ours over theirs.
         quartiles: Of the same.
@@ -55,7 +55,7 @@ class Result:
     robot: str
     n: int
     algorithm: str
-    rival: str
+    peer: str
     unit: str
     ours: float
     theirs: float

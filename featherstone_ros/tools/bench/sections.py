@@ -112,7 +112,7 @@ def simulation(setting: Workload) -> Iterator[Case]:
         tau = fr.Dynamics(robot.model).gravity(q)
         theirs = MujocoPeer(robot, TIME_STEP).timed_call(q, qd, tau, STEPS)
         compare = partial(
-            comparison, section="simulation", robot=robot, rival="MuJoCo", theirs=theirs
+            comparison, section="simulation", robot=robot, peer="MuJoCo", theirs=theirs
         )
         yield compare(
             algorithm="step", unit="step", target=Target(0.15), ours=_simulator(robot, q, qd, tau)
@@ -217,7 +217,7 @@ def _against_pinocchio(
     if section == "kept":
         ours, theirs = keeping(ours), keeping(theirs)
     return comparison(
-        section=section, robot=robot, algorithm=algorithm, target=target, rival="Pinocchio",
+        section=section, robot=robot, algorithm=algorithm, target=target, peer="Pinocchio",
         unit="call" if batch is None else "state",
         ours=ours, theirs=theirs,
         remark="followers free in Pinocchio" if robot.model.mimics else "",

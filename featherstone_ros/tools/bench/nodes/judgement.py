@@ -55,9 +55,9 @@ def judge_reaction(
     ours: Sequence[Block],
     theirs: Sequence[Block],
     bounds: Mapping[str, Target],
-    rival: str = "echo",
+    peer: str = "echo",
 ) -> list[Result]:
-    """Compare the blocks of a node with those of a rival in the same rounds.
+    """Compare the blocks of a node with those of a peer in the same rounds.
 
     Percentiles are taken in each block; the ratio is the median of the rounds' ratios. The longest
     time is that of all rounds. Lost states are not compared: their number is bounded.
@@ -68,7 +68,7 @@ def judge_reaction(
         (LONGEST, lambda block: float(block.latency.max())),
         (COST, lambda block: block.cost),
     )
-    remark = _remark(name, scheduling, ours, theirs, rival)
+    remark = _remark(name, scheduling, ours, theirs, peer)
     results = []
     for what, figure in figures:
         mine, its = (np.array([figure(block) for block in blocks]) for blocks in (ours, theirs))
@@ -77,7 +77,7 @@ def judge_reaction(
         a, b = float(middle(mine)), float(middle(its))
         results.append(
             Result(
-                "nodes", robot.name, robot.model.n, what, rival, "state", a, b, a,
+                "nodes", robot.name, robot.model.n, what, peer, "state", a, b, a,
                 a / b if middle is np.max else ratio, quartiles, len(ours), bounds.get(what),
                 remark,
             )
@@ -86,7 +86,7 @@ def judge_reaction(
         lost, its_lost = (float(sum(b.lost for b in blocks)) for blocks in (ours, theirs))
         results.append(
             Result(
-                "nodes", robot.name, robot.model.n, LOST, rival, "state", lost, its_lost, lost,
+                "nodes", robot.name, robot.model.n, LOST, peer, "state", lost, its_lost, lost,
                 lost, (lost, lost), len(ours), bounds[LOST], remark,
             )
         )  # fmt: skip
@@ -94,7 +94,7 @@ def judge_reaction(
 
 
 def _remark(
-    name: str, scheduling: str, ours: Sequence[Block], theirs: Sequence[Block], rival: str
+    name: str, scheduling: str, ours: Sequence[Block], theirs: Sequence[Block], peer: str
 ) -> str:
     """Return whose figures these are, and what disturbed them."""
     idle = sum(not block.follows for block in ours)
@@ -102,7 +102,7 @@ def _remark(
     for what in ("late", "lost"):
         count, its = (sum(getattr(block, what) for block in blocks) for blocks in (ours, theirs))
         if count:
-            remark += f", {count} answers {what} ({its} of {rival}'s)"
+            remark += f", {count} answers {what} ({its} of {peer}'s)"
     if idle:
         remark += f", trajectory given up in {idle} of {len(ours)} turns"
     return remark

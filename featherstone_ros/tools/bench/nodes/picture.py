@@ -142,7 +142,7 @@ def _ratios(axes: Axes, results: Sequence[Result]) -> None:
             rounded(r.ratio), (max(r.ratio, r.bound), -k),
             (4, 0), textcoords="offset points", va="center", fontsize=7.5, color=GREY,
         )  # fmt: skip
-    labels = [f"{_short(r.remark)}: {r.algorithm}, to {r.rival}" for r in judged]
+    labels = [f"{_short(r.remark)}: {r.algorithm}, to {r.peer}" for r in judged]
     axes.set_yticks([-k for k in range(len(judged))], labels, fontsize=7.5)
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, None)

@@ -148,8 +148,8 @@ def race(
     place = ", ".join(filter(None, (scheduling, condition.name)))
     results = [
         result
-        for (ours, rival), bounds in condition.bounds.items()
-        for result in judge_reaction(ours, robot, place, blocks[ours], blocks[rival], bounds, rival)
+        for (ours, peer), bounds in condition.bounds.items()
+        for result in judge_reaction(ours, robot, place, blocks[ours], blocks[peer], bounds, peer)
     ]
     what = ", ".join(filter(None, ("reaction", condition.name)))
     distributions = [

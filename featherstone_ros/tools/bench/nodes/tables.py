@@ -49,8 +49,8 @@ def tables_of_nodes(results: Sequence[Result], loops: Sequence[Loop]) -> Iterato
 
 
 def _ratios(results: Sequence[Result]) -> Iterator[Table]:
-    for (remark, rival), rows in groupby(results, lambda r: (r.remark, r.rival)):
-        table = new_table(f"{remark}, against {rival}", "over DDS, 7 joints")
+    for (remark, peer), rows in groupby(results, lambda r: (r.remark, r.peer)):
+        table = new_table(f"{remark}, against {peer}", "over DDS, 7 joints")
         for heading in ("ours", "theirs", "ratio", "target", "met"):
             table.add_column(heading, justify="right", no_wrap=True)
         for r in rows:
