@@ -68,7 +68,6 @@ def command_line(pid):
     return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
 
 
-@pytest.mark.alone
 def test_short_demo_ends_well_and_reports_what_it_measured(tmp_path):
     pytest.importorskip("matplotlib")
     arguments = ("--duration", "1.5", "--rate", "200", "--output", "report")
