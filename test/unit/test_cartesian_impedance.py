@@ -42,12 +42,15 @@ class ImpedanceArm:
 
     def run(self, duration, wrench=(0,) * 6):
         """Yield after every step; wrench: of a hand on the tip, base axes."""
+        pushed, f_ext = np.any(wrench), None
         for _ in range(round(duration / STEP)):
-            R = self.pose[:3, :3]
-            turned = np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])
+            if pushed:
+                R = self.pose[:3, :3]
+                f_ext = {TIP: np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])}
             tau = self.law.torque(self.simulator.q, self.simulator.qd, STEP)
-            self.simulator.step(tau, f_ext={TIP: turned})
-            self.work += STEP * np.dot(wrench, self.velocity)
+            self.simulator.step(tau, f_ext=f_ext)
+            if pushed:
+                self.work += STEP * np.dot(wrench, self.velocity)
             yield tau
 
     def settle(self, duration, wrench=(0,) * 6):
@@ -75,7 +78,7 @@ def test_stiffness_measured_by_a_push_is_that_asked_for(axes, axis):
     np.testing.assert_allclose(moved, push / STIFFNESS, rtol=0.02, atol=0.02 * moved[axis])
 
 
-@pytest.mark.parametrize("ratio", [0.3, 0.5, 0.7])
+@pytest.mark.parametrize("ratio", [0.3, 0.7])
 @pytest.mark.parametrize("mode", range(6))
 def test_damping_ratio_measured_by_the_step_response_is_that_asked_for(mode, ratio):
     """A mode of the hand, let go at rest, overshoots by exp(-pi z / sqrt(1 - z^2))."""
