@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -156,8 +157,8 @@ def test_a_refused_message_changes_no_value_and_not_the_next_message(bad):
     assert decoded(decoder) == before
 
 
-@pytest.mark.parametrize("length", [2**31 - 1, 2**31, 2**32 - 8, 2**32 - 1])
-@pytest.mark.parametrize("big_endian", [False, True])
+@each("length", [2**31 - 1, 2**31, 2**32 - 8, 2**32 - 1])
+@each("big_endian", [False, True])
 @pytest.mark.parametrize("place", ["frame_id", "name count", "name", "position", "effort"])
 def test_a_length_that_overflows_raises(length, place, big_endian):
     message = joint_state(["abc"], [1.0], [], [2.0], big_endian=big_endian)

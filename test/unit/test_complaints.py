@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 
 from featherstone_ros.control.complaints import late_start, unusable_state
 from featherstone_ros.tools.robot_setup import load
@@ -53,7 +54,7 @@ def test_what_is_merely_far_away_is_not_called_degrees():
     assert "degrees" not in text
 
 
-@pytest.mark.parametrize("joint", range(MODEL.n))
+@each("joint", range(MODEL.n))
 @pytest.mark.parametrize(("beyond", "is_told"), [(-0.1, False), (0.49, False), (0.51, True)])
 @pytest.mark.parametrize("side", [-1.0, 1.0])
 def test_a_position_is_told_of_half_a_radian_beyond_its_limits(joint, side, beyond, is_told):

@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from each import each
 
 from featherstone_ros.control.condition import (
     DiagnosticLevel,
@@ -106,7 +107,7 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize(("finding", "value", "level", "line", "phases"), PROBLEMS)
-@pytest.mark.parametrize("phase", sorted(RUNNING), ids=lambda phase: phase.name)
+@each("phase", sorted(RUNNING))
 def test_every_finding_is_told_where_it_counts(phase, finding, value, level, line, phases):
     said = condition(phase, WHY, Findings(**{finding: value}))
     if phase in phases:

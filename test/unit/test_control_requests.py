@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from control_arm import NAMES, PERIOD, Bench, Q, space
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from featherstone_ros import _control
@@ -62,7 +63,7 @@ REACH: dict[Phase, Callable[[Bench], object]] = {
 
 
 @pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.CARTESIAN_IMPEDANCE])
-@pytest.mark.parametrize("request_of", [trajectory, set_point, target, hold])
+@each("request_of", [trajectory, set_point, target, hold])
 @pytest.mark.parametrize("phase", REACH, ids=lambda phase: phase.name)
 def test_nothing_can_be_asked_for_in_a_phase_that_follows_nothing(phase, request_of, mode):
     bench = Bench(mode=mode).start()

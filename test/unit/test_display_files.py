@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from each import each
 
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.robot_setup import load
@@ -74,7 +75,7 @@ def test_plotjuggler_layout_is_whole():
     assert len(curves()) == len(set(curves()))
 
 
-@pytest.mark.parametrize("curve", curves())
+@each("curve", curves())
 def test_curve_is_a_field_of_a_topic(curve):
     topic = next(topic for topic in TOPICS if curve.startswith(f"{topic}/"))
     field = curve.removeprefix(f"{topic}/")

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
+from each import each
 from random_trees import random_tree
 
 from featherstone_ros import Dynamics, Model, ModelError, Simulator, SingularInertiaError
@@ -201,7 +202,7 @@ WITH_WRENCHES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("method", [*ON_LINK, *ON_ALL, *WITH_WRENCHES, "hybrid"])
+@each("method", [*ON_LINK, *ON_ALL, *WITH_WRENCHES, "hybrid"])
 def test_batch_of_states_equals_single_ones(model, method):
     """A method takes q, so many arrays (nv,), and wrenches or a link where it can."""
     random = np.random.default_rng(10)
@@ -247,8 +248,8 @@ def test_simulator_starts_at_neutral_and_pickles(model):
     assert simulator.damping.shape == (model.n,)
     simulator.step(np.zeros(model.nv), 5)
     copy = pickle.loads(pickle.dumps(simulator))
-    for each in (simulator, copy):
-        each.step(np.zeros(model.nv), 5)
+    for one in (simulator, copy):
+        one.step(np.zeros(model.nv), 5)
     assert copy.q.tolist() == simulator.q.tolist()
 
 

@@ -6,6 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
+from each import each
 from methods import METHODS, MODELS, arrays
 
 from featherstone_ros import Dynamics
@@ -27,7 +28,7 @@ HOLDERS = {
     "flat iterator": lambda result: result.flat,
     "DLPack": np.from_dlpack,
 }
-array_method = pytest.mark.parametrize("method", [m for m in METHODS if m != "energy"])
+array_method = each("method", [m for m in METHODS if m != "energy"])
 batched = pytest.mark.parametrize("batch", [(), (3,)], ids=["one state", "batch"])
 
 

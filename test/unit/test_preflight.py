@@ -6,6 +6,7 @@ from math import inf
 import numpy as np
 import pytest
 from control_arm import NAMES, Bench, Q, model, settings, space
+from each import each
 from numpy.testing import assert_allclose
 
 from featherstone_ros import Dynamics
@@ -139,7 +140,7 @@ def test_rms_of_a_ramp():
 # How much slower
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_slow_down_is_the_least_that_fits(seed):
     rng = np.random.default_rng(seed)
     asked, limits = random_demand(rng)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, relative_error
+from each import each
 from random_trees import as_tree, random_tree
 from urdf_text import joint, link, robot
 
@@ -281,7 +282,7 @@ def speeds_at_which_joints_change(model, random):
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit"])
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_friction_of_many_joints_is_coulombs_law_at_the_end_of_the_step(model, integrator, seed):
     """Who slips feels the limit against its motion; who rests feels no more than the limit."""
     random = np.random.default_rng(seed)
@@ -560,7 +561,7 @@ def test_many_steps_are_single_steps_to_the_last_bit(model, integrator):
 
 
 @every_integrator
-@pytest.mark.parametrize("size", [0, 1, 2, 5])
+@each("size", [0, 1, 2, 5])
 def test_batch_is_the_loop_of_singles(model, integrator, size):
     q, qd, tau = random_state(model, size)
     tip = model.link_names[-1]

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from each import each
 from urdf_text import chain, joint, link, robot
 
 from featherstone_ros import Model
@@ -140,7 +141,7 @@ NOT_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("value", NOT_NUMBERS)
+@each("value", NOT_NUMBERS)
 @pytest.mark.parametrize(
     ("element", "attribute"),
     [("limit", "lower"), ("limit", "upper"), ("limit", "velocity"), ("limit", "effort"),
@@ -151,14 +152,14 @@ def test_parse_raises_if_figure_of_joint_is_not_a_finite_number(element, attribu
     assert_refused(text, f"joint 'j': <{element}> '{attribute}' is {value!r}", "a finite number")
 
 
-@pytest.mark.parametrize("value", NOT_NUMBERS)
+@each("value", NOT_NUMBERS)
 @pytest.mark.parametrize("attribute", ["multiplier", "offset"])
 def test_parse_raises_if_figure_of_mimic_is_not_a_finite_number(attribute, value):
     text = chain("i", "j", inside=f'<mimic joint="i" {attribute}="{value}"/>')
     assert_refused(text, f"<mimic> '{attribute}' is {value!r}", "a finite number")
 
 
-@pytest.mark.parametrize("value", ["nan", "", "one"])
+@each("value", ["nan", "", "one"])
 @pytest.mark.parametrize("attribute", ["value", "ixx", "iyy", "izz", "ixy", "ixz", "iyz"])
 def test_parse_raises_if_figure_of_link_is_not_a_finite_number(attribute, value):
     text = re.sub(rf'{attribute}="[^"]*"', f'{attribute}="{value}"', robot(link("a")))
@@ -171,7 +172,7 @@ def test_parse_raises_if_figure_of_link_is_missing(attribute):
     assert_refused(text, "link 'a'", f"has no '{attribute}'")
 
 
-@pytest.mark.parametrize("value", ["1 2", "1 2 3 4", "", "nan 0 0", "0 inf 0", "1,2,3", "a b c"])
+@each("value", ["1 2", "1 2 3 4", "", "nan 0 0", "0 inf 0", "1,2,3", "a b c"])
 @pytest.mark.parametrize("attribute", ["xyz", "rpy", "axis"])
 def test_parse_raises_if_vector_is_not_three_finite_numbers(attribute, value):
     element = "axis" if attribute == "axis" else "origin"
