@@ -1,7 +1,7 @@
 # The first command after activation or silence: whether the arm can be taken over where it stands,
 # and the effort that holds it there, from which the commands go on without a step.
 
-from libc.math cimport fabs, isfinite, isinf
+from libc.math cimport fabs, isinf
 
 from control.controller_state cimport Controller, because, fire, note
 from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
@@ -32,10 +32,11 @@ cdef inline bint is_plausible_effort(const Controller* c, const double* effort) 
     an effort limit nothing says how far is far.
     """
     cdef bint acts = False
+    cdef double limit
     cdef Py_ssize_t i
     for i in range(c.n):
-        if (not fabs(effort[i] - c.gravity_torque[i]) <= BEYOND_GRAVITY * c.settings.effort_limit[i]
-                or not isfinite(effort[i]) or isinf(c.settings.effort_limit[i])):
+        limit = c.settings.effort_limit[i]
+        if isinf(limit) or not fabs(effort[i] - c.gravity_torque[i]) <= BEYOND_GRAVITY * limit:
             return False
         acts |= effort[i] != 0.0
     return acts
