@@ -18,7 +18,7 @@ from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER,
                              SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
 from control.speed_limit cimport SpeedLimit
 from control.stop cimport begin_hold, begin_tracking, stop_desired
-from control.state_estimate cimport SPARSE, likely_state
+from control.state_estimate cimport SPARSE
 
 cdef extern from *:
     """
@@ -197,9 +197,8 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     if leads_hand(c):
         lead_hand(c, now, dt)
     else:
-        likely_state(&c.validator, c.likely, c.likely + c.n)
-        law(&c.settings, &c.models, c.n, c.likely, c.likely + c.n, c.desired, held_for(c),
-            c.scratch, c.torque)
+        law(&c.settings, &c.models, c.n, c.validator.likely_q, c.validator.likely_qd, c.desired,
+            held_for(c), c.scratch, c.torque)
     if give(c, now, dt, c.torque):
         if leads_hand(c):
             for i in range(c.n):

@@ -30,7 +30,8 @@ from control.dead_reckoning cimport Reckoning
 from control.deadline cimport DeadlinePayload
 from control.events cimport CAUSE_FAILURE, NO_TIP
 from control.faults cimport fall_back
-from control.governor cimport Governor, begin_transfer, govern, start_from, transfer_weight
+from control.governor cimport (Governor, begin_transfer, drive_no_further, govern, start_from,
+                               transfer_weight)
 from control.impedance_state cimport Impedance, ImpedanceSettings, Wall, lay_out, memory_size
 from control.laws cimport damped_gravity, law, model_torque
 from control.model_blend cimport ModelBlend, change_model, combine, gravity, pass_time

@@ -103,7 +103,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     the arm is on; qd: NaN where it was not measured; effort: NULL if it was not.
     """
     cdef double last = c.validator.received, dt
-    cdef bint blind = is_blind(c), follows_first = c.validator.dt == 0.0
+    cdef bint blind = is_blind(c)
     c.updated, c.stalled = now, False
     if c.phase == INACTIVE:
         return False
@@ -125,7 +125,8 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     elif min(now - last, dt) > c.settings.state_timeout:
         # As if the watchdog had looked in between: by now the motion would be far ahead.
         abandon(c, now, CAUSE_GAP, -1, dt, c.settings.state_timeout)
-    elif c.phase == HOLDING and follows_first and was_misled(&c.validator):
+    elif (c.phase == HOLDING and c.latched == c.validator.accepted - 1
+            and was_misled(&c.validator)):
         begin_tracking(c)
     if c.settings.on_timer:
         return False

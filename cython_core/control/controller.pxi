@@ -155,6 +155,7 @@ cdef class CompiledController:
         c.models.part = self._room(&at, n)
         c.governor.command, c.governor.asked = self._room(&at, n), self._room(&at, n)
         c.governor.difference, c.governor.wanted = self._room(&at, n), self._room(&at, n)
+        c.governor.moving = self._room(&at, n)
         c.governor.reach.low, c.governor.reach.high = self._room(&at, n), self._room(&at, n)
         c.motion.base, c.motion.base_effort = self._room(&at, 6 * n), self._room(&at, 2 * n)
         c.motion.correction, c.motion.correction_effort = (
@@ -167,7 +168,6 @@ cdef class CompiledController:
         c.torque, c.gravity_torque, c.expected = (
             self._room(&at, n), self._room(&at, n), self._room(&at, n))
         c.turned, c.turns = self._room(&at, n), self._room(&at, n)
-        c.likely = self._room(&at, 2 * n)
         self.its.part, self.its.shown = self._room(&at, 3 * n), self._room(&at, n)
         lay_out_mode(&c.hand, n, self._room(&at, mode_memory(n)))
         c.bias = self._room(&at, n)
@@ -180,6 +180,7 @@ cdef class CompiledController:
         cdef Py_ssize_t n = v.n
         v.q, v.qd, v.last_q, v.last_qd = (
             self._room(at, n), self._room(at, n), self._room(at, n), self._room(at, n))
+        v.likely_q, v.likely_qd = self._room(at, n), self._room(at, n)
         v.seen, v.plausible_speed = self._room(at, n), self._room(at, n)
         v.middle, v.half_range = self._room(at, n), self._room(at, n)
         v.compared_q, v.compared_qd = self._room(at, n), self._room(at, n)

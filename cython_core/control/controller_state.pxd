@@ -60,7 +60,6 @@ cdef struct Controller:
     double* zero             # (4, n)
     double* state            # (4, n) of a blind stop
     double* expected         # (n,) position that states are compared with
-    double* likely           # (2, n) position and velocity that the joints' laws go by
     double* turned           # (n,) whole turns that were added to the last good position [rad]
     double* turns            # (n,) likewise, of the state that is being looked at
     bint expects             # the motion is that of a blind stop, by steady time
@@ -78,6 +77,7 @@ cdef struct Controller:
     double noted_at          # when a rejected state was last told of
     double heartbeat         # when Python last gave a sign of life; inf: it need not
     long long commands
+    long long latched        # number of the good state from which the arm was last asked to rest
     Say say
     void* listener
 

@@ -2,7 +2,8 @@
 #
 # Per joint, in this order:
 # 1. bumpless transfer: after a change of law, gains, model or state the first command equals the
-#    last one, and the difference goes to zero smoothly;
+#    last one, and the difference goes to zero smoothly; where the arm comes to rest from a state
+#    that nobody has asked for, none of it drives a joint on;
 # 2. clamp to the effort limits;
 # 3. rate limit, which wins over the clamp: if a limit is lowered below the present command, the
 #    command goes there at the rate limit;
@@ -12,8 +13,8 @@
 # it: the clamp is all that is needed, and featherstone_ros.control.governor.cut tells what has been
 # lost.
 
-from libc.math cimport isfinite
-from libc.string cimport memcpy
+from libc.math cimport fabs, isfinite
+from libc.string cimport memcpy, memset
 
 from control.settings cimport Settings
 from control.speed_limit cimport Reach, SpeedLimit, keep_speed, within
@@ -21,8 +22,10 @@ from control.speed_limit cimport Reach, SpeedLimit, keep_speed, within
 cdef extern from *:
     """
     #define LONGEST_STEP (0.005)
+    #define CARRIED_SPEED (0.05)
     """
     const double LONGEST_STEP  # [s] of the torque rate that one command may use up, after any gap
+    const double CARRIED_SPEED # [rad/s, m/s] below which a joint is rather carried than driven
 
 cdef struct Governor:
     Py_ssize_t n
@@ -30,6 +33,7 @@ cdef struct Governor:
     double* asked            # (n,) what was last asked for
     double* difference       # (n,) at the beginning of a transfer: last command minus what was
                              # asked for
+    double* moving           # (n,) velocities that it may not drive on; 0: it may be any
     double* wanted           # (n,) what is asked for, plus what is left of the difference
     Reach reach
     bint transferring
@@ -57,6 +61,17 @@ cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
     rate limit.
     """
     g.begins, g.transferring, g.duration, g.elapsed = duration > 0.0, False, duration, 0.0
+    memset(g.moving, 0, g.n * sizeof(double))
+
+
+cdef inline void drive_no_further(Governor* g, const double* qd) noexcept nogil:
+    """Leave out of the transfer that has begun what drives joints on at these velocities (n,).
+
+    It may be what has led the arm astray, and would act for as long as no state comes.
+    """
+    cdef Py_ssize_t i
+    for i in range(g.n):
+        g.moving[i] = qd[i] if fabs(qd[i]) > CARRIED_SPEED else 0.0
 
 
 cdef inline void start_from(Governor* g, const Settings* settings,
@@ -77,10 +92,12 @@ cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
 
 
 cdef inline void take_difference(Governor* g) noexcept nogil:
-    """Take the difference between the last command and what is asked for."""
+    """Take the difference between the last command and what is asked for, as far as it may be."""
     cdef Py_ssize_t i
     for i in range(g.n):
         g.difference[i] = g.command[i] - g.asked[i]
+        if g.difference[i] * g.moving[i] > 0.0:
+            g.difference[i] = 0.0
     g.begins, g.transferring = False, True
 
 
@@ -103,7 +120,7 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
     if repeats:
         take_difference(g)
     for i in range(g.n):
-        g.wanted[i] = g.command[i] if repeats else g.asked[i]
+        g.wanted[i] = g.command[i] if repeats and g.difference[i] != 0.0 else g.asked[i]
         if weight != 0.0:  # 0 times a difference that has overflowed would be NaN
             g.wanted[i] += weight * g.difference[i]
 

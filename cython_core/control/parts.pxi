@@ -37,6 +37,7 @@ cdef class TorqueGovernor:
         self.its.n = n
         self.its.command, self.its.asked = own(self.owned, n), own(self.owned, n)
         self.its.difference, self.its.wanted = own(self.owned, n), own(self.owned, n)
+        self.its.moving = own(self.owned, n)
         self.its.reach.low, self.its.reach.high = own(self.owned, n), own(self.owned, n)
         self.speed.acceleration, self.speed.given_up = own(self.owned, n), own(self.owned, n)
         self.settings.effort_limit, self.settings.torque_rate = (
@@ -55,9 +56,14 @@ cdef class TorqueGovernor:
         """Begin anew, as if this effort (n,), clamped to the limits, had been the last command."""
         start_from(&self.its, &self.settings, numbers(effort, self.its.n, "effort"))
 
-    def begin_transfer(self, double duration):
-        """Begin a bumpless transfer with the next command; duration [s]."""
+    def begin_transfer(self, double duration, cnp.ndarray velocity=None):
+        """Begin a bumpless transfer with the next command, which drives no joint on that moves.
+
+        duration: [s]; velocity: (n,) of the joints, None: they may stand.
+        """
         begin_transfer(&self.its, duration)
+        if velocity is not None:
+            drive_no_further(&self.its, numbers(velocity, self.its.n, "velocity"))
 
     def govern(self, cnp.ndarray asked not None, double dt, added=None, motion=None):
         """The next command (n,), or None, with nothing changed, if ``asked`` is not finite.
@@ -218,6 +224,7 @@ cdef class JointStateValidator:
         v.n = n
         v.q, v.qd, v.last_q, v.last_qd = (
             own(self.owned, n), own(self.owned, n), own(self.owned, n), own(self.owned, n))
+        v.likely_q, v.likely_qd = own(self.owned, n), own(self.owned, n)
         v.seen, v.plausible_speed = own(self.owned, n), own(self.owned, n)
         v.middle, v.half_range = own(self.owned, n), own(self.owned, n)
         v.compared_q, v.compared_qd = own(self.owned, n), own(self.owned, n)

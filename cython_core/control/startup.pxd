@@ -1,7 +1,7 @@
 # The first command after activation or silence: whether the arm can be taken over where it stands,
 # and the effort that holds it there, from which the commands go on without a step.
 
-from libc.math cimport fabs, isinf
+from libc.math cimport INFINITY, fabs, isinf
 
 from control.controller_state cimport Controller, because, fire, note
 from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
@@ -23,23 +23,42 @@ cdef extern from *:
     const double LIMIT_SLACK       # [rad, m] beyond a limit that an encoder may say
 
 
+cdef inline bint is_measured(const Controller* c, const double* effort) noexcept nogil:
+    """Whether an effort tells what holds the arm; exactly zero on all joints means that it is not
+    measured, or that brakes hold the arm. effort: NULL for none.
+    """
+    return (effort != NULL and c.settings.start_from_measured_effort
+            and not c.settings.hardware_adds_gravity and any_nonzero(effort, c.n))
+
+
+cdef inline bint is_disputed(const Controller* c, const double* effort) noexcept nogil:
+    """Whether effort and position of a state that follows on nothing contradict each other, by
+    ``gravity_torque``: one of them is wrong, unless something else carries the arm.
+    """
+    cdef Py_ssize_t i
+    if c.validator.dt > 0.0 or not is_measured(c, effort):
+        return False
+    for i in range(c.n):
+        if (BEYOND_GRAVITY * c.settings.effort_limit[i] < fabs(effort[i] - c.gravity_torque[i])
+                < INFINITY):
+            return True
+    return False
+
+
 cdef inline bint is_plausible_effort(const Controller* c, const double* effort) noexcept nogil:
     """Whether a measured effort can be what holds the arm, by ``gravity_torque``, a load and
     friction.
 
-    An effort of exactly zero on all joints means that it is not measured, or that brakes hold the
-    arm; one far from gravity, that it is not what the drives apply: it would throw the arm. Without
-    an effort limit nothing says how far is far.
+    One far from gravity is not what the drives apply: it would throw the arm. Without an effort
+    limit nothing says how far is far.
     """
-    cdef bint acts = False
     cdef double limit
     cdef Py_ssize_t i
     for i in range(c.n):
         limit = c.settings.effort_limit[i]
         if isinf(limit) or not fabs(effort[i] - c.gravity_torque[i]) <= BEYOND_GRAVITY * limit:
             return False
-        acts |= effort[i] != 0.0
-    return acts
+    return True
 
 
 cdef inline const double* holding_effort(Controller* c, const double* effort) noexcept nogil:
@@ -49,13 +68,11 @@ cdef inline const double* holding_effort(Controller* c, const double* effort) no
     Drives that add gravity themselves hold the arm at command zero, whatever they report. After
     silence the drives still have the last command.
     """
-    cdef bint adds = c.settings.hardware_adds_gravity
-    if (effort != NULL and c.settings.start_from_measured_effort and not adds
-            and is_plausible_effort(c, effort)):
+    if is_measured(c, effort) and is_plausible_effort(c, effort):
         return effort
     if c.has_commanded:
         return c.governor.command
-    return c.zero if adds else c.gravity_torque
+    return c.zero if c.settings.hardware_adds_gravity else c.gravity_torque
 
 
 cdef inline Py_ssize_t too_heavy(Controller* c) noexcept nogil:
@@ -114,6 +131,8 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
         return False
     if c.hold.cause == CAUSE_CANNOT_HOLD or c.hold.cause == CAUSE_OUTSIDE:
         c.hold.cause = NO_CAUSE
+    if is_disputed(c, effort):                                  # the next one shows which is wrong
+        return False
     note_outside(c)
     start_from(&c.governor, &c.settings, holding_effort(c, effort))
     fire(c, STATE)

@@ -1,7 +1,7 @@
 # Position and velocity of the arm by the joint states that were believed (state_validator.pxd), for
 # states that have no velocity, or a wrong one.
 
-from libc.math cimport M_PI, copysign, exp, fabs, isnan
+from libc.math cimport INFINITY, M_PI, copysign, exp, fabs, isnan
 from libc.string cimport memcpy
 
 from control.state_consistency cimport encoder_step
@@ -58,7 +58,7 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
     for i in range(v.n):
         if not isnan(qd[i]):
             v.qd[i] = qd[i]
-            agreed = median(v.last_qd[i], qd[i], v.shown[i])
+            agreed = median(v.last_qd[i], qd[i], v.pace[i])
             if dt > SPARSE and not v.fresh and fabs(qd[i] - agreed) > plausible_change(v, i, dt):
                 v.qd[i] = agreed
             if (qd[i] * v.shown[i] < 0.0 and fabs(v.shown[i]) > AGAINST * fabs(qd[i])
@@ -70,63 +70,68 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
             v.qd[i] = v.last_qd[i] + weight * ((q[i] - v.last_q[i]) / dt - v.last_qd[i])
 
 
+cdef inline void find_likely_state(StateValidator* v, double now, double dt) noexcept nogil:
+    """Find the position and velocity that the joints' laws go by; the hand's law goes by the state.
+
+    What a joint can hardly have come to, neither from the last state, believed or not, nor from
+    where it likely was, counts as it was expected until the next state confirms it, or its way
+    does: one wrong number must not push the arm, least of all if no state comes after it. A wrong
+    stamp must not either, which expects the joint too far away. To be called before ``received``
+    changes; dt: since then [s].
+    """
+    cdef const double* there = v.last_q
+    cdef double since = now - v.received if v.fresh else dt
+    cdef double apart = since, limit, reach, speed, before
+    cdef Py_ssize_t i
+    v.misled = False
+    if since == INFINITY:                                       # the first of all
+        memcpy(v.likely_q, v.q, v.n * sizeof(double))
+        memcpy(v.likely_qd, v.qd, v.n * sizeof(double))
+        return
+    if v.seen_at > v.received:
+        there, apart = v.seen, now - v.seen_at
+    for i in range(v.n):
+        before, v.likely_q[i], v.likely_qd[i] = v.likely_q[i], v.q[i], v.qd[i]
+        limit = plausible_change(v, i, since)
+        reach = limit * GONE_ON + encoder_step(v, i)
+        speed = median(v.last_qd[i], v.qd[i], v.shown[i])
+        if fabs(v.q[i] - before - since * speed) > reach:
+            if fabs(v.q[i] - there[i] - apart * speed) <= reach:
+                v.misled = True
+            else:
+                v.likely_q[i] = median(before, v.q[i], before + since * speed)
+        speed = median(v.last_qd[i], v.qd[i], (v.q[i] - v.last_q[i]) / since)
+        if fabs(v.qd[i] - speed) > limit:
+            v.likely_qd[i] = speed
+
+
 cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) noexcept nogil:
     """Position and velocity when the last good state came, as far as one may rely on it.
 
-    A joint whose last velocity or position is unlikely after the ones before, and that nothing has
-    confirmed since, goes on at the speed that the last two velocities and the positions agree on.
     If velocities contradict the positions, these are relied on, but for a last one that they do not
     lead to.
     """
-    cdef bint contradictory = v.last.rejection == CONTRADICTORY
-    cdef const double* from_q = v.q if contradictory else v.last_q
-    cdef double dt = v.compared_at - v.received if contradictory else v.dt, limit, speed
+    cdef double dt = v.compared_at - v.received
     cdef Py_ssize_t i
-    memcpy(q, v.compared_q if contradictory else v.q, v.n * sizeof(double))
-    memcpy(qd, v.shown if contradictory else v.qd, v.n * sizeof(double))
-    if dt == 0.0:                                               # it follows on nothing
+    if v.last.rejection != CONTRADICTORY:
+        memcpy(q, v.likely_q, v.n * sizeof(double))
+        memcpy(qd, v.likely_qd, v.n * sizeof(double))
         return
+    memcpy(q, v.compared_q, v.n * sizeof(double))
+    memcpy(qd, v.shown, v.n * sizeof(double))
     for i in range(v.n):
-        limit = plausible_change(v, i, dt)
-        speed = v.shown[i] if contradictory else median(v.last_qd[i], v.qd[i], v.shown[i])
-        if not fabs(qd[i] - speed) <= limit:
-            qd[i] = speed
-        if not fabs(q[i] - from_q[i] - dt * speed) <= limit * GONE_ON:
-            q[i] = from_q[i] + dt * speed
-
-
-cdef inline void likely_state(const StateValidator* v, double* q, double* qd) noexcept nogil:
-    """The position and velocity that the joints' laws go by; the hand's law goes by the last state.
-
-    What a joint can hardly have come to counts as it was expected until the next state confirms it,
-    or its way does: one wrong number must not push the arm, least of all if no state comes after
-    it. A wrong stamp must not either, which expects the joint too far away.
-    """
-    cdef double expected, limit, speed
-    cdef Py_ssize_t i
-    memcpy(q, v.q, v.n * sizeof(double))
-    memcpy(qd, v.qd, v.n * sizeof(double))
-    if v.dt == 0.0:                                             # it follows on nothing
-        return
-    for i in range(v.n):
-        limit = plausible_change(v, i, v.dt)
-        speed = median(v.last_qd[i], v.qd[i], v.shown[i])
-        expected = v.last_q[i] + v.dt * speed
-        if fabs(v.q[i] - expected) > limit * GONE_ON + encoder_step(v, i):
-            q[i] = median(v.last_q[i], v.q[i], expected)
-        speed = median(v.last_qd[i], v.qd[i], (v.q[i] - v.last_q[i]) / v.dt)
-        if fabs(v.qd[i] - speed) > limit:
-            qd[i] = speed
+        if not fabs(q[i] - v.q[i] - dt * qd[i]) <= plausible_change(v, i, dt) * GONE_ON:
+            q[i] = v.q[i] + dt * qd[i]
 
 
 cdef inline bint was_misled(const StateValidator* v) noexcept nogil:
-    """Whether the good state before had a velocity that neither the last one nor the way between
-    them shows.
+    """Whether the last state shows that the one before was wrong: it follows on nothing instead,
+    or not on the position that was likely, or shows nothing of its velocity, nor does the way.
     """
     cdef double limit
     cdef Py_ssize_t i
-    if v.dt <= 0.0:
-        return False
+    if v.dt <= 0.0 or v.misled:
+        return True
     for i in range(v.n):
         limit = plausible_change(v, i, v.dt)
         if (fabs(common(v.qd[i] - v.last_qd[i], (v.q[i] - v.last_q[i]) / v.dt - v.last_qd[i]))

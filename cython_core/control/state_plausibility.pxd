@@ -5,7 +5,7 @@ from libc.math cimport fabs, isfinite, isnan
 
 from control.validator_state cimport (ABSURD, ACCEPTED, CONTRADICTORY, DISTRUSTED, JUMPED,
                                       NOT_FINITE, TOO_FAST, Judged, StateValidator, accepted,
-                                      judged)
+                                      forget, judged)
 
 cdef extern from *:
     """
@@ -89,6 +89,10 @@ cdef inline Judged judge_position(StateValidator* v, double now, double dt, cons
     duration = min(max(dt, now - v.received), v.jumped)
     i = out_of_reach(v.n, q, v.q, v.plausible_speed, duration, jump_tolerance)
     if i < 0:
+        return accepted()
+    if v.dt == 0.0 and v.implausible and out_of_reach(v.n, q, v.seen, v.plausible_speed,
+                                                      now - v.seen_at, jump_tolerance) < 0:
+        forget(v)                                               # two that agree against one
         return accepted()
     v.jumped = duration
     return judged(JUMPED, i, q[i] - v.q[i], v.plausible_speed[i] * duration + jump_tolerance)

@@ -11,7 +11,7 @@ from libc.math cimport INFINITY, NAN, exp, isnan
 from libc.string cimport memcpy
 
 from control.state_consistency cimport judge_repetition, judge_way, learn_encoder_steps
-from control.state_estimate cimport take_velocity
+from control.state_estimate cimport find_likely_state, take_velocity
 from control.state_plausibility cimport (count_implausible, judge_numbers, judge_position,
                                          judge_speed)
 from control.validator_state cimport (ACCEPTED, DISTRUSTED, JUMPED, LATE, NOT_NEWER, TOO_FAST,
@@ -148,6 +148,7 @@ cdef inline void take_over(StateValidator* v, double now, double dt, double stam
     memcpy(v.q, q, v.n * sizeof(double))
     if not v.fresh:
         learn_encoder_steps(v)
+    find_likely_state(v, now, dt)
     v.dt = 0.0 if v.fresh else dt
     v.interval = max(v.dt if v.dt < state_timeout else 0.0, v.interval * exp(-v.dt / SPARSE_FOR))
     pass_time(v, stamp)

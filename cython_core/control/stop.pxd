@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport begin_mode, rest_ahead
 from control.controller_state cimport Controller, fire, leads_hand
-from control.governor cimport begin_transfer
+from control.governor cimport begin_transfer, drive_no_further
 from control.motion cimport sample, stop_from
 from control.phases cimport FLOAT
 
@@ -27,10 +27,10 @@ cdef inline void stop_desired(Controller* c) noexcept nogil:
 
 
 cdef inline void latch(Controller* c) noexcept nogil:
-    """Ask the arm to come to rest from the state that it is in."""
+    """Ask the arm to come to rest from the state that it is likely in."""
     memset(c.state, 0, 4 * c.n * sizeof(double))
-    memcpy(c.state, c.validator.q, c.n * sizeof(double))
-    memcpy(c.state + c.n, c.validator.qd, c.n * sizeof(double))
+    memcpy(c.state, c.validator.likely_q, c.n * sizeof(double))
+    memcpy(c.state + c.n, c.validator.likely_qd, c.n * sizeof(double))
     stop_motion(c, c.validator.time, c.state)
     c.reckoning.begins = True
     sample(&c.motion, c.validator.time, c.desired)
@@ -40,6 +40,8 @@ cdef inline void latch(Controller* c) noexcept nogil:
         begin_mode(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd,
                    c.settings.stop_time)
     begin_transfer(&c.governor, c.settings.blend_time)
+    drive_no_further(&c.governor, c.validator.likely_qd)
+    c.latched = c.validator.accepted
 
 
 cdef inline void reset_watch(Controller* c) noexcept nogil:

@@ -34,6 +34,8 @@ cdef struct StateValidator:
     double* qd               # measured, or estimated from the positions
     double* last_q           # of the good state before
     double* last_qd
+    double* likely_q         # what the laws go by: see ``find_likely_state``
+    double* likely_qd
     double* seen             # last position that was not believed
     double* plausible_speed  # twice the limits
     double* middle           # of the position range
@@ -70,6 +72,7 @@ cdef struct StateValidator:
     double transits[2]       # of the last two states; -inf before there were two
     int too_late             # states in a row that cannot be as late as they seem
     bint fresh               # the next state follows on nothing
+    bint misled              # the last state has shown that the likely position before was wrong
     int implausible          # states that were not plausible and have not been made up for
     long long accepted
     long long rejected[REJECTIONS]

@@ -691,11 +691,32 @@ def test_states_that_lie_all_the_time_end_in_a_hold_at_once():
 
 @pytest.mark.parametrize("off", [-9.0, 9.0, 11.0, -11.0, 1e9, np.nan])
 def test_measured_effort_far_from_gravity_is_not_what_holds_the_arm(off):
-    """A load and friction may add half of the effort limit, which is 20."""
+    """A load and friction may add half of the effort limit, which is 20.
+
+    Effort and position contradict each other beyond that: the next state shows which is wrong.
+    """
     bench = Bench()
     bench.effort = bench.gravity() + np.array([off, 0.0])
     bench.controller.activate(bench.now)
+    if abs(off) > 10.0:
+        assert bench.state() is None
+        bench.now, bench.stamp = bench.now + 0.001, bench.stamp + 0.001
     assert_allclose(bench.state(), bench.effort if abs(off) < 10.0 else bench.gravity())
+
+
+def test_a_first_position_that_the_measured_effort_contradicts_is_not_taken_over():
+    """Gravity there would throw the arm."""
+    bench = Bench(effort_limit=np.full(2, 8.0))
+    bench.effort = bench.gravity()
+    bench.controller.activate(bench.now)
+    q = bench.arm.q
+    bench.arm.set_state(q + np.array([np.pi, 0.0]), np.zeros(2))
+    assert np.abs(bench.gravity() - bench.effort).max() > 4.0
+    assert bench.state() is None
+    bench.arm.set_state(q, np.zeros(2))
+    bench.run(0.01)
+    assert len(bench.commands) == 9
+    assert_allclose(bench.commands[0][1], bench.effort, rtol=1e-6)
 
 
 def test_clock_jumps_do_not_disturb_a_trajectory(bench):

@@ -54,6 +54,18 @@ def test_fade_during_a_fade_begins_at_the_last_command():
     assert_allclose(it.govern(np.full(2, -10.0), DT), before)
 
 
+@pytest.mark.parametrize("velocity", [0.06, -0.06, 0.04, 0.0])
+def test_fade_drives_no_joint_on_that_moves(velocity):
+    it = governor()
+    it.start(np.array([5.0, -3.0]))
+    it.begin_transfer(0.2, np.full(2, velocity))
+    first = it.govern(np.zeros(2), DT).copy()
+    step = 200.0 * DT
+    assert_allclose(first, [5.0 - step * (velocity > 0.05), -3.0 + step * (velocity < -0.05)])
+    it.begin_transfer(0.2)  # which forgets the velocity
+    assert_allclose(it.govern(np.zeros(2), DT), first)
+
+
 def test_start_in_the_middle_of_a_fade_forgets_it():
     it = governor()
     it.start(np.zeros(2))

@@ -125,6 +125,7 @@ def test_twice_the_velocity_limit_is_believed(source):
 
 
 def test_a_jump_that_stays_is_not_believed_by_waiting(source):
+    assert source.give()
     there = Q + np.array([0.3, 0.0])  # after 50 ms twice the velocity limit could lead there
     for _ in range(100):
         assert not source.give(q=there)
@@ -133,6 +134,7 @@ def test_a_jump_that_stays_is_not_believed_by_waiting(source):
 
 
 def test_a_source_that_is_often_wrong_has_to_make_up_for_it(source):
+    assert source.give()
     for _ in range(3):
         assert not source.give(q=Q + 0.3)
     assert [source.give() for _ in range(4)] == [False, False, True, True]
@@ -154,6 +156,7 @@ def test_positions_where_no_arm_is_have_to_be_made_up_for_too(source):
 
 
 def test_positions_that_jump_are_no_evidence_against_velocities(source):
+    assert source.give()
     for _ in range(3):
         assert not source.give(q=Q + 1.0 / LIMIT, after=0.02)
     assert not source.give(q=Q - 0.3 / LIMIT, after=0.02)
@@ -321,8 +324,38 @@ def test_the_estimated_state_of_a_hard_acceleration_is_the_last(source):
     assert source.give(q, qd, after=0.005)
     assert_allclose(source.validator.best_estimate(), (q, qd))
     source.validator.forget()
-    assert source.give(q + 0.05, qd + 3.0)
+    assert source.give(q + 0.05, qd + 3.0, after=1.0)
     assert_allclose(source.validator.best_estimate(), (q + 0.05, qd + 3.0))
+
+
+@pytest.mark.parametrize("gap", [0.005, 0.12])
+def test_a_wrong_position_is_not_likely_even_after_a_gap(source, gap):
+    assert source.give(after=0.005)
+    if gap > 0.1:
+        source.validator.forget()
+    wrong = Q + np.array([0.08 if gap < 0.1 else 0.36, 0.0])
+    assert source.give(wrong, after=gap)
+    assert_allclose(source.validator.best_estimate()[0], Q, atol=1e-9)
+    assert source.give(after=gap)  # it is where it was
+    assert_allclose(source.validator.best_estimate()[0], Q, atol=1e-9)
+
+
+def test_a_position_that_the_next_state_confirms_is_likely(source):
+    assert source.give(after=0.005)
+    there = Q + np.array([0.08, 0.0])
+    assert source.give(there, after=0.005)
+    assert source.give(there, after=0.005)
+    assert_allclose(source.validator.best_estimate()[0], there, atol=1e-9)
+
+
+def test_two_states_that_agree_outweigh_a_first_one_that_nothing_has_confirmed(source):
+    there = Q + 1.0
+    assert not source.give(there)
+    assert source.give(there)
+    assert source.validator.dt == 0.0  # it follows on nothing
+    assert_allclose(source.validator.q, there)
+    assert source.give(there)  # from now on it is confirmed
+    assert [source.give(Q) for _ in range(3)] == [False] * 3
 
 
 def test_an_arm_that_is_elsewhere_after_a_gap_is_believed_if_two_states_say_so(source):
