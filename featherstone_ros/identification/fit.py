@@ -18,15 +18,14 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import SIZE, Deformable
+from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
 
 WIDTHS = (0.03, 0.1, 0.2, 0.4, 0.8)  # candidates for the prior's width about the URDF
 FOLDS = 4  # of the cross-validation that chooses the width
 MOST_ITERATIONS = 200
-MOST_SETS = 20  # of bounds that a step may press against
 FREE_SPREAD = 1e3  # [SI] of friction and offset: practically no prior
-FIRST_DAMPING = 1e-3  # of an iteration, relative to the diagonal of the normal equations
 CONVERGED = 1e-9  # least relative change of the sum of squares in an iteration
 
 
@@ -100,7 +99,11 @@ def solve(
         armature_spread: (n,) prior standard deviation of the drives' inertia [kg m^2 or kg].
         width: Prior standard deviation of theta, for each component or all.
         start: Initial guess, e.g. from other data; None: the URDF.
+
+    Raises:
+        EvaluationError: scipy is missing.
     """
+    optimize = needed_from_scipy("optimize")
     b, n = SIZE * len(bodies.U), len(armature_spread)
     spread = np.full(len(DRIVE_TERMS) * n, FREE_SPREAD)
     spread[:n] = armature_spread
@@ -120,55 +123,11 @@ def solve(
         theta, drives = np.zeros(b), np.zeros(len(spread))
         drives[: 3 * n] = 0.1 * np.concatenate([armature_spread, np.ones(2 * n)])
         start = Fit(theta, drives)
-    x = minimised(residuals, jacobian, np.concatenate([start.theta, start.drives]), lower)
-    return Fit(x[:b], x[b:])
-
-
-def minimised(
-    residuals: Callable[[Floats], Floats],
-    jacobian: Callable[[Floats], Floats],
-    x: Floats,
-    lower: Floats,
-) -> Floats:
-    """Return x >= lower where the sum of squared residuals has a minimum, near the initial x.
-
-    By Levenberg and Marquardt's method, damped as H. B. Nielsen does (Damping parameter in
-    Marquardt's method, IMM-REP-1999-05).
-    """
-    r, J = residuals(x), jacobian(x)
-    damping, growth = FIRST_DAMPING, 2.0
-    for _ in range(MOST_ITERATIONS):
-        H, slope = J.T @ J, J.T @ r
-        step = bounded_step(H + damping * np.diag(np.diag(H)), slope, lower - x)
-        left = residuals(x + step)
-        expected = float(-step @ (2 * slope + H @ step))
-        gain = float(r @ r - left @ left)
-        if gain > 0:
-            x, r = x + step, left
-            J = jacobian(x)
-            damping, growth = damping * max(1 / 3, 1 - (2 * gain / expected - 1) ** 3), 2.0
-        else:
-            damping, growth = damping * growth, 2 * growth
-        if max(expected, gain) <= CONVERGED * (r @ r):
-            break
-    return x
-
-
-def bounded_step(H: Floats, slope: Floats, least: Floats) -> Floats:
-    """Return the step >= least that minimises step^T H step / 2 + slope^T step.
-
-    By a primal-dual active set (M. Hintermueller, K. Ito and K. Kunisch, SIAM J. Optim. 2003).
-    """
-    held = np.zeros(len(slope), bool)
-    for _ in range(MOST_SETS):
-        step = np.where(held, least, 0.0)
-        free = ~held
-        step[free] = np.linalg.solve(H[np.ix_(free, free)], -(slope + H @ step)[free])
-        again = np.where(held, slope + H @ step > 0, step < least)
-        if (again == held).all():
-            break
-        held = again
-    return np.maximum(step, least)
+    found = optimize.least_squares(
+        residuals, np.concatenate([start.theta, start.drives]), jacobian, (lower, np.inf),
+        x_scale="jac", max_nfev=MOST_ITERATIONS, ftol=CONVERGED,
+    )  # fmt: skip
+    return Fit(found.x[:b], found.x[b:])
 
 
 def choose_width(

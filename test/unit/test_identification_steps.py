@@ -16,7 +16,7 @@ pytest.importorskip("scipy")
 
 from featherstone_ros import identification
 from featherstone_ros.identification.bodies import Bodies, thickened
-from featherstone_ros.identification.fit import bounded_step, minimised, noise, solve
+from featherstone_ros.identification.fit import noise, solve
 from featherstone_ros.identification.online import OnlinePayload
 from featherstone_ros.identification.regression import Equations
 
@@ -122,34 +122,6 @@ def test_gauss_newton_agrees_with_a_semidefinite_program():
     assert least <= ((R @ x - y) ** 2).sum() * (1 + 1e-6) + 1e-6
     assert ((R @ x - y) ** 2).sum() == pytest.approx(least, rel=0.01)
     np.testing.assert_allclose(R @ x, R @ unknown.value, atol=0.02 * np.abs(R @ x).max())
-
-
-def test_the_bottom_of_a_curved_valley_is_found_within_bounds():
-    """Rosenbrock's function; where x is bounded, the least y is x^2 of the bound."""
-
-    def residuals(x):
-        return np.array([10 * (x[1] - x[0] ** 2), 1 - x[0]])
-
-    def jacobian(x):
-        return np.array([[-20 * x[0], 10.0], [-1.0, 0.0]])
-
-    for start, least, end in [(-1.2, -np.inf, 1.0), (-1.2, -2.0, 1.0), (3.0, 1.5, 1.5)]:
-        lower = np.array([least, -np.inf])
-        found = minimised(residuals, jacobian, np.array([start, 1.0]), lower)
-        np.testing.assert_allclose(found, [end, end**2], rtol=1e-6)
-
-
-def test_a_bounded_step_is_the_best_one():
-    """Where a step may grow, its slope is 0; where it is at its bound, the slope points beyond."""
-    random = np.random.default_rng(5)
-    for _ in range(20):
-        A, slope = random.normal(size=(30, 20)), 40 * random.normal(size=20)
-        least = np.where(np.arange(20) < 12, -random.exponential(size=20), -np.inf)
-        step = bounded_step(A.T @ A, slope, least)
-        left, at_bound = A.T @ A @ step + slope, step == least
-        assert 0 < at_bound.sum() < 12 and (step >= least).all()
-        np.testing.assert_allclose(left[~at_bound], 0, atol=1e-9)
-        assert (left[at_bound] >= 0).all()
 
 
 def test_noise_is_found_and_less_of_it_is_better():
