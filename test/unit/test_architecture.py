@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -117,6 +118,17 @@ def test_a_class_name_has_one_meaning():
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
     assert not {name: at for name, at in places.items() if len(at) > 1}
+
+
+def test_no_two_constants_of_the_compiled_code_share_a_name():
+    """C's preprocessor knows no modules: the second #define would change the first one's file."""
+    names = [
+        name
+        for path in CORE.rglob("*.p*")
+        for name in re.findall(r"#define (\w+)", path.read_text())
+    ]
+    assert len(names) > 50
+    assert not {name for name, count in Counter(names).items() if count > 1}
 
 
 def test_lines_of_the_compiled_code_are_as_long_as_those_of_the_python():
