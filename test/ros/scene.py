@@ -89,7 +89,6 @@ class Scene:
         self._names: list[str] = []
         self._peak = self._way = self._speed = self._gap = 0.0
         self.limit = self.start = np.zeros(0)
-        self._moves_until = 0.0
         self._listen()
         self.twin = ros.start(
             "featherstone_ros.digital_twin",
@@ -228,16 +227,6 @@ class Scene:
         """Let the arm move, wait until it moves fast, begin to measure."""
         self.ros.run_for(0.1)
         self._ask(self.trajectory(), lambda: self.speed > FAST, "motion")
-        self._moves_until = time.monotonic() + LONG
-        self.watch()
-
-    def keep_moving(self) -> None:
-        """Do so if the arm does not move any more, or not for long; begin to measure."""
-        self.lie = truth
-        remains = self._moves_until - time.monotonic() > LONG / 2 and self.controller.is_running
-        if not (remains and self.ros.comes(lambda: self.speed > FAST, PERIOD)):
-            self.recover()
-            self.move()
         self.watch()
 
     def _ask(self, message: JointTrajectory, condition: Callable[[], Any], what: str) -> None:

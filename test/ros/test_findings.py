@@ -334,12 +334,11 @@ USELESS_STATES = {
 
 
 @pytest.mark.parametrize("what", HARMLESS_STATES)
-def test_the_arm_moves_on_with_states_that_have_all_that_is_needed(what, shared):
-    shared.keep_moving()
-    told(shared, lambda: HARMLESS_STATES[what], "running: trajectory")
-    commands = shared.commands
-    shared.ros.wait_for(lambda: shared.commands > commands + 100, "commands")
-    shared.assert_no_race(shared.peak)
+def test_the_arm_moves_on_with_states_that_have_all_that_is_needed(what, scene):
+    told(scene, lambda: HARMLESS_STATES[what], "running: trajectory")
+    commands = scene.commands
+    scene.ros.wait_for(lambda: scene.commands > commands + 100, "commands")
+    scene.assert_no_race(scene.peak)
 
 
 @pytest.mark.parametrize("what", USELESS_STATES)
