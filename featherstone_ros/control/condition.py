@@ -36,7 +36,9 @@ class Findings:
         is_saturated: Whether a joint would need more than its effort limit.
         is_strained: Whether the hand's spring pulls with all it may.
         preflight: Verdict on the last accepted trajectory, if it exceeds limits.
-        refusal: Why a message was refused, if that is not long ago.
+        refusal: Why a trajectory, set-point or target was refused, if that is not long ago.
+        unusable: Why no joint states can be read from the messages that come; matters while the
+            controller waits for them.
     """
 
     duplicates: Sequence[str] = ()
@@ -50,6 +52,7 @@ class Findings:
     is_strained: bool = False
     preflight: str = ""
     refusal: str = ""
+    unusable: str = ""
 
 
 def condition(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel, str]:
@@ -65,7 +68,7 @@ def condition(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLev
     if phase is Phase.WAITING:
         if reason:
             return DiagnosticLevel.ERROR, reason
-        refused = f"; refused {found.refusal}" if found.refusal else ""
+        refused = f"; refused joint_states: {found.unusable}" if found.unusable else ""
         return DiagnosticLevel.WARN, f"waiting for joint states{refused}"
     if phase not in RUNNING:
         return DiagnosticLevel.ERROR, f"{reason}: {phase_text(phase)}"

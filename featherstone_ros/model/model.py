@@ -334,9 +334,11 @@ def _restore(fields: dict[str, Any]) -> Model:
 
 @contextmanager
 def errors_naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Name a file in the errors about its description."""
+    """Name a file in the errors about its description, not in those about other arguments."""
     try:
         yield
+    except UnknownNameError:
+        raise
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
 

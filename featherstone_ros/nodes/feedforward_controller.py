@@ -83,7 +83,6 @@ RELIABLE = QoSProfile(depth=10)
 # Short, since a waiting state is a late one; long enough to lose none of a burst.
 SHALLOW = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
-OF_STATES = "joint_states: "  # what refusals of states begin with
 ANSWER_TIMEOUT = 0.5  # [s] in which the loop must answer
 CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
 # Events that a user requested: an earlier abandoned motion no longer matters.
@@ -149,6 +148,7 @@ class FeedforwardController(ModelNode):
         self._preflight = ""  # verdict on the last accepted trajectory, if it exceeds limits
         self._refused: Counter[str] = Counter()
         self._refusal, self._refused_at = "", -SHOW_REFUSAL
+        self._unusable, self._unusable_at = "", -SHOW_REFUSAL
         self._unusable_since = monotonic()
         self._example: Any = None  # subscription that looks at one joint state
         self._duplicates = DuplicatePublishers(self)
@@ -563,7 +563,7 @@ class FeedforwardController(ModelNode):
             elif kind == events.REJECTED:
                 rejection = Reason(int(values[0]), index, *values[1:3])
                 text = rejection_text(rejection, self._space.names)
-                self.log.warning(f"{OF_STATES}a state was refused: {text}")
+                self.log.warning(f"joint_states: a state was refused: {text}")
             elif kind == events.PHASE and Event(index) in REQUESTED:
                 self._is_abandoned = False
             elif kind == events.PHASE and Event(index) is Event.ABANDON:
@@ -582,8 +582,8 @@ class FeedforwardController(ModelNode):
 
     def _note_unusable(self, why: str) -> None:
         """Report a message on joint_states from which nothing can be read."""
-        self._refusal, self._refused_at = OF_STATES + why, monotonic()
-        self.log.warning(self._refusal)
+        self._unusable, self._unusable_at = why, monotonic()
+        self.log.warning(f"joint_states: {why}")
 
     def _inspect_an_example(self) -> None:
         """If unusable states arrive, say what is wrong with one of them."""
@@ -634,10 +634,11 @@ class FeedforwardController(ModelNode):
                 is_saturated=bool(lost),
                 is_strained=moment is not None and moment.strain > 1.0,
                 preflight=self._preflight,
-                refusal=self._recent_refusal,
+                refusal=self._refusal if monotonic() - self._refused_at < SHOW_REFUSAL else "",
+                unusable=self._recently_unusable,
             ),
         )
-        counters = controller.counters()
+        counters, refused = controller.counters(), self._state_refusal()
         values = {
             "mode": self.parameters["mode"],
             "phase": phase_text(phase),
@@ -649,7 +650,7 @@ class FeedforwardController(ModelNode):
             + self._loop.runner.counters()["too_large"],
             "joint states of other joints": counters["foreign"],
             **{f"messages refused on {topic}": n for topic, n in self._refused.items()},
-            "last refusal": self._refusal or self._rejection(),
+            "last refusal": self._refusal or (refused and f"joint_states: {refused}"),
             "publishers on joint_states": ", ".join(publishers_of(self, self._states.topic_name)),
             **{f"effort limit of {joint}": what for joint, what in lost.items()},
             **self._loop.timing.report(),
@@ -682,23 +683,24 @@ class FeedforwardController(ModelNode):
         counts = zip(events.REJECTIONS, self._controller.rejected, strict=True)
         return {reason: count for reason, count in counts if count}
 
-    def _rejection(self) -> str:
+    def _state_refusal(self) -> str:
+        """Return why the last joint states were refused; empty if they were not."""
         rejection = Reason(*self._controller.rejection)
-        if not rejection.code:
-            return ""
-        return OF_STATES + rejection_text(rejection, self._space.names)
+        if rejection.code:
+            return rejection_text(rejection, self._space.names)
+        return self._recently_unusable
 
     @property
-    def _recent_refusal(self) -> str:
-        return self._refusal if monotonic() - self._refused_at < SHOW_REFUSAL else ""
+    def _recently_unusable(self) -> str:
+        return self._unusable if monotonic() - self._unusable_at < SHOW_REFUSAL else ""
 
     def _hold_reason(self) -> str:
         """Return why the arm is held; if states are refused, also why the last one was."""
         cause = Reason(*self._controller.hold)
         text = cause_text(cause, self._space.names)
-        refused = self._rejection() or self._recent_refusal
-        if cause.code == events.NO_STATES and refused.startswith(OF_STATES):
-            text += f" (refused: {refused.removeprefix(OF_STATES)})"
+        refused = self._state_refusal()
+        if cause.code == events.NO_STATES and refused:
+            text += f" (refused: {refused})"
         return text
 
     def _moment(self) -> Any:
