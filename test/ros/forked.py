@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -135,11 +136,13 @@ def serve(requests: socket.socket) -> list[str]:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C concerns whoever asks
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))  # whoever asks may have a priority
     from featherstone_ros.nodes.execution import limit_allocations
 
     limit_allocations()  # before any library of ROS is loaded
     for name in IMPORTED:
-        import_module(name)
+        with suppress(ImportError):  # whoever runs it is told
+            import_module(name)
     inspect.getframeinfo(sys._getframe())  # finds all files, as rclpy does for its first log line
     arguments = serve(socket.socket(fileno=int(sys.argv[1])))
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -47,10 +47,13 @@ def active(tmp_path_factory) -> Iterator[Ros]:
     """A domain with a twin that is active, and to remain so."""
     with free_domain() as domain:
         ros = Ros(domain, tmp_path_factory.mktemp("active"))
-        start(ros, robot_description=SLIDER)
+        twin = start(ros, robot_description=SLIDER)
         ros.wait_for_state("/digital_twin", "active")
-        yield ros
-        ros.close()
+        try:
+            yield ros
+            twin.stop()  # with status 0 and no traceback, after all it was asked for
+        finally:
+            ros.close()
 
 
 # Signals.

@@ -11,6 +11,8 @@ def each(name, values):
 
     Fixtures are made once for all values. The failure names the value.
     """
+    values = list(values)
+    assert values, f"no value of {name} to test with"
 
     def decorate(test):
         @functools.wraps(test)
