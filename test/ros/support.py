@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,17 @@ def start_error(make_node: Callable[[], Any], parameters: Mapping[str, Any], fol
     return one_line(raised.value)
 
 
+def is_fork_safe() -> bool:
+    """Tell whether nodes may be forked: Kilted's crash if they end before they are nodes."""
+    try:
+        return version("ros-rclpy").startswith("7.")
+    except PackageNotFoundError:
+        return False
+
+
+FORKS = is_fork_safe()
+
+
 class NodeProcess:
     """One node as a process of its own, with what it has written so far."""
 
@@ -118,7 +130,7 @@ class NodeProcess:
         self._changed = threading.Condition()
         self._lines: list[str] = []
         self._process: subprocess.Popen[str] | ForkedNode
-        if fork:
+        if fork and FORKS:
             self._process = ForkedNode(command[1:], environment, folder, stdout)
         else:
             if shutil.which("setpriv"):
