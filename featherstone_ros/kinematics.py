@@ -88,7 +88,7 @@ def pose_error_derivative(
 
 
 @dataclass(frozen=True)
-class Reach:
+class Solution:
     """The result of inverse kinematics; arrays (B, ...) for a batch of poses.
 
     Attributes:
@@ -117,7 +117,7 @@ def inverse_kinematics(
     weights: ArrayLike = (1, 1, 1, 1, 1, 1),
     iterations: int = 200,
     limits: bool = True,
-) -> Reach:
+) -> Solution:
     """Find joint positions near ``q0`` that bring a link to a pose.
 
     The search is local: if it fails from one q0, another may succeed. A pose out of reach is not an
@@ -135,7 +135,8 @@ def inverse_kinematics(
         limits: Whether to keep within ``model.lower`` and ``model.upper``.
 
     Returns:
-        A ``Reach``. A batch of poses, of q0 or of both gives arrays (B, ...); the GIL is released.
+        A ``Solution``; its arrays are (B, ...) for a batch of poses, of q0 or of both. The GIL is
+        released.
 
     Raises:
         UnknownNameError: The model has no such link.
@@ -171,8 +172,8 @@ def inverse_kinematics(
     )
     if batch == ():
         reached = bool(outcome[0] == 0)
-        return Reach(q[0], reached, error[0], int(count[0]), OUTCOMES[outcome[0]])
-    return Reach(q, outcome == 0, error, count, np.array(OUTCOMES)[outcome])
+        return Solution(q[0], reached, error[0], int(count[0]), OUTCOMES[outcome[0]])
+    return Solution(q, outcome == 0, error, count, np.array(OUTCOMES)[outcome])
 
 
 def _rows(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:

@@ -8,13 +8,13 @@ from control.controller_state cimport Controller, because, fire
 from control.dead_reckoning cimport add_reckoned, dead_reckoning
 from control.events cimport CAUSE_FROZEN, CAUSE_NO_STATES
 from control.faults cimport return_to_fault
-from control.governor cimport begin_transfer, transfer_left
 from control.laws cimport damped_gravity, motion_torque
 from control.model_blend cimport pass_time
 from control.motion cimport sample
 from control.phases cimport FALL_BACK, HOLDING, STATE, STATES_STOPPED
 from control.state_estimate cimport best_estimate, seen_since
 from control.stop cimport begin_hold, begin_tracking, stop_motion
+from control.torque_governor cimport begin_transfer, transfer_left
 from control.validator_state cimport CONTRADICTORY, Judged, is_frozen
 
 

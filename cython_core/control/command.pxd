@@ -9,7 +9,6 @@ from control.cartesian_mode cimport (carry_target, drop_stale, find_inverse_iner
 from control.controller_state cimport Controller, fire, is_blind, is_tracking, leads_hand
 from control.events cimport CAUSE_NOT_FINITE
 from control.faults cimport ABANDONED_TIME, MOST_ABANDONED, fall_back
-from control.governor cimport begin_transfer, govern, transfer_left
 from control.laws cimport add_drives, damped_gravity, law
 from control.model_blend cimport combine, gravity, pass_time
 from control.monitoring cimport watch_path, watch_speed, watch_standing, watch_swings
@@ -19,6 +18,7 @@ from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER,
 from control.speed_limit cimport SpeedLimit
 from control.stop cimport begin_hold, begin_tracking, stop_desired
 from control.state_estimate cimport SPARSE
+from control.torque_governor cimport begin_transfer, govern, transfer_left
 
 cdef extern from *:
     """

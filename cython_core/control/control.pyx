@@ -30,8 +30,6 @@ from control.dead_reckoning cimport Reckoning
 from control.deadline cimport DeadlinePayload
 from control.events cimport CAUSE_FAILURE, NO_TIP
 from control.faults cimport fall_back
-from control.governor cimport (Governor, begin_transfer, drive_no_further, govern, start_from,
-                               transfer_weight)
 from control.impedance_state cimport Impedance, ImpedanceSettings, Wall, lay_out, memory_size
 from control.laws cimport damped_gravity, law, model_torque
 from control.model_blend cimport ModelBlend, change_model, combine, gravity, pass_time
@@ -45,6 +43,8 @@ from control.snapshot cimport SnapshotPayload
 from control.speed_limit cimport SpeedLimit
 from control.state_estimate cimport best_estimate
 from control.state_validator cimport CLOCK_JUMP as _CLOCK_JUMP, accept
+from control.torque_governor cimport (Governor, begin_transfer, drive_no_further, govern,
+                                      start_from, transfer_weight)
 from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, forget,
                                       forget_clocks, trust)
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request

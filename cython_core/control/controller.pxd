@@ -6,7 +6,7 @@
 #     state_validator.pxd    is a joint state believed?
 #     dead_reckoning.pxd     where is an arm that is not seen?
 #     startup.pxd            the first command
-#     command.pxd            the command for a state: motion.pxd, laws.pxd, governor.pxd
+#     command.pxd            the command for a state: motion.pxd, laws.pxd, torque_governor.pxd
 #     monitoring.pxd         does the arm do what it is asked to?
 #     faults.pxd, stop.pxd   what is done if not, and how the arm comes to rest
 #     blind_stop.pxd         what is done when states stop

@@ -7,13 +7,13 @@
 from control.cartesian_mode cimport CartesianMode
 from control.dead_reckoning cimport Reckoning
 from control.events cimport CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Cause, NoteKind
-from control.governor cimport Governor
 from control.model_blend cimport ModelBlend
 from control.motion cimport Motion
 from control.phases cimport (BLIND, DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_BLIND, PHASES,
                              REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
 from control.settings cimport CARTESIAN_IMPEDANCE, JointLimits, Settings
 from control.speed_limit cimport SpeedLimit
+from control.torque_governor cimport Governor
 from control.validator_state cimport StateValidator
 
 cdef struct Watch:           # for what no single state shows

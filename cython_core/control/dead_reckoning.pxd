@@ -18,10 +18,10 @@ from libc.string cimport memcpy, memset
 
 from dynamics_interface cimport DynamicsInterface
 from smooth_friction cimport drag, smooth_sign
-from control.governor cimport all_finite
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, TERMS_FULL, Settings
 from control.state_consistency cimport encoder_step
+from control.torque_governor cimport all_finite
 from control.validator_state cimport StateValidator, common
 
 cdef extern from *:

@@ -7,9 +7,9 @@ from libc.math cimport fabs
 from control.controller_state cimport Controller, because, fire
 from control.events cimport (CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFTEN, CAUSE_STANDS, NO_CAUSE,
                              Cause)
-from control.governor cimport begin_transfer
 from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, TRAJECTORY
 from control.stop cimport begin_hold, latch, reset_watch
+from control.torque_governor cimport begin_transfer
 from control.validator_state cimport common
 
 cdef extern from *:

@@ -16,7 +16,7 @@ cdef cnp.ndarray view(object owner, double* values, Py_ssize_t count):
 
 
 cdef class TorqueGovernor:
-    """The torque governor: see governor.pxd.
+    """The torque governor: see torque_governor.pxd.
 
     Args:
         effort_limit, torque_rate: (n,).

@@ -11,7 +11,6 @@ from control.controller_state cimport (Controller, Hold, because, fire, is_blind
 from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES,
                              FOLLOWS_POSES, GRANTED, GRAVITY_IN_USE, IN_FAULT, NOT_RUNNING,
                              NO_CAUSE, NO_TIP, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
-from control.governor cimport begin_transfer
 from control.model_blend cimport change_model
 from control.motion cimport (Path, extrapolate, follow_path, lead_in, lead_in_duration, sample,
                              sample_path)
@@ -19,6 +18,7 @@ from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLO
                              INACTIVE, REFERENCE, SETTLING, SET_POINT, STOPPING, TRACK, TRAJECTORY)
 from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, Settings
 from control.stop cimport begin_hold, begin_tracking, latch, stop_desired
+from control.torque_governor cimport begin_transfer
 from control.validator_state cimport forget, forget_clocks, trust
 from dynamics_interface cimport DynamicsInterface
 

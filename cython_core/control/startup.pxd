@@ -6,11 +6,11 @@ from libc.math cimport INFINITY, fabs, isinf
 from control.controller_state cimport Controller, because, fire, note
 from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
 from control.faults cimport return_to_fault
-from control.governor cimport start_from
 from control.model_blend cimport gravity
 from control.motion cimport any_nonzero
 from control.phases cimport STATE, WAITING
 from control.stop cimport begin_tracking
+from control.torque_governor cimport start_from
 from control.validator_state cimport forget
 
 cdef extern from *:

@@ -5,9 +5,9 @@ from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport begin_mode, rest_ahead
 from control.controller_state cimport Controller, fire, leads_hand
-from control.governor cimport begin_transfer, drive_no_further
 from control.motion cimport sample, stop_from
 from control.phases cimport FLOAT
+from control.torque_governor cimport begin_transfer, drive_no_further
 
 
 cdef inline void stop_motion(Controller* c, double time, const double* state) noexcept nogil:

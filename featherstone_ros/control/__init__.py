@@ -4,16 +4,17 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 
 - ``phases``: the phases and their transitions, the table that the loop reads.
 - ``controller``: the controller for Python, around a simulation or in tests.
-- ``settings``, ``plausibility``, ``governor``: every setting, checked.
+- ``settings``, ``plausibility``, ``torque_governor``: every setting, checked.
 - ``gains``: gains from the model, and whether gains are stable as a sampled loop.
 - ``motion``, ``trajectory``: a JointTrajectory checked and turned into a motion.
 - ``trajectory_acceptance``: the checks before the controller is asked to follow it.
 - ``feasibility``: whether the motors can follow it.
 - ``goal_tolerances``, ``tracking_error``: the outcome of an action's goal; how well the arm
-follows.
-- ``condition``: level and line of the diagnostics.
+  follows.
+- ``diagnostics``: level and line of the diagnostics.
 - ``payload``: the model with payload and gravity from the parameters.
-- ``events``, ``complaints``: text for the compiled controller's records, and for unusable messages.
+- ``events``, ``unusable_messages``: text for the compiled controller's records, and for messages
+  that cannot be used.
 - ``trajectory_start``: by which clock a trajectory starts.
 - ``cartesian_impedance``: the hand on a spring and a damper, a law of its own.
 """

@@ -22,10 +22,10 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control import events
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
 from featherstone_ros.control.events import Reason, RecordFormatter, cause_text, rejection_text
-from featherstone_ros.control.governor import cut
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
 from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.torque_governor import cut
 from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
 from featherstone_ros.control.trajectory_acceptance import PlanningContext
 from featherstone_ros.errors import UnknownNameError

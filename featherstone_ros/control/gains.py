@@ -76,7 +76,7 @@ class Gains:
 
 
 @dataclass(frozen=True)
-class Chosen(Gains):
+class ChosenGains(Gains):
     """Gains from the model.
 
     Attributes:
@@ -356,7 +356,7 @@ def _extreme_postures(inertia: Floats, stiffness: Floats) -> list[int]:
     return kept[:: -(-len(kept) // most)]
 
 
-def choose_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> Chosen:
+def choose_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> ChosenGains:
     """Choose P and D of every joint.
 
     P = m w^2 + k and D = 2 zeta sqrt(m P), with the largest inertia m of the joint over its range
@@ -381,7 +381,9 @@ def choose_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> C
     return _reduce(loop, bandwidth, at)
 
 
-def choose_acceleration_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> Chosen:
+def choose_acceleration_gains(
+    loop: SampledLoop, bandwidth: float, damping_ratio: float
+) -> ChosenGains:
     """Choose P = w^2 [1/s^2] and D = 2 zeta w [1/s] of computed torque.
 
     Args:
@@ -396,13 +398,13 @@ def choose_acceleration_gains(loop: SampledLoop, bandwidth: float, damping_ratio
     return _reduce(loop, bandwidth, at)
 
 
-def choose(loop: SampledLoop, mode: Mode, bandwidth: float, damping_ratio: float) -> Chosen:
+def choose(loop: SampledLoop, mode: Mode, bandwidth: float, damping_ratio: float) -> ChosenGains:
     """Choose the gains that a mode takes; see the two functions for the arguments."""
     rule = choose_acceleration_gains if mode is Mode.COMPUTED_TORQUE else choose_gains
     return rule(loop, bandwidth, damping_ratio)
 
 
-def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) -> Chosen:
+def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) -> ChosenGains:
     """Reduce the bandwidth of joints that feed unstable modes until none is left.
 
     Raises:
@@ -418,7 +420,7 @@ def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) 
                 for j, s in zip(loop.joint_names, share, strict=True)
                 if s < 1
             }
-            return Chosen(gains.p, gains.d, slow)
+            return ChosenGains(gains.p, gains.d, slow)
         share[worst.contributing] *= STEP
     joint = loop.joint_names[int(np.argmin(share))]
     raise ValueError(
@@ -459,21 +461,21 @@ def _correct(
             return Gains(p, d), reasons
         i = worst.joint
         fault, why = _diagnose(worst.value, p[i], d[i], m[i], loop.timing)
-        if fault is Fault.D_LOW and (i, "d") in reasons:  # it has been too high, or is raised
-            fault, why = Fault.P_HIGH, why.replace("too low for its p", "too high")
+        if fault is GainFault.D_LOW and (i, "d") in reasons:  # it has been too high, or is raised
+            fault, why = GainFault.P_HIGH, why.replace("too low for its p", "too high")
         reasons.setdefault((i, fault.value[0]), why)
-        if fault is Fault.P_LOW:
+        if fault is GainFault.P_LOW:
             p[i] = max(p[i] / STEP, m[i])
-        elif fault is Fault.P_HIGH:
+        elif fault is GainFault.P_HIGH:
             p[i] = min(p[i] * STEP, 2.0 * d[i] ** 2 / m[i]) if d[i] else p[i] * STEP
-        elif fault is Fault.D_LOW:
+        elif fault is GainFault.D_LOW:
             d[i] = min(2.0 * np.sqrt(p[i] * m[i]), 0.5 * m[i] / latency)
         else:
             d[i] = min(d[i] * STEP, 2.0 * m[i] / latency)
     return None, reasons
 
 
-class Fault(Enum):
+class GainFault(Enum):
     """What is wrong with the gains of a joint."""
 
     P_LOW = "p too low"
@@ -482,17 +484,19 @@ class Fault(Enum):
     D_HIGH = "d too high"
 
 
-def _diagnose(value: complex, p: float, d: float, m: float, timing: Timing) -> tuple[Fault, str]:
+def _diagnose(
+    value: complex, p: float, d: float, m: float, timing: Timing
+) -> tuple[GainFault, str]:
     """Return which gain of a joint makes a mode unstable, and a description."""
     if value.imag == 0.0 and value.real > 0.0:
-        return Fault.P_LOW, "too low, gravity tips the joint over"
+        return GainFault.P_LOW, "too low, gravity tips the joint over"
     frequency = abs(np.angle(value)) / timing.period
     what = f"with {timing} the joint swings up at {frequency / (2.0 * pi):.2g} Hz"
     if d * frequency >= p:
-        return Fault.D_HIGH, f"too high, {what}"
+        return GainFault.D_HIGH, f"too high, {what}"
     if d * d < p * m:
-        return Fault.D_LOW, f"too low for its p, {what}"
-    return Fault.P_HIGH, f"too high, {what}"
+        return GainFault.D_LOW, f"too low for its p, {what}"
+    return GainFault.P_HIGH, f"too high, {what}"
 
 
 def one_line(findings: Sequence[UnstableGain], most: int = 3) -> str:

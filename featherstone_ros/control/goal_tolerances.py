@@ -49,7 +49,7 @@ class ErrorCode(IntEnum):
     GOAL_TOLERANCE_VIOLATED = -5
 
 
-class Status(Choice):
+class GoalStatus(Choice):
     """State of a goal."""
 
     RUNNING = "running"
@@ -59,15 +59,15 @@ class Status(Choice):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GoalVerdict:
     """State of a goal, with the message for its client."""
 
-    status: Status
+    status: GoalStatus
     code: ErrorCode = ErrorCode.SUCCESSFUL
     text: str = ""
 
 
-RUNNING = Verdict(Status.RUNNING)
+RUNNING = GoalVerdict(GoalStatus.RUNNING)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class JointTolerance(Protocol):
     acceleration: float
 
 
-class Moment(Protocol):
+class ControllerSnapshot(Protocol):
     """The controller's state at one time: a ``SnapshotRequest``."""
 
     phase: int
@@ -228,40 +228,42 @@ class GoalTracker:
         """Note that the arm has been asked to stop because the goal was cancelled."""
         self._is_cancelled = True
 
-    def update(self, moment: Moment) -> Verdict:
+    def update(self, moment: ControllerSnapshot) -> GoalVerdict:
         """Return the goal's present state."""
         if self.verdict is RUNNING:
             self.verdict = self._judge(moment)
         return self.verdict
 
-    def _judge(self, moment: Moment) -> Verdict:
+    def _judge(self, moment: ControllerSnapshot) -> GoalVerdict:
         phase = Phase(moment.phase)
         if self._is_cancelled:
             stops = phase is Phase.HOLDING and moment.since_end < 0.0 and not moment.path
             is_asked = moment.path == self._path != 0 and phase is Phase.TRAJECTORY
-            return RUNNING if stops or is_asked else Verdict(Status.CANCELED)
+            return RUNNING if stops or is_asked else GoalVerdict(GoalStatus.CANCELED)
         if moment.path != self._path or phase not in (Phase.TRAJECTORY, Phase.HOLDING):
             return self._lost(moment, phase)
         if phase is Phase.TRAJECTORY or moment.since_end < 0.0:
             return RUNNING
         missed = self._missed(moment)
         if not missed:
-            return Verdict(Status.SUCCEEDED, text="goal reached")
+            return GoalVerdict(GoalStatus.SUCCEEDED, text="goal reached")
         if 0.0 < self._tolerances.goal_time < moment.since_end:
             text = f"{missed}, {moment.since_end:.2f} s after the end of the trajectory"
-            return Verdict(Status.ABORTED, ErrorCode.GOAL_TOLERANCE_VIOLATED, text)
+            return GoalVerdict(GoalStatus.ABORTED, ErrorCode.GOAL_TOLERANCE_VIOLATED, text)
         return RUNNING
 
-    def _lost(self, moment: Moment, phase: Phase) -> Verdict:
+    def _lost(self, moment: ControllerSnapshot, phase: Phase) -> GoalVerdict:
         """Return why the motion is no longer the goal's."""
         if moment.causes == self._causes:
-            return Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, LOST.get(phase, phase.text))
+            return GoalVerdict(
+                GoalStatus.ABORTED, ErrorCode.INVALID_GOAL, LOST.get(phase, phase.text)
+            )
         cause = Reason(*moment.hold)
         followed = cause.code not in NOT_FOLLOWED
         code = ErrorCode.INVALID_GOAL if followed else ErrorCode.PATH_TOLERANCE_VIOLATED
-        return Verdict(Status.ABORTED, code, cause_text(cause, self._names))
+        return GoalVerdict(GoalStatus.ABORTED, code, cause_text(cause, self._names))
 
-    def _missed(self, moment: Moment) -> str:
+    def _missed(self, moment: ControllerSnapshot) -> str:
         """Return which joint is not at its goal yet, empty if all are."""
         error = np.abs(moment.desired[:2] - np.stack([moment.q, moment.qd]))
         bound = self._tolerances.goal

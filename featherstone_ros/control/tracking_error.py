@@ -16,8 +16,8 @@ GROWN = 2.0  # growth since the first warning that is serious, too
 
 
 @dataclass(frozen=True)
-class Complaint:
-    """A complaint about the tracking error; no text: none."""
+class TrackingWarning:
+    """A warning about the tracking error; without text there is none."""
 
     text: str = ""
     is_serious: bool = False
@@ -32,8 +32,8 @@ class TrackingWatch:
         self._since = 0.0
         self._first = 0.0  # error at the first warning; 0: none
 
-    def update(self, now: float, error: Floats | None, tolerance: float) -> Complaint:
-        """Return the complaint.
+    def update(self, now: float, error: Floats | None, tolerance: float) -> TrackingWarning:
+        """Return the warning.
 
         Args:
             now: Steady time [s].
@@ -45,11 +45,11 @@ class TrackingWatch:
         size = 0.0 if error is None else float(np.abs(error[worst]))
         if size <= NOTABLE * tolerance:
             self._first = 0.0
-            return Complaint()
+            return TrackingWarning()
         if not self._first:
             self._since, self._first = now, size
         lasting = now - self._since
         text = f"joint {self._names[worst]!r} is {size:.3g} away from where it should be"
         if lasting > 0.0:
             text += f", for {lasting:.0f} s"
-        return Complaint(text, lasting > STAYS or size > min(tolerance, GROWN * self._first))
+        return TrackingWarning(text, lasting > STAYS or size > min(tolerance, GROWN * self._first))

@@ -4,10 +4,10 @@ From a bag to equations: ``bags``, ``recording`` (which joint states), ``cleanin
 ``filtering`` (smooth motion with acceleration), ``suspicions`` (is effort torque?), ``regression``
 (linear equations). From equations to a model: ``bodies`` (deformations that stay physically
 possible), ``friction``, ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone
-determine), ``verdict`` (is the recording good enough); ``session.identify`` runs all of them.
-``payload`` and ``online`` identify the load on a link. ``arm`` predicts torque, ``explanation``
-rates the prediction, ``payload_report`` describes a payload; ``blas`` keeps linear algebra to one
-thread, ``errors`` has the exceptions.
+determine), ``recording_checks`` (is the recording good enough); ``session.identify`` runs
+all of them. ``payload`` and ``online`` identify the load on a link. ``arm`` predicts torque,
+``explanation`` rates the prediction, ``payload_report`` describes a payload; ``blas`` keeps linear
+algebra to one thread, ``errors`` has the exceptions.
 """
 
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
@@ -16,10 +16,10 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.fit import Fit, choose_width, noise, solve
 from featherstone_ros.identification.online import OnlinePayload
 from featherstone_ros.identification.payload import Payload, find_payload
+from featherstone_ros.identification.recording_checks import require_enough
 from featherstone_ros.identification.regression import Equations, equations
 from featherstone_ros.identification.session import Identification, Options, identify
 from featherstone_ros.identification.uncertainty import Estimate, estimate
-from featherstone_ros.identification.verdict import require_enough
 
 __all__ = [
     "BaseParameters",

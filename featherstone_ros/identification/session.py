@@ -30,9 +30,9 @@ from featherstone_ros.identification.recording import (
     in_one_order,
     moving_joints,
 )
+from featherstone_ros.identification.recording_checks import require_enough, still_joints
 from featherstone_ros.identification.regression import Equations, equations, fitted_cut_off
 from featherstone_ros.identification.uncertainty import Estimate, estimate
-from featherstone_ros.identification.verdict import require_enough, still_joints
 from featherstone_ros.model import EARTH
 from featherstone_ros.model.friction import SLIDING_SPEED
 

@@ -16,7 +16,7 @@ What they share:
 - ``realtime_loop``, ``realtime_parameters``: a compiled cycle in a thread without the interpreter,
   or in the executor, and the parameters that choose.
 - ``parameters``: how they are declared, checked and changed; ``drive_parameters``: those of drives.
-- ``diagnostics``, ``description_check``: one status on ``/diagnostics``, once a second.
+- ``diagnostics_publisher``, ``description_check``: one status on ``/diagnostics``, once a second.
 - ``duplicate_publishers``: two nodes that publish where one is expected.
 - ``publish_failures``: messages that could not be published.
 - ``messages``, ``refusals``, ``replies``: messages in joint order, those that are refused, answers.

@@ -14,7 +14,7 @@ from featherstone_ros.control.feasibility.checks import Preflight
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
-    Chosen,
+    ChosenGains,
     SampledLoop,
     Timing,
     UnstableGain,
@@ -23,7 +23,6 @@ from featherstone_ros.control.gains import (
     one_line,
 )
 from featherstone_ros.control.goal_tolerances import Tolerances
-from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.plausibility import check_plausible
 from featherstone_ros.control.settings import (
     WITHOUT_GAINS,
@@ -33,6 +32,7 @@ from featherstone_ros.control.settings import (
     Terms,
     UpdateOn,
 )
+from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import cartesian_parameters
 from featherstone_ros.nodes.drive_parameters import drive_parameters
@@ -453,7 +453,7 @@ def is_without_gains(values: Mapping[str, Value]) -> bool:
     return follows_drives(values) or Mode(values["mode"]) in WITHOUT_GAINS
 
 
-def chosen_gains(values: Mapping[str, Value], model: Model) -> Chosen | None:
+def chosen_gains(values: Mapping[str, Value], model: Model) -> ChosenGains | None:
     """Return the gains chosen by the model and `gains.*`, None if none are to be chosen.
 
     Raises:
@@ -504,7 +504,7 @@ def _choose(
     mode: Mode,
     bandwidth: float,
     ratio: float,
-) -> Chosen:
+) -> ChosenGains:
     return choose(_sampled_loop(model, armature, timing, mode), mode, bandwidth, ratio)
 
 

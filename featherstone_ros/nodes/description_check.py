@@ -6,7 +6,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model.finding import Severity, by_rule, statement
-from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Report
+from featherstone_ros.nodes.diagnostics_publisher import ERROR, OK, WARN, Report
 
 LEVELS = {None: OK, Severity.NOTE: OK, Severity.WARNING: WARN, Severity.ERROR: ERROR}
 MOST = 40  # findings in the diagnostic status; the log has all

@@ -11,7 +11,7 @@ from featherstone_ros.nodes import (
     shadow_parameters,
     simulate_parameters,
 )
-from featherstone_ros.nodes.diagnostics import Report
+from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.drive_parameters import drive_parameters
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode

@@ -26,9 +26,8 @@ from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
 from featherstone_ros.control import events
-from featherstone_ros.control.complaints import late_start, unusable_state
-from featherstone_ros.control.condition import Findings, condition, following, phase_text
 from featherstone_ros.control.controller import explain, lost_of, target_request, tip_index
+from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
 from featherstone_ros.control.events import (
     Reason,
     RecordFormatter,
@@ -43,7 +42,7 @@ from featherstone_ros.control.motion import Motion, MotionState, stopping_positi
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.control.phases import SILENT, TRACKING, Event, Phase
 from featherstone_ros.control.settings import Mode
-from featherstone_ros.control.tracking_error import Complaint, TrackingWatch
+from featherstone_ros.control.tracking_error import TrackingWarning, TrackingWatch
 from featherstone_ros.control.trajectory import (
     JointSpace,
     Point,
@@ -53,6 +52,7 @@ from featherstone_ros.control.trajectory import (
 )
 from featherstone_ros.control.trajectory_acceptance import PlanningContext
 from featherstone_ros.control.trajectory_start import is_same_clock, start_delay
+from featherstone_ros.control.unusable_messages import late_start, unusable_state
 from featherstone_ros.errors import FeatherstoneError, MessageError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import cartesian_topics, realtime_parameters
@@ -70,7 +70,7 @@ from featherstone_ros.nodes.controller_parameters import (
     without_margin,
     without_set_gains,
 )
-from featherstone_ros.nodes.diagnostics import Report
+from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers, publishers_of
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
@@ -620,7 +620,7 @@ class FeedforwardController(ModelNode):
             }
         )
         phase, commands = Phase(controller.phase), self._commands
-        level, text = condition(
+        level, text = summary(
             phase,
             self._hold_reason(),
             Findings(
@@ -710,7 +710,7 @@ class FeedforwardController(ModelNode):
         except TrajectoryError:
             return None
 
-    def _off_path(self, moment: Any) -> Complaint:
+    def _off_path(self, moment: Any) -> TrackingWarning:
         """Return the complaint about the tracking error; none if no motion is tracked."""
         error = None
         follows = moment is not None and Phase(moment.phase) in TRACKING

@@ -18,10 +18,10 @@ from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.control.goal_tolerances import (
     ErrorCode,
+    GoalStatus,
     GoalTracker,
-    Status,
+    GoalVerdict,
     Tolerances,
-    Verdict,
     code_of,
     goal_tolerances,
 )
@@ -169,7 +169,7 @@ class Goals:
         try:
             moment = self._node.snapshot()
             verdict = goal.tracker.update(moment)
-            if verdict.status is Status.RUNNING:
+            if verdict.status is GoalStatus.RUNNING:
                 goal.handle.publish_feedback(feedback(moment, self._node.joint_names))
                 return
         except TrajectoryError as error:  # the loop is busy
@@ -181,12 +181,12 @@ class Goals:
             verdict = aborted("unexpected exception, see the controller's log")
         self._end(goal, verdict)
 
-    def _end(self, goal: Goal, verdict: Verdict) -> None:
+    def _end(self, goal: Goal, verdict: GoalVerdict) -> None:
         """Send the client the outcome of its goal."""
         if self._goal is goal:
             self._goal = None
             self._timer.cancel()
-        if verdict.status is Status.SUCCEEDED:
+        if verdict.status is GoalStatus.SUCCEEDED:
             goal.handle.succeed()
         elif goal.handle.is_cancel_requested:
             goal.handle.canceled()
@@ -243,12 +243,12 @@ class NonBlockingActionServer(ActionServer):
         super()._send_result_response(header, future)
 
 
-def aborted(text: str) -> Verdict:
+def aborted(text: str) -> GoalVerdict:
     """Return the verdict on a goal that ends for a reason outside the loop."""
-    return Verdict(Status.ABORTED, ErrorCode.INVALID_GOAL, text)
+    return GoalVerdict(GoalStatus.ABORTED, ErrorCode.INVALID_GOAL, text)
 
 
-def result(verdict: Verdict) -> Any:
+def result(verdict: GoalVerdict) -> Any:
     """Return the result message of a verdict."""
     return Result(error_code=int(verdict.code), error_string=verdict.text)
 

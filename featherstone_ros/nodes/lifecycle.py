@@ -25,7 +25,13 @@ from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description import description_text
 from featherstone_ros.nodes.description_check import check_description
-from featherstone_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Report
+from featherstone_ros.nodes.diagnostics_publisher import (
+    ERROR,
+    OK,
+    WARN,
+    DiagnosticsPublisher,
+    Report,
+)
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value, names
 from featherstone_ros.nodes.replies import make_dependable
@@ -128,7 +134,7 @@ class ModelNode(LifecycleNode):
         # It may wait for the arm; nothing else may have to wait with it.
         self._service_change_state.callback_group = ReentrantCallbackGroup()
         self._service_change_state.callback_group.add_entity(self._service_change_state)
-        self._diagnostics = Diagnostics(self, self._reports)
+        self._diagnostics = DiagnosticsPublisher(self, self._reports)
         self._start_timer = self.create_timer(0.0, self._on_first_spin, clock=self.steady_clock)
         if self._description:
             self._load_from_parameter()

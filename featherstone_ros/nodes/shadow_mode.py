@@ -21,15 +21,15 @@ from featherstone_ros._shadow import RECORDS, REQUESTS, StateBuffer
 from featherstone_ros.errors import MessageError
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.nodes import payload_service, realtime_loop
-from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
+from featherstone_ros.nodes.diagnostics_publisher import ERROR, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit, Value
 from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.nodes.shadow_parameters import shadow_settings
 from featherstone_ros.observer import Shadow
+from featherstone_ros.observer.effort_contract import ContractState, ContractVerdict
 from featherstone_ros.observer.restart_reason import restart_reason
-from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 QUEUE = QoSProfile(depth=10)  # reliable
 BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)

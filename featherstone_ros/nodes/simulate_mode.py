@@ -24,7 +24,7 @@ from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.errors import MessageError
 from featherstone_ros.nodes import floating_base, realtime_loop
-from featherstone_ros.nodes.diagnostics import ERROR, WARN, Report
+from featherstone_ros.nodes.diagnostics_publisher import ERROR, WARN, Report
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from featherstone_ros.observer.effort_contract import FULL, WITHOUT_FRICTION
-from featherstone_ros.observer.verdict import ContractState, ContractVerdict
+from featherstone_ros.observer.effort_contract import (
+    FULL,
+    WITHOUT_FRICTION,
+    ContractState,
+    ContractVerdict,
+)
 
 
 class FrictionCheck:

@@ -10,8 +10,9 @@ from featherstone_ros.observer.effort_contract import (
     MOTOR_CURRENT,
     WITHOUT_FRICTION,
     WITHOUT_GRAVITY,
+    ContractState,
+    ContractVerdict,
 )
-from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 TOLERANCE = 0.25  # of the gravity load that the effort may differ by: errors of the model, noise
 SIGNIFICANT = 5.0  # standard errors of the mean effort that a load must exceed

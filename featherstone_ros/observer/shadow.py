@@ -12,7 +12,7 @@ from featherstone_ros import Model, Simulator, UnknownNameError
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._shadow import MOST_ABSURD, CompiledShadow, Snapshot
 from featherstone_ros.arrays import Floats
-from featherstone_ros.observer.effort_contract import CONTRACTS
+from featherstone_ros.observer.effort_contract import CONTRACTS, ContractState, ContractVerdict
 from featherstone_ros.observer.friction_check import FrictionCheck
 from featherstone_ros.observer.rest_check import RestCheck
 from featherstone_ros.observer.restart_reason import restart_reason
@@ -23,7 +23,6 @@ from featherstone_ros.observer.settings import (
     default_link,
     default_threshold,
 )
-from featherstone_ros.observer.verdict import ContractState, ContractVerdict
 
 FIELDS = ("position", "velocity", "effort")
 _numbers = count()

@@ -33,8 +33,8 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
 from featherstone_ros.simulation.settings import TwinSettings
 from featherstone_ros.simulation.twin import Twin

@@ -20,7 +20,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros._cdr import Float64MultiArrayEncoder
-from featherstone_ros.control.governor import LONGEST_STEP, default_torque_rate
+from featherstone_ros.control.torque_governor import LONGEST_STEP, default_torque_rate
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file, robot_parameters
 

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
 from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.governor import default_torque_rate
 from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.settings import Mode, Terms, UpdateOn
+from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
 
 NOT_OF_JOINTS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from featherstone_ros import _control
 from featherstone_ros.control.goal_tolerances import (
     ErrorCode,
+    GoalStatus,
     GoalTracker,
-    Status,
     Tolerances,
     code_of,
     goal_tolerances,
@@ -39,20 +39,20 @@ class Goal:
         assert bench.controller.compiled.apply(_control.FollowRequest(path), bench.now) == 0
         self.tracker = GoalTracker(path.number, tolerances, NAMES, causes)
 
-    def run(self, duration: float, **options: bool) -> Status:
+    def run(self, duration: float, **options: bool) -> GoalStatus:
         """Let time pass; return what has become of the goal."""
         for _ in range(round(duration / LOOK)):
             self.bench.run(LOOK, **options)
             self.update()
         return self.tracker.verdict.status
 
-    def update(self) -> Status:
+    def update(self) -> GoalStatus:
         return self.tracker.update(self.bench.controller.snapshot()).status
 
-    def result(self) -> tuple[Status, ErrorCode]:
+    def result(self) -> tuple[GoalStatus, ErrorCode]:
         return self.tracker.verdict.status, self.tracker.verdict.code
 
-    def freeze(self, duration: float) -> Status:
+    def freeze(self, duration: float) -> GoalStatus:
         """Put the brakes on for a while: the arm stands where it is, whatever it is told."""
         bench, place = self.bench, self.bench.arm.q
         for i in range(round(duration / PERIOD)):
@@ -92,12 +92,12 @@ def tolerances(path=0.0, goal=0.0, stopped=0.0, goal_time=0.0, speed=0.0) -> Tol
 
 def test_goal_succeeds_at_the_end_of_its_motion_and_the_arm_stays_there(bench):
     goal = Goal(bench, tolerances(path=0.05, goal=0.01, stopped=0.05))
-    assert goal.run(DURATION - LOOK) is Status.RUNNING
-    assert goal.run(2 * LOOK) is Status.SUCCEEDED
+    assert goal.run(DURATION - LOOK) is GoalStatus.RUNNING
+    assert goal.run(2 * LOOK) is GoalStatus.SUCCEEDED
     assert goal.tracker.verdict.code is ErrorCode.SUCCESSFUL
     bench.run(0.2)
     assert_allclose(bench.arm.q, GOAL, atol=1e-3)
-    assert goal.update() is Status.SUCCEEDED
+    assert goal.update() is GoalStatus.SUCCEEDED
 
 
 def test_arm_off_the_path_of_a_goal_is_stopped_by_the_loop_whether_anybody_looks_or_not(bench):
@@ -110,7 +110,7 @@ def test_arm_off_the_path_of_a_goal_is_stopped_by_the_loop_whether_anybody_looks
         bench.state()
     assert bench.controller.phase is Phase.HOLDING
     assert_allclose(bench.compiled.desired[0], place, atol=1e-8)
-    assert goal.update() is Status.ABORTED
+    assert goal.update() is GoalStatus.ABORTED
     assert goal.tracker.verdict.code is ErrorCode.PATH_TOLERANCE_VIOLATED
     assert "is 0.03" in goal.tracker.verdict.text
 
@@ -118,13 +118,13 @@ def test_arm_off_the_path_of_a_goal_is_stopped_by_the_loop_whether_anybody_looks
 def test_tolerance_of_the_velocity_on_the_way(bench):
     goal = Goal(bench, tolerances(speed=0.2))
     goal.freeze(0.3)
-    assert goal.result() == (Status.ABORTED, ErrorCode.PATH_TOLERANCE_VIOLATED)
+    assert goal.result() == (GoalStatus.ABORTED, ErrorCode.PATH_TOLERANCE_VIOLATED)
     assert "than it should be" in goal.tracker.verdict.text
 
 
 def test_tolerances_of_a_goal_do_not_outlive_it(bench):
     goal = Goal(bench, tolerances(path=0.05))
-    assert goal.run(DURATION + 2 * LOOK) is Status.SUCCEEDED
+    assert goal.run(DURATION + 2 * LOOK) is GoalStatus.SUCCEEDED
     bench.arm.set_state(GOAL + 0.08, np.zeros(2))
     bench.run(0.01)
     assert not any("away from where it should be" in note for note in bench.notes)
@@ -134,8 +134,8 @@ def test_goal_waits_for_the_arm_and_is_given_up_after_goal_time(bench):
     goal = Goal(bench, tolerances(goal=0.02, goal_time=0.4))
     goal.run(DURATION - LOOK)
     stand(bench, GOAL + OFF)
-    assert goal.freeze(0.4) is Status.RUNNING
-    assert goal.freeze(0.15) is Status.ABORTED
+    assert goal.freeze(0.4) is GoalStatus.RUNNING
+    assert goal.freeze(0.15) is GoalStatus.ABORTED
     assert goal.tracker.verdict.code is ErrorCode.GOAL_TOLERANCE_VIOLATED
     assert "joint 'elbow' is 0.03 from its goal (goal tolerance 0.02)" in goal.tracker.verdict.text
     assert bench.controller.phase is Phase.HOLDING
@@ -146,16 +146,16 @@ def test_goal_without_goal_time_waits_for_ever(bench):
     goal = Goal(bench, tolerances(goal=0.02))
     goal.run(DURATION - LOOK)
     stand(bench, GOAL + OFF)
-    assert goal.freeze(5.0) is Status.RUNNING
-    assert goal.run(1.0) is Status.SUCCEEDED
+    assert goal.freeze(5.0) is GoalStatus.RUNNING
+    assert goal.run(1.0) is GoalStatus.SUCCEEDED
 
 
 def test_goal_is_not_reached_while_the_arm_still_moves(bench):
     goal = Goal(bench, tolerances(stopped=1e-4))
     goal.run(DURATION)
     bench.arm.set_state(bench.arm.q, np.array([0.3, 0.0]))
-    assert goal.run(LOOK) is Status.RUNNING
-    assert goal.run(2.0) is Status.SUCCEEDED
+    assert goal.run(LOOK) is GoalStatus.RUNNING
+    assert goal.run(2.0) is GoalStatus.SUCCEEDED
 
 
 def test_cancelled_goal_ends_once_the_arm_has_come_to_rest_without_a_step(bench):
@@ -164,8 +164,8 @@ def test_cancelled_goal_ends_once_the_arm_has_come_to_rest_without_a_step(bench)
     speed = np.abs(bench.arm.qd).max()
     bench.controller.hold(bench.now)
     goal.tracker.cancel()
-    assert goal.update() is Status.RUNNING
-    assert goal.run(0.35) is Status.CANCELED
+    assert goal.update() is GoalStatus.RUNNING
+    assert goal.run(0.35) is GoalStatus.CANCELED
     assert speed > 0.5
     assert_allclose(bench.arm.qd, 0.0, atol=0.05)
     assert bench.largest_rate() <= 1.0
@@ -175,7 +175,7 @@ def test_cancelled_goal_whose_request_the_loop_has_not_read_yet_goes_on(bench):
     goal = Goal(bench)
     goal.run(0.2)
     goal.tracker.cancel()
-    assert goal.update() is Status.RUNNING
+    assert goal.update() is GoalStatus.RUNNING
 
 
 def test_cancelled_goal_ends_if_the_arm_cannot_be_seen(bench):
@@ -184,7 +184,7 @@ def test_cancelled_goal_ends_if_the_arm_cannot_be_seen(bench):
     bench.controller.hold(bench.now)
     goal.tracker.cancel()
     bench.run(0.2, states=False)
-    assert goal.update() is Status.CANCELED
+    assert goal.update() is GoalStatus.CANCELED
 
 
 def other_trajectory(bench):
@@ -216,7 +216,7 @@ def test_goal_is_aborted_with_the_reason_when_its_motion_ends(bench, end):
     goal.run(0.2)
     act, reason = ENDS[end]
     act(bench)
-    assert goal.update() is Status.ABORTED
+    assert goal.update() is GoalStatus.ABORTED
     assert goal.tracker.verdict.code is ErrorCode.INVALID_GOAL
     assert reason in goal.tracker.verdict.text
     before = goal.tracker.verdict
@@ -242,9 +242,9 @@ def test_goal_to_hold_is_reached_when_the_arm_stands(bench):
     causes = bench.controller.snapshot().causes
     bench.controller.hold(bench.now)
     tracker = GoalTracker(0, tolerances(stopped=0.05), NAMES, causes)
-    assert tracker.update(bench.controller.snapshot()).status is Status.RUNNING
+    assert tracker.update(bench.controller.snapshot()).status is GoalStatus.RUNNING
     bench.run(0.4)
-    assert tracker.update(bench.controller.snapshot()).status is Status.SUCCEEDED
+    assert tracker.update(bench.controller.snapshot()).status is GoalStatus.SUCCEEDED
 
 
 def test_arm_that_does_not_obey_three_trajectories_in_a_row_is_held_until_asked_again():
@@ -252,7 +252,7 @@ def test_arm_that_does_not_obey_three_trajectories_in_a_row_is_held_until_asked_
     for _ in range(3):
         assert bench.controller.phase is Phase.HOLDING
         goal = Goal(bench)
-        assert goal.freeze(0.5) is Status.ABORTED
+        assert goal.freeze(0.5) is GoalStatus.ABORTED
         assert goal.tracker.verdict.code is ErrorCode.PATH_TOLERANCE_VIOLATED
         goal.freeze(2.0)  # what went wrong shortly before is not what counts
     assert bench.controller.phase is Phase.FAULT
@@ -265,12 +265,12 @@ def disobey(bench: Bench, times: int) -> None:
     """Give trajectories that the arm does not follow, too seldom to be a fault by their rate."""
     for _ in range(times):
         goal = Goal(bench, end=bench.arm.q + np.array([0.4, -0.4]))
-        assert goal.freeze(2.5) is Status.ABORTED
+        assert goal.freeze(2.5) is GoalStatus.ABORTED
 
 
 def arrive(bench: Bench) -> None:
     disobey(bench, 2)
-    assert Goal(bench, end=bench.arm.q).run(DURATION + LOOK) is Status.SUCCEEDED
+    assert Goal(bench, end=bench.arm.q).run(DURATION + LOOK) is GoalStatus.SUCCEEDED
 
 
 def fail_otherwise(bench: Bench) -> None:
@@ -315,7 +315,7 @@ def test_arm_whose_drives_let_go_in_motion_ends_in_a_hold_that_asks_for_help(
         bench.state()
     assert bench.controller.phase is Phase.FAULT
     assert len([note for note in bench.notes if "abandoned" in note]) <= 6
-    assert goal.update() is Status.ABORTED
+    assert goal.update() is GoalStatus.ABORTED
 
 
 def test_one_trajectory_that_arrives_makes_up_for_those_that_did_not():
@@ -323,8 +323,8 @@ def test_one_trajectory_that_arrives_makes_up_for_those_that_did_not():
     for _ in range(2):
         for _ in range(2):
             Goal(bench).freeze(2.0)
-        assert Goal(bench).run(1.0) is Status.SUCCEEDED
-        assert Goal(bench, end=Q).run(1.0) is Status.SUCCEEDED
+        assert Goal(bench).run(1.0) is GoalStatus.SUCCEEDED
+        assert Goal(bench, end=Q).run(1.0) is GoalStatus.SUCCEEDED
     assert bench.controller.phase is Phase.HOLDING
 
 
@@ -332,7 +332,7 @@ def test_narrow_tolerances_of_goals_are_no_disobedience():
     bench = Bench(path_tolerance=0.3).start()
     for _ in range(4):
         goal = Goal(bench, tolerances(path=0.02))
-        assert goal.freeze(0.3) is Status.ABORTED
+        assert goal.freeze(0.3) is GoalStatus.ABORTED
     assert bench.controller.phase is Phase.HOLDING
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from featherstone_ros.control.condition import DiagnosticLevel
+from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.realtime.histogram import LatencyHistogram
 from featherstone_ros.text import LONGEST, plain
 from featherstone_ros.tools.monitor import columns

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from featherstone_ros.control.condition import DiagnosticLevel
+from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.monitor.node_status import NodeStatus

@@ -10,7 +10,7 @@ import yaml
 from example_robots import ROBOTS
 
 from featherstone_ros import Dynamics, Model
-from featherstone_ros.control.gains import Chosen, SampledLoop, Timing, check_gains
+from featherstone_ros.control.gains import ChosenGains, SampledLoop, Timing, check_gains
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
@@ -103,12 +103,12 @@ def test_what_the_model_does_not_know_shows_in_the_second_drive(panda):
 def test_stiffer_gains_leave_less_of_the_error(panda):
     motion = gentle_motion(panda.model, panda.start)
     soft = drive(panda, motion, HEAVIER)
-    stiff = replace(panda, gains=Chosen(2.0 * panda.gains.p, panda.gains.d, {}))
+    stiff = replace(panda, gains=ChosenGains(2.0 * panda.gains.p, panda.gains.d, {}))
     assert drive(stiff, motion, HEAVIER).peak[1] < 0.7 * soft.peak[1]  # the one that bears most
 
 
 def test_a_drive_that_fails_says_why(panda):
-    wrong = replace(panda, gains=Chosen(100.0 * panda.gains.p, 100.0 * panda.gains.d, {}))
+    wrong = replace(panda, gains=ChosenGains(100.0 * panda.gains.p, 100.0 * panda.gains.d, {}))
     failed = drive(wrong, gentle_motion(panda.model, panda.start))
     assert failed.trouble
     assert f"it failed: {failed.trouble}" in parameter_file(wrong, [failed])

@@ -20,8 +20,8 @@ from featherstone_ros.observer.effort_contract import (
     MOTOR_CURRENT,
     WITHOUT_FRICTION,
     WITHOUT_GRAVITY,
+    ContractState,
 )
-from featherstone_ros.observer.verdict import ContractState
 from featherstone_ros.tools.robot_setup import load
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import featherstone_ros as fr
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.observer.verdict import ContractState
+from featherstone_ros.observer.effort_contract import ContractState
 
 pytest.importorskip("rosbags", reason="rosbags is not installed: it reads the recording")
 pytest.importorskip("scipy", reason="scipy is not installed: evaluation filters with it")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from featherstone_ros.control.tracking_error import STAYS, Complaint, TrackingWatch
+from featherstone_ros.control.tracking_error import STAYS, TrackingWarning, TrackingWatch
 
 NAMES = ("shoulder", "elbow")
 TOLERANCE = 0.4
@@ -19,7 +19,7 @@ def looks(*errors, tolerance=TOLERANCE):
 
 
 def test_small_errors_are_not_worth_a_word():
-    assert looks(0.0, 0.09, -0.09) == [Complaint()] * 3
+    assert looks(0.0, 0.09, -0.09) == [TrackingWarning()] * 3
 
 
 def test_error_that_passes_is_a_warning():
@@ -27,7 +27,7 @@ def test_error_that_passes_is_a_warning():
     assert "'elbow' is 0.15" in first.text and not first.is_serious
     assert "'elbow' is 0.15" in second.text and not second.is_serious
     assert "for" not in first.text.split() and second.text.endswith(", for 1 s")
-    assert last == Complaint()
+    assert last == TrackingWarning()
 
 
 def test_error_that_stays_becomes_serious():

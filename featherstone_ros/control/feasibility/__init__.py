@@ -2,5 +2,5 @@
 
 ``demand`` computes position, speed and torque of every joint, ``limits`` finds where they exceed
 the arm's limits, ``jumps`` where the velocity jumps, ``slow_down`` by which factor to slow it down;
-``verdict`` combines the four, and ``checks`` applies them to the controller's input.
+``feasibility`` combines the four, and ``checks`` applies them to the controller's input.
 """

@@ -7,8 +7,8 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Drives
+from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.feasibility.limits import Limits
-from featherstone_ros.control.feasibility.verdict import Feasibility, check
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.model import Model

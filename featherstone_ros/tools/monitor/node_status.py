@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from featherstone_ros.control.condition import DiagnosticLevel
+from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.text import plain
 
 STATES = ("unconfigured", "inactive", "active", "finalized")

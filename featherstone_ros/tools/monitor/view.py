@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group
 from rich.text import Text
 
-from featherstone_ros.control.condition import DiagnosticLevel
+from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.tools.monitor.columns import COLUMNS, Column, histogram, scheduling, sketch
 from featherstone_ros.tools.monitor.node_status import NodeStatus
 

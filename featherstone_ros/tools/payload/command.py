@@ -76,8 +76,8 @@ def run(args: argparse.Namespace) -> int:
 
     from featherstone_ros.identification.payload import find_payload
     from featherstone_ros.identification.payload_report import as_dict, lines, snippet
+    from featherstone_ros.identification.recording_checks import require_motion_enough
     from featherstone_ros.identification.session import Options, recorded
-    from featherstone_ros.identification.verdict import require_motion_enough
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.payload.picture import draw
 

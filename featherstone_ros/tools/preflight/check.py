@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros import Dynamics
-from featherstone_ros.control.feasibility.verdict import Feasibility, check
+from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Trajectory

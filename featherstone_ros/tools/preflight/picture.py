@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.feasibility.verdict import round_up
+from featherstone_ros.control.feasibility.feasibility import round_up
 from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.preflight.check import FileCheck
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, shrink

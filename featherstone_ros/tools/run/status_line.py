@@ -9,7 +9,7 @@ import numpy as np
 from rich.text import Text
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.condition import DiagnosticLevel
+from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.model import Model
 from featherstone_ros.tools.monitor.node_status import NodeStatus
 from featherstone_ros.tools.monitor.view import STYLES

@@ -14,7 +14,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
-    Chosen,
+    ChosenGains,
     SampledLoop,
     Timing,
     choose_gains,
@@ -60,7 +60,7 @@ class Proposal:
     armature: Floats
     inspection: Inspection
     loop: SampledLoop
-    gains: Chosen
+    gains: ChosenGains
     asked: float
     rotors: Floats | None
     start: Floats
@@ -116,7 +116,7 @@ def propose(
 
 def _held(
     model: Model, bandwidth: float, timing: Timing | None
-) -> tuple[Floats, SampledLoop, Chosen]:
+) -> tuple[Floats, SampledLoop, ChosenGains]:
     """Return the least inertia of the drives with which there are gains, the loop, and the gains.
 
     Gains that are stable with little inertia are also stable with more, so too little is safe.

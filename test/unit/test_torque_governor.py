@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from featherstone_ros._control import TorqueGovernor
 from featherstone_ros._control import transfer_weight_at as transfer_weight
-from featherstone_ros.control.governor import cut, default_torque_rate
+from featherstone_ros.control.torque_governor import cut, default_torque_rate
 
 DT = 0.001
 efforts = arrays(float, 2, elements=st.floats(-1e3, 1e3))

@@ -1,4 +1,4 @@
-"""Settings of the torque governor (cython_core/control/governor.pxd), and its interventions."""
+"""Settings and interventions of the torque governor (cython_core/control/torque_governor.pxd)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 
-LONGEST_STEP = 0.005  # [s] of the torque rate that one command may use up, as in governor.pxd
+# [s] One command may use up the torque rate of this time, as in torque_governor.pxd.
+LONGEST_STEP = 0.005
 DEFAULT_RATE = 50.0  # [1/s] effort limits per second, see default_torque_rate
 UNLIMITED_RATE = 5000.0  # [N m/s] or [N/s] where there is no effort limit
 

@@ -1,4 +1,4 @@
-"""What a node says about itself on ``/diagnostics``."""
+"""Publishes what a node reports about itself on ``/diagnostics``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Report:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
-class Diagnostics:
+class DiagnosticsPublisher:
     """Publishes the reports of one node once a second, and when asked to, by the steady clock."""
 
     def __init__(self, node: Node, reports: Callable[[], Mapping[str, Report]]) -> None:

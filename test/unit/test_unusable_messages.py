@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from each import each
 
-from featherstone_ros.control.complaints import late_start, unusable_state
+from featherstone_ros.control.unusable_messages import late_start, unusable_state
 from featherstone_ros.tools.robot_setup import load
 
 ROBOT = load("panda")

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from each import each
 
-from featherstone_ros.control.condition import (
+from featherstone_ros.control.diagnostics import (
     DiagnosticLevel,
     Findings,
-    condition,
     following,
     phase_text,
+    summary,
 )
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.tracking_error import Complaint
+from featherstone_ros.control.tracking_error import TrackingWarning
 
 DOCS = Path(__file__).parents[2] / "docs"
 WHY = "joint 'elbow' is 0.2 away"
@@ -40,12 +40,12 @@ HELD = (DiagnosticLevel.ERROR, f"{WHY}: gravity hold", "gravity hold", "hold")
 @pytest.mark.parametrize("phase", Phase, ids=lambda phase: phase.name)
 def test_every_phase_has_its_level_line_and_words(phase):
     level, line, words, followed = QUIET.get(phase, HELD)
-    assert condition(phase, WHY, Findings()) == (level, line)
+    assert summary(phase, WHY, Findings()) == (level, line)
     assert (phase_text(phase), following(phase)) == (words, followed)
 
 
 def test_a_controller_that_waits_for_its_first_state_only_warns():
-    assert condition(Phase.WAITING, "", Findings()) == (
+    assert summary(Phase.WAITING, "", Findings()) == (
         DiagnosticLevel.WARN,
         "waiting for joint states",
     )
@@ -53,7 +53,7 @@ def test_a_controller_that_waits_for_its_first_state_only_warns():
 
 def test_why_no_state_was_usable_is_told_while_the_controller_waits():
     found = Findings(unusable="70000 bytes, expected at most 65536")
-    level, line = condition(Phase.WAITING, "", found)
+    level, line = summary(Phase.WAITING, "", found)
     assert level is DiagnosticLevel.WARN
     assert line == f"waiting for joint states; refused joint_states: {found.unusable}"
 
@@ -71,8 +71,8 @@ PROBLEMS = [
         RUNNING,
     ),
     ("unheard", "/commands", DiagnosticLevel.WARN, "nobody listens to /commands", RUNNING),
-    ("off_path", Complaint("far off"), DiagnosticLevel.WARN, "far off", RUNNING),
-    ("off_path", Complaint("far off", True), DiagnosticLevel.ERROR, "far off", RUNNING),
+    ("off_path", TrackingWarning("far off"), DiagnosticLevel.WARN, "far off", RUNNING),
+    ("off_path", TrackingWarning("far off", True), DiagnosticLevel.ERROR, "far off", RUNNING),
     (
         "is_abandoned",
         True,
@@ -109,18 +109,18 @@ PROBLEMS = [
 @pytest.mark.parametrize(("finding", "value", "level", "line", "phases"), PROBLEMS)
 @each("phase", sorted(RUNNING))
 def test_every_finding_is_told_where_it_counts(phase, finding, value, level, line, phases):
-    said = condition(phase, WHY, Findings(**{finding: value}))
+    said = summary(phase, WHY, Findings(**{finding: value}))
     if phase in phases:
         assert said[0] == level and said[1].startswith(line)
     else:
-        assert said == condition(phase, WHY, Findings())
+        assert said == summary(phase, WHY, Findings())
 
 
 def test_all_findings_are_known_and_told_together():
     everything = {finding: value for finding, value, *_ in PROBLEMS}
     names = {field.name for field in dataclasses.fields(Findings)}
     assert everything.keys() == names - {"unusable"}  # there are states where one of them counts
-    level, line = condition(Phase.TRAJECTORY, WHY, Findings(**everything))
+    level, line = summary(Phase.TRAJECTORY, WHY, Findings(**everything))
     assert level == DiagnosticLevel.ERROR
     assert len(line.split("; ")) == len(everything)
 
@@ -128,7 +128,7 @@ def test_all_findings_are_known_and_told_together():
 def test_no_finding_hides_that_the_arm_is_held():
     everything = Findings(**{finding: value for finding, value, *_ in PROBLEMS})
     for phase in set(Phase) - RUNNING:
-        assert condition(phase, WHY, everything) == condition(phase, WHY, Findings())
+        assert summary(phase, WHY, everything) == summary(phase, WHY, Findings())
 
 
 @pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:4] + PROBLEMS[6:10]])

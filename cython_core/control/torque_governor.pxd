@@ -9,9 +9,9 @@
 #    command goes there at the rate limit;
 # 4. where no motion of the joints is followed, whose speed is limited: speed_limit.pxd, within
 #    these.
-# Cutting feedback first, then feedforward, gravity last, leaves per joint the same sum as clamping
-# it: the clamp is all that is needed, and featherstone_ros.control.governor.cut tells what has been
-# lost.
+# To cut feedback first, then feedforward and gravity last leaves each joint with the same sum as a
+# clamp: so the clamp is all that is needed. featherstone_ros.control.torque_governor.cut tells what
+# has been cut.
 
 from libc.math cimport fabs, isfinite
 from libc.string cimport memcpy, memset

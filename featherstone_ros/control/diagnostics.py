@@ -1,4 +1,4 @@
-"""The controller's condition in a line: OK only while the arm does what it was asked to."""
+"""The level and the line of the controller's diagnostics: OK only while the arm obeys."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from featherstone_ros.control.phases import RUNNING, SILENT, TRACKING, Phase
-from featherstone_ros.control.tracking_error import Complaint
+from featherstone_ros.control.tracking_error import TrackingWarning
 
-NOTHING = Complaint()
+NOTHING = TrackingWarning()
 
 
 class DiagnosticLevel(IntEnum):
@@ -23,19 +23,19 @@ class DiagnosticLevel(IntEnum):
 
 @dataclass(frozen=True)
 class Findings:
-    """What has been found out about a controller that is active.
+    """What the node knows about an active controller.
 
     Attributes:
         duplicates: Which topics have too many publishers.
         unheard: Topic of the commands, if nobody listens to it.
         answers: Whether the loop answers.
         publish_failures: On which topics it cannot publish.
-        off_path: Complaint about the tracking error.
+        off_path: TrackingWarning about the tracking error.
         is_abandoned: Whether the last motion was abandoned.
         is_late: Whether commands come too late.
         is_saturated: Whether a joint would need more than its effort limit.
-        is_strained: Whether the hand's spring pulls with all it may.
-        preflight: Verdict on the last accepted trajectory, if it exceeds limits.
+        is_strained: Whether the hand's spring pulls with its largest force or torque.
+        preflight: What is wrong with the last accepted trajectory, if it exceeds limits.
         refusal: Why a trajectory, set-point or target was refused, if that is not long ago.
         unusable: Why no joint states can be read from the messages that come; matters while the
             controller waits for them.
@@ -45,7 +45,7 @@ class Findings:
     unheard: str = ""
     answers: bool = True
     publish_failures: Sequence[str] = ()
-    off_path: Complaint = NOTHING
+    off_path: TrackingWarning = NOTHING
     is_abandoned: bool = False
     is_late: bool = False
     is_saturated: bool = False
@@ -55,13 +55,13 @@ class Findings:
     unusable: str = ""
 
 
-def condition(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel, str]:
-    """Return level and line of the diagnostics.
+def summary(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel, str]:
+    """Return the level and the line of the diagnostics.
 
     Args:
-        phase: The controller's.
-        reason: Why the arm is held, or is not taken over; empty for nothing.
-        found: Matters while the selected law commands.
+        phase: The controller's phase.
+        reason: Why the arm is held, or is not taken over; empty if there is no reason.
+        found: What else is known; it matters while the selected law commands the arm.
     """
     if phase is Phase.SILENT:
         return DiagnosticLevel.ERROR, f"{reason}: no commands, waiting for joint states"
@@ -111,5 +111,5 @@ def phase_text(phase: Phase) -> str:
 
 
 def following(phase: Phase) -> str:
-    """Return what is followed, likewise."""
+    """Return what is followed, in the same stable words."""
     return phase.text if phase in TRACKING else Phase.HOLDING.text
