@@ -12,15 +12,16 @@ import inspect
 import json
 import os
 import runpy
-import select
 import signal
 import socket
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
+from math import inf
 from pathlib import Path
 
 IMPORTED = (
@@ -31,13 +32,12 @@ IMPORTED = (
 )
 SET_DEATH_SIGNAL, SET_SUBREAPER = 1, 36  # linux/prctl.h
 LONGEST = 1 << 17  # bytes of a request
+LOOK = 0.01  # [s] between two looks whether a process has ended
 prctl = ctypes.CDLL(None).prctl
 
 
 class ForkedNode:
     """A process that runs a module or script, with what tests use of subprocess.Popen."""
-
-    _server: socket.socket | None = None
 
     def __init__(
         self,
@@ -50,16 +50,14 @@ class ForkedNode:
 
         ``arguments`` are those of Python: ``["-m", module, ...]`` or ``[script, ...]``.
         """
-        server = ForkedNode._server = ForkedNode._server or start_server(environment)
         reading, output = os.pipe() if stdout == subprocess.PIPE else (None, stdout)
-        request = json.dumps([arguments, dict(environment), str(folder)])
-        socket.send_fds(server, [request.encode()], [output])
-        if reading is not None:
-            os.close(output)
         self.stdout = None if reading is None else open(reading, errors="replace")
-        answer = server.recv(LONGEST)
-        assert answer, "the process that forks nodes has ended"
-        self.pid = int(answer)
+        request = json.dumps([arguments, dict(environment), str(folder)])
+        try:
+            self.pid = Server.of(environment).fork(request.encode(), output)
+        finally:
+            if reading is not None:
+                os.close(output)
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -71,13 +69,11 @@ class ForkedNode:
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit status; raise TimeoutExpired if the process still runs."""
-        if self.poll() is None:
-            process = os.pidfd_open(self.pid)
-            select.select([process], [], [], timeout)
-            os.close(process)
-        status = self.poll()
-        if status is None:
-            raise subprocess.TimeoutExpired("node", timeout or 0.0)
+        end = time.monotonic() + (inf if timeout is None else timeout)
+        while (status := self.poll()) is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired("node", timeout or 0.0)
+            time.sleep(LOOK)
         return status
 
     def send_signal(self, signum: int) -> None:
@@ -90,47 +86,98 @@ class ForkedNode:
         self.send_signal(signal.SIGKILL)
 
 
-def start_server(environment: Mapping[str, str]) -> socket.socket:
-    """Start the process that forks nodes; return where to ask it for one."""
-    prctl(SET_SUBREAPER, 1)  # so that nodes become children of this process
-    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    subprocess.Popen(
-        [sys.executable, __file__, str(there.fileno())],
-        pass_fds=[there.fileno()],
-        env=dict(environment),
-    )
-    there.close()
-    return here
+class Server:
+    """The process that forks nodes."""
+
+    running: Server | None = None
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Server:
+        """Return the one there is, or a new one in ``environment``."""
+        cls.running = cls.running or cls(environment)
+        return cls.running
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        """Start it."""
+        self._requests, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with there:
+            self.process = subprocess.Popen(
+                [sys.executable, __file__, str(there.fileno())],
+                pass_fds=[there.fileno()],
+                env=dict(environment),
+            )
+
+    def fork(self, request: bytes, output: int) -> int:
+        """Have a node forked that writes to ``output``; return its process id.
+
+        The answer comes by a pipe of its own, which ends with whoever might answer. A server that
+        has failed is not asked again.
+        """
+        reading, answer = os.pipe()
+        # Nodes become children of this process; other orphans are none of its business.
+        prctl(SET_SUBREAPER, 1)
+        try:
+            with open(reading) as answers:
+                try:
+                    socket.send_fds(self._requests, [request], [output, answer])
+                finally:
+                    os.close(answer)
+                if not (said := answers.read()):
+                    raise ChildProcessError(f"a node ended before it was one: {request[:200]!r}")
+                return int(said)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            prctl(SET_SUBREAPER, 0)
+
+    def close(self) -> None:
+        """End the process; the next node is forked by another one."""
+        Server.running = None
+        self._requests.close()
+        self.process.kill()
+        self.process.wait()
+
+
+def fork() -> int:
+    """Fork, in a process with threads: Python 3.12 and newer warn of that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def serve(requests: socket.socket) -> list[str]:
     """Fork nodes until nobody asks any more; in a node, return Python's arguments."""
     parent = os.getppid()
     while True:
-        request, output, *_ = socket.recv_fds(requests, LONGEST, 1)
+        request, descriptors, *_ = socket.recv_fds(requests, LONGEST, 2)
         if not request:
             sys.exit()
-        if child := os.fork():
+        output, answer = descriptors
+        if child := fork():
+            os.close(output)
+            os.close(answer)
             os.waitpid(child, 0)
-            os.close(output[0])
             continue
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         child = os.getpid()
-        if os.fork():
+        if fork():
             os._exit(0)
         while os.getppid() == child:  # until it is a child of whoever asked
             time.sleep(1e-3)
         prctl(SET_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
+        requests.close()
         arguments, environment, folder = json.loads(request)
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
         for stream in (1, 2):
-            os.dup2(output[0], stream)
-        os.close(output[0])
-        requests.send(str(os.getpid()).encode())
-        requests.close()
+            os.dup2(output, stream)
+        os.close(output)
+        os.write(answer, str(os.getpid()).encode())
+        os.close(answer)
         return arguments
 
 
@@ -145,7 +192,6 @@ if __name__ == "__main__":
             import_module(name)
     inspect.getframeinfo(sys._getframe())  # finds all files, as rclpy does for its first log line
     arguments = serve(socket.socket(fileno=int(sys.argv[1])))
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     if arguments[0] == "-m":
         sys.argv, sys.path[0] = arguments[1:], os.getcwd()
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
