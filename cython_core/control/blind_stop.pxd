@@ -1,10 +1,10 @@
-# What happens when joint states stop: the arm is braked by the model along a motion from where it
-# must be by now to rest, and held there; when states are back, the controller goes on.
+# What happens when joint states stop: the model brakes the arm, from where it must be by now, and
+# holds it; when states return, the controller goes on.
 
 from libc.string cimport memcpy, memset
 
-from control.command cimport fault_damping, give
-from control.controller_state cimport Controller, because, fire
+from control.command cimport fault_damping, issue_command
+from control.controller_state cimport Controller, fire, note_cause
 from control.dead_reckoning cimport add_reckoned, dead_reckoning
 from control.events cimport CAUSE_FROZEN, CAUSE_NO_STATES
 from control.faults cimport return_to_fault
@@ -15,20 +15,20 @@ from control.phases cimport FALL_BACK, HOLDING, STATE, STATES_STOPPED
 from control.state_estimate cimport best_estimate, seen_since
 from control.stop cimport begin_hold, begin_tracking, stop_motion
 from control.torque_governor cimport begin_transfer, transfer_left
-from control.validator_state cimport CONTRADICTORY, Judged, is_frozen
+from control.validator_state cimport CONTRADICTORY, Judgement, is_frozen
 
 
 cdef inline void go_blind(Controller* c, double now, double age) noexcept nogil:
-    """Go on without states; age: of the last good one [s]."""
-    cdef const Judged* frozen = &c.validator.frozen
+    """Begin the blind stop; age: of the last good state [s]."""
+    cdef const Judgement* frozen = &c.validator.frozen
     if not fire(c, STATES_STOPPED):
         return
     if is_frozen(&c.validator):
-        because(c, CAUSE_FROZEN, frozen.joint, frozen.found, frozen.bound)
+        note_cause(c, CAUSE_FROZEN, frozen.joint, frozen.found, frozen.bound)
         begin_hold(c, now)
         begin_transfer(&c.governor, 0.0)  # what the feedback asked for was wrong
     else:
-        because(c, CAUSE_NO_STATES, -1, age, c.settings.state_timeout)
+        note_cause(c, CAUSE_NO_STATES, -1, age, c.settings.state_timeout)
         begin_hold(c, now)
 
 
@@ -50,17 +50,16 @@ cdef inline void expect(Controller* c, double now) noexcept nogil:
     for i in range(c.n):
         c.state[i] = min(max(c.state[i], min(c.limits.lower[i], c.expected[i])),
                          max(c.limits.upper[i], c.expected[i]))
-    if is_frozen(&c.validator):                                 # what pushes it on is what is wrong
+    if is_frozen(&c.validator):                                 # the last command is wrong
         memset(c.state + 2 * c.n, 0, c.n * sizeof(double))
     stop_motion(c, now, c.state)
     c.expects = True
 
 
 cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
-    """Brake the arm by the model; without blind_stop, hold it by gravity and by damping that goes
-    to zero.
+    """Brake the arm by the model; without blind_stop, hold it by gravity and damping that decays.
 
-    That damping is for the velocity of the last good state, which says less and less.
+    It decays because it is for the velocity of the last good state, which grows old.
     """
     cdef double dt = now - c.commanded
     cdef Py_ssize_t i
@@ -72,23 +71,23 @@ cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
         motion_torque(&c.settings, &c.models, c.n, c.desired, c.torque)
         if (c.validator.last.rejection == CONTRADICTORY
                 and now - c.validator.compared_at < c.settings.state_timeout):
-            for i in range(c.n):  # its positions are seen: they show how well it brakes
+            for i in range(c.n):                                # positions show how well it brakes
                 c.torque[i] += fault_damping(c, i) * (c.desired[c.n + i] - c.validator.shown[i])
     else:
         damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd,
                        transfer_left(&c.governor), c.torque)
-    return give(c, now, dt, c.torque)
+    return issue_command(c, now, dt, c.torque)
 
 
 cdef inline bint has_stopped_frozen(const Controller* c, double now) noexcept nogil:
-    """Whether a blind stop from frozen positions is over: what would hold the arm there need not
-    hold it where it is.
+    """Whether a blind stop from frozen positions is over. The torque for the expected position need
+    not hold the arm where it really is.
     """
     return is_frozen(&c.validator) and c.expects and now >= c.motion.end
 
 
 cdef inline void resume(Controller* c, double now) noexcept nogil:
-    """Go on with states that are back."""
+    """Go on when states have returned."""
     fire(c, STATE)
     if c.phase != HOLDING:                                      # leaving
         begin_hold(c, now)
@@ -96,5 +95,5 @@ cdef inline void resume(Controller* c, double now) noexcept nogil:
     begin_tracking(c)
     return_to_fault(c, now)
     if now < c.hold_until and fire(c, FALL_BACK):
-        because(c, c.fallen.cause, c.fallen.joint, c.fallen.found, c.fallen.bound)
+        note_cause(c, c.fallen.cause, c.fallen.joint, c.fallen.found, c.fallen.bound)
         begin_hold(c, now)

@@ -145,8 +145,8 @@ cdef inline bint drop_stale(CartesianMode* its, double now, double timeout) noex
     return ends
 
 
-cdef inline void carry_target(CartesianMode* its, double now, double timeout,
-                              double dt) noexcept nogil:
+cdef inline void move_target(CartesianMode* its, double now, double timeout,
+                             double dt) noexcept nogil:
     """Move the target by velocities that come without poses, at the approach speed at most.
     """
     cdef double[6] velocity

@@ -1,17 +1,17 @@
-# The command for the last good state: the desired state of this moment, the law's effort for it,
-# and the governor.
+# The command for the last good state: the desired state at this time, the control law's effort, and
+# the governor.
 
 from libc.math cimport fabs, fmin, isfinite
 from libc.string cimport memcpy, memset
 
-from control.cartesian_mode cimport (carry_target, drop_stale, find_inverse_inertia, hand_torque,
-                                     is_idle, joint_motion)
+from control.cartesian_mode cimport (drop_stale, find_inverse_inertia, hand_torque, is_idle,
+                                     joint_motion, move_target)
 from control.controller_state cimport Controller, fire, is_blind, is_tracking, leads_hand
 from control.events cimport CAUSE_NOT_FINITE
 from control.faults cimport ABANDONED_TIME, MOST_ABANDONED, fall_back
 from control.laws cimport add_drives, damped_gravity, law
 from control.model_blend cimport combine, gravity, pass_time
-from control.monitoring cimport watch_path, watch_speed, watch_standing, watch_swings
+from control.monitoring cimport watch_oscillation, watch_path, watch_speed, watch_standing
 from control.motion cimport leads_to_rest, sample
 from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SETTLED,
                              SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
@@ -33,8 +33,8 @@ cdef extern from *:
 
 
 cdef inline void keep_within_limits(Controller* c) noexcept nogil:
-    """Keep the desired position within the limits, or at an arm beyond them: nothing presses on a
-    stop for good.
+    """Keep the desired position within the limits, or at the arm if it is beyond them: the arm must
+    not press on a stop for ever.
     """
     cdef double lower, upper
     cdef Py_ssize_t i
@@ -47,7 +47,7 @@ cdef inline void keep_within_limits(Controller* c) noexcept nogil:
 
 
 cdef inline void move_on(Controller* c, double now, double time) noexcept nogil:
-    """Bring the desired state to ``time``."""
+    """Find the desired state at ``time``."""
     if c.phase == FLOATING:
         memcpy(c.desired, c.validator.q, c.n * sizeof(double))
         memcpy(c.desired + c.n, c.validator.qd, c.n * sizeof(double))
@@ -69,16 +69,16 @@ cdef inline void move_on(Controller* c, double now, double time) noexcept nogil:
 cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
     """The effort of mode cartesian_impedance.
 
-    The desired state is what the joints would do for the hand's, to first order.
+    The joints' desired state is the one that gives the hand's, to first order.
     """
     cdef Py_ssize_t n = c.n, i
     dt = fmin(dt, c.settings.state_timeout)
     if drop_stale(&c.hand, now, c.settings.target_timeout):
         begin_transfer(&c.governor, c.settings.blend_time)
-    carry_target(&c.hand, now, c.settings.target_timeout, dt)
+    move_target(&c.hand, now, c.settings.target_timeout, dt)
     hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q, c.validator.qd,
                 dt, c.torque)
-    # what a second brings at most
+    # at most the motion of one second
     joint_motion(&c.hand, c.hand.law.error, c.limits.velocity, c.desired)
     joint_motion(&c.hand, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
     memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
@@ -89,7 +89,7 @@ cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
         c.torque[i] += c.scratch[i]
     add_drives(&c.settings, n, c.desired + n, c.desired + 2 * n, c.torque)
     for i in range(n):
-        c.reckoning.given[i] -= c.torque[i]                     # what is no feedback
+        c.reckoning.given[i] -= c.torque[i]                     # what is not feedback
         if c.settings.hardware_adds_gravity:
             c.reckoning.given[i] += c.scratch[i]
     if c.phase == REFERENCE and is_idle(&c.hand, now, c.settings.target_timeout):
@@ -108,7 +108,7 @@ cdef inline const SpeedLimit* speed_limit(Controller* c, const double* added) no
             and find_inverse_inertia(&c.hand, c.models.newest.model, c.settings.armature,
                                      c.validator.q)):
         return NULL
-    c.speed.qd = c.validator.qd                                 # it takes turns with last_qd
+    c.speed.qd = c.validator.qd                                 # is swapped with last_qd
     combine(&c.models, c.validator.q, c.validator.qd, NULL, c.bias)
     if added != NULL:
         for i in range(c.n):
@@ -116,7 +116,8 @@ cdef inline const SpeedLimit* speed_limit(Controller* c, const double* added) no
     return &c.speed
 
 
-cdef inline bint give(Controller* c, double now, double dt, const double* torque) noexcept nogil:
+cdef inline bint issue_command(Controller* c, double now, double dt,
+                               const double* torque) noexcept nogil:
     """Turn an effort that includes gravity into the next command; False if it is not finite."""
     cdef const double* added = NULL
     cdef Py_ssize_t i
@@ -134,7 +135,7 @@ cdef inline bint give(Controller* c, double now, double dt, const double* torque
 
 
 cdef inline double fault_damping(const Controller* c, Py_ssize_t i) noexcept nogil:
-    """Damping that soon ends a fault's motion and tolerates longer delays than the gains may; 0
+    """Damping that soon ends the motion in a fault, and tolerates longer delays than the gains; 0
     without limits.
     """
     cdef double damping = FAULT_SHARE * c.settings.effort_limit[i] / c.limits.velocity[i]
@@ -148,7 +149,7 @@ cdef inline bint damped_command(Controller* c, double now, double dt) noexcept n
     if c.phase == FAULT:
         for i in range(c.n):
             c.torque[i] -= max(fault_damping(c, i) - c.settings.damping[i], 0.0) * c.validator.qd[i]
-    return give(c, now, dt, c.torque)
+    return issue_command(c, now, dt, c.torque)
 
 
 cdef inline double held_for(const Controller* c) noexcept nogil:
@@ -176,7 +177,7 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     c.watch.incident = max(c.watch.incident - dt, 0.0)
     if is_tracking(c):
         watch_speed(c, now, dt)
-        watch_swings(c, now, dt)
+        watch_oscillation(c, now, dt)
     if (c.phase == SETTLING and now - c.held_since >= c.settings.give_up_after and stands(c)
             and fire(c, SETTLED)):
         c.has_commanded = False
@@ -199,7 +200,7 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     else:
         law(&c.settings, &c.models, c.n, c.validator.likely_q, c.validator.likely_qd, c.desired,
             held_for(c), c.scratch, c.torque)
-    if give(c, now, dt, c.torque):
+    if issue_command(c, now, dt, c.torque):
         if leads_hand(c):
             for i in range(c.n):
                 c.reckoning.given[i] += c.governor.command[i]

@@ -19,7 +19,7 @@ from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
 from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_end, on_tick
 from control.controller cimport check_age, take_state
 from control.controller_state cimport Controller, Hold
-from control.cycle_records cimport release_unused, say
+from control.cycle_records cimport record_note, release_unused
 from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CONFIGURE, REQUEST_DEACTIVATE,
                                      REQUEST_DEADLINE, REQUEST_FALL_BACK, REQUEST_FOLLOW,
                                      REQUEST_HOLD, REQUEST_MODEL, REQUEST_SET_POINT,

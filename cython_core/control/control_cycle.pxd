@@ -37,7 +37,7 @@ cdef inline int64_t period_of(const Controller* c) noexcept nogil:
 
 
 cdef inline void put_tick_off(ControlCycle* its) noexcept nogil:
-    """Let a believed state stand in for the next tick, since waking the loop is costly.
+    """An accepted state replaces the next tick, since waking the loop is costly.
 
     Not where ticks give the commands.
     """
@@ -60,6 +60,7 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
     cdef Controller* c = &its.controller
     cdef Reader* r = &its.reader
     cdef double stamp
+    cdef long long accepted = c.validator.accepted
     cdef bint commands
     begin_call(its, now, output)
     open_message(r, incoming.data, incoming.size)
@@ -79,7 +80,7 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
     stamp = its.message.sec + 1e-9 * its.message.nanosec
     commands = take_state(c, now * 1e-9, stamp, transit_time(incoming, stamp), its.part,
                           its.part + c.n, its.part + 2 * c.n)
-    if c.validator.received == now * 1e-9:                      # it is believed
+    if c.validator.accepted > accepted:
         its.sec, its.nanosec = its.message.sec, its.message.nanosec
         put_tick_off(its)
     if commands:
@@ -94,7 +95,7 @@ cdef inline int64_t on_due(void* self) noexcept nogil:
 
 
 cdef inline void on_tick(void* self, int64_t now, Output* output) noexcept nogil:
-    """Look at the age of the state, or command by the timer."""
+    """Check the age of the state, or command by the timer."""
     cdef ControlCycle* its = <ControlCycle*> self
     cdef int64_t period
     begin_call(its, now, output)

@@ -4,7 +4,7 @@
 # events. Each part of the step has its file:
 #
 #     state_validator.pxd    is a joint state believed?
-#     dead_reckoning.pxd     where is an arm that is not seen?
+#     dead_reckoning.pxd     where is an arm without joint states?
 #     startup.pxd            the first command
 #     command.pxd            the command for a state: motion.pxd, laws.pxd, torque_governor.pxd
 #     monitoring.pxd         does the arm do what it is asked to?
@@ -17,8 +17,8 @@ from libc.string cimport memcpy, memset
 
 from control.blind_stop cimport blind_command, go_blind, has_stopped_frozen, resume
 from control.command cimport command
-from control.controller_state cimport (Controller, because, fire, is_blind, is_tracking, leads_hand,
-                                       note, sees)
+from control.controller_state cimport (Controller, answers_states, fire, is_blind, is_tracking,
+                                       leads_hand, note, note_cause)
 from control.dead_reckoning cimport add_reckoned, reckon
 from control.events cimport CAUSE_EXECUTOR, CAUSE_GAP, NOTE_REJECTED
 from control.faults cimport abandon
@@ -38,12 +38,12 @@ cdef extern from *:
     """
     const double STALL             # periods without a call of ``check_age``: the process stood
                                    # still, not the arm
-    const double NOTE_INTERVAL     # [s] between two rejected states that are told of
+    const double NOTE_INTERVAL     # [s] between reports of rejected states
     const double NEARLY_STOPPED    # share of state_timeout between the last good states
 
 
 cdef inline void note_rejection(Controller* c, double now) noexcept nogil:
-    """Tell of a state that is not believed, at most one in NOTE_INTERVAL."""
+    """Report a rejected state, at most one in NOTE_INTERVAL."""
     if now - c.noted_at < NOTE_INTERVAL:
         return
     c.noted_at = now
@@ -52,8 +52,7 @@ cdef inline void note_rejection(Controller* c, double now) noexcept nogil:
 
 
 cdef inline void count_turns(Controller* c, double* q) noexcept nogil:
-    """Put joints that turn without end on the turn that they are on, whatever range they are
-    measured in.
+    """Add whole turns to the positions of continuous joints: they may be measured modulo a turn.
     """
     cdef Py_ssize_t i
     for i in range(c.n):
@@ -64,7 +63,7 @@ cdef inline void count_turns(Controller* c, double* q) noexcept nogil:
 
 cdef inline bint accept_state(Controller* c, double now, double stamp, double on_its_way,
                               const double* q, const double* qd) noexcept nogil:
-    """Whether a joint state is believed, by what the arm is asked to do."""
+    """Whether a joint state is accepted, given what the arm should do."""
     cdef const double* desired = q
     cdef const double* pushed = c.zero
     cdef const double* likely = c.zero
@@ -84,11 +83,11 @@ cdef inline bint accept_state(Controller* c, double now, double stamp, double on
                   c.settings.jump_tolerance, c.settings.velocity_cutoff, c.settings.state_timeout)
 
 
-cdef inline bint leads_astray(const Controller* c) noexcept nogil:
-    """Whether the last command goes on to push the arm on, as a rejected state shows.
+cdef inline bint calls_for_blind_stop(const Controller* c) noexcept nogil:
+    """Whether a rejected state shows that the last command must not go on acting.
 
-    Where states are nearly as sparse as those that have stopped, either this one or the last one
-    jumped.
+    If states are nearly as sparse as if they had stopped, either this state or the last one may
+    have jumped.
     """
     if c.validator.last.rejection == JUMPED:
         return c.validator.interval > NEARLY_STOPPED * c.settings.state_timeout
@@ -99,8 +98,8 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
                             const double* qd, const double* effort) noexcept nogil:
     """Answer a joint state; returns whether there is a command.
 
-    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; q: put on the turn that
-    the arm is on; qd: NaN where it was not measured; effort: NULL if it was not.
+    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; q: gets whole turns
+    added; qd: NaN where it was not measured; effort: NULL if it was not.
     """
     cdef double last = c.validator.received, dt
     cdef bint blind = is_blind(c)
@@ -110,7 +109,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     count_turns(c, q)
     if not accept_state(c, now, stamp, on_its_way, q, qd):
         note_rejection(c, now)
-        if sees(c) and leads_astray(c):
+        if answers_states(c) and calls_for_blind_stop(c):
             go_blind(c, now, now - seen_since(&c.validator))
             return is_blind(c) and blind_command(c, now)
         return False
@@ -123,7 +122,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
         dt = now - c.commanded  # commands have gone out since the last state
         resume(c, now)
     elif min(now - last, dt) > c.settings.state_timeout:
-        # As if the watchdog had looked in between: by now the motion would be far ahead.
+        # As if the watchdog had run in between: the motion would be far ahead of the arm.
         abandon(c, now, CAUSE_GAP, -1, dt, c.settings.state_timeout)
     elif (c.phase == HOLDING and c.latched == c.validator.accepted - 1
             and was_misled(&c.validator)):
@@ -134,16 +133,16 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
 
 
 cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
-    """Without a sign of life from Python nobody could ask for a stop: hold where the arm is."""
+    """Hold the arm if Python gives no sign of life: nobody could ask for a stop."""
     cdef double age = now - c.heartbeat
     if (c.phase == TRAJECTORY or c.phase == REFERENCE) and age > c.settings.executor_timeout > 0.0:
         if fire(c, HOLD):
-            because(c, CAUSE_EXECUTOR, -1, age, c.settings.executor_timeout)
+            note_cause(c, CAUSE_EXECUTOR, -1, age, c.settings.executor_timeout)
             stop_desired(c)
 
 
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:
-    """See how old the last good state is; to be called every period.
+    """Check how old the last good state is; to be called every period.
 
     Returns whether there is a command.
     """
@@ -151,12 +150,12 @@ cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     cdef double age = now - c.validator.received
     c.stalled = now - c.updated > STALL * c.settings.period
     c.updated = now
-    # After a stall of this process the states that arrived meanwhile are still to be read: by the
-    # next look they are.
-    if sees(c) and age > c.settings.state_timeout and (stalled_before or not c.stalled):
+    # After a stall of this process, states that have arrived are not read yet; at the next call
+    # they are.
+    if answers_states(c) and age > c.settings.state_timeout and (stalled_before or not c.stalled):
         go_blind(c, now, age)
     if is_blind(c):
-        if age > c.settings.state_timeout:  # not after one state that contradicts itself
+        if age > c.settings.state_timeout:                      # not after a contradictory state
             forget(&c.validator)
         if now - c.held_since < c.settings.give_up_after and not has_stopped_frozen(c, now):
             return blind_command(c, now)
@@ -164,6 +163,6 @@ cdef inline bint check_age(Controller* c, double now) noexcept nogil:
         fire(c, GIVE_UP)
         forget(&c.validator)
     watch_executor(c, now)
-    if c.settings.on_timer and sees(c):
+    if c.settings.on_timer and answers_states(c):
         return command(c, now, c.validator.time + age, now - c.commanded)
     return False

@@ -4,7 +4,7 @@ cdef enum:
     LOCAL_RECORDS = 256
 
 
-cdef struct Local:                     # an Output for whoever calls the controller from Python
+cdef struct PythonOutput:              # an Output for callers of the controller in Python
     Record[LOCAL_RECORDS] records
     int count
     int64_t heartbeat
@@ -19,7 +19,7 @@ cdef bint nobody_watches(void* loop, int output) noexcept nogil:
 
 
 cdef bint keep_record(void* loop, const Record* record) noexcept nogil:
-    cdef Local* local = <Local*> loop
+    cdef PythonOutput* local = <PythonOutput*> loop
     if local.count == LOCAL_RECORDS:
         return False
     local.records[local.count] = record[0]
@@ -77,7 +77,7 @@ cdef class CompiledController:
     cdef ControlCycle its
     cdef Cycle cycle
     cdef Output output
-    cdef Local local
+    cdef PythonOutput local
     cdef double* block
     cdef object owned                  # what the structures point to
     cdef dict in_use                   # objects that the controller may point to, by number
@@ -156,7 +156,7 @@ cdef class CompiledController:
         c.governor.command, c.governor.asked = self._room(&at, n), self._room(&at, n)
         c.governor.difference, c.governor.wanted = self._room(&at, n), self._room(&at, n)
         c.governor.moving = self._room(&at, n)
-        c.governor.reach.low, c.governor.reach.high = self._room(&at, n), self._room(&at, n)
+        c.governor.allowed.low, c.governor.allowed.high = self._room(&at, n), self._room(&at, n)
         c.motion.base, c.motion.base_effort = self._room(&at, 6 * n), self._room(&at, 2 * n)
         c.motion.correction, c.motion.correction_effort = (
             self._room(&at, 6 * n), self._room(&at, 2 * n))
@@ -186,7 +186,7 @@ cdef class CompiledController:
         v.compared_q, v.compared_qd = self._room(at, n), self._room(at, n)
         v.discrepancy, v.travelled, v.repeated_from = (
             self._room(at, n), self._room(at, n), self._room(at, n))
-        v.pace, v.shown = self._room(at, n), self._room(at, n)
+        v.step_velocity, v.shown = self._room(at, n), self._room(at, n)
         v.moved, v.smallest_step = self._room(at, n), self._room(at, n)
 
     cdef _lay_out_reckoning(self, double** at):
@@ -261,7 +261,7 @@ cdef class CompiledController:
 
     cdef _connect(self):
         """Fill the capsule's structure, and the output for calls from Python."""
-        self.its.controller.say, self.its.controller.listener = say, &self.its
+        self.its.controller.notify, self.its.controller.listener = record_note, &self.its
         self.cycle.self, self.cycle.message, self.cycle.request = &self.its, on_message, on_request
         self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = on_due, on_tick, on_safe_to_end
         self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
@@ -321,7 +321,7 @@ cdef class CompiledController:
         """Do what is asked for; returns 0, or why not (``Refusal``)."""
         cdef Request its
         its.kind, its.answer, its.payload = request.kind, 0, <void*> request.payload
-        self.hold_on_to(request)
+        self.keep_alive(request)
         self.its.output = &self.output
         on_request(&self.its, &its, <int64_t> (now * 1e9), &self.output)
         return its.answer
@@ -396,7 +396,7 @@ cdef class CompiledController:
 
     # Objects that the structures point to.
 
-    def hold_on_to(self, request):
+    def keep_alive(self, request):
         """Keep what a request brings until ``release`` is called with its number; before the
         request is made.
         """
@@ -494,7 +494,7 @@ cdef class CompiledController:
         """Whether more commands than are tolerated came too late within the last second."""
         return self.its.deadline.missed
 
-    def hears_several(self, double now):
+    def has_several_publishers(self, double now):
         """Whether, at a steady time [s], several publishers name the same joints."""
         return (self.its.falls[self.its.fall] > 0
                 and now * 1e9 - self.its.falls[self.its.fall] < FALL_TIME)

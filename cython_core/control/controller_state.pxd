@@ -16,22 +16,22 @@ from control.speed_limit cimport SpeedLimit
 from control.torque_governor cimport Governor
 from control.validator_state cimport StateValidator
 
-cdef struct Watch:           # for what no single state shows
-    double* speeding         # (n,) time spent too fast, leaking [s]
-    double* swings           # (n,) changes of direction at speed, leaking
+cdef struct Monitoring:      # of what no single state shows
+    double* speeding         # (n,) time spent too fast [s]; decays
+    double* swings           # (n,) changes of direction at speed; decays
     double* direction        # (n,) of the last swing: -1, 0, 1
-    double abandoned         # motions off their path, leaking
-    double incident          # [s] for which what is abandoned is still the same one
-    int in_a_row             # trajectories off their path since one has arrived
+    double abandoned         # motions that left their path; decays
+    double incident          # [s] in which another abandoned motion is not counted again
+    int in_a_row             # trajectories that left their path since the last that arrived
 
 cdef struct Hold:            # why the arm is, or was last, held instead of moved
     Cause cause
     Py_ssize_t joint
     double found, bound
 
-# How the controller says something: to a loop's records, or to Python's own.
-ctypedef void (*Say)(void* listener, NoteKind kind, Py_ssize_t index, double a, double b, double c,
-                     double d) noexcept nogil
+# How the controller reports something: into the records of a loop, or of Python.
+ctypedef void (*Notify)(void* listener, NoteKind kind, Py_ssize_t index, double a, double b,
+                        double c, double d) noexcept nogil
 
 cdef struct Controller:
     Py_ssize_t n
@@ -46,46 +46,45 @@ cdef struct Controller:
     SpeedLimit speed
     Motion motion
     CartesianMode hand
-    Watch watch
+    Monitoring watch
     Hold hold
-    Hold fault               # that has not been asked to end yet; NO_CAUSE: none
-    Hold fallen              # why no recovery from DAMPED before hold_until
-    long long causes         # that there have been
+    Hold fault               # that nobody has asked to end yet; NO_CAUSE: none
+    Hold fallen              # why DAMPED does not end before hold_until
+    long long causes         # number of causes so far
     double* desired          # (4, n) of the last command
     double* torque
-    double* gravity_torque   # gravity at the arm's position: what drives that add it carry
-    double* bias             # (n,) torque that leaves the joints unaccelerated
+    double* gravity_torque   # at the arm's position, which some drives add by themselves
+    double* bias             # (n,) torque at which no joint accelerates
     double* scratch          # (4, n)
     double* offset           # (4, n)
     double* zero             # (4, n)
     double* state            # (4, n) of a blind stop
     double* expected         # (n,) position that states are compared with
     double* turned           # (n,) whole turns that were added to the last good position [rad]
-    double* turns            # (n,) likewise, of the state that is being looked at
-    bint expects             # the motion is that of a blind stop, by steady time
+    double* turns            # (n,) likewise, to the state that is being examined
+    bint expects             # the motion is that of a blind stop, in steady time
     bint has_commanded       # since it was activated
     bint floats              # mode gravity_compensation
-    bint let_go              # the hand was led a moment ago, and the transfer from its torque goes
-                             # on
-    bint stalled             # so long before the last look at the age that states may wait to be
-                             # read
+    bint let_go              # the transfer from the torque that led the hand still goes on
+    bint stalled             # this process stood still before the last ``check_age``: states may
+                             # be waiting to be read
     double commanded         # steady time of the last command
     double set_point_at
     double held_since
-    double hold_until        # no recovery from DAMPED before
-    double updated           # when a state or ``check_age`` last came
-    double noted_at          # when a rejected state was last told of
-    double heartbeat         # when Python last gave a sign of life; inf: it need not
+    double hold_until        # DAMPED does not end before
+    double updated           # time of the last state or call of ``check_age``
+    double noted_at          # time of the last rejected state that was reported
+    double heartbeat         # time of the last sign of life from Python; inf: none is needed
     long long commands
-    long long latched        # number of the good state from which the arm was last asked to rest
-    Say say
+    long long latched        # number of the good state from which the arm was last stopped
+    Notify notify
     void* listener
 
 
 cdef inline void note(Controller* c, NoteKind kind, Py_ssize_t index, double a, double b, double d,
                       double e) noexcept nogil:
-    if c.say != NULL:
-        c.say(c.listener, kind, index, a, b, d, e)
+    if c.notify != NULL:
+        c.notify(c.listener, kind, index, a, b, d, e)
 
 
 cdef inline bint fire(Controller* c, Event event) noexcept nogil:
@@ -99,10 +98,10 @@ cdef inline bint fire(Controller* c, Event event) noexcept nogil:
     return True
 
 
-cdef inline void because(Controller* c, Cause cause, Py_ssize_t joint, double found,
-                         double bound) noexcept nogil:
-    """Tell why the arm is held, and keep it; while it settles after a deactivation, what led there
-    is kept.
+cdef inline void note_cause(Controller* c, Cause cause, Py_ssize_t joint, double found,
+                            double bound) noexcept nogil:
+    """Report why the arm is held, and store it. While the arm settles after a deactivation, the
+    stored cause stays.
     """
     if c.phase != SETTLING or cause == CAUSE_DEACTIVATED:
         c.hold.cause, c.hold.joint, c.hold.found, c.hold.bound = cause, joint, found, bound
@@ -111,13 +110,13 @@ cdef inline void because(Controller* c, Cause cause, Py_ssize_t joint, double fo
 
 
 cdef inline bint is_tracking(const Controller* c) noexcept nogil:
-    """Whether the arm is asked to be somewhere."""
+    """Whether the arm has a desired position."""
     return (c.phase == HOLDING or c.phase == TRAJECTORY or c.phase == REFERENCE
             or c.phase == STOPPING)
 
 
-cdef inline bint sees(const Controller* c) noexcept nogil:
-    """Whether commands go out that answer joint states."""
+cdef inline bint answers_states(const Controller* c) noexcept nogil:
+    """Whether joint states are answered by commands."""
     return (is_tracking(c) or c.phase == FLOATING or c.phase == DAMPED or c.phase == FAULT
             or c.phase == SETTLING)
 

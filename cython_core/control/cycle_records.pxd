@@ -22,9 +22,9 @@ cdef inline void put_record(ControlCycle* its, int32_t kind, Py_ssize_t index, d
     its.output.record(its.output.loop, &record)
 
 
-cdef inline void say(void* listener, NoteKind kind, Py_ssize_t index, double a, double b, double c,
-                     double d) noexcept nogil:
-    """Pass on what the controller notes (Controller.say)."""
+cdef inline void record_note(void* listener, NoteKind kind, Py_ssize_t index, double a, double b,
+                             double c, double d) noexcept nogil:
+    """Pass on what the controller notes (Controller.notify)."""
     put_record(<ControlCycle*> listener, kind, index, a, b, c, d, 0)
 
 

@@ -1,17 +1,16 @@
-# Where an arm comes that is not seen, by its model; and whether a joint whose position stays the
-# same ought to have moved.
+# Where the model says that an unobserved arm moves; and whether a joint whose position stays the
+# same should have moved.
 #
-# A position that does not change by a single bit is that of a joint at rest, or the last one over
-# and over: a frozen encoder, or a driver that goes on sending what it had. Feedback then pushes the
-# arm further and further from where it is to be. What tells the two apart is the push: by how much
-# the feedback has changed since the position last did, beyond all friction that the joint may have,
-# moves a joint that is free. How far is worked out twice: against more friction than is known of
-# (so far it has moved for sure), and against what is known, with the desired motion (so far it will
-# have).
+# A position that does not change by a single bit is that of a joint at rest, or a repeated one: a
+# frozen encoder, or a driver that keeps sending its last positions. In the second case feedback
+# pushes the arm further and further away. The push distinguishes the two: if the feedback has
+# changed, since the position last did, by more than all friction that the joint may have, a free
+# joint moves. How far is computed twice: against more friction than is known (so far it must have
+# moved), and against the known friction, with the desired motion (so far it has likely moved).
 #
-# Nothing is said of a load or friction that the feedback already carried when the joint came to
-# rest, nor of a joint that was seen to stop against the push: brakes or an obstacle hold it; nor of
-# one that is pushed against its stop. Arrays are (n,).
+# This says nothing about a joint that was seen to stop against the push, because brakes or an
+# obstacle may hold it, or about one that is pushed against its stop. A load that the feedback
+# already bore when the joint came to rest does not count as a push. Arrays are (n,).
 
 from libc.math cimport NAN, copysign, fabs, isnan
 from libc.string cimport memcpy, memset
@@ -38,40 +37,37 @@ cdef extern from *:
     #define LOCKED (1e9)
     #define ANY_EFFORT (1e9)
     """
-    const double RECKONING_STEP     # [s] of a whole arm: some 50 us of computing for 0.1 s of one
-                                    # with 7 joints
-    const double LONGEST_RECKONING  # [s] time step of single joints
+    const double RECKONING_STEP     # [s] for the whole arm: with 7 joints, 0.1 s take some 50 us
+    const double LONGEST_RECKONING  # [s] for single joints
     const double STICKING_SPEED     # [rad/s, m/s] below which Coulomb friction is viscous, and a
                                     # joint sticks
     const double STOPPED_SPEED      # [rad/s, m/s] of a joint that has been stopped against a push
-    const double MOST_STICTION      # times the Coulomb friction, and in addition
-    const double STICTION_SHARE     # of the effort limit, that may hold a joint; where friction is
-                                    # not known
+    const double MOST_STICTION      # times the Coulomb friction, plus
+    const double STICTION_SHARE     # of the effort limit, may hold a joint; if friction is unknown,
     const double UNKNOWN_STICTION   # of the effort limit
     const double AT_STOP            # [rad, m] from a position limit: its stop may hold the joint
-    const double SPEED_SETTLES      # [s] after a step of the position: one estimated from it, with
-                                    # the hand's damping
+    const double SPEED_SETTLES      # [s] for which a step of the position shows in an estimated
+                                    # velocity, and so in the hand's damping
     const double LOCKED             # [kg m^2, kg] inertia that keeps a joint's speed
     const double ANY_EFFORT         # [N m, N] where there is no limit
 
 cdef struct Reckoning:
     Py_ssize_t n
-    bint begins              # nothing is known of the push before
-    long long accepted       # number of the good state that was last looked at
-    double until             # since then [s]
-    double* push             # (2, n) of the feedback when each position last changed, and of its
-                             # share without velocities; NaN: it stopped against it
+    bint begins              # no earlier push is known
+    long long accepted       # number of the good state that was last used
+    double until             # time since then that has been computed [s]
+    double* push             # (2, n) feedback when each position last changed, with and without the
+                             # velocities' share; NaN: the joint stopped against it
     double* change           # of the push since then, as far as both show it
     double* unchanged        # time for which each position had been the same [s]
     double* start            # desired position then
-    double* sure             # (2, n) way and speed since then, of a joint that friction hinders
-                             # most
-    double* likely           # (2, n) the same beside the desired motion, with the friction that is
-                             # known
-    double* inertia          # of the drives; of a joint that is seen to move so much that it pulls
-                             # on no other
-    double* friction         # that the feedforward leaves, of what is known
-    double* most_friction    # and of the most that there may be
+    double* sure             # (2, n) distance and speed since then, against the most friction
+    double* likely           # (2, n) the same against the known friction, relative to the desired
+                             # motion
+    double* inertia          # of the drives; LOCKED for a joint that is seen to move, so that it
+                             # affects no other
+    double* friction         # known friction that the feedforward does not compensate
+    double* most_friction    # the same of the most friction
     double* given            # feedback in the last command that led the hand
     double* scratch          # (5, n)
 
@@ -80,8 +76,8 @@ cdef inline bint accelerate(const DynamicsInterface* model, const double* q, con
                             const double* effort, const double* armature, const double* viscous,
                             const double* coulomb, double h, double* speed, double* acceleration,
                             double* scratch) noexcept nogil:
-    """Change a speed by an effort against friction, in a step h [s] that is implicit in friction:
-    stable whatever it is.
+    """Advance a speed under an effort and friction by a step h [s], implicit in the friction and so
+    always stable.
 
     Returns False, with the speed unchanged, where neither links nor armature move. scratch: (2, n).
     """
@@ -103,23 +99,23 @@ cdef inline bint accelerate(const DynamicsInterface* model, const double* q, con
 
 cdef inline void dead_reckoning(const Settings* its, ModelBlend* models, const double* command,
                                 double duration, double* state, double* scratch) noexcept nogil:
-    """Bring a motion state to where an arm comes under a command.
+    """Advance a motion state by a time under a command.
 
-    The acceleration is the one that it has under this command in the end: an effort worked out for
-    a motion that begins with this state begins with this command, too. state, scratch: (4, n).
+    Its acceleration is then the one that this command causes at the end: so the effort for a motion
+    that begins with this state begins with this command. state, scratch: (4, n).
     """
     cdef const DynamicsInterface* model = models.newest.model
     cdef double* applied = scratch
-    cdef double* carried = scratch + 3 * model.n
+    cdef double* added_gravity = scratch + 3 * model.n
     cdef double h = RECKONING_STEP
     cdef Py_ssize_t n = model.n, i, k, steps = max(<Py_ssize_t> (duration / h + 0.5), 1)
     for k in range(steps):
         if its.hardware_adds_gravity:
-            gravity(models, state, carried)
+            gravity(models, state, added_gravity)
         for i in range(n):
             applied[i] = command[i] - its.offset[i]
             if its.hardware_adds_gravity:
-                applied[i] += carried[i]
+                applied[i] += added_gravity[i]
         if not accelerate(model, state, state + n, applied, its.armature, its.viscous, its.coulomb,
                           h, state + n, state + 2 * n, scratch + n):
             # neither links nor armature: only the velocity is known
@@ -128,10 +124,10 @@ cdef inline void dead_reckoning(const Settings* its, ModelBlend* models, const d
             state[i] += h * state[n + i]
 
 
-cdef inline void find_push(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q,
-                           const double* qd, const double* desired, double* push,
-                           double* scratch) noexcept nogil:
-    """The effort by which the feedback pushes the arm to the desired state (4, n).
+cdef inline void feedback_effort(const Settings* its, ModelBlend* models, Py_ssize_t n,
+                                 const double* q, const double* qd, const double* desired,
+                                 double* push, double* scratch) noexcept nogil:
+    """The feedback's share of the effort, for the desired state (4, n).
 
     scratch: (2, n).
     """
@@ -161,14 +157,14 @@ cdef inline bint feeds_forward(const Settings* its) noexcept nogil:
 
 
 cdef inline double compensated(const Settings* its, Py_ssize_t i, double velocity) noexcept nogil:
-    """Size of the Coulomb friction that the feedforward of a desired velocity makes up for."""
+    """Coulomb friction that the feedforward of a desired velocity compensates."""
     return (its.coulomb[i] * fabs(smooth_sign(velocity, its.friction_velocity))
             if feeds_forward(its) else 0.0)
 
 
 cdef inline bint was_stopped(const Settings* its, Py_ssize_t i, double push, double desired_speed,
                              double speed) noexcept nogil:
-    """Whether a joint was seen to come to rest against what it was asked to do."""
+    """Whether a joint was seen to come to rest against its push or desired motion."""
     if fabs(speed) >= STOPPED_SPEED:
         return False
     return (fabs(push) > most_stiction(its, i)
@@ -176,15 +172,15 @@ cdef inline bint was_stopped(const Settings* its, Py_ssize_t i, double push, dou
 
 
 cdef inline double unhindered(const StateValidator* v, Py_ssize_t i, double push) noexcept nogil:
-    """A push or speed of a joint, none if it leads beyond the limit where the joint is."""
+    """A push or speed of a joint; 0 if it points beyond a limit at which the joint stands."""
     cdef double off = v.q[i] - v.middle[i]
     return 0.0 if push * off > 0.0 and fabs(off) > v.half_range[i] - AT_STOP else push
 
 
 cdef inline double sure_speed(const Reckoning* r, const StateValidator* v, Py_ssize_t i,
                               double speed) noexcept nogil:
-    """What the last positions show of a speed whatever they were rounded by: one estimated from
-    them is high at each step.
+    """The part of a speed that the last positions show whatever their rounding: a speed estimated
+    from them is too high at each step.
     """
     cdef double step = v.q[i] - v.last_q[i]
     if r.unchanged[i] <= 0.0:
@@ -194,7 +190,7 @@ cdef inline double sure_speed(const Reckoning* r, const StateValidator* v, Py_ss
 
 cdef inline void begin_joints(Reckoning* r, const Settings* its, const StateValidator* v,
                               const double* desired, const double* push) noexcept nogil:
-    """Where a position is new, what moves the joint from here on counts.
+    """Begin anew for each joint whose position has changed.
 
     push: (2, n) as in ``Reckoning``.
     """
@@ -234,10 +230,10 @@ cdef inline bint is_pushed(const Reckoning* r, const Settings* its) noexcept nog
     return False
 
 
-cdef inline void travel(Reckoning* r, const Settings* its, const DynamicsInterface* model,
-                        const double* q, const double* effort, const double* friction, double h,
-                        double* way) noexcept nogil:
-    """Let the joints go on for a time h [s] under an effort. way: (2, n) and speed."""
+cdef inline void move_joints(Reckoning* r, const Settings* its, const DynamicsInterface* model,
+                             const double* q, const double* effort, const double* friction,
+                             double h, double* way) noexcept nogil:
+    """Move the joints for a time h [s] under an effort. way: (2, n) distance and speed."""
     cdef Py_ssize_t n = r.n, i
     cdef double* speed = way + n
     cdef double* still = r.scratch
@@ -245,15 +241,15 @@ cdef inline void travel(Reckoning* r, const Settings* its, const DynamicsInterfa
     accelerate(model, q, still, effort, r.inertia, its.viscous, friction, h, speed, r.scratch + n,
                r.scratch + 2 * n)
     for i in range(n):
-        if fabs(speed[i]) > STICKING_SPEED:                     # else it sticks
+        if fabs(speed[i]) > STICKING_SPEED:                     # otherwise it sticks
             way[i] += h * speed[i]
 
 
 cdef inline void reckon(Reckoning* r, const Settings* its, ModelBlend* models,
                         const StateValidator* v, const double* desired,
                         double elapsed) noexcept nogil:
-    """Go on to a time since the last good state [s], under the command for that state; desired: (4,
-    n) of that command.
+    """Compute up to a time since the last good state [s], under the command for that state, whose
+    desired state (4, n) is given.
 
     After a gap everything begins anew.
     """
@@ -272,9 +268,9 @@ cdef inline void reckon(Reckoning* r, const Settings* its, ModelBlend* models,
             memcpy(push, r.given, n * sizeof(double))
             memcpy(push + n, r.given, n * sizeof(double))
         else:
-            find_push(its, models, n, v.q, v.qd, desired, push, r.scratch + 2 * n)
+            feedback_effort(its, models, n, v.q, v.qd, desired, push, r.scratch + 2 * n)
             memset(still, 0, n * sizeof(double))
-            find_push(its, models, n, v.q, still, desired, push + n, r.scratch + 2 * n)
+            feedback_effort(its, models, n, v.q, still, desired, push + n, r.scratch + 2 * n)
         begin_joints(r, its, v, desired, push)
     h, r.until = elapsed - r.until, max(elapsed, r.until)
     if h <= 0.0 or not is_pushed(r, its):
@@ -289,14 +285,14 @@ cdef inline void reckon(Reckoning* r, const Settings* its, ModelBlend* models,
         r.most_friction[i] = (most_stiction(its, i)
                               - (left if r.change[i] * desired[n + i] > 0.0 else 0.0))
     for k in range(steps):
-        travel(r, its, models.newest.model, v.q, effort, r.most_friction, h, r.sure)
-        travel(r, its, models.newest.model, v.q, effort, r.friction, h, r.likely)
+        move_joints(r, its, models.newest.model, v.q, effort, r.most_friction, h, r.sure)
+        move_joints(r, its, models.newest.model, v.q, effort, r.friction, h, r.likely)
 
 
 cdef inline void add_reckoned(const Reckoning* r, const Settings* its, const double* desired,
                               double* q, double* qd) noexcept nogil:
-    """Where an arm likely is by now whose positions do not show it: add that to them; desired: (4,
-    n) of the last command.
+    """Add to repeated positions how far the arm has likely moved; desired: (4, n) of the last
+    command.
     """
     cdef Py_ssize_t n = r.n, i
     for i in range(n):

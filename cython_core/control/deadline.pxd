@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from control.cycle_records cimport say
+from control.cycle_records cimport record_note
 from control.cycle_state cimport BUCKETS, ControlCycle, Deadline
 from control.events cimport CAUSE_LATE_COMMANDS, NOTE_CAUSE
 from control.faults cimport fall_back
@@ -44,6 +44,6 @@ cdef inline void check_deadline(ControlCycle* its, double taken) noexcept nogil:
         fall_back(&its.controller, its.now * 1e-9, CAUSE_LATE_COMMANDS, deadline.allowed,
                   deadline.cycle_time)
     elif missed and not deadline.missed:
-        say(its, NOTE_CAUSE, -1, <int> CAUSE_LATE_COMMANDS, deadline.allowed, deadline.cycle_time,
-            0.0)
+        record_note(its, NOTE_CAUSE, -1, <int> CAUSE_LATE_COMMANDS, deadline.allowed,
+                    deadline.cycle_time, 0.0)
     deadline.missed = missed

@@ -1,10 +1,9 @@
-# What is done when the arm does not do what it is asked to: its motion is abandoned; where that
-# happens too often, and where it moves dangerously, it is a fault, which damping brakes and only a
-# request ends.
+# What is done when the arm does not follow: its motion is abandoned. If that happens too often, or
+# if the arm moves dangerously, it is a fault: damping brakes the arm, and only a request ends it.
 
 from libc.math cimport fabs
 
-from control.controller_state cimport Controller, because, fire
+from control.controller_state cimport Controller, fire, note_cause
 from control.events cimport (CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFTEN, CAUSE_STANDS, NO_CAUSE,
                              Cause)
 from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, TRAJECTORY
@@ -24,7 +23,9 @@ cdef extern from *:
 
 
 cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
-    """The last command is part of what went wrong: only the rate limit delays that it ends."""
+    """Begin without a transfer from the last command, which is part of what went wrong: only the
+    rate limit remains.
+    """
     if c.phase == FAULT:
         c.fault = c.hold
     begin_hold(c, now)
@@ -34,16 +35,13 @@ cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
 
 cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t joint, double found,
                          double bound) noexcept nogil:
-    """Give the motion up and come to rest from the state that the arm is in; too often, and it is a
-    fault.
+    """Give the motion up and come to rest from the present state; if too often, it is a fault.
 
-    Its effort besides the model's is what has rather led the arm off: only the rate limit delays
-    that it ends.
+    A trajectory's own effort has probably led the arm off the path, so it ends without a transfer.
 
-    A deviation from the path counts only beyond path_tolerance, not beyond the trajectory's own
-    tolerance, only if the state before shows half of it, not after a gap, which has carried the
-    motion ahead, and once until the arm has had the time to stop: a hold that it overruns is no
-    other motion.
+    A deviation from the path is counted only if it exceeds path_tolerance (not only the
+    trajectory's own tolerance), if the state before shows half of it, and if there was no gap,
+    during which the motion went ahead. It is counted once until the arm has had time to stop.
     """
     cdef bint was_trajectory = c.phase == TRAJECTORY, had_effort = c.motion.has_effort
     cdef bint shown_twice = (joint >= 0
@@ -52,7 +50,7 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
                              > HALF_WAY * bound)
     if not fire(c, ABANDON):
         return
-    because(c, cause, joint, found, bound)
+    note_cause(c, cause, joint, found, bound)
     latch(c)
     if had_effort:
         begin_transfer(&c.governor, 0.0)
@@ -63,40 +61,41 @@ cdef inline void abandon(Controller* c, double now, Cause cause, Py_ssize_t join
         c.watch.incident = c.settings.stop_time
         c.watch.in_a_row += was_trajectory
         if c.watch.abandoned > MOST_ABANDONED - 0.5:
-            disobeyed(c, now, CAUSE_OFTEN, joint, ABANDONED_TIME)
+            fail_to_follow(c, now, CAUSE_OFTEN, joint, ABANDONED_TIME)
         elif c.watch.in_a_row >= MOST_ABANDONED:
-            disobeyed(c, now, CAUSE_IN_A_ROW, joint, bound)
+            fail_to_follow(c, now, CAUSE_IN_A_ROW, joint, bound)
 
 
-cdef inline void disobeyed(Controller* c, double now, Cause cause, Py_ssize_t joint,
-                           double bound) noexcept nogil:
-    """Make it a fault that the arm does not do what it is asked to."""
+cdef inline void fail_to_follow(Controller* c, double now, Cause cause, Py_ssize_t joint,
+                                double bound) noexcept nogil:
+    """Make it a fault that the arm does not follow."""
     if fire(c, FAIL):
         c.watch.abandoned, c.watch.in_a_row = 0.0, 0
-        because(c, cause, joint, MOST_ABANDONED, bound)
+        note_cause(c, cause, joint, MOST_ABANDONED, bound)
         begin_fault(c, now)
 
 
 cdef inline void return_to_fault(Controller* c, double now) noexcept nogil:
-    """After a time without states a fault is still one: nobody has asked the arm to hold."""
+    """After a time without states a fault goes on: nobody has asked the arm to hold."""
     if c.fault.cause != NO_CAUSE and fire(c, FAIL):
-        because(c, c.fault.cause, c.fault.joint, c.fault.found, c.fault.bound)
+        note_cause(c, c.fault.cause, c.fault.joint, c.fault.found, c.fault.bound)
         begin_fault(c, now)
 
 
 cdef inline void fail(Controller* c, double now, Cause cause, Py_ssize_t joint, double found,
                       double bound) noexcept nogil:
     if fire(c, FAIL):
-        because(c, cause, joint, found, bound)
+        note_cause(c, cause, joint, found, bound)
         begin_fault(c, now)
 
 
 cdef inline void fall_back(Controller* c, double now, Cause cause, double found,
                            double bound) noexcept nogil:
-    """Abandon the motion for the damped gravity hold, for decay_time after the last call at least.
+    """Abandon the motion for the damped gravity hold, which lasts at least decay_time from the last
+    call.
     """
     if fire(c, FALL_BACK):
-        because(c, cause, -1, found, bound)
+        note_cause(c, cause, -1, found, bound)
         begin_hold(c, now)
     c.fallen.cause, c.fallen.joint, c.fallen.found, c.fallen.bound = cause, -1, found, bound
     c.hold_until = now + c.settings.decay_time

@@ -2,11 +2,11 @@
 #
 # Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control, sections 8.5 and
 # 8.6; here the model's torque comes from the recursive Newton-Euler algorithm. Gains are chosen for
-# a fast loop. A command that acts for longer, ``held`` [s], would push the arm past the point where
-# it is to stop, and the next one further back. Its feedback is therefore that of the errors
-# predicted for the end of this time, which is stable however long it is (Tan, Liu, Turk, Stable
-# Proportional-Derivative Controllers, IEEE Computer Graphics and Applications 31 (4), 2011). Arrays
-# are (n,); a motion state is (4, n), see motion.pxd.
+# a fast loop. In a slow one each command acts for a long time, ``held`` [s], and the arm would
+# overshoot more and more. There the feedback uses the errors predicted for the end of that time,
+# which is stable however long it is (Tan, Liu, Turk, Stable Proportional-Derivative Controllers,
+# IEEE Computer Graphics and Applications 31 (4), 2011). Arrays are (n,); a motion state is (4, n),
+# see motion.pxd.
 
 from libc.string cimport memset
 
@@ -32,14 +32,14 @@ cdef inline void add_drives(const Settings* its, Py_ssize_t n, const double* vel
 
 cdef inline void motion_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
                                const double* desired, double* torque) noexcept nogil:
-    """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): all that a motion takes."""
+    """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): the torque that a motion needs."""
     combine(models, desired, desired + n, desired + 2 * n, torque)
     add_drives(its, n, desired + n, desired + 2 * n, torque)
 
 
 cdef inline void model_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
                               const double* desired, double* torque) noexcept nogil:
-    """What the mode in force takes from the model along the desired motion, without feedback."""
+    """The mode's torque from the model along the desired motion, without feedback."""
     if its.mode == CARTESIAN_IMPEDANCE:
         gravity(models, desired, torque)
     elif its.terms == TERMS_FULL or its.mode == COMPUTED_TORQUE:
@@ -71,10 +71,11 @@ cdef inline void feedforward(const Settings* its, ModelBlend* models, Py_ssize_t
         torque[i] += its.p[i] * (desired[i] - q[i]) + its.d[i] * (desired[n + i] - qd[i])
 
 
-cdef inline void foresee(const Settings* its, const DynamicsInterface* model, Py_ssize_t n,
-                         const double* q, const double* qd, const double* desired, double held,
-                         double* scratch, double* torque) noexcept nogil:
-    """Add what Kp e + Kd ed changes by within the time ``held``.
+cdef inline void add_predicted_feedback(const Settings* its, const DynamicsInterface* model,
+                                        Py_ssize_t n, const double* q, const double* qd,
+                                        const double* desired, double held, double* scratch,
+                                        double* torque) noexcept nogil:
+    """Add the change of Kp e + Kd ed within the time ``held``.
 
     The errors are predicted by M edd = -(Kp e + Kd ed), taken at the end of that time.
 
@@ -93,8 +94,8 @@ cdef inline void foresee(const Settings* its, const DynamicsInterface* model, Py
         applied[i] -= its.p[i] * (desired[i] - q[i] + held * error) + its.d[i] * error
         diagonal[i] = its.armature[i] + held * (its.d[i] + held * its.p[i])
     if model.aba(model.self, q, still, applied, diagonal, gained):
-        return                                                  # neither links nor armature:
-                                                                # nothing to foresee
+        return                                                  # neither links nor armature: no
+                                                                # prediction
     for i in range(n):
         torque[i] += (held
                       * (its.p[i] * (desired[n + i] - qd[i])
@@ -121,15 +122,16 @@ cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssi
 cdef inline void law(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q,
                      const double* qd, const double* desired, double held, double* scratch,
                      double* torque) noexcept nogil:
-    """The effort that the mode in force asks for, plus the motion's own.
+    """The effort of the mode in use, plus the motion's own.
 
-    held: how long the command may act [s], if that is long, else 0; scratch: (4, n).
+    held: how long the command will act [s] in a slow loop, else 0; scratch: (4, n).
     """
     cdef Py_ssize_t i
     if its.mode == FEEDFORWARD:
         feedforward(its, models, n, q, qd, desired, torque)
         if held > 0.0:
-            foresee(its, models.newest.model, n, q, qd, desired, held, scratch, torque)
+            add_predicted_feedback(its, models.newest.model, n, q, qd, desired, held, scratch,
+                                   torque)
     elif its.mode == COMPUTED_TORQUE:
         computed_torque(its, models, n, q, qd, desired, held, scratch, torque)
     else:

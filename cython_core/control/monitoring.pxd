@@ -23,24 +23,23 @@ cdef extern from *:
     #define PULLED_FAR (0.2)
     #define PULLED_TIME (0.5)
     """
-    const double SPEEDING          # times the velocity limit, or the desired velocity, that is too
-                                   # fast
-    const double SPEEDING_TIME     # [s] of the last ones
-    const double SWING             # share of the velocity limit by which an oscillation is too fast
-                                   # to and fro
-    const int MOST_SWINGS          # within
+    const double SPEEDING          # times the velocity limit, or the desired velocity: too fast
+    const double SPEEDING_TIME     # [s] of such speed, lately, that is a fault
+    const double SWING             # share of the velocity limit: an oscillation is too fast beyond
+    const int MOST_SWINGS          # changes of its direction within
     const double SWING_TIME        # [s]
-    const double PUSHED            # share of the effort limit that, beyond friction, moves any
-                                   # joint that is free,
-    const double PULLED_FAR        # [rad, m] that the hand's target moves meanwhile, and
-    const double PULLED_TIME       # [s] longer than a transfer
+    const double PUSHED            # share of the effort limit that, beyond friction, moves any free
+                                   # joint
+    const double PULLED_FAR        # [rad, m] by which the desired position moves meanwhile
+    const double PULLED_TIME       # [s] for which this may last: longer than a transfer
 
 
-cdef inline double surplus(const StateValidator* v, Py_ssize_t i, double desired) noexcept nogil:
-    """Velocity beyond the desired one that both velocity and positions show: one wrong number makes
-    no motion.
+cdef inline double excess_velocity(const StateValidator* v, Py_ssize_t i,
+                                   double desired) noexcept nogil:
+    """Velocity minus the desired one, as far as the positions show it too: a single wrong number is
+    not a motion.
 
-    Nor does a step of the encoder where the velocity is estimated from it.
+    Nor is one step of an encoder from which the velocity is estimated.
     """
     cdef double shown
     if v.dt <= 0.0:
@@ -52,11 +51,11 @@ cdef inline double surplus(const StateValidator* v, Py_ssize_t i, double desired
 
 
 cdef inline void watch_speed(Controller* c, double now, double dt) noexcept nogil:
-    """Fail at a speed beyond what is allowed or asked for that lasts longer than a bump."""
+    """Fail if a joint is faster than allowed and than desired, for longer than a bump lasts."""
     cdef double speed, bound
     cdef Py_ssize_t i
     for i in range(c.n):
-        speed = fabs(surplus(&c.validator, i, 0.0))
+        speed = fabs(excess_velocity(&c.validator, i, 0.0))
         bound = SPEEDING * max(c.limits.velocity[i], fabs(c.desired[c.n + i]))
         c.watch.speeding[i] = max(c.watch.speeding[i]
                                   + (dt * speed / bound if speed > bound else -0.5 * dt), 0.0)
@@ -65,12 +64,12 @@ cdef inline void watch_speed(Controller* c, double now, double dt) noexcept nogi
             return
 
 
-cdef inline void watch_swings(Controller* c, double now, double dt) noexcept nogil:
+cdef inline void watch_oscillation(Controller* c, double now, double dt) noexcept nogil:
     """Fail if a joint oscillates at speed without being asked to."""
     cdef double error, bound, direction
     cdef Py_ssize_t i
     for i in range(c.n):
-        error = surplus(&c.validator, i, c.desired[c.n + i])
+        error = excess_velocity(&c.validator, i, c.desired[c.n + i])
         bound = SWING * c.limits.velocity[i]
         c.watch.swings[i] = max(c.watch.swings[i] - dt * MOST_SWINGS / SWING_TIME, 0.0)
         if fabs(error) <= bound:

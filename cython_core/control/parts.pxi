@@ -38,7 +38,7 @@ cdef class TorqueGovernor:
         self.its.command, self.its.asked = own(self.owned, n), own(self.owned, n)
         self.its.difference, self.its.wanted = own(self.owned, n), own(self.owned, n)
         self.its.moving = own(self.owned, n)
-        self.its.reach.low, self.its.reach.high = own(self.owned, n), own(self.owned, n)
+        self.its.allowed.low, self.its.allowed.high = own(self.owned, n), own(self.owned, n)
         self.speed.acceleration, self.speed.given_up = own(self.owned, n), own(self.owned, n)
         self.settings.effort_limit, self.settings.torque_rate = (
             own(self.owned, n), own(self.owned, n))
@@ -230,7 +230,7 @@ cdef class JointStateValidator:
         v.compared_q, v.compared_qd = own(self.owned, n), own(self.owned, n)
         v.discrepancy, v.travelled, v.repeated_from = (
             own(self.owned, n), own(self.owned, n), own(self.owned, n))
-        v.pace, v.shown = own(self.owned, n), own(self.owned, n)
+        v.step_velocity, v.shown = own(self.owned, n), own(self.owned, n)
         v.moved, v.smallest_step = own(self.owned, n), own(self.owned, n)
         limit_validator(v, -none if lower is None else lower, none if upper is None else upper,
                         velocity_limit)

@@ -6,8 +6,8 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport CartesianTarget, copy_impedance, set_target
-from control.controller_state cimport (Controller, Hold, because, fire, is_blind, is_tracking,
-                                       leads_hand, sees)
+from control.controller_state cimport (Controller, Hold, answers_states, fire, is_blind,
+                                       is_tracking, leads_hand, note_cause)
 from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES,
                              FOLLOWS_POSES, GRANTED, GRAVITY_IN_USE, IN_FAULT, NOT_RUNNING,
                              NO_CAUSE, NO_TIP, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
@@ -47,7 +47,7 @@ cdef inline void deactivate(Controller* c, double now) noexcept nogil:
     """Come to rest; then the commands end."""
     if not fire(c, DEACTIVATE):
         return
-    because(c, CAUSE_DEACTIVATED, -1, 0.0, 0.0)
+    note_cause(c, CAUSE_DEACTIVATED, -1, 0.0, 0.0)
     if c.phase == STOPPING:
         if leads_hand(c):                                       # its target may be far away
             latch(c)
@@ -190,7 +190,7 @@ cdef inline void copy_arrays(Settings* to, const Settings* mine, const Settings*
 
 cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept nogil:
     """Take other settings, without a step in the command."""
-    cdef bint commanding = sees(c) or is_blind(c), led_hand = leads_hand(c)
+    cdef bint commanding = answers_states(c) or is_blind(c), led_hand = leads_hand(c)
     cdef Settings mine = c.settings
     if settings.mode == CARTESIAN_IMPEDANCE and c.hand.link < 0:
         return NO_TIP
@@ -221,7 +221,7 @@ cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept 
 cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint64_t number,
                             double transition) noexcept nogil:
     """Go over to another payload or gravity; at once while no commands go out."""
-    cdef bint commanding = sees(c) or is_blind(c)
+    cdef bint commanding = answers_states(c) or is_blind(c)
     change_model(&c.models, model, number, transition if commanding else 0.0)
     c.reckoning.begins = True
     if commanding and (transition <= 0.0 or leads_hand(c)):     # the hand's inertia changes at once
@@ -230,4 +230,4 @@ cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint6
 
 cdef inline bint is_at_rest(const Controller* c) noexcept nogil:
     """Whether no commands go out, so that nothing ends when they do."""
-    return not (sees(c) or is_blind(c))
+    return not (answers_states(c) or is_blind(c))

@@ -1,16 +1,16 @@
-# The speed limit of joints that are driven by torques which may change at a limited rate only.
+# Keeps joints within their speed limits although torques may only change at a limited rate.
 #
-# The torques tau accelerate the joints by a = M^-1 (tau - b), with b what leaves them
-# unaccelerated: C qd + g. Joint i can take a_i back by its own torque at M^-1_ii R_i, with R_i its
-# torque rate, and gains a_i^2 / (2 M^-1_ii R_i) meanwhile. So that it ends below its limit v, after
-# a time T in which nothing is known of it yet,
+# The torques tau cause the accelerations a = M^-1 (tau - b), where b = C qd + g. By its own torque,
+# whose rate is R_i, joint i can reduce a_i at the rate M^-1_ii R_i; until a_i is zero, its speed
+# grows by a_i^2 / (2 M^-1_ii R_i). Before that a time T passes in which nothing is known yet. The
+# speed stays below the limit v if
 #
 #     T a + a^2 / (2 M^-1_ii R_i) <= v - qd
 #
-# bounds a; beyond v the joint is braked with the time constant T. Each joint's own torque gives
-# way, no more than it must: Gauss and Seidel's sweeps over this linear complementarity problem
-# (Cottle, Pang and Stone, The Linear Complementarity Problem, 1992, section 5.2). Joints that
-# others push on harder than their own rate can follow go beyond v.
+# and beyond v the joint is braked with the time constant T. Each joint's own torque is changed, no
+# more than necessary. This is a linear complementarity problem, solved by Gauss-Seidel sweeps
+# (Cottle, Pang and Stone, The Linear Complementarity Problem, 1992, section 5.2). A joint exceeds v
+# if others push it harder than its own torque rate can follow.
 
 from libc.math cimport fmax, isfinite, sqrt
 
@@ -22,7 +22,7 @@ cdef extern from *:
     #define SPEED_SHARE (0.85)
     #define REACTION (0.01)
     """
-    const double SPEED_SHARE     # of the speed limit that is v: what pushes the arm besides is not
+    const double SPEED_SHARE     # of the speed limit that is v: other forces on the arm are not
                                  # known
     const double REACTION        # T [s], two steps at least
 
@@ -31,10 +31,10 @@ cdef struct SpeedLimit:
     const double* qd         # (n,)
     const double* Minv       # (n, n), of the arm and its rotors
     const double* bias       # (n,) b, without what the drives add by themselves
-    double* acceleration     # (n,) scratch, of the next command,
-    double* given_up         # (n,) and what it has not of what was wanted
+    double* acceleration     # (n,) scratch: caused by the next command
+    double* given_up         # (n,) scratch: torque wanted minus torque commanded
 
-cdef struct Reach:           # torques that the next command may have
+cdef struct TorqueRange:     # torques that the next command may have
     double* low              # (n,)
     double* high
 
@@ -44,7 +44,7 @@ cdef inline double within(double x, double low, double high) noexcept nogil:
 
 
 cdef inline double most_acceleration(double left, double jerk, double reaction) noexcept nogil:
-    """The acceleration that may act where so much of the speed is left; negative beyond the limit.
+    """The largest acceleration if the speed may still grow by ``left``; negative beyond the limit.
     """
     if left <= 0.0:
         return left / reaction
@@ -59,11 +59,11 @@ cdef inline double slowed(const SpeedLimit* its, Py_ssize_t i, double accelerati
                   most_acceleration(limit - its.qd[i], jerk, reaction))
 
 
-cdef inline void keep_speed(const SpeedLimit* its, const Reach* reach, Py_ssize_t n,
+cdef inline void keep_speed(const SpeedLimit* its, const TorqueRange* allowed, Py_ssize_t n,
                             const double* rate, double dt, double* torque) noexcept nogil:
-    """Change torques (n,) within reach, as far as the speeds need it.
+    """Change torques (n,), within the allowed range, as far as the speed limits require.
 
-    rate: (n,) of torque; dt: of a step [s].
+    rate: (n,) torque rates; dt: time between commands [s].
     """
     cdef double* a = its.acceleration
     cdef double reaction = fmax(REACTION, 2.0 * dt), inverse, free, change
@@ -81,7 +81,7 @@ cdef inline void keep_speed(const SpeedLimit* its, const Reach* reach, Py_ssize_
             inverse = its.Minv[i * (n + 1)]
             free = a[i] + inverse * its.given_up[i]             # if this joint gave nothing up
             change = (slowed(its, i, free, inverse * rate[i], reaction) - a[i]) / inverse
-            change = within(torque[i] + change, reach.low[i], reach.high[i]) - torque[i]
+            change = within(torque[i] + change, allowed.low[i], allowed.high[i]) - torque[i]
             if change == 0.0 or not isfinite(change):
                 continue
             changed = True

@@ -3,7 +3,7 @@
 
 from libc.math cimport INFINITY, fabs, isinf
 
-from control.controller_state cimport Controller, because, fire, note
+from control.controller_state cimport Controller, fire, note, note_cause
 from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
 from control.faults cimport return_to_fault
 from control.model_blend cimport gravity
@@ -20,7 +20,7 @@ cdef extern from *:
     """
     const double BEYOND_GRAVITY    # share of the effort limit by which a measured effort may differ
                                    # from gravity
-    const double LIMIT_SLACK       # [rad, m] beyond a limit that an encoder may say
+    const double LIMIT_SLACK       # [rad, m] by which an encoder may read beyond a limit
 
 
 cdef inline bint is_measured(const Controller* c, const double* effort) noexcept nogil:
@@ -32,8 +32,8 @@ cdef inline bint is_measured(const Controller* c, const double* effort) noexcept
 
 
 cdef inline bint is_disputed(const Controller* c, const double* effort) noexcept nogil:
-    """Whether effort and position of a state that follows on nothing contradict each other, by
-    ``gravity_torque``: one of them is wrong, unless something else carries the arm.
+    """Whether effort and position of a first state contradict each other: the effort is far from
+    ``gravity_torque``. One of them is wrong, unless something else holds the arm.
     """
     cdef Py_ssize_t i
     if c.validator.dt > 0.0 or not is_measured(c, effort):
@@ -46,11 +46,11 @@ cdef inline bint is_disputed(const Controller* c, const double* effort) noexcept
 
 
 cdef inline bint is_plausible_effort(const Controller* c, const double* effort) noexcept nogil:
-    """Whether a measured effort can be what holds the arm, by ``gravity_torque``, a load and
-    friction.
+    """Whether a measured effort is near enough to ``gravity_torque`` to hold the arm; a load and
+    friction may explain some difference.
 
-    One far from gravity is not what the drives apply: it would throw the arm. Without an effort
-    limit nothing says how far is far.
+    An effort far from gravity is not what the drives apply: it would throw the arm. Without an
+    effort limit there is no measure of "far".
     """
     cdef double limit
     cdef Py_ssize_t i
@@ -62,11 +62,11 @@ cdef inline bint is_plausible_effort(const Controller* c, const double* effort) 
 
 
 cdef inline const double* holding_effort(Controller* c, const double* effort) noexcept nogil:
-    """The command that continues what holds the arm, by ``gravity_torque``. effort: measured, NULL
-    for none.
+    """The command that continues the torque that holds the arm: measured, or ``gravity_torque``.
+    effort: measured, NULL for none.
 
     Drives that add gravity themselves hold the arm at command zero, whatever they report. After
-    silence the drives still have the last command.
+    silence the drives still apply the last command.
     """
     if is_measured(c, effort) and is_plausible_effort(c, effort):
         return effort
@@ -76,7 +76,7 @@ cdef inline const double* holding_effort(Controller* c, const double* effort) no
 
 
 cdef inline Py_ssize_t too_heavy(Controller* c) noexcept nogil:
-    """The first joint that its effort limit cannot hold where the arm is, or -1; leaves gravity in
+    """The first joint whose effort limit is too small to hold it here, or -1. Leaves gravity in
     ``gravity_torque``.
     """
     cdef Py_ssize_t i
@@ -88,7 +88,7 @@ cdef inline Py_ssize_t too_heavy(Controller* c) noexcept nogil:
 
 
 cdef inline void note_outside(Controller* c) noexcept nogil:
-    """Say which joints stand beyond their limits."""
+    """Report which joints stand beyond their limits."""
     cdef double slack = c.settings.start_tolerance
     cdef Py_ssize_t i
     for i in range(c.n):
@@ -118,20 +118,20 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
     cdef Py_ssize_t i = where_no_arm_is(c) if c.phase == WAITING else -1
     if i >= 0:
         if c.hold.cause != CAUSE_OUTSIDE:
-            because(c, CAUSE_OUTSIDE, i, c.validator.q[i],
-                    c.limits.lower[i] if c.validator.q[i] < c.limits.lower[i]
-                    else c.limits.upper[i])
+            note_cause(c, CAUSE_OUTSIDE, i, c.validator.q[i],
+                       c.limits.lower[i] if c.validator.q[i] < c.limits.lower[i]
+                       else c.limits.upper[i])
         forget(&c.validator)
         return False
     i = too_heavy(c)
     if i >= 0:
         if c.hold.cause != CAUSE_CANNOT_HOLD:
-            because(c, CAUSE_CANNOT_HOLD, i, c.gravity_torque[i], c.settings.effort_limit[i])
+            note_cause(c, CAUSE_CANNOT_HOLD, i, c.gravity_torque[i], c.settings.effort_limit[i])
         forget(&c.validator)
         return False
     if c.hold.cause == CAUSE_CANNOT_HOLD or c.hold.cause == CAUSE_OUTSIDE:
         c.hold.cause = NO_CAUSE
-    if is_disputed(c, effort):                                  # the next one shows which is wrong
+    if is_disputed(c, effort):                                  # the next state decides
         return False
     note_outside(c)
     start_from(&c.governor, &c.settings, holding_effort(c, effort))

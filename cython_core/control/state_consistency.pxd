@@ -1,14 +1,14 @@
-# Whether several joint states tell of one motion (state_validator.pxd): velocities against
-# positions, and positions that do not change although the arm moves.
+# Whether joint states are consistent with each other (state_validator.pxd): velocities with
+# positions, and unchanged positions with an arm that should move.
 
 from libc.math cimport M_PI, exp, fabs, isnan
 from libc.string cimport memcpy, memset
 
-from control.validator_state cimport (ACCEPTED, CONTRADICTORY, REPEATED, Judged, StateValidator,
-                                      accepted, common, is_frozen, judged, same, trust)
+from control.validator_state cimport (ACCEPTED, CONTRADICTORY, REPEATED, Judgement, StateValidator,
+                                      accepted, common, is_frozen, judgement, same, trust)
 
-# Positions and the integral of the velocities are compared over a sliding time [s]; they may differ
-# by jump_tolerance and by this share of the way travelled meanwhile: velocities are filtered,
+# Positions are compared with the integral of the velocities over a sliding time [s]. They may
+# differ by jump_tolerance plus a share of the distance travelled: velocities are filtered,
 # positions have a resolution.
 cdef extern from *:
     """
@@ -18,13 +18,13 @@ cdef extern from *:
     const double COMPARED_OVER
     const double WAY_SHARE
 
-# A position that does not change by a single bit in any joint, while velocities say that it has
-# moved by this [rad, m], or while the arm was asked to move by this, is the last one repeated; it
-# is until it changes, or the velocities say that the arm stands. One velocity alone says nothing:
-# it may be wrong. So is the position of one joint that stays the same although feedback has pushed
-# it by this for sure (dead_reckoning.pxd), and by more than the step of its encoder; it is until it
-# changes. An encoder's step is the smallest that its position has made; before the first, that of
-# 10 bits a turn.
+# A position is the last one repeated if no joint's changes by a single bit although the velocities
+# show a motion of MEASURED_MOTION [rad, m], or although the desired motion is DESIRED_MOTION. This
+# lasts until the position changes or the velocities show that the arm stands. (One velocity alone
+# proves nothing: it may be wrong.) The position of a single joint is repeated if it stays the same
+# although feedback must have moved the joint (dead_reckoning.pxd) by PUSHED_MOTION and by more than
+# a step of its encoder. An encoder's step is the smallest change of the position so far; before the
+# first change, that of 10 bits a turn is assumed.
 cdef extern from *:
     """
     #define MEASURED_MOTION (0.02)
@@ -35,44 +35,41 @@ cdef extern from *:
     #define HIDDEN_STEPS (1.5)
     """
     const double MEASURED_MOTION
-    const double STILL             # [rad/s, m/s] below which a velocity says that it stands, and
-                                   # nothing is repeated
+    const double STILL             # [rad/s, m/s] a joint with a smaller velocity stands
     const double DESIRED_MOTION
     const double PUSHED_MOTION
     const double COARSEST_STEP
-    const double HIDDEN_STEPS      # of its encoder by which a joint may move unseen between two
-                                   # states
+    const double HIDDEN_STEPS      # of its encoder: a motion that two states may not show
 
 
-cdef inline Judged judge_way(StateValidator* v, double dt, const double* q, const double* qd,
-                             double jump_tolerance, double cutoff,
-                             double state_timeout) noexcept nogil:
-    """Whether positions and velocities tell of the same motion, over a sliding time; after a gap it
-    begins anew.
+cdef inline Judgement judge_consistency(StateValidator* v, double dt, const double* q,
+                                        const double* qd, double jump_tolerance, double cutoff,
+                                        double state_timeout) noexcept nogil:
+    """Whether positions and velocities agree over a sliding time, which begins anew after a gap.
 
-    Positions may come several times: a controller manager may be faster than its hardware.
+    Positions may repeat: a controller manager may be faster than its hardware.
     """
     cdef double left = exp(-dt / COMPARED_OVER), duration = v.unchanged + dt, step, bound
     cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * duration)
     cdef bint changed = not same(v.n, q, v.compared_q)
     cdef Py_ssize_t i
-    cdef Judged result = accepted()
+    cdef Judgement result = accepted()
     for i in range(v.n):
         step = q[i] - v.compared_q[i]
         if (not 0.0 < dt < state_timeout or isnan(qd[i]) or isnan(v.compared_qd[i]) or
                 v.fresh and fabs(step) > jump_tolerance):       # it was moved while nobody looked
             v.discrepancy[i] = v.travelled[i] = 0.0
-            v.shown[i] = v.pace[i] = 0.0 if isnan(qd[i]) else qd[i]
+            v.shown[i] = v.step_velocity[i] = 0.0 if isnan(qd[i]) else qd[i]
             continue
         if changed:
             # one wrong position shows nothing
-            v.shown[i] += weight * (common(step / duration, v.pace[i]) - v.shown[i])
-            v.pace[i] = step / duration
+            v.shown[i] += weight * (common(step / duration, v.step_velocity[i]) - v.shown[i])
+            v.step_velocity[i] = step / duration
         v.discrepancy[i] = left * (v.discrepancy[i] + step - 0.5 * (qd[i] + v.compared_qd[i]) * dt)
         v.travelled[i] = left * (v.travelled[i] + 0.5 * fabs(qd[i] + v.compared_qd[i]) * dt)
         bound = jump_tolerance + WAY_SHARE * v.travelled[i]
         if fabs(v.discrepancy[i]) > bound and result.rejection == ACCEPTED:
-            result = judged(CONTRADICTORY, i, v.discrepancy[i], bound)
+            result = judgement(CONTRADICTORY, i, v.discrepancy[i], bound)
     v.unchanged = 0.0 if changed or not 0.0 < dt < state_timeout else duration
     memcpy(v.compared_q, q, v.n * sizeof(double))
     memcpy(v.compared_qd, qd, v.n * sizeof(double))
@@ -84,12 +81,12 @@ cdef inline bint same_position(const StateValidator* v, const double* q) noexcep
 
 
 cdef inline double encoder_step(const StateValidator* v, Py_ssize_t i) noexcept nogil:
-    """How far a joint may move at most without a change of its position, as far as is known."""
+    """The largest motion of a joint that may not change its measured position."""
     return min(v.smallest_step[i], COARSEST_STEP) if v.smallest_step[i] > 0.0 else COARSEST_STEP
 
 
 cdef inline void learn_encoder_steps(StateValidator* v) noexcept nogil:
-    """By the last two positions."""
+    """From the last two positions."""
     cdef double step
     cdef Py_ssize_t i
     for i in range(v.n):
@@ -98,10 +95,10 @@ cdef inline void learn_encoder_steps(StateValidator* v) noexcept nogil:
             v.smallest_step[i] = step
 
 
-cdef inline Judged judge_repetition(StateValidator* v, double dt, const double* q, const double* qd,
-                                    const double* desired, const double* pushed,
-                                    const double* likely) noexcept nogil:
-    """Whether a position is the last one again although the arm moves, or is asked to."""
+cdef inline Judgement judge_repetition(StateValidator* v, double dt, const double* q,
+                                       const double* qd, const double* desired,
+                                       const double* pushed, const double* likely) noexcept nogil:
+    """Whether a position is repeated although the arm moves, or should."""
     cdef double bound
     cdef Py_ssize_t i
     cdef bint all_same = same_position(v, q)
@@ -112,7 +109,7 @@ cdef inline Judged judge_repetition(StateValidator* v, double dt, const double* 
         for i in range(v.n):
             bound = max(PUSHED_MOTION, HIDDEN_STEPS * encoder_step(v, i))
             if q[i] == v.q[i] and fabs(pushed[i]) > bound:
-                v.frozen, v.all_frozen = judged(REPEATED, i, pushed[i], bound), all_same
+                v.frozen, v.all_frozen = judgement(REPEATED, i, pushed[i], bound), all_same
                 return v.frozen
     if not all_same:
         memcpy(v.repeated_from, desired, v.n * sizeof(double))
@@ -122,13 +119,13 @@ cdef inline Judged judge_repetition(StateValidator* v, double dt, const double* 
         if not isnan(qd[i]) and dt > 0.0:
             v.moved[i] = v.moved[i] + common(qd[i], v.qd[i]) * dt if fabs(qd[i]) > STILL else 0.0
         if fabs(v.moved[i]) > MEASURED_MOTION:
-            # it did what it was asked to
+            # the joint follows, but its position does not show it
             if fabs(common(v.moved[i], likely[i])) > 0.5 * MEASURED_MOTION:
-                v.frozen, v.all_frozen = judged(REPEATED, i, v.moved[i], MEASURED_MOTION), True
+                v.frozen, v.all_frozen = judgement(REPEATED, i, v.moved[i], MEASURED_MOTION), True
                 return v.frozen
-            return judged(REPEATED, i, v.moved[i], MEASURED_MOTION)
+            return judgement(REPEATED, i, v.moved[i], MEASURED_MOTION)
         if fabs(desired[i] - v.repeated_from[i]) > DESIRED_MOTION:
             v.frozen, v.all_frozen = (
-                judged(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION), True)
+                judgement(REPEATED, i, desired[i] - v.repeated_from[i], DESIRED_MOTION), True)
             return v.frozen
     return accepted()

@@ -1,5 +1,5 @@
-# Position and velocity of the arm by the joint states that were believed (state_validator.pxd), for
-# states that have no velocity, or a wrong one.
+# Position and velocity of the arm, estimated from the accepted joint states (state_validator.pxd):
+# their velocities may be missing or wrong.
 
 from libc.math cimport INFINITY, M_PI, copysign, exp, fabs, isnan
 from libc.string cimport memcpy
@@ -7,9 +7,9 @@ from libc.string cimport memcpy
 from control.state_consistency cimport encoder_step
 from control.validator_state cimport CONTRADICTORY, StateValidator, common
 
-# What a joint may gain at once and per second, in speed limits, and how long it may have gone on
-# with that [s]: a state that says more, and is the last one, is rather wrong. In a hard stop it may
-# be right, and is believed if others follow.
+# How much a joint's speed may change at once and per second, in speed limits, and for how long [s]
+# such a change may have acted. A state that shows more is probably wrong, unless the next ones
+# confirm it, as after a hard stop.
 cdef extern from *:
     """
     #define AT_ONCE (0.05)
@@ -20,10 +20,10 @@ cdef extern from *:
     const double AT_ONCE
     const double PER_SECOND
     const double GONE_ON
-    const double SPARSE           # [s] between states: below 80 Hz, or some are missing
+    const double SPARSE           # [s] between states, from which they are sparse: below 80 Hz
 
-# A velocity goes against the positions if these show the opposite direction, and at least this
-# share of the speed.
+# A velocity contradicts the positions if they show the opposite direction and at least this share
+# of the speed.
 cdef extern from *:
     """
     #define AGAINST (0.25)
@@ -37,20 +37,19 @@ cdef inline double median(double a, double b, double c) noexcept nogil:
 
 cdef inline double plausible_change(const StateValidator* v, Py_ssize_t i,
                                     double dt) noexcept nogil:
-    """Half of what a joint's velocity rather changes by, at most, in a time dt [s]."""
+    """By how much a joint's velocity plausibly changes in a time dt [s]."""
     return 0.5 * v.plausible_speed[i] * (AT_ONCE + PER_SECOND * dt)
 
 
 cdef inline void take_velocity(StateValidator* v, double dt, const double* q, const double* qd,
                                double cutoff) noexcept nogil:
-    """Measured velocities, and first-order filtered differences of the position where there is
-    none.
+    """Take the measured velocities; where one is missing, the filtered difference of positions.
 
-    One that goes against the positions, the last two as well as those before, would damp the arm
-    the wrong way: its size counts, as far as they show it.
+    A velocity that contradicts the last two positions and those before would damp the arm in the
+    wrong direction: it gets the direction of the positions, and no more than their speed.
 
-    Where states are sparse, an unlikely one would last: what it and the last one and the positions
-    agree on counts.
+    If states are sparse, an unlikely velocity would act for long: then the median of it, the last
+    velocity and the positions' is taken.
     """
     cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
     cdef double agreed
@@ -58,12 +57,13 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
     for i in range(v.n):
         if not isnan(qd[i]):
             v.qd[i] = qd[i]
-            agreed = median(v.last_qd[i], qd[i], v.pace[i])
+            agreed = median(v.last_qd[i], qd[i], v.step_velocity[i])
             if dt > SPARSE and not v.fresh and fabs(qd[i] - agreed) > plausible_change(v, i, dt):
                 v.qd[i] = agreed
             if (qd[i] * v.shown[i] < 0.0 and fabs(v.shown[i]) > AGAINST * fabs(qd[i])
-                    and qd[i] * v.pace[i] <= 0.0):
-                v.qd[i] = copysign(min(fabs(qd[i]), fabs(v.shown[i]), fabs(v.pace[i])), v.shown[i])
+                    and qd[i] * v.step_velocity[i] <= 0.0):
+                v.qd[i] = copysign(
+                    min(fabs(qd[i]), fabs(v.shown[i]), fabs(v.step_velocity[i])), v.shown[i])
         elif v.fresh:
             v.qd[i] = 0.0
         else:
@@ -71,13 +71,13 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
 
 
 cdef inline void find_likely_state(StateValidator* v, double now, double dt) noexcept nogil:
-    """Find the position and velocity that the joints' laws go by; the hand's law goes by the state.
+    """Find the position and velocity that the joints' laws use; the hand's law uses the state.
 
-    What a joint can hardly have come to, neither from the last state, believed or not, nor from
-    where it likely was, counts as it was expected until the next state confirms it, or its way
-    does: one wrong number must not push the arm, least of all if no state comes after it. A wrong
-    stamp must not either, which expects the joint too far away. To be called before ``received``
-    changes; dt: since then [s].
+    A value that a joint can hardly have reached, neither from the last state (accepted or not) nor
+    from where it likely was, is replaced by the expected one until the next state confirms it: one
+    wrong number must not push the arm, least of all if no state follows. Nor must a wrong stamp, by
+    which the joint would be expected too far away. To be called before ``received`` changes; dt:
+    time since then [s].
     """
     cdef const double* there = v.last_q
     cdef double since = now - v.received if v.fresh else dt
@@ -106,10 +106,10 @@ cdef inline void find_likely_state(StateValidator* v, double now, double dt) noe
 
 
 cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) noexcept nogil:
-    """Position and velocity when the last good state came, as far as one may rely on it.
+    """The most reliable position and velocity at the time of the last good state.
 
-    If velocities contradict the positions, these are relied on, but for a last one that they do not
-    lead to.
+    If velocities contradict the positions, the positions are used, except a last one that does not
+    follow from those before.
     """
     cdef double dt = v.compared_at - v.received
     cdef Py_ssize_t i
@@ -125,8 +125,8 @@ cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) n
 
 
 cdef inline bint was_misled(const StateValidator* v) noexcept nogil:
-    """Whether the last state shows that the one before was wrong: it follows on nothing instead,
-    or not on the position that was likely, or shows nothing of its velocity, nor does the way.
+    """Whether the last state shows that the one before was wrong: it begins anew, or it does not
+    confirm the likely position, or neither it nor the positions confirm that velocity.
     """
     cdef double limit
     cdef Py_ssize_t i
@@ -141,5 +141,5 @@ cdef inline bint was_misled(const StateValidator* v) noexcept nogil:
 
 
 cdef inline double seen_since(const StateValidator* v) noexcept nogil:
-    """Steady time of what ``best_estimate`` says."""
+    """Steady time of ``best_estimate``."""
     return v.compared_at if v.last.rejection == CONTRADICTORY else v.received

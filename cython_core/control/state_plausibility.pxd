@@ -1,11 +1,11 @@
-# Whether a single joint state can be true (state_validator.pxd): its numbers, its speed, and the
-# way to it from the last.
+# Whether a single joint state can be true (state_validator.pxd): its numbers, its speed, and its
+# distance from the last state.
 
 from libc.math cimport fabs, isfinite, isnan
 
 from control.validator_state cimport (ABSURD, ACCEPTED, CONTRADICTORY, DISTRUSTED, JUMPED,
-                                      NOT_FINITE, TOO_FAST, Judged, StateValidator, accepted,
-                                      forget, judged)
+                                      NOT_FINITE, TOO_FAST, Judgement, StateValidator, accepted,
+                                      forget, judgement)
 
 cdef extern from *:
     """
@@ -15,8 +15,8 @@ cdef extern from *:
     const double SPEED_TOLERANCE  # [rad/s, m/s] of a measured velocity beyond what is plausible
     const double ABSURDLY_FAR     # [rad, m] beyond a position limit: more than a wrong zero
 
-# A source of states that is often wrong is not believed even when it may be right: each state that
-# cannot be true takes one that can to make up for it, of the last ones as many as this.
+# A source of states that is often wrong is not believed even when it may be right: each implausible
+# state must be made up for by a plausible one; at most so many are remembered.
 cdef extern from *:
     """
     #define MOST_IMPLAUSIBLE (10)
@@ -35,8 +35,8 @@ cdef inline Py_ssize_t out_of_reach(Py_ssize_t n, const double* q, const double*
     return -1
 
 
-cdef inline Judged judge_numbers(const StateValidator* v, const double* q,
-                                 const double* qd) noexcept nogil:
+cdef inline Judgement judge_numbers(const StateValidator* v, const double* q,
+                                    const double* qd) noexcept nogil:
     """Whether the numbers are numbers, and near where an arm can be.
 
     A velocity that is NaN was not measured.
@@ -44,15 +44,15 @@ cdef inline Judged judge_numbers(const StateValidator* v, const double* q,
     cdef Py_ssize_t i
     for i in range(v.n):
         if not isfinite(q[i]):
-            return judged(NOT_FINITE, i, q[i], 0.0)
+            return judgement(NOT_FINITE, i, q[i], 0.0)
         if not (isfinite(qd[i]) or isnan(qd[i])):
-            return judged(NOT_FINITE, i, qd[i], 0.0)
+            return judgement(NOT_FINITE, i, qd[i], 0.0)
     i = out_of_reach(v.n, q, v.middle, v.half_range, 1.0, ABSURDLY_FAR)
-    return accepted() if i < 0 else judged(ABSURD, i, q[i], v.middle[i] + v.half_range[i])
+    return accepted() if i < 0 else judgement(ABSURD, i, q[i], v.middle[i] + v.half_range[i])
 
 
-cdef inline Judged judge_speed(const StateValidator* v, double now, const double* q,
-                               const double* qd) noexcept nogil:
+cdef inline Judgement judge_speed(const StateValidator* v, double now, const double* q,
+                                  const double* qd) noexcept nogil:
     """Whether the velocities are ones that the arm may have, or that its positions show."""
     cdef const double* there = v.seen
     cdef double then = v.seen_at, mean, bound
@@ -64,12 +64,12 @@ cdef inline Judged judge_speed(const StateValidator* v, double now, const double
         if fabs(qd[i]) > bound:
             mean = (q[i] - there[i]) / max(now - then, 1e-6)
             if fabs(qd[i] - mean) > bound:
-                return judged(TOO_FAST, i, qd[i], bound)
+                return judgement(TOO_FAST, i, qd[i], bound)
     return accepted()
 
 
-cdef inline Judged judge_position(StateValidator* v, double now, double dt, const double* q,
-                                  double jump_tolerance) noexcept nogil:
+cdef inline Judgement judge_position(StateValidator* v, double now, double dt, const double* q,
+                                     double jump_tolerance) noexcept nogil:
     """Whether the arm can have come here since the last good state."""
     cdef double duration
     cdef Py_ssize_t i
@@ -77,39 +77,39 @@ cdef inline Judged judge_position(StateValidator* v, double now, double dt, cons
         if v.implausible:
             i = out_of_reach(v.n, q, v.seen, v.plausible_speed, now - v.seen_at, jump_tolerance)
             if i >= 0:
-                return judged(JUMPED, i, q[i] - v.seen[i],
-                              v.plausible_speed[i] * (now - v.seen_at) + jump_tolerance)
+                return judgement(JUMPED, i, q[i] - v.seen[i],
+                                 v.plausible_speed[i] * (now - v.seen_at) + jump_tolerance)
         elif v.accepted:
             i = out_of_reach(v.n, q, v.q, v.plausible_speed, now - v.received, jump_tolerance)
             if i >= 0:
-                return judged(JUMPED, i, q[i] - v.q[i],
-                              v.plausible_speed[i] * (now - v.received) + jump_tolerance)
+                return judgement(JUMPED, i, q[i] - v.q[i],
+                                 v.plausible_speed[i] * (now - v.received) + jump_tolerance)
         return accepted()
-    # What jumped and stays there is not reached by waiting: only ``forget`` believes it.
+    # A position that jumped and stays there does not become plausible with time; see ``forget``.
     duration = min(max(dt, now - v.received), v.jumped)
     i = out_of_reach(v.n, q, v.q, v.plausible_speed, duration, jump_tolerance)
     if i < 0:
         return accepted()
     if v.dt == 0.0 and v.implausible and out_of_reach(v.n, q, v.seen, v.plausible_speed,
                                                       now - v.seen_at, jump_tolerance) < 0:
-        forget(v)                                               # two that agree against one
+        forget(v)                                               # two states agree against one
         return accepted()
     v.jumped = duration
-    return judged(JUMPED, i, q[i] - v.q[i], v.plausible_speed[i] * duration + jump_tolerance)
+    return judgement(JUMPED, i, q[i] - v.q[i], v.plausible_speed[i] * duration + jump_tolerance)
 
 
-cdef inline Judged count_implausible(StateValidator* v, Judged result) noexcept nogil:
-    """A source that lies has to earn its trust back: one plausible state for each that was not.
+cdef inline Judgement count_implausible(StateValidator* v, Judgement result) noexcept nogil:
+    """Count implausible states: each must be made up for by a plausible one.
 
-    Until then, velocities that its positions do not show say nothing: the positions may well be
+    Until then, velocities that contradict the positions prove nothing: the positions may well be
     wrong.
     """
     if result.rejection == JUMPED or result.rejection == TOO_FAST or result.rejection == ABSURD:
         v.implausible = min(v.implausible + 1, MOST_IMPLAUSIBLE)
     elif result.rejection == CONTRADICTORY and v.implausible:
-        return judged(DISTRUSTED, -1, v.implausible, 0.0)
+        return judgement(DISTRUSTED, -1, v.implausible, 0.0)
     elif result.rejection == ACCEPTED and v.implausible:
         v.implausible -= 1
         if v.implausible:
-            return judged(DISTRUSTED, -1, v.implausible, 0.0)
+            return judgement(DISTRUSTED, -1, v.implausible, 0.0)
     return result

@@ -1,21 +1,21 @@
 # Which joint states are believed, and how much time passes between two of them.
 #
-# Time between two states is the difference of their stamps where both have one, so that what the
-# controller does depends neither on transport delays nor on how fast a simulation runs. Where
-# stamps are missing (0) or jump to another time, it is the steady time between their arrivals.
+# The time between two states is the difference of their stamps if both have one, so that the
+# controller depends neither on transport delays nor on how fast a simulation runs. If stamps are
+# missing (0) or jump to another time, it is the steady time between their arrivals.
 #
-# A single state is judged in state_plausibility.pxd, several in state_consistency.pxd;
-# state_estimate.pxd is what they say of the arm, validator_state.pxd what is kept of them.
+# state_plausibility.pxd judges a single state, state_consistency.pxd several; state_estimate.pxd
+# estimates the arm's state from them, and validator_state.pxd is what is stored.
 
 from libc.math cimport INFINITY, NAN, exp, isnan
 from libc.string cimport memcpy
 
-from control.state_consistency cimport judge_repetition, judge_way, learn_encoder_steps
+from control.state_consistency cimport judge_consistency, judge_repetition, learn_encoder_steps
 from control.state_estimate cimport find_likely_state, take_velocity
 from control.state_plausibility cimport (count_implausible, judge_numbers, judge_position,
                                          judge_speed)
 from control.validator_state cimport (ACCEPTED, DISTRUSTED, JUMPED, LATE, NOT_NEWER, TOO_FAST,
-                                      Judged, StateValidator, accepted, forget_clocks, judged)
+                                      Judgement, StateValidator, accepted, forget_clocks, judgement)
 
 cdef extern from *:
     """
@@ -28,8 +28,7 @@ cdef extern from *:
     const double CLOCK_DRIFT      # of the clocks of two computers, at most
     const double CLOCK_SET        # [s] by which a state may seem later than it can be
 
-# How long a long time between states is remembered [s]: by then one of those to come may be as
-# long.
+# How long a long time between states is remembered [s].
 cdef extern from *:
     """
     #define SPARSE_FOR (0.1)
@@ -67,8 +66,8 @@ cdef inline bint is_old(const StateValidator* v, double dt, double stamp) noexce
 cdef inline void watch_clocks(StateValidator* v, double now, double on_its_way) noexcept nogil:
     """Forget how long states were on their way when one of the two clocks was set.
 
-    What was measured later cannot be later by more than the time that has passed meanwhile: three
-    in a row that seem so show another clock. One alone has a wrong stamp.
+    A delay cannot grow by more than the time that has passed. If it seems to in three states in a
+    row, a clock was set; if only in one, its stamp is wrong.
     """
     cdef double before = max(v.transits[0], v.transits[1])
     if before == -INFINITY or not on_its_way - before > now - v.transit_at + CLOCK_SET:
@@ -79,13 +78,13 @@ cdef inline void watch_clocks(StateValidator* v, double now, double on_its_way) 
         forget_clocks(v)
 
 
-cdef inline Judged judge_transit(StateValidator* v, double now, double on_its_way,
-                                 double longest) noexcept nogil:
-    """Whether a state was on its way for too long. on_its_way [s] is by two clocks: only its growth
-    counts; NaN: unknown.
+cdef inline Judgement judge_transit(StateValidator* v, double now, double on_its_way,
+                                    double longest) noexcept nogil:
+    """Whether a state was on its way for too long. on_its_way [s] is by two clocks, so only its
+    growth counts; NaN: unknown.
 
-    One state that comes early has a wrong stamp: by that, all after it would be late. Three may set
-    the clock.
+    The shortest delay is taken from three states in a row: a single early one has a wrong stamp,
+    and all states after it would seem late.
     """
     cdef double longest_of_three = max(on_its_way, v.transits[0], v.transits[1])
     if isnan(on_its_way):
@@ -98,21 +97,22 @@ cdef inline Judged judge_transit(StateValidator* v, double now, double on_its_wa
         v.transits[0], v.transits[1] = v.transits[1], on_its_way
         v.transit_at = now
     if on_its_way - v.transit > longest:
-        return judged(LATE, -1, on_its_way - v.transit, longest)
+        return judgement(LATE, -1, on_its_way - v.transit, longest)
     return accepted()
 
 
-cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp, double on_its_way,
-                         const double* q, const double* qd, const double* desired,
-                         const double* pushed, const double* likely, double jump_tolerance,
-                         double cutoff, double state_timeout) noexcept nogil:
-    """All that can be wrong with a state, the plainest first."""
-    cdef Judged way, result = judge_numbers(v, q, qd)
+cdef inline Judgement judge(StateValidator* v, double now, double dt, double stamp,
+                            double on_its_way, const double* q, const double* qd,
+                            const double* desired, const double* pushed, const double* likely,
+                            double jump_tolerance, double cutoff,
+                            double state_timeout) noexcept nogil:
+    """All that can be wrong with a state, the most obvious first."""
+    cdef Judgement consistency, result = judge_numbers(v, q, qd)
     if result.rejection != ACCEPTED:
         return result
     watch_clocks(v, now, on_its_way)
     if is_old(v, dt, stamp):
-        return judged(NOT_NEWER, -1, stamp, v.newest_stamp)
+        return judgement(NOT_NEWER, -1, stamp, v.newest_stamp)
     v.newest_stamp = stamp
     result = judge_transit(v, now, on_its_way, state_timeout)
     if result.rejection == ACCEPTED:
@@ -123,14 +123,14 @@ cdef inline Judged judge(StateValidator* v, double now, double dt, double stamp,
         return result
     dt = since_compared(v, now, stamp)
     v.compared_at, v.compared_stamp = now, stamp
-    way = judge_way(v, dt, q, qd, jump_tolerance, cutoff, state_timeout)
+    consistency = judge_consistency(v, dt, q, qd, jump_tolerance, cutoff, state_timeout)
     result = judge_repetition(v, dt, q, qd, desired, pushed, likely)
-    return way if result.rejection == ACCEPTED else result
+    return consistency if result.rejection == ACCEPTED else result
 
 
 cdef inline void pass_time(StateValidator* v, double stamp) noexcept nogil:
-    """Let the controller's time go on; by stamps without a sum, so that it does not depend on how
-    they were rounded.
+    """Advance the controller's time; with stamps by their difference from the first, so that
+    rounding errors do not add up.
     """
     if v.stamp > 0.0 and v.dt == stamp - v.stamp:
         v.time = stamp - v.origin
@@ -163,14 +163,13 @@ cdef inline bint accept(StateValidator* v, double now, double stamp, double on_i
     """Judge one state and take it over if it is good.
 
     now: steady time [s]; stamp: 0 for none; on_its_way: time since it was sent or measured, by two
-    clocks, NaN: unknown; qd: (n,) NaN where it was not measured; desired: (n,) position that is
-    asked for, q if none is; pushed: (n,) how far feedback has moved each joint for sure since its
-    position last changed; likely: (n,) how far it has come since then if it does what it is asked
-    to.
+    clocks, NaN: unknown; qd: (n,) NaN where it was not measured; desired: (n,) desired position, q
+    if there is none; pushed: (n,) how far feedback must have moved each joint since its position
+    last changed; likely: (n,) how far it has moved since then if it follows.
     """
     cdef double dt = elapsed(v, now, stamp)
-    cdef Judged result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, pushed, likely,
-                               jump_tolerance, cutoff, state_timeout)
+    cdef Judgement result = judge(v, now, dt, stamp, on_its_way, q, qd, desired, pushed, likely,
+                                  jump_tolerance, cutoff, state_timeout)
     v.last = count_implausible(v, result)
     if v.last.rejection == ACCEPTED:
         take_over(v, now, dt, stamp, q, qd, cutoff, state_timeout)

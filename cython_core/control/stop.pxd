@@ -1,5 +1,5 @@
-# How the arm is asked to come to rest: from what it is asked for, from the state that it is in, or
-# by gravity and damping alone, without a place to be.
+# How the arm comes to rest: from its desired state, from its present state, or by gravity and
+# damping alone, without a desired position.
 
 from libc.string cimport memcpy, memset
 
@@ -11,14 +11,13 @@ from control.torque_governor cimport begin_transfer, drive_no_further
 
 
 cdef inline void stop_motion(Controller* c, double time, const double* state) noexcept nogil:
-    """Ask the arm to come to rest from a motion state; not one in ``offset``, which is overwritten.
-    """
+    """Come to rest from a motion state, which must not be in ``offset``: that is overwritten."""
     stop_from(&c.motion, time, state, c.settings.stop_time, c.limits.lower, c.limits.upper,
               c.offset, c.zero)
 
 
 cdef inline void stop_desired(Controller* c) noexcept nogil:
-    """Ask the arm to come to rest from what it is asked for now."""
+    """Come to rest from the desired state."""
     if leads_hand(c):
         rest_ahead(&c.hand.law, c.settings.stop_time)
         begin_transfer(&c.governor, c.settings.blend_time)
@@ -27,14 +26,14 @@ cdef inline void stop_desired(Controller* c) noexcept nogil:
 
 
 cdef inline void latch(Controller* c) noexcept nogil:
-    """Ask the arm to come to rest from the state that it is likely in."""
+    """Come to rest from the state that the arm is likely in."""
     memset(c.state, 0, 4 * c.n * sizeof(double))
     memcpy(c.state, c.validator.likely_q, c.n * sizeof(double))
     memcpy(c.state + c.n, c.validator.likely_qd, c.n * sizeof(double))
     stop_motion(c, c.validator.time, c.state)
     c.reckoning.begins = True
     sample(&c.motion, c.validator.time, c.desired)
-    # the leap there asks for no motion
+    # this jump of the desired position is not a motion
     memcpy(c.validator.repeated_from, c.desired, c.n * sizeof(double))
     if leads_hand(c):
         begin_mode(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd,
@@ -61,7 +60,7 @@ cdef inline void begin_tracking(Controller* c) noexcept nogil:
 
 
 cdef inline void begin_hold(Controller* c, double now) noexcept nogil:
-    """Go over to what holds the arm without asking it to be anywhere."""
+    """Begin to hold the arm without a desired position."""
     c.held_since, c.expects = now, False
     memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
     begin_transfer(&c.governor, c.settings.decay_time)

@@ -2,13 +2,12 @@
 #
 # Per joint, in this order:
 # 1. bumpless transfer: after a change of law, gains, model or state the first command equals the
-#    last one, and the difference goes to zero smoothly; where the arm comes to rest from a state
-#    that nobody has asked for, none of it drives a joint on;
+#    last one, and the difference goes to zero smoothly; when the arm is stopped, the difference
+#    drives no joint further in the direction in which it moves;
 # 2. clamp to the effort limits;
 # 3. rate limit, which wins over the clamp: if a limit is lowered below the present command, the
 #    command goes there at the rate limit;
-# 4. where no motion of the joints is followed, whose speed is limited: speed_limit.pxd, within
-#    these.
+# 4. where the joints follow no motion of limited speed: speed_limit.pxd, within the other limits.
 # To cut feedback first, then feedforward and gravity last leaves each joint with the same sum as a
 # clamp: so the clamp is all that is needed. featherstone_ros.control.torque_governor.cut tells what
 # has been cut.
@@ -17,27 +16,27 @@ from libc.math cimport fabs, isfinite
 from libc.string cimport memcpy, memset
 
 from control.settings cimport Settings
-from control.speed_limit cimport Reach, SpeedLimit, keep_speed, within
+from control.speed_limit cimport SpeedLimit, TorqueRange, keep_speed, within
 
 cdef extern from *:
     """
     #define LONGEST_STEP (0.005)
-    #define CARRIED_SPEED (0.05)
+    #define DRIVEN_SPEED (0.05)
     """
-    const double LONGEST_STEP  # [s] of the torque rate that one command may use up, after any gap
-    const double CARRIED_SPEED # [rad/s, m/s] below which a joint is rather carried than driven
+    const double LONGEST_STEP  # [s] one command may use up the torque rate of this time, even after
+                               # a gap
+    const double DRIVEN_SPEED  # [rad/s, m/s] a slower joint counts as standing
 
 cdef struct Governor:
     Py_ssize_t n
     double* command          # (n,) the last one
     double* asked            # (n,) what was last asked for
-    double* difference       # (n,) at the beginning of a transfer: last command minus what was
-                             # asked for
-    double* moving           # (n,) velocities that it may not drive on; 0: it may be any
+    double* difference       # (n,) last command minus what was asked for, as a transfer began
+    double* moving           # (n,) velocities that the difference must not increase; 0: no bound
     double* wanted           # (n,) what is asked for, plus what is left of the difference
-    Reach reach
+    TorqueRange allowed
     bint transferring
-    bint begins              # a transfer, with the next command
+    bint begins              # a transfer begins with the next command
     double elapsed, duration
     long long saturated      # commands of which an effort limit changed some joint
     long long interventions  # commands of which any limit did
@@ -65,13 +64,13 @@ cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
 
 
 cdef inline void drive_no_further(Governor* g, const double* qd) noexcept nogil:
-    """Leave out of the transfer that has begun what drives joints on at these velocities (n,).
+    """Leave out of the transfer what would drive joints further at these velocities (n,).
 
-    It may be what has led the arm astray, and would act for as long as no state comes.
+    It may be what caused this motion, and would act for as long as no state comes.
     """
     cdef Py_ssize_t i
     for i in range(g.n):
-        g.moving[i] = qd[i] if fabs(qd[i]) > CARRIED_SPEED else 0.0
+        g.moving[i] = qd[i] if fabs(qd[i]) > DRIVEN_SPEED else 0.0
 
 
 cdef inline void start_from(Governor* g, const Settings* settings,
@@ -92,7 +91,7 @@ cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
 
 
 cdef inline void take_difference(Governor* g) noexcept nogil:
-    """Take the difference between the last command and what is asked for, as far as it may be."""
+    """Store the last command minus what is asked for; see ``drive_no_further``."""
     cdef Py_ssize_t i
     for i in range(g.n):
         g.difference[i] = g.command[i] - g.asked[i]
@@ -125,10 +124,9 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
             g.wanted[i] += weight * g.difference[i]
 
 
-cdef inline bint find_reach(Governor* g, const Settings* settings, const double* added,
-                            double duration) noexcept nogil:
-    """Find what the limits leave of the next command; returns whether an effort limit alone refuses
-    what is wanted.
+cdef inline bint find_allowed(Governor* g, const Settings* settings, const double* added,
+                              double duration) noexcept nogil:
+    """Find the range of the next command; returns whether an effort limit excludes what is wanted.
     """
     cdef double bias, low, high, step
     cdef bint saturated = False
@@ -137,8 +135,8 @@ cdef inline bint find_reach(Governor* g, const Settings* settings, const double*
         bias, step = 0.0 if added == NULL else added[i], settings.torque_rate[i] * duration
         low, high = -settings.effort_limit[i] - bias, settings.effort_limit[i] - bias
         saturated |= not low <= g.wanted[i] <= high
-        g.reach.low[i] = max(min(low, g.command[i] + step), g.command[i] - step)
-        g.reach.high[i] = max(min(high, g.command[i] + step), g.command[i] - step)
+        g.allowed.low[i] = max(min(low, g.command[i] + step), g.command[i] - step)
+        g.allowed.high[i] = max(min(high, g.command[i] + step), g.command[i] - step)
     return saturated
 
 
@@ -147,8 +145,8 @@ cdef inline bint govern(Governor* g, const Settings* settings, const double* ask
     """Work out the next command. Returns False, with nothing changed, if what is asked for is not
     finite.
 
-    added: (n,) effort that the drives add by themselves, the limits hold for the sum; NULL for
-    none. speed: NULL where it is limited otherwise. dt: time since the last command [s].
+    added: (n,) effort that the drives add by themselves, NULL for none; the limits apply to the
+    sum. speed: NULL where speed is limited otherwise. dt: time since the last command [s].
     """
     cdef bint saturated, changed = False
     cdef Py_ssize_t i
@@ -156,11 +154,11 @@ cdef inline bint govern(Governor* g, const Settings* settings, const double* ask
         return False
     memcpy(g.asked, asked, g.n * sizeof(double))
     transfer(g, dt)
-    saturated = find_reach(g, settings, added, min(dt, LONGEST_STEP))
+    saturated = find_allowed(g, settings, added, min(dt, LONGEST_STEP))
     for i in range(g.n):
-        g.command[i] = within(g.wanted[i], g.reach.low[i], g.reach.high[i])
+        g.command[i] = within(g.wanted[i], g.allowed.low[i], g.allowed.high[i])
     if speed != NULL:
-        keep_speed(speed, &g.reach, g.n, settings.torque_rate, dt, g.command)
+        keep_speed(speed, &g.allowed, g.n, settings.torque_rate, dt, g.command)
     for i in range(g.n):
         changed |= g.command[i] != g.wanted[i]
     g.saturated += saturated

@@ -23,18 +23,18 @@ cdef extern from *:
     """
     const double FALLBACK_SPEED   # [rad/s, m/s] believed where the robot description gives no limit
 
-cdef struct Judged:          # what was wrong with a state
+cdef struct Judgement:       # what was wrong with a state
     Rejection rejection
     Py_ssize_t joint         # -1: all
     double found, bound
 
 cdef struct StateValidator:
     Py_ssize_t n
-    double* q                # (n,) of the last good state, and so on
+    double* q                # (n,) of the last good state; all arrays are (n,)
     double* qd               # measured, or estimated from the positions
     double* last_q           # of the good state before
     double* last_qd
-    double* likely_q         # what the laws go by: see ``find_likely_state``
+    double* likely_q         # what the laws use: see ``find_likely_state``
     double* likely_qd
     double* seen             # last position that was not believed
     double* plausible_speed  # twice the limits
@@ -43,47 +43,44 @@ cdef struct StateValidator:
     double* compared_q       # of the last state whose positions and velocities were compared,
                              # believed or not
     double* compared_qd
-    double* pace             # velocity that the last two different positions show
-    double* shown            # velocity that they show in common with those before, filtered
-    double* discrepancy      # position minus integral of the velocity, of late
-    double* travelled        # integral of the speed, of late
-    double* smallest_step    # that the position has ever made; 0: none
+    double* step_velocity    # velocity that the last two different positions show
+    double* shown            # velocity that the positions show, filtered
+    double* discrepancy      # recent change of position minus recent integral of the velocity
+    double* travelled        # recent integral of the speed
+    double* smallest_step    # smallest change of the position so far; 0: none
     double* moved            # integral of the velocity since the position last changed
     double* repeated_from    # desired position when the position last changed
-    Judged frozen            # joint whose position does not change although the arm was asked to
-                             # move; -1: none
-    bint all_frozen          # nor do the others
+    Judgement frozen         # joint whose position does not change although it should; -1: none
+    bint all_frozen          # no position does
     double time              # the controller's: sum of all times between good states [s]
-    double origin            # stamp at which it was zero, as long as stamps go on; NaN: they have
-                             # none
+    double origin            # stamp at which it was zero; NaN: states have no stamps
     double dt                # between the last two good states; 0 after ``forget``
-    double interval          # the longest such time of late, if shorter than state_timeout [s]
+    double interval          # the longest recent dt that was shorter than state_timeout [s]
     double received          # steady time at which the last good one arrived; -inf before the first
     double stamp             # its stamp; 0: none
-    double newest_stamp      # of all that were seen
-    double seen_at
+    double newest_stamp      # of all states, good or not
+    double seen_at           # when ``seen`` came
     double compared_at
     double compared_stamp
     double unchanged         # time for which the compared position had been the same [s]
     double jumped            # time from the last good state to the first one that jumped
-    double transit           # shortest time on the way that three states in a row took at most so
-                             # far, by two clocks [s]
+    double transit           # [s] shortest time on the way, by two clocks: the least that three
+                             # states in a row did not exceed
     double transit_at
     double transits[2]       # of the last two states; -inf before there were two
     int too_late             # states in a row that cannot be as late as they seem
-    bint fresh               # the next state follows on nothing
+    bint fresh               # there is no last state to compare the next one with
     bint misled              # the last state has shown that the likely position before was wrong
-    int implausible          # states that were not plausible and have not been made up for
+    int implausible          # implausible states not yet made up for by plausible ones
     long long accepted
     long long rejected[REJECTIONS]
-    Judged last              # what became of the last state
+    Judgement last           # what became of the last state
 
 
 cdef inline void forget(StateValidator* v) noexcept nogil:
-    """Believe that the arm is elsewhere if two states say so: too much time has passed since the
-    last.
+    """Accept another position if two states agree on it: too much time has passed since the last.
 
-    They have to be newer, and after states that were not plausible it takes more.
+    They must be newer; after implausible states more than two are needed.
     """
     v.fresh, v.jumped = True, INFINITY
 
@@ -96,7 +93,7 @@ cdef inline void forget_clocks(StateValidator* v) noexcept nogil:
 
 
 cdef inline void trust(StateValidator* v) noexcept nogil:
-    """No longer take positions that stay the same for frozen."""
+    """No longer regard unchanged positions as frozen."""
     v.frozen.joint, v.all_frozen = -1, False
 
 
@@ -105,19 +102,19 @@ cdef inline bint is_frozen(const StateValidator* v) noexcept nogil:
     return v.frozen.joint >= 0
 
 
-cdef inline Judged judged(Rejection rejection, Py_ssize_t joint, double found,
-                          double bound) noexcept nogil:
-    cdef Judged result
+cdef inline Judgement judgement(Rejection rejection, Py_ssize_t joint, double found,
+                                double bound) noexcept nogil:
+    cdef Judgement result
     result.rejection, result.joint, result.found, result.bound = rejection, joint, found, bound
     return result
 
 
-cdef inline Judged accepted() noexcept nogil:
-    return judged(ACCEPTED, -1, 0.0, 0.0)
+cdef inline Judgement accepted() noexcept nogil:
+    return judgement(ACCEPTED, -1, 0.0, 0.0)
 
 
 cdef inline double common(double a, double b) noexcept nogil:
-    """What two numbers have in common: the smaller one, nothing if they differ in sign."""
+    """The number nearer to zero, or zero if the signs differ."""
     if a * b <= 0.0:
         return 0.0
     return a if fabs(a) < fabs(b) else b

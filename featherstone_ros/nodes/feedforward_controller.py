@@ -343,7 +343,7 @@ class FeedforwardController(ModelNode):
 
     def _post(self, request: Any) -> None:
         """Have the loop do something that it does not refuse."""
-        self._controller.hold_on_to(request)
+        self._controller.keep_alive(request)
         self._loop.runner.post(request.kind, request.payload, request)
 
     def _ask(self, request: Any) -> None:
@@ -354,7 +354,7 @@ class FeedforwardController(ModelNode):
         """
         if self._loop.has_ended:
             raise TrajectoryError("the loop has ended")
-        self._controller.hold_on_to(request)
+        self._controller.keep_alive(request)
         try:
             answer = self._loop.runner.request(
                 request.kind, request.payload, request, ANSWER_TIMEOUT
@@ -615,7 +615,7 @@ class FeedforwardController(ModelNode):
         lost = lost_of(moment, self._settings, self._space.names) if moment else {}
         duplicates = self._duplicates.among(
             {
-                "on joint_states": 1 + controller.hears_several(monotonic()),
+                "on joint_states": 1 + controller.has_several_publishers(monotonic()),
                 f"on {self._commands.topic_name}": commanders,
             }
         )

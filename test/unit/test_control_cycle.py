@@ -242,7 +242,7 @@ def heard(bench: LoopBench, sequences: list[int]) -> bool:
     for sequence in sequences:
         bench.now, bench.stamp = bench.now + 0.005, bench.stamp + 0.005
         bench.message(bench.encoded(), sequence)
-    return bench.compiled.hears_several(bench.now)
+    return bench.compiled.has_several_publishers(bench.now)
 
 
 def test_numbers_that_fall_back_again_and_again_are_those_of_several_publishers(bench):
@@ -252,7 +252,7 @@ def test_numbers_that_fall_back_again_and_again_are_those_of_several_publishers(
     assert not heard(bench, [2, 4])
     assert heard(bench, [3])
     bench.now += 2.1
-    assert not bench.compiled.hears_several(bench.now)
+    assert not bench.compiled.has_several_publishers(bench.now)
 
 
 # What is shown
