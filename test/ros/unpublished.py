@@ -24,7 +24,7 @@ class Unpublished(getattr(importlib.import_module(module), name)):
         rclpy.init(context=context)
         self.ended = Node(self.get_name(), context=context)
         publisher = self.ended.create_publisher(kind, topic, *args)
-        context.shutdown()
+        context.handle.shutdown()  # Context.shutdown would end the publisher, too, since Kilted
         publisher.get_subscription_count = lambda: 1  # which now raises an error
         return publisher
 
