@@ -23,7 +23,7 @@ from featherstone_ros.model import urdf
 from featherstone_ros.model.finding import Finding, Rule, Severity, worst
 from featherstone_ros.model.inertia_rules import impossible_inertias
 from featherstone_ros.model.joint_rules import odd_joints, odd_mimics
-from featherstone_ros.model.urdf import Joint, Link, RobotDescription
+from featherstone_ros.model.robot_description import Joint, Link, RobotDescription
 
 REFUSED = Rule(
     "refused",

@@ -4,7 +4,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import EARTH, Model, body_tree, joint_selection
-from featherstone_ros.model.urdf import RobotDescription
+from featherstone_ros.model.robot_description import RobotDescription
 
 HALF_TURN = np.pi  # [rad] or [m]: in place of a missing limit
 MOST_JOINTS = 300  # that are checked: the time grows with their cube

@@ -12,7 +12,7 @@ from featherstone_ros.inspection.free_model import (
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.joint_rules import weightless_joints
-from featherstone_ros.model.urdf import RobotDescription
+from featherstone_ros.model.robot_description import RobotDescription
 
 POSTURES = 5  # the middle of all ranges, and four random ones
 BAD, HOPELESS = 1e8, 1e12  # condition numbers that leave 8 and 4 of 16 digits

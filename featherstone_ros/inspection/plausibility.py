@@ -7,7 +7,7 @@ from featherstone_ros.inspection.free_model import MOST_JOINTS, free_model, rand
 from featherstone_ros.inspection.sizes import reach
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import NEGLIGIBLE, carriers
-from featherstone_ros.model.urdf import Inertial, RobotDescription
+from featherstone_ros.model.robot_description import Inertial, RobotDescription
 
 SHORTEST = 0.05  # [m] below this reach, mass is not judged
 # [kg/m^3] of the cube of a robot's reach: arms have 10 to 120

@@ -16,7 +16,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.inspection.geometry import Box, Shape
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import POINT, carriers, is_helper, is_possible
-from featherstone_ros.model.urdf import Inertial, Link, RobotDescription
+from featherstone_ros.model.robot_description import Inertial, Link, RobotDescription
 
 PLACEHOLDER = 5e-3  # [m] radius up to which a shape counts as a placeholder
 MARGIN = 0.1  # of the radius, by which real parts may extend beyond the geometry

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model.urdf import rotation_from_rpy
+from featherstone_ros.model.rotations import rotation_from_rpy
 
 HUGE = 1e100  # beyond any real robot, and its square is still finite
 ORTHONORMAL = 1e-9  # greatest entry of R R^T - 1 allowed, well above rounding

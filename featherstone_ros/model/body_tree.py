@@ -17,7 +17,7 @@ from featherstone_ros.model.pseudo_inertia import (
     pseudo_inertia,
     transform,
 )
-from featherstone_ros.model.urdf import Inertial, Joint, RobotDescription
+from featherstone_ros.model.robot_description import Inertial, Joint, RobotDescription
 
 BASE = -1
 EXTENDED = np.longdouble  # more digits than a double, where the machine offers them

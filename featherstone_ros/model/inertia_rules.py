@@ -4,7 +4,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.finding import Finding, Rule, Severity
-from featherstone_ros.model.urdf import Link, RobotDescription
+from featherstone_ros.model.robot_description import Link, RobotDescription
 
 ROUNDING = 1e-6  # of the trace: URDFs give few digits
 COARSE = 0.1  # of the trace: error that coarse rounding or identification may leave

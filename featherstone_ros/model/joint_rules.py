@@ -4,7 +4,7 @@ import math
 
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.mimic import orphans
-from featherstone_ros.model.urdf import Joint, RobotDescription
+from featherstone_ros.model.robot_description import Joint, RobotDescription
 
 FAR = 20.0  # [m] between neighbouring joints
 

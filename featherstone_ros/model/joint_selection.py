@@ -8,7 +8,7 @@ from numbers import Real
 
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model.mimic import resolve_mimics
-from featherstone_ros.model.urdf import Mimic, RobotDescription, name_list
+from featherstone_ros.model.robot_description import Mimic, RobotDescription, name_list
 
 
 class UnknownJointError(ModelError, UnknownNameError):

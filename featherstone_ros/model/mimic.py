@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.arguments import HUGE
-from featherstone_ros.model.urdf import Joint, Mimic, RobotDescription, name_list
+from featherstone_ros.model.robot_description import Joint, Mimic, RobotDescription, name_list
 
 
 def resolve_mimics(robot: RobotDescription) -> dict[str, Mimic]:

@@ -22,7 +22,12 @@ from featherstone_ros.model.inertia_rules import impossible_inertias
 from featherstone_ros.model.joint_rules import odd_mimics, weightless_joints
 from featherstone_ros.model.joint_selection import JointSelection
 from featherstone_ros.model.primitives import inertial
-from featherstone_ros.model.urdf import Mimic, RobotDescription
+from featherstone_ros.model.robot_description import (
+    Mimic,
+    RobotDescription,
+    name_list,
+    without_ground,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +143,7 @@ class Model:
         if not robot.links:
             raise ModelError(f"robot {robot.name!r} has no <link>, expected at least one")
         if base == "floating":
-            robot = urdf.released(robot)
+            robot = without_ground(robot)
         chosen, tree, idle = _what_moves(robot, joints, locked)
         model = cls.from_bodies(robot, chosen, tree, gravity, base)
         _warn(robot, idle)
@@ -298,13 +303,13 @@ class Model:
         """
         robot = urdf.parse(text)
         if self.floating:
-            robot = urdf.released(robot)
+            robot = without_ground(robot)
         names = tuple(link.name for link in robot.links)
         if sorted(names) != sorted(self.link_names):
             odd = sorted(set(names) ^ set(self.link_names))
             raise ModelError(
                 f"the text describes another robot than {self.name!r}: links "
-                f"{urdf.name_list(odd)} are in one of the two only"
+                f"{name_list(odd)} are in one of the two only"
             )
         mine = dict(zip(self.link_names, self.tree.link_parameters, strict=True))
         changed = {

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.arguments import finite, not_negative, positive, rotation_matrix
-from featherstone_ros.model.urdf import Inertial
+from featherstone_ros.model.robot_description import Inertial
 
 ORIGIN = (0.0, 0.0, 0.0)
 UNTURNED = (0.0, 0.0, 0.0)  # roll, pitch, yaw

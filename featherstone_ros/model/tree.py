@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.model import urdf
+from featherstone_ros.model import robot_description
 from featherstone_ros.model.arguments import at_least, finite, not_negative, rotation_matrix
 from featherstone_ros.model.model import EARTH, Model
 from featherstone_ros.model.primitives import ORIGIN, UNTURNED, together
-from featherstone_ros.model.urdf import (
+from featherstone_ros.model.robot_description import (
     Inertial,
     Link,
     Mimic,
     RobotDescription,
     assemble,
-    unit_vector,
 )
+from featherstone_ros.model.rotations import unit_vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class Tree:
         """
         self.name = name
         self._links: dict[str, Link] = {}
-        self._joints: dict[str, urdf.Joint] = {}
+        self._joints: dict[str, robot_description.Joint] = {}
         self._add_link(base, inertial)
 
     def add(
@@ -184,7 +184,7 @@ class Tree:
         motion: dict[str, Any] = {"axis": np.array([1.0, 0.0, 0.0])}
         if isinstance(joint, MovingJoint):
             motion = {**_motion(joint), "mimic": self._mimic(joint)}
-        added = urdf.Joint(
+        added = robot_description.Joint(
             name=joint.name,
             type=type(joint).__name__.lower(),
             parent=parent,
@@ -248,7 +248,7 @@ class Tree:
 
 
 def _motion(joint: MovingJoint) -> dict[str, Any]:
-    """Return how the joint moves, checked, under urdf.Joint's names."""
+    """Return how the joint moves, checked, under robot_description.Joint's names."""
     owner = f"joint {joint.name!r}: "
     axis = finite(f"{owner}axis", joint.axis, (3,))
     if not axis.any():

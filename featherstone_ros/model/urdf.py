@@ -6,10 +6,6 @@ refused. Only ``<link>`` and ``<joint>`` directly under ``<robot>`` are read; vi
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -17,106 +13,20 @@ from defusedxml import DefusedXmlException, ElementTree
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
+from featherstone_ros.model.planar_joints import split_planar_joints
+from featherstone_ros.model.robot_description import (
+    Inertial,
+    Joint,
+    Link,
+    Mimic,
+    RobotDescription,
+    assemble,
+)
+from featherstone_ros.model.rotations import rotation_from_rpy, unit_vector
 
 MAX_SIZE = 10_000_000  # [byte] of XML text
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "planar", "floating", "fixed")
 SEVERAL = {"planar": "three", "floating": "six"}  # degrees of freedom
-UPRIGHT = 0.9  # cosine: an axis closer to the plane's normal is a poor direction in the plane
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Inertial:
-    """Inertial values of one link.
-
-    Attributes:
-        mass: [kg].
-        com: (3,) centre of mass in the link's frame [m].
-        inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
-    """
-
-    mass: float
-    com: Floats
-    inertia: Floats
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Link:
-    """One ``<link>``; ``inertial`` is None for a pure frame."""
-
-    name: str
-    inertial: Inertial | None
-
-
-class Mimic(NamedTuple):
-    """Position = ``multiplier`` * position of ``leader`` + ``offset``."""
-
-    leader: str
-    multiplier: float = 1.0
-    offset: float = 0.0
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Joint:
-    """One ``<joint>``; positions in rad (revolute, continuous, screw) or m (prismatic).
-
-    Attributes:
-        name: Unique among the joints.
-        type: One of JOINT_TYPES except "planar", which ``parse`` splits; or "screw", which a URDF
-            cannot express.
-        parent: Name of the parent link.
-        child: Name of the child link, whose frame is the joint's frame.
-        rotation: (3, 3) orientation of the joint's frame at position 0 in the parent's frame.
-        translation: (3,) origin of the joint's frame in the parent's frame [m].
-        axis: (3,) unit vector in the joint's frame.
-        lower: Least position; -inf where there is none.
-        upper: Greatest position; inf where there is none.
-        velocity: Greatest speed [rad/s or m/s]; inf where there is none.
-        effort: Greatest torque or force [N m or N]; inf where there is none.
-        damping: Viscous friction [N m s/rad or N s/m].
-        friction: Coulomb friction [N m or N].
-        mimic: The joint it follows, if any.
-        pitch: Advance of a screw along its axis per radian [m/rad].
-    """
-
-    name: str
-    type: str
-    parent: str
-    child: str
-    rotation: Floats
-    translation: Floats
-    axis: Floats
-    lower: float = -math.inf
-    upper: float = math.inf
-    velocity: float = math.inf
-    effort: float = math.inf
-    damping: float = 0.0
-    friction: float = 0.0
-    mimic: Mimic | None = None
-    pitch: float = 0.0
-
-    @property
-    def moves(self) -> bool:
-        """Whether the joint has a position at all."""
-        return self.type != "fixed"
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class RobotDescription:
-    """A checked URDF: exactly one tree.
-
-    Attributes:
-        name: As written; empty where it is missing.
-        base_link: Name of the root of the tree; empty if there is no link at all.
-        links: In document order.
-        joints: In document order.
-        tree: The same joints depth first, every parent before its children.
-    """
-
-    name: str
-    base_link: str
-    links: tuple[Link, ...]
-    joints: tuple[Joint, ...]
-    tree: tuple[Joint, ...]
 
 
 def parse(text: str | bytes) -> RobotDescription:
@@ -146,69 +56,7 @@ def read_robot(root: Element) -> RobotDescription:
     joints = tuple(_read_joint(element) for element in children(root, "joint"))
     robot = assemble(root.get("name", ""), links, joints)
     _refuse_leaders_of_several_degrees(robot)
-    planar = [joint for joint in joints if joint.type == "planar"]
-    if not planar:
-        return robot
-    frames = (Link(f"{joint.name}/{part}", None) for joint in planar for part in "xy")
-    parts = (part for joint in joints for part in _in_single_degrees(joint))
-    return assemble(robot.name, (*links, *frames), tuple(parts))
-
-
-def released(robot: RobotDescription) -> RobotDescription:
-    """Remove the floating joint that connects a robot to the ground, if there is one.
-
-    The ground is a root link without mass and without other children. Any other robot is returned
-    unchanged.
-    """
-    first = [joint for joint in robot.joints if joint.parent == robot.base_link]
-    if [joint.type for joint in first] != ["floating"]:
-        return robot
-    (ground,) = (link for link in robot.links if link.name == robot.base_link)
-    if ground.inertial is not None and ground.inertial.mass > 0:
-        return robot
-    return assemble(
-        robot.name,
-        tuple(link for link in robot.links if link is not ground),
-        tuple(joint for joint in robot.joints if joint is not first[0]),
-    )
-
-
-def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> RobotDescription:
-    """Return the robot made of links and joints, in document order.
-
-    Raises:
-        ModelError: They are not one tree.
-    """
-    _refuse_duplicates("link", (link.name for link in links))
-    _refuse_duplicates("joint", (joint.name for joint in joints))
-    base_link, tree = _arrange_as_tree(links, joints)
-    return RobotDescription(name, base_link, links, joints, tree)
-
-
-def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Floats:
-    """Return Rz(yaw) Ry(pitch) Rx(roll), (3, 3): turns about fixed axes, roll first [rad]."""
-    sr, cr = math.sin(roll), math.cos(roll)
-    sp, cp = math.sin(pitch), math.cos(pitch)
-    sy, cy = math.sin(yaw), math.cos(yaw)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-
-
-def unit_vector(direction: Sequence[float] | Floats) -> Floats:
-    """Return the vector of length 1 along a vector that is not zero."""
-    scaled = np.array(direction) / max(map(abs, direction))  # avoids under- and overflow
-    return scaled / math.hypot(*scaled)
-
-
-def name_list(names: Sequence[str], limit: int = 100) -> str:
-    """Return the names quoted, for a message; cut short, since the URDF may be hostile."""
-    rest = [f"and {len(names) - limit} more"] if len(names) > limit else []
-    return ", ".join([*map(repr, names[:limit]), *rest])
+    return split_planar_joints(robot)
 
 
 def read_xml(text: str | bytes) -> Element:
@@ -266,10 +114,7 @@ def _read_joint(element: Element) -> Joint:
             f"{owner}: has <mimic>, expected none on a {joint_type} joint: it has "
             f"{SEVERAL[joint_type]} degrees of freedom"
         )
-    if joint_type in (
-        "fixed",
-        "floating",
-    ):  # real files have meaningless extras
+    if joint_type in ("fixed", "floating"):  # real files have meaningless extras
         return Joint(*place, axis=np.array([1.0, 0.0, 0.0]))
     limit, where = _child(element, "limit"), f"{owner}: <limit>"
     has_range = joint_type in ("revolute", "prismatic")
@@ -286,22 +131,6 @@ def _read_joint(element: Element) -> Joint:
         friction=number(dynamics, "friction", f"{owner}: <dynamics>", 0.0),
         mimic=mimic,
     )
-
-
-def _in_single_degrees(joint: Joint) -> Iterable[Joint]:
-    """Yield the three single joints that make up a planar joint; any other joint as it is."""
-    if joint.type != "planar":
-        yield joint
-        return
-    normal = joint.axis
-    x = np.array([1.0, 0.0, 0.0] if abs(normal[0]) < UPRIGHT else [0.0, 1.0, 0.0])
-    x = unit_vector(x - (x @ normal) * normal)
-    x_link, y_link = f"{joint.name}/x", f"{joint.name}/y"
-    yield replace(joint, name=x_link, type="prismatic", child=x_link, axis=x)
-    joint = replace(joint, rotation=np.eye(3), translation=np.zeros(3))
-    y = np.cross(normal, x)
-    yield replace(joint, name=y_link, type="prismatic", parent=x_link, child=y_link, axis=y)
-    yield replace(joint, name=f"{joint.name}/theta", type="continuous", parent=y_link)
 
 
 def _refuse_leaders_of_several_degrees(robot: RobotDescription) -> None:
@@ -432,50 +261,3 @@ def _finite_numbers(text: str, count: int, where: str) -> tuple[float, ...]:
         expected = "a finite number" if count == 1 else f"{count} finite numbers"
         raise ModelError(f"{where} is {text[:100]!r}, expected {expected}")
     return numbers
-
-
-def _refuse_duplicates(kind: str, names: Iterable[str]) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ModelError(f"{kind} name {name_list(twice)} appears more than once, expected unique")
-
-
-def _arrange_as_tree(
-    links: tuple[Link, ...], joints: tuple[Joint, ...]
-) -> tuple[str, tuple[Joint, ...]]:
-    """Return the root's name and the joints, parents first; refuse what is not one tree."""
-    children: dict[str, list[Joint]] = {link.name: [] for link in links}
-    carrier: dict[str, Joint] = {}
-    for joint in joints:
-        for role, link in (("parent", joint.parent), ("child", joint.child)):
-            if link not in children:
-                raise ModelError(f"joint {joint.name!r}: <{role} link> {link!r} is not a <link>")
-        other = carrier.setdefault(joint.child, joint)
-        if other is not joint:
-            raise ModelError(
-                f"link {joint.child!r} is the child of joints {other.name!r} and {joint.name!r}, "
-                "expected at most one: kinematic loops are not supported"
-            )
-        children[joint.parent].append(joint)
-    roots = [link.name for link in links if link.name not in carrier]
-    if len(roots) > 1:
-        raise ModelError(f"links {name_list(roots)} have no parent joint, expected one root link")
-    tree = _walk(children, roots)
-    if len(tree) < len(joints):
-        reached = {joint.name for joint in tree}
-        loop = [joint.name for joint in joints if joint.name not in reached]
-        raise ModelError(
-            f"joints {name_list(loop)} form a loop, expected a tree from one root link"
-        )
-    return (roots[0] if roots else ""), tree
-
-
-def _walk(children: dict[str, list[Joint]], roots: list[str]) -> tuple[Joint, ...]:
-    """Return the joints below the roots depth first, siblings in document order."""
-    tree = []
-    pending = [joint for root in roots for joint in reversed(children[root])]
-    while pending:
-        joint = pending.pop()
-        tree.append(joint)
-        pending.extend(reversed(children[joint.child]))
-    return tuple(tree)

@@ -11,7 +11,7 @@ import numpy as np
 
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import urdf
-from featherstone_ros.model.urdf import Inertial
+from featherstone_ros.model.robot_description import Inertial
 
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 PARTS = ("origin", "mass", "inertia")  # children of <inertial>

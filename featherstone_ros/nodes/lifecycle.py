@@ -23,7 +23,7 @@ from std_msgs.msg import String
 
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
-from featherstone_ros.model.description import description_text
+from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.nodes.description_check import check_description
 from featherstone_ros.nodes.diagnostics_publisher import (
     ERROR,

@@ -16,7 +16,8 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.urdf import Joint, parse
+from featherstone_ros.model.robot_description import Joint
+from featherstone_ros.model.urdf import parse
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting, number
 

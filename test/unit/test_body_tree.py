@@ -8,7 +8,7 @@ from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model, urdf
 from featherstone_ros.model.body_tree import grow
 from featherstone_ros.model.joint_selection import choose
-from featherstone_ros.model.urdf import rotation_from_rpy
+from featherstone_ros.model.rotations import rotation_from_rpy
 
 
 def tree_of(text, **choice):

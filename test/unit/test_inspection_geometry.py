@@ -11,6 +11,7 @@ from featherstone_ros.inspection import meshes
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.inspection.geometry import shapes
 from featherstone_ros.model import urdf
+from featherstone_ros.model.rotations import rotation_from_rpy
 
 CORNERS = np.array([[x, y, z] for x in (0, 1) for y in (0, 2) for z in (-1, 3)], float)
 
@@ -53,7 +54,7 @@ angles = st.floats(-3, 3)
 @given(roll=angles, pitch=angles, yaw=angles)
 def test_box_around_a_solid_is_exact_in_every_attitude(kind, roll, pitch, yaw):
     points, solid = surface(kind)
-    placed = points @ urdf.rotation_from_rpy(roll, pitch, yaw).T + [1, 2, 3]
+    placed = points @ rotation_from_rpy(roll, pitch, yaw).T + [1, 2, 3]
     box = shape(visual(solid, "1 2 3", f"{roll} {pitch} {yaw}")).box
     np.testing.assert_allclose(box.lower, placed.min(axis=0), atol=2e-3)
     np.testing.assert_allclose(box.upper, placed.max(axis=0), atol=2e-3)

@@ -5,7 +5,7 @@ import pytest
 
 from featherstone_ros import ModelError, box, cylinder, inertial, mesh, sphere
 from featherstone_ros.model.primitives import together
-from featherstone_ros.model.urdf import rotation_from_rpy
+from featherstone_ros.model.rotations import rotation_from_rpy
 
 STEEL = 7850.0  # [kg/m^3]
 SLICES = 4000

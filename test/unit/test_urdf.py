@@ -7,6 +7,8 @@ import pytest
 from urdf_text import chain, joint, link, robot
 
 from featherstone_ros.model import urdf
+from featherstone_ros.model.robot_description import name_list
+from featherstone_ros.model.rotations import rotation_from_rpy
 
 TWO_LINKS = chain("turn")
 
@@ -139,12 +141,14 @@ def test_rpy_turns_about_fixed_axes_in_the_order_roll_pitch_yaw():
         return np.roll([[1, 0, 0], [0, cos, -sin], [0, sin, cos]], axis, axis=(0, 1))
 
     np.testing.assert_allclose(
-        urdf.rotation_from_rpy(0.3, -0.7, 1.9),
+        rotation_from_rpy(0.3, -0.7, 1.9),
         turn(2, 1.9) @ turn(1, -0.7) @ turn(0, 0.3),
         atol=1e-15,
     )
     np.testing.assert_allclose(
-        only_joint(rpy="0.3 -0.7 1.9").rotation, urdf.rotation_from_rpy(0.3, -0.7, 1.9), atol=1e-15
+        only_joint(rpy="0.3 -0.7 1.9").rotation,
+        rotation_from_rpy(0.3, -0.7, 1.9),
+        atol=1e-15,
     )
 
 
@@ -153,7 +157,7 @@ def test_inertia_is_turned_into_the_axes_of_the_link():
     text = robot(link("a", mass=2, com="1 2 3", inertia=figures, rpy="0.3 -0.7 1.9"))
     inertial = urdf.parse(text).links[0].inertial
     written = np.array([[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 3]])
-    R = urdf.rotation_from_rpy(0.3, -0.7, 1.9)
+    R = rotation_from_rpy(0.3, -0.7, 1.9)
     np.testing.assert_allclose(inertial.inertia, R @ written @ R.T, rtol=1e-14)
     np.testing.assert_array_equal(inertial.com, [1, 2, 3])
     assert inertial.mass == 2
@@ -199,5 +203,5 @@ def test_parse_of_a_long_chain_does_not_recurse():
 
 
 def test_name_list_is_cut_short():
-    assert urdf.name_list(["a", "b"]) == "'a', 'b'"
-    assert urdf.name_list(["a", "b", "c"], limit=1) == "'a', and 2 more"
+    assert name_list(["a", "b"]) == "'a', 'b'"
+    assert name_list(["a", "b", "c"], limit=1) == "'a', and 2 more"

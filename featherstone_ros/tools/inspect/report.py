@@ -12,7 +12,7 @@ from rich.text import Text
 from featherstone_ros.inspection.doctor import Inspection
 from featherstone_ros.inspection.sizes import Size, gyration
 from featherstone_ros.model.finding import Finding, Rule, Severity, by_rule
-from featherstone_ros.model.urdf import Joint, RobotDescription
+from featherstone_ros.model.robot_description import Joint, RobotDescription
 from featherstone_ros.tools.style import new_table
 
 WIDE = 110  # columns that the table of links takes, with names of 20 letters

@@ -3,7 +3,7 @@
 import pytest
 
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model.description import description_text
+from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.model.share import share_directory
 

@@ -1,0 +1,189 @@
+"""A robot as its URDF describes it: links and joints that form one tree, as plain data."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.errors import ModelError
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Inertial:
+    """Inertial values of one link.
+
+    Attributes:
+        mass: [kg].
+        com: (3,) centre of mass in the link's frame [m].
+        inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
+    """
+
+    mass: float
+    com: Floats
+    inertia: Floats
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Link:
+    """One ``<link>``; ``inertial`` is None for a pure frame."""
+
+    name: str
+    inertial: Inertial | None
+
+
+class Mimic(NamedTuple):
+    """Position = ``multiplier`` * position of ``leader`` + ``offset``."""
+
+    leader: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Joint:
+    """One ``<joint>``; positions in rad (revolute, continuous, screw) or m (prismatic).
+
+    Attributes:
+        name: Unique among the joints.
+        type: One of ``urdf.JOINT_TYPES`` except "planar" (see ``planar_joints``), or "screw", which
+            a URDF cannot express.
+        parent: Name of the parent link.
+        child: Name of the child link, whose frame is the joint's frame.
+        rotation: (3, 3) orientation of the joint's frame at position 0 in the parent's frame.
+        translation: (3,) origin of the joint's frame in the parent's frame [m].
+        axis: (3,) unit vector in the joint's frame.
+        lower: Least position; -inf where there is none.
+        upper: Greatest position; inf where there is none.
+        velocity: Greatest speed [rad/s or m/s]; inf where there is none.
+        effort: Greatest torque or force [N m or N]; inf where there is none.
+        damping: Viscous friction [N m s/rad or N s/m].
+        friction: Coulomb friction [N m or N].
+        mimic: The joint it follows, if any.
+        pitch: Advance of a screw along its axis per radian [m/rad].
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    rotation: Floats
+    translation: Floats
+    axis: Floats
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: Mimic | None = None
+    pitch: float = 0.0
+
+    @property
+    def moves(self) -> bool:
+        """Whether the joint has a position at all."""
+        return self.type != "fixed"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RobotDescription:
+    """A checked URDF: exactly one tree.
+
+    Attributes:
+        name: As written; empty where it is missing.
+        base_link: Name of the root of the tree; empty if there is no link at all.
+        links: In document order.
+        joints: In document order.
+        tree: The same joints depth first, every parent before its children.
+    """
+
+    name: str
+    base_link: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    tree: tuple[Joint, ...]
+
+
+def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> RobotDescription:
+    """Return the robot made of links and joints, in document order.
+
+    Raises:
+        ModelError: They are not one tree.
+    """
+    _refuse_duplicates("link", (link.name for link in links))
+    _refuse_duplicates("joint", (joint.name for joint in joints))
+    base_link, tree = _arrange_as_tree(links, joints)
+    return RobotDescription(name, base_link, links, joints, tree)
+
+
+def without_ground(robot: RobotDescription) -> RobotDescription:
+    """Remove the floating joint that connects a robot to the ground, if there is one.
+
+    The ground is a root link without mass and without other children. Any other robot is returned
+    unchanged.
+    """
+    first = [joint for joint in robot.joints if joint.parent == robot.base_link]
+    if [joint.type for joint in first] != ["floating"]:
+        return robot
+    (ground,) = (link for link in robot.links if link.name == robot.base_link)
+    if ground.inertial is not None and ground.inertial.mass > 0:
+        return robot
+    return assemble(
+        robot.name,
+        tuple(link for link in robot.links if link is not ground),
+        tuple(joint for joint in robot.joints if joint is not first[0]),
+    )
+
+
+def name_list(names: Sequence[str], limit: int = 100) -> str:
+    """Return the names quoted, for a message; cut short, since the URDF may be hostile."""
+    rest = [f"and {len(names) - limit} more"] if len(names) > limit else []
+    return ", ".join([*map(repr, names[:limit]), *rest])
+
+
+def _refuse_duplicates(kind: str, names: Iterable[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ModelError(f"{kind} name {name_list(twice)} appears more than once, expected unique")
+
+
+def _arrange_as_tree(
+    links: tuple[Link, ...], joints: tuple[Joint, ...]
+) -> tuple[str, tuple[Joint, ...]]:
+    """Return the root's name and the joints, parents first; refuse what is not one tree."""
+    children: dict[str, list[Joint]] = {link.name: [] for link in links}
+    carrier: dict[str, Joint] = {}
+    for joint in joints:
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in children:
+                raise ModelError(f"joint {joint.name!r}: <{role} link> {link!r} is not a <link>")
+        other = carrier.setdefault(joint.child, joint)
+        if other is not joint:
+            raise ModelError(
+                f"link {joint.child!r} is the child of joints {other.name!r} and {joint.name!r}, "
+                "expected at most one: kinematic loops are not supported"
+            )
+        children[joint.parent].append(joint)
+    roots = [link.name for link in links if link.name not in carrier]
+    if len(roots) > 1:
+        raise ModelError(f"links {name_list(roots)} have no parent joint, expected one root link")
+    tree = _walk(children, roots)
+    if len(tree) < len(joints):
+        reached = {joint.name for joint in tree}
+        loop = [joint.name for joint in joints if joint.name not in reached]
+        raise ModelError(
+            f"joints {name_list(loop)} form a loop, expected a tree from one root link"
+        )
+    return (roots[0] if roots else ""), tree
+
+
+def _walk(children: dict[str, list[Joint]], roots: list[str]) -> tuple[Joint, ...]:
+    """Return the joints below the roots depth first, siblings in document order."""
+    tree = []
+    pending = [joint for root in roots for joint in reversed(children[root])]
+    while pending:
+        joint = pending.pop()
+        tree.append(joint)
+        pending.extend(reversed(children[joint.child]))
+    return tuple(tree)

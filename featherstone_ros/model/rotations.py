@@ -1,0 +1,28 @@
+"""Rotations and directions."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from featherstone_ros.arrays import Floats
+
+
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Floats:
+    """Return Rz(yaw) Ry(pitch) Rx(roll), (3, 3): turns about fixed axes, roll first [rad]."""
+    sr, cr = math.sin(roll), math.cos(roll)
+    sp, cp = math.sin(pitch), math.cos(pitch)
+    sy, cy = math.sin(yaw), math.cos(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def unit_vector(direction: Sequence[float] | Floats) -> Floats:
+    """Return the vector of length 1 along a vector that is not zero."""
+    scaled = np.array(direction) / max(map(abs, direction))  # avoids under- and overflow
+    return scaled / math.hypot(*scaled)
