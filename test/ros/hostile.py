@@ -133,7 +133,7 @@ def main() -> int:
     with free_domain() as domain, tempfile.TemporaryDirectory() as folder:
         ros = Ros(domain, Path(folder))
         try:
-            pair = Pair(ros, RATE, **{"realtime.priority": PRIORITY})
+            pair = Pair(ros, RATE, fork=False, **{"realtime.priority": PRIORITY})
             latency = Latency(ros)
             for kind in args.kind or KINDS:
                 with console.status(f"{kind} ..."):

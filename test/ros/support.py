@@ -312,6 +312,7 @@ class Ros:
         parameters: Mapping[str, Any] | None = None,
         *arguments: str,
         stdout: int = subprocess.PIPE,
+        fork: bool = True,
     ) -> NodeProcess:
         """Start ``python -m module --ros-args`` with parameters (a file) and further arguments."""
         command = [sys.executable, "-m", module, "--ros-args"]
@@ -319,7 +320,7 @@ class Ros:
             file = self.folder / f"parameters_{len(self._processes)}.yaml"
             file.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))
             command += ["--params-file", str(file)]
-        return self.run([*command, *arguments], stdout, fork=True)
+        return self.run([*command, *arguments], stdout, fork=fork)
 
     def run(
         self, command: list[str], stdout: int = subprocess.PIPE, fork: bool = False

@@ -28,7 +28,8 @@ def pair(tmp_path_factory) -> Iterator[Pair]:
     with free_domain() as domain:
         ros = Ros(domain, tmp_path_factory.mktemp("pair"))
         try:
-            yield Pair(ros, RATE)
+            # As a user starts them: that they limit their allocations is theirs.
+            yield Pair(ros, RATE, fork=False)
         finally:
             ros.close()
 

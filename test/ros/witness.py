@@ -95,12 +95,13 @@ NUMBER = "publication_sequence_number"
 class Pair:
     """Twin and controller as processes, the arm at ``HOME``."""
 
-    def __init__(self, ros: Ros, rate: float, **parameters: Any) -> None:
+    def __init__(self, ros: Ros, rate: float, fork: bool = True, **parameters: Any) -> None:
         """Start both and wait until commands flow.
 
         Args:
             ros: Where.
             rate: Of the joint states [Hz].
+            fork: Whether to make cheaper processes of both, see ``forked.py``.
             parameters: Of both nodes.
         """
         self.ros = ros
@@ -111,8 +112,11 @@ class Pair:
             "featherstone_ros.digital_twin",
             {**shared, "rate": rate},
             *(*arguments, *remap),
+            fork=fork,
         )
-        self.controller = ros.start("featherstone_ros.feedforward_controller", shared, *arguments)
+        self.controller = ros.start(
+            "featherstone_ros.feedforward_controller", shared, *arguments, fork=fork
+        )
         self.nodes = {"controller": self.controller, "twin": self.twin}
         self._trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
         self.wait_until_well()
