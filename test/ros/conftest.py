@@ -20,9 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def ros(tmp_path: Path) -> "Iterator[Ros]":
     """A ROS domain of the test's own, without anything else in it."""
-    from support import Ros, free_domain
+    from support import ros_in_free_domain
 
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path)
+    with ros_in_free_domain(tmp_path) as ros:
         yield ros
-        ros.close()

@@ -1,6 +1,7 @@
 """A node whose arm takes a second to come to rest, with faults on request.
 
-STAND: how many seconds after ``begin_rest`` the arm stands. It says "beat" whenever it is alive.
+STAND: how many seconds after ``begin_rest`` the arm stands, unless it is told to by ``~/stand``.
+PATIENCE: for how many seconds the node waits for that. It counts its timer's calls, ten a second.
 """
 
 import os
@@ -17,6 +18,8 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 class RestlessNode(ModelNode):
     """Moves while active."""
 
+    REST_PATIENCE = float(os.environ.get("PATIENCE", ModelNode.REST_PATIENCE))
+
     def __init__(self):
         self._stands_at = 0.0
         self._beats = 0
@@ -26,6 +29,7 @@ class RestlessNode(ModelNode):
     def configure(self):
         self._orders = self.create_subscription(String, "~/order", self._obey, 10)
         self._fault = self.create_service(Trigger, "~/fail", self._fail)
+        self._stop = self.create_service(Trigger, "~/stand", self._stand)
         self._question = self.create_service(Trigger, "~/question", self._answer)
 
     def activate(self):
@@ -48,11 +52,17 @@ class RestlessNode(ModelNode):
 
     def _obey(self, message):
         if message.data == "sleep":
+            print("asleep", flush=True)
             time.sleep(1e6)
         raise ZeroDivisionError(f"built into the callback: {message.data}")
 
     def _fail(self, request, response):
         raise ZeroDivisionError("built into the service")
+
+    def _stand(self, request, response):
+        self._stands_at = time.monotonic()
+        response.success = True
+        return response
 
     def _answer(self, request, response):
         response.success, response.message = True, str(self._beats)

@@ -63,6 +63,17 @@ DOMAINS = range(1, 102)  # Higher domains collide with Linux's ephemeral ports.
 
 
 @contextlib.contextmanager
+def ros_in_free_domain(folder: Path) -> Iterator[Ros]:
+    """Join a ROS domain of the test's own; leave it, without a process in it, whatever happens."""
+    with free_domain() as domain:
+        ros = Ros(domain, folder)
+        try:
+            yield ros
+        finally:
+            ros.close()
+
+
+@contextlib.contextmanager
 def free_domain() -> Iterator[int]:
     """Reserve a ROS domain that no other test on this machine uses, in any process."""
     start = os.getpid() % len(DOMAINS)
@@ -298,12 +309,16 @@ class Ros:
         for process in self._processes:
             process.kill()
 
-    def add_node(self, node: Node) -> None:
-        """Serve another node as well, with guard conditions: not every executor has them."""
+    def use_usual_executor(self) -> None:
+        """Exchange the executor for the one that tools and nodes have: not every other can all."""
         self.executor.remove_node(self.node)
         self.executor.shutdown()
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
+
+    def add_node(self, node: Node) -> None:
+        """Serve another node as well, which may have guard conditions."""
+        self.use_usual_executor()
         self.executor.add_node(node)
 
     def start(
@@ -430,9 +445,7 @@ class Ros:
 
     def change_state(self, node: str, transition: str | int) -> bool:
         """Ask for a lifecycle transition, by label or number; return whether it was made."""
-        by_number = isinstance(transition, int)
-        wanted = Transition(id=transition) if by_number else Transition(label=transition)
-        request = ChangeState.Request(transition=wanted)
+        request = change_request(transition)
         return self.call(ChangeState, f"{node}/change_state", request, repeat=False).success
 
     def wait_for_state(self, node: str, state: str) -> None:
@@ -481,6 +494,13 @@ class Ros:
             return found[0] if found else None
 
         return search
+
+
+def change_request(transition: str | int) -> ChangeState.Request:
+    """Return the request for a lifecycle transition, by label or number."""
+    by_number = isinstance(transition, int)
+    wanted = Transition(id=transition) if by_number else Transition(label=transition)
+    return ChangeState.Request(transition=wanted)
 
 
 def set_priority(pid: int, priority: int) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import numpy as np
 import pytest
-from support import Ros, free_domain  # skips this module where ROS is missing
+from support import ros_in_free_domain  # skips this module where ROS is missing
 
 # isort: split
 from geometry_msgs.msg import Quaternion, Twist, TwistStamped, Vector3, Wrench, WrenchStamped
@@ -54,12 +55,11 @@ class Attacked(Led):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory) -> Iterator[Attacked]:
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path_factory.mktemp("led"))
-        scene = Scene(ros, tip=TIPS["panda"])
+    with (
+        ros_in_free_domain(tmp_path_factory.mktemp("led")) as ros,
+        closing(Scene(ros, tip=TIPS["panda"])) as scene,
+    ):
         yield Attacked(scene)
-        scene.close()
-        ros.close()
 
 
 @pytest.fixture

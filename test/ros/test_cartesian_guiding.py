@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support import Ros, free_domain  # skips this module where ROS is missing
+from support import ros_in_free_domain  # skips this module where ROS is missing
 
 # isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
@@ -77,13 +78,13 @@ def vector(x) -> Vector3:
 
 @pytest.fixture(scope="module", params=TIPS)
 def shared(request, tmp_path_factory) -> Iterator[Guided]:
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path_factory.mktemp("guided"))
-        # A stall of this machine does not take the hand's target away.
-        scene = Scene(ros, request.param, tip=TIPS[request.param], state_timeout=10.0)
+    # A stall of this machine does not take the hand's target away.
+    patient = {"tip": TIPS[request.param], "state_timeout": 10.0}
+    with (
+        ros_in_free_domain(tmp_path_factory.mktemp("guided")) as ros,
+        closing(Scene(ros, request.param, **patient)) as scene,
+    ):
         yield Guided(scene)
-        scene.close()
-        ros.close()
 
 
 @pytest.fixture

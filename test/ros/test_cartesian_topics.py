@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
-from support import Ros, free_domain, status_values
+from support import Ros, ros_in_free_domain, status_values
 from witness import CONTROLLER, PANDA, Pair
 
 import featherstone_ros as fr
@@ -71,10 +71,8 @@ class Hand(Pair):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path_factory.mktemp("hand"))
+    with ros_in_free_domain(tmp_path_factory.mktemp("hand")) as ros:
         yield Hand(ros)
-        ros.close()
 
 
 @pytest.fixture

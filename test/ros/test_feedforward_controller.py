@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose
 from support import (  # skips this module where ROS is missing
     ATTEMPTS,
     Ros,
-    free_domain,
+    ros_in_free_domain,
     start_error,
     status_values,
 )
@@ -188,10 +188,8 @@ def point(seconds: float, q: Sequence[float], **fields: Any) -> JointTrajectoryP
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedArm]:
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path_factory.mktemp("controller"))
+    with ros_in_free_domain(tmp_path_factory.mktemp("controller")) as ros:
         yield ScriptedArm(ros, **PATIENT)
-        ros.close()
 
 
 @pytest.fixture
@@ -745,10 +743,8 @@ def run_in_lockstep(folder: Path) -> dict[int, Sequence[float]]:
     A listener that is held up misses some, the loop does not wait for it: then once more.
     """
     for _ in range(ATTEMPTS):
-        with free_domain() as domain:
-            ros = Ros(domain, folder)
+        with ros_in_free_domain(folder) as ros:
             positions = heard_in_lockstep(ros)
-            ros.close()
         if len(positions) > 0.8 * TWIN["rate"]:
             return positions
     pytest.fail(f"only {len(positions)} states were heard")

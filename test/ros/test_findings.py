@@ -6,10 +6,11 @@ import math
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
-from support import Ros, free_domain  # skips this module where ROS is missing
+from support import ros_in_free_domain  # skips this module where ROS is missing
 
 # isort: split
 from below_ros import BytesPublisher, request_topic
@@ -44,12 +45,11 @@ Action = Callable[[Scene], Any]
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory) -> Iterator[Scene]:
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path_factory.mktemp("scene"))
-        scene = Scene(ros)
+    with (
+        ros_in_free_domain(tmp_path_factory.mktemp("scene")) as ros,
+        closing(Scene(ros)) as scene,
+    ):
         yield scene
-        scene.close()
-        ros.close()
 
 
 @pytest.fixture
@@ -408,23 +408,17 @@ def test_effort_limits_that_cannot_hold_the_arm_are_refused_with_figures(shared)
 # 9. Delay in the loop.
 
 
-def test_limit_cycle_ends_in_a_damped_hold(tmp_path):
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path)
-        scene = Scene(ros, "ur5e")
-        try:
-            scene.lie = Delayed(4)  # 20 ms
-            scene.watch()
-            scene.ros.ask(
-                scene.trajectories,
-                scene.trajectory(),
-                scene.ros.new_diagnostics(
-                    lambda s: "gravity hold" in s.message and "joint state" not in s.message
-                ),
-                "fault",
-            )
-            scene.wait_for_rest()
-            scene.assert_no_race(scene.peak, 5.0)  # the cycle grows until it is noticed
-        finally:
-            scene.close()
-            ros.close()
+def test_limit_cycle_ends_in_a_damped_hold(ros):
+    with closing(Scene(ros, "ur5e")) as scene:
+        scene.lie = Delayed(4)  # 20 ms
+        scene.watch()
+        ros.ask(
+            scene.trajectories,
+            scene.trajectory(),
+            ros.new_diagnostics(
+                lambda s: "gravity hold" in s.message and "joint state" not in s.message
+            ),
+            "fault",
+        )
+        scene.wait_for_rest()
+        scene.assert_no_race(scene.peak, 5.0)  # the cycle grows until it is noticed

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support import Ros, free_domain  # skips this module where ROS is missing
+from support import Ros, ros_in_free_domain  # skips this module where ROS is missing
 
 pytest.importorskip("control_msgs", reason="control_msgs is not installed: no action to test")
 
@@ -110,10 +110,8 @@ class Client:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path_factory.mktemp("action"))
+    with ros_in_free_domain(tmp_path_factory.mktemp("action")) as ros:
         yield Client(ros)
-        ros.close()
 
 
 DEFAULTS = {

@@ -12,27 +12,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import (
+from support import (  # skips this module where ROS is missing
     DEADLINE,
+    MATCHING,
     NodeProcess,
     Ros,
-    free_domain,
-)  # skips this module where ROS is missing
+    change_request,
+    ros_in_free_domain,
+)
 
 # isort: split
+from lifecycle_msgs.srv import ChangeState
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from test_lifecycle import SLIDER
+
+from featherstone_ros.nodes.lifecycle import ModelNode
 
 RESTLESS = str(Path(__file__).with_name("restless_node.py"))
 NODES = ["digital_twin", "feedforward_controller"]
 GONE = "cleanup, stands: True"
 
 
-def restless(ros: Ros, stand: float = 0.5):
-    """Start the restless node, active."""
-    ros.environment["STAND"] = str(stand)
+def restless(ros: Ros, stand: float = 0.5, patience: float = ModelNode.REST_PATIENCE):
+    """Start the restless node, active; its arm stands after that time, and it waits for so long."""
+    ros.environment |= {"STAND": str(stand), "PATIENCE": str(patience)}
     file = ros.folder / "restless.yaml"
     file.write_text(f"/**: {{ros__parameters: {{robot_description: '{SLIDER}'}}}}")
     node = ros.run([sys.executable, RESTLESS, "--ros-args", "--params-file", str(file)], fork=True)
@@ -46,13 +51,11 @@ def restless(ros: Ros, stand: float = 0.5):
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory) -> Iterator[tuple[Ros, NodeProcess]]:
     """A restless node that stays active, whatever happens; in the end it stops in order."""
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path_factory.mktemp("restless"))
+    with ros_in_free_domain(tmp_path_factory.mktemp("restless")) as ros:
         node = restless(ros)
         yield ros, node
         node.send(signal.SIGINT)
         assert node.wait() == 0
-        ros.close()
 
 
 def test_exception_in_a_callback_is_named_and_survived(shared):
@@ -142,7 +145,7 @@ def test_callback_that_never_returns_does_not_keep_the_arm_from_rest_nor_the_pro
 ):
     node = restless(ros)
     ros.publisher(String, "/restless/order").publish(String(data="sleep"))
-    ros.run_for(0.5)
+    node.wait_for_output("asleep")
     node.send(signal.SIGTERM)
     assert node.wait(40.0) == 4
     assert "deactivate: done" in node.output
@@ -153,17 +156,17 @@ def test_callback_that_never_returns_does_not_keep_the_arm_from_rest_nor_the_pro
 
 @pytest.mark.parametrize("transition", ["shutdown", 7], ids=["by label", "by number"])
 def test_shutdown_from_active_waits_for_the_arm_and_services_answer_meanwhile(ros, transition):
-    node = restless(ros, stand=2.0)
-    answers = []
-    ros.run_for(0.2)
-    client = ros.node.create_client(Trigger, "/restless/question")
-    ros.wait_for(client.service_is_ready, "service")
-    ask = ros.node.create_timer(
-        0.3, lambda: client.call_async(Trigger.Request()).add_done_callback(answers.append)
-    )
-    assert ros.change_state("/restless", transition)
-    ros.node.destroy_timer(ask)
-    assert len(answers) >= 2
+    node = restless(ros, stand=1e6, patience=DEADLINE)
+    change = ros.node.create_client(ChangeState, "/restless/change_state")
+    ros.wait_for(change.service_is_ready, "service")
+    ros.run_for(MATCHING)
+    made = change.call_async(change_request(transition))
+    node.wait_for_output("deactivate: done")
+    for _ in range(2):
+        assert ros.call(Trigger, "/restless/question").success
+    assert not made.done()
+    assert ros.call(Trigger, "/restless/stand").success
+    assert ros.wait_for(lambda: made.done() and made, "the end of it").result().success
     node.wait_for_output(GONE)
     assert ros.state("/restless") == "finalized"
 
@@ -261,19 +264,16 @@ def test_pipe_that_nobody_reads_blocks_nothing(ros):
 
 
 def test_closed_output_at_the_start_is_no_signal(ros):
-    node = "digital_twin"
-    command = f"exec {sys.executable} -m featherstone_ros.{node} --ros-args -p rate:=100.0 >&- 2>&-"
-    process = subprocess.Popen(["sh", "-c", command], cwd=ros.folder, env=ros.environment)
-    try:
+    command = f"exec {sys.executable} -m featherstone_ros.{{}} --ros-args -p rate:=100.0 >&- 2>&-"
+    processes = [ros.run(["sh", "-c", command.format(node)]) for node in NODES]
+    for node, process in zip(NODES, processes, strict=True):
         ros.wait_for_state(f"/{node}", "unconfigured")
         for _ in range(5):
             assert not ros.change_state(f"/{node}", "configure")  # and says why, if it could
-        assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(DEADLINE) == 0
-    finally:
-        process.kill()
-        process.wait()
+        assert process.is_running
+    for process in processes:
+        process.send(signal.SIGTERM)
+        assert process.wait() == 0
 
 
 def test_last_words_are_not_lost(ros):

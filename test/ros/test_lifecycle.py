@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from support import (
     Ros,
-    free_domain,
+    ros_in_free_domain,
     start_error,
     status_values,
 )  # skips this module where ROS is missing
@@ -45,15 +45,11 @@ def start(ros: Ros, node: str = "digital_twin", **parameters):
 @pytest.fixture(scope="module")
 def active(tmp_path_factory) -> Iterator[Ros]:
     """A domain with a twin that is active, and to remain so."""
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path_factory.mktemp("active"))
+    with ros_in_free_domain(tmp_path_factory.mktemp("active")) as ros:
         twin = start(ros, robot_description=SLIDER)
         ros.wait_for_state("/digital_twin", "active")
-        try:
-            yield ros
-            twin.stop()  # with status 0 and no traceback, after all it was asked for
-        finally:
-            ros.close()
+        yield ros
+        twin.stop()  # with status 0 and no traceback, after all it was asked for
 
 
 # Signals.

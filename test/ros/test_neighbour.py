@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from support import Ros, free_domain, status_values  # skips this module where ROS is missing
+from support import ros_in_free_domain, status_values  # skips this module where ROS is missing
 
 # isort: split
 from neighbour import CONTROLLER, KINDS, TWIN
@@ -25,13 +25,9 @@ LINES = 60  # that both nodes may log meanwhile
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory) -> Iterator[Pair]:
-    with free_domain() as domain:
-        ros = Ros(domain, tmp_path_factory.mktemp("pair"))
-        try:
-            # As a user starts them: that they limit their allocations is theirs.
-            yield Pair(ros, RATE, fork=False)
-        finally:
-            ros.close()
+    with ros_in_free_domain(tmp_path_factory.mktemp("pair")) as ros:
+        # As a user starts them: that they limit their allocations is theirs.
+        yield Pair(ros, RATE, fork=False)
 
 
 def attack(pair: Pair, kind: str, seconds: float = SECONDS) -> Witness:
