@@ -225,7 +225,7 @@ def drive(study: Study, index: int) -> Tracking:
 
 
 @dataclass(frozen=True)
-class Report:
+class StudyResult:
     """The results of all samples of a study.
 
     Attributes:
@@ -354,7 +354,7 @@ class Report:
         )
 
 
-def simulate(study: Study, samples: int, console: Console, mapped: Map = map) -> Report:
+def simulate(study: Study, samples: int, console: Console, mapped: Map = map) -> StudyResult:
     """Drive all samples, with a progress bar.
 
     Args:
@@ -367,7 +367,7 @@ def simulate(study: Study, samples: int, console: Console, mapped: Map = map) ->
     results = mapped(partial(drive, study), range(samples))
     results = list(track(results, "driving arms", total=samples, console=console, transient=True))
     tracking = Tracking(*map(np.stack, zip(*results, strict=True)))
-    return Report(study, tracking, time.perf_counter() - start)
+    return StudyResult(study, tracking, time.perf_counter() - start)
 
 
 def _count(text: str) -> int:

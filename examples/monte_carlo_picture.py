@@ -16,13 +16,13 @@ from matplotlib.ticker import LogLocator
 from featherstone_ros.arrays import Floats
 
 if TYPE_CHECKING:
-    from monte_carlo import Report
+    from monte_carlo import StudyResult
 
 _COLOURS = ("#c8553d", "#e0a030", "#1b6ca8")  # of the laws
 _INK, _GREY, _FAINT = "#202428", "#6b7480", "#d8dce1"
 
 
-def draw(report: Report, laws: tuple[str, ...], path: Path) -> None:
+def draw(report: StudyResult, laws: tuple[str, ...], path: Path) -> None:
     """Write the picture: errors, what they come from, how the payload's mass tells, torques.
 
     Args:
@@ -55,7 +55,7 @@ def draw(report: Report, laws: tuple[str, ...], path: Path) -> None:
         figure.savefig(path, pil_kwargs={"optimize": True})
 
 
-def _title(figure: Figure, report: Report, laws: tuple[str, ...]) -> None:
+def _title(figure: Figure, report: StudyResult, laws: tuple[str, ...]) -> None:
     study = report.study
     figure.text(
         0.008, 0.963,
@@ -76,14 +76,14 @@ def _title(figure: Figure, report: Report, laws: tuple[str, ...]) -> None:
                   bbox_to_anchor=(0.995, 0.918), fontsize=10)  # fmt: skip
 
 
-def _errors(axes: Axes, report: Report) -> None:
+def _errors(axes: Axes, report: StudyResult) -> None:
     """Distribution of each joint's error over the runs."""
     _bands(axes, report, 1e3 * report.tracking.rms)
     _logarithmic(axes)
     axes.set_title(f"RMS tracking error [{report.unit}]: median, 50 % and 90 % of the runs")
 
 
-def _torques(axes: Axes, report: Report) -> None:
+def _torques(axes: Axes, report: StudyResult) -> None:
     """Distribution of the largest torque asked for."""
     _bands(axes, report, 100 * report.tracking.effort)
     axes.axhline(100, color=_INK, lw=1)
@@ -91,7 +91,7 @@ def _torques(axes: Axes, report: Report) -> None:
     axes.set_title("largest torque asked for [% of the limit]")
 
 
-def _bands(axes: Axes, report: Report, values: Floats) -> None:
+def _bands(axes: Axes, report: StudyResult, values: Floats) -> None:
     """Draw bars from 5 to 95 % and from 25 to 75 %, and the median, of (samples, laws, ...)."""
     low, lower, middle, upper, high = np.quantile(
         values, (0.05, 0.25, 0.5, 0.75, 0.95), axis=(0, 2)
@@ -107,7 +107,7 @@ def _bands(axes: Axes, report: Report, values: Floats) -> None:
     axes.grid(axis="y", color=_FAINT, linewidth=0.6)
 
 
-def _budget(axes: Axes, report: Report) -> None:
+def _budget(axes: Axes, report: StudyResult) -> None:
     """Shares of each cause in the mean square error of each joint."""
     causes, shares = list(report.budget), 100 * np.array(list(report.budget.values()))
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=110, aspect="auto")
@@ -121,7 +121,7 @@ def _budget(axes: Axes, report: Report) -> None:
     axes.set_title("where the error with feedforward comes from [% of its square]")
 
 
-def _masses(axes: Axes, report: Report) -> None:
+def _masses(axes: Axes, report: StudyResult) -> None:
     """Error of all joints together over the real mass, a dot for each sample."""
     error = 1e3 * np.sqrt(np.mean(report.total**2, axis=-1))
     for law, colour in enumerate(_COLOURS):

@@ -144,7 +144,7 @@ cdef class Float64MultiArrayDecoder:
 
 # Writing: a message is made once; its stamp and values are then overwritten in copies.
 
-cdef class Draft:
+cdef class Writer:
     """A message being built, little-endian."""
 
     cdef bytearray data
@@ -202,16 +202,16 @@ cdef class JointStateEncoder:
     cdef bytes _message                                         # with zeros as values
 
     def __cinit__(self, joint_names, str frame_id not None=""):
-        cdef Draft draft = Draft()
+        cdef Writer writer = Writer()
         names = tuple(joint_names)
         self.position, self.velocity, self.effort = np.zeros((3, len(names)))
-        draft.add_header(frame_id)
-        draft.add_uint32(len(names))
+        writer.add_header(frame_id)
+        writer.add_uint32(len(names))
         for name in names:
-            draft.add_string(name, "joint name")
+            writer.add_string(name, "joint name")
         for _ in range(3):
-            draft.add_doubles(len(names))
-        self._message = bytes(draft.data)
+            writer.add_doubles(len(names))
+        self._message = bytes(writer.data)
 
     def encode(self, int32_t sec, uint32_t nanosec):
         """Return a message with this stamp ([s], [ns]) and the arrays' present values.
@@ -241,12 +241,12 @@ cdef class Float64MultiArrayEncoder:
 
     def __cinit__(self, count):
         """Write ``count`` values."""
-        cdef Draft draft = Draft()
+        cdef Writer writer = Writer()
         self.values = np.zeros(count)
-        draft.add_uint32(0)                                     # layout.dim
-        draft.add_uint32(0)                                     # layout.data_offset
-        draft.add_doubles(count)
-        self._message = bytes(draft.data)
+        writer.add_uint32(0)                                     # layout.dim
+        writer.add_uint32(0)                                     # layout.data_offset
+        writer.add_doubles(count)
+        self._message = bytes(writer.data)
 
     def encode(self):
         """Return a message with the array's present values."""
@@ -264,24 +264,24 @@ def odometry(str frame_id not None, str child_frame_id not None):
     """A nav_msgs/Odometry: pose in ``frame_id``, twist in the axes of ``child_frame_id``, zero
     covariances.
     """
-    cdef Draft draft = Draft()
-    stamp = draft.add_header(frame_id)
-    draft.add_string(child_frame_id, "child_frame_id")
-    pose = draft.add(bytes(7 * sizeof(double)), sizeof(double))
-    draft.add(bytes(36 * sizeof(double)), sizeof(double))
-    twist = draft.add(bytes(6 * sizeof(double)), sizeof(double))
-    draft.add(bytes(36 * sizeof(double)), sizeof(double))
-    return bytes(draft.data), stamp, pose, twist
+    cdef Writer writer = Writer()
+    stamp = writer.add_header(frame_id)
+    writer.add_string(child_frame_id, "child_frame_id")
+    pose = writer.add(bytes(7 * sizeof(double)), sizeof(double))
+    writer.add(bytes(36 * sizeof(double)), sizeof(double))
+    twist = writer.add(bytes(6 * sizeof(double)), sizeof(double))
+    writer.add(bytes(36 * sizeof(double)), sizeof(double))
+    return bytes(writer.data), stamp, pose, twist
 
 
 def stamped(str frame_id not None, size_t count):
     """A std_msgs/Header and ``count`` doubles: the layout of a geometry_msgs/PoseStamped,
     TwistStamped or WrenchStamped.
     """
-    cdef Draft draft = Draft()
-    draft.add_header(frame_id)
-    draft.add(bytes(count * sizeof(double)), sizeof(double))
-    return bytes(draft.data)
+    cdef Writer writer = Writer()
+    writer.add_header(frame_id)
+    writer.add(bytes(count * sizeof(double)), sizeof(double))
+    return bytes(writer.data)
 
 
 def pose_stamped(str frame_id not None):
@@ -298,9 +298,9 @@ def twist_stamped(str frame_id not None):
 
 def tf_message(str frame_id not None, str child_frame_id not None):
     """A tf2_msgs/TFMessage with one transform."""
-    cdef Draft draft = Draft()
-    draft.add_uint32(1)
-    stamp = draft.add_header(frame_id)
-    draft.add_string(child_frame_id, "child_frame_id")
-    pose = draft.add(bytes(7 * sizeof(double)), sizeof(double))
-    return bytes(draft.data), stamp, pose, 0
+    cdef Writer writer = Writer()
+    writer.add_uint32(1)
+    stamp = writer.add_header(frame_id)
+    writer.add_string(child_frame_id, "child_frame_id")
+    pose = writer.add(bytes(7 * sizeof(double)), sizeof(double))
+    return bytes(writer.data), stamp, pose, 0

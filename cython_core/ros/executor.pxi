@@ -2,7 +2,7 @@
 
 cdef int publish_by_rclpy(void* core, int output, const uint8_t* data,
                           size_t size) noexcept with gil:
-    runner = <ExecutorRunner> (<Core*> core).runner
+    runner = <ExecutorRunner> (<RunnerCore*> core).runner
     try:
         runner.publishers[output].publish(PyBytes_FromStringAndSize(<const char*> data, size))
     except Exception:                       # the context has ended
@@ -14,11 +14,11 @@ cdef int publish_by_rclpy(void* core, int output, const uint8_t* data,
 
 
 cdef bint is_watched_by_rclpy(void* core, int output) noexcept with gil:
-    return (<ExecutorRunner> (<Core*> core).runner).watched[output]
+    return (<ExecutorRunner> (<RunnerCore*> core).runner).watched[output]
 
 
 cdef int64_t ros_time_by_rclpy(void* core) noexcept with gil:
-    clock = (<ExecutorRunner> (<Core*> core).runner).clock
+    clock = (<ExecutorRunner> (<RunnerCore*> core).runner).clock
     return clock.now().nanoseconds if clock else clock_now(CLOCK_REALTIME)
 
 

@@ -22,12 +22,12 @@ from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,
                          load_time, sleep_while, steady_now, store32, store_time, syscall, timespec,
                          wake)
-from ros.core cimport (Core, Failures, handle_message, handle_requests, handle_tick, heartbeat,
-                       may_end, put, put_failure)
 from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Requests, Slot,
                         free_slot, put_request, take_record)
 from ros.rcl cimport (NOTHING_TAKEN, Allocator, MessageInfo, OnMessage, Rcl, Serialized,
                       check_layout, find_functions)
+from ros.runner_core cimport (Failures, RunnerCore, handle_message, handle_requests, handle_tick,
+                              heartbeat, may_end, put, put_failure)
 from ros.timing cimport COARSE, COARSE_WIDTH, FINE, Histogram, Sequences, Timing, count_missing
 
 import threading

@@ -14,14 +14,14 @@ cdef class Runner:
         records_fd: File descriptor, an eventfd(2), readable when there are ``records``.
     """
 
-    cdef Core* core
+    cdef RunnerCore* core
     cdef object cycle                       # keeps what ``core.cycle`` points to
     cdef list owners                        # (REQUESTS,) own what the requests point to
     cdef readonly int records_fd
 
     def __cinit__(self):
         self.records_fd = -1
-        self.core = <Core*> calloc(1, sizeof(Core))
+        self.core = <RunnerCore*> calloc(1, sizeof(RunnerCore))
         if self.core == NULL:
             raise MemoryError()
         self.owners = [None] * REQUESTS

@@ -44,7 +44,7 @@ cdef struct Destination:
     Failures failed
 
 cdef struct Loop:
-    Core* core
+    RunnerCore* core
     Rcl rcl
     Topic* topics
     int topic_count
@@ -132,7 +132,7 @@ cdef void keep(void* memory, void* state) noexcept nogil:
 # The functions of Output.
 
 cdef int publish(void* core, int output, const uint8_t* data, size_t size) noexcept nogil:
-    cdef Loop* loop = <Loop*> (<Core*> core).runner
+    cdef Loop* loop = <Loop*> (<RunnerCore*> core).runner
     cdef Destination* destination = &loop.destinations[output]
     cdef int code
     if output >= loop.destination_count:    # after ``close``
@@ -149,13 +149,13 @@ cdef int publish(void* core, int output, const uint8_t* data, size_t size) noexc
 
 
 cdef bint is_watched(void* core, int output) noexcept nogil:
-    cdef Loop* loop = <Loop*> (<Core*> core).runner
+    cdef Loop* loop = <Loop*> (<RunnerCore*> core).runner
     return (output < loop.destination_count
             and load32(&loop.destinations[output].is_watched, ACQUIRE) > 0)
 
 
 cdef int64_t ros_time(void* core) noexcept nogil:
-    cdef Loop* loop = <Loop*> (<Core*> core).runner
+    cdef Loop* loop = <Loop*> (<RunnerCore*> core).runner
     cdef int64_t now = 0
     if loop.clock == NULL:
         return clock_now(CLOCK_REALTIME)

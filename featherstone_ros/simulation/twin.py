@@ -25,7 +25,6 @@ from .settings import TwinSettings
 
 # What is published: (which of OUTPUTS, bytes); what is recorded: (kind, index, time, four values,
 # object).
-Published = list[tuple[int, bytes]]
 Records = list[tuple[int, int, int, tuple[float, ...], int]]
 BaseMessage = tuple[bytes, int, int, int]  # message; offsets of stamp, pose and twist
 

@@ -3,7 +3,7 @@ import pytest
 
 from featherstone_ros.tools.bench.race import RacePlan, TimedCall, disagreement, keeping, race
 
-PACE = RacePlan(block=1e-4, duration=0.0, rounds=4)
+PLAN = RacePlan(block=1e-4, duration=0.0, rounds=4)
 
 
 def result(value):
@@ -15,7 +15,7 @@ def test_every_call_has_its_turn_in_every_round():
     timed_calls = [
         TimedCall("None", {"turns": turns, "k": k}, setup="turns.append(k)") for k in range(3)
     ]
-    seconds = race(timed_calls, PACE)
+    seconds = race(timed_calls, PLAN)
     assert seconds.shape == (4, 3)
     assert np.all(seconds > 0)
     assert turns[-12:] == [0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0]
@@ -28,7 +28,7 @@ def test_setup_belongs_to_the_block_not_to_the_call():
         {"count": lambda what: calls.update({what: calls[what] + 1})},
         setup="count('setup')",
     )
-    race([timed_call], PACE)
+    race([timed_call], PLAN)
     assert calls["statement"] > calls["setup"] >= 4
 
 

@@ -16,7 +16,7 @@ from featherstone_ros.control.settings import Settings, Terms
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.append(str(EXAMPLES))
 import monte_carlo  # noqa: E402
-from monte_carlo import Report, Study, Tracking, drive, prepare  # noqa: E402
+from monte_carlo import Study, StudyResult, Tracking, drive, prepare  # noqa: E402
 
 TOO_LITTLE, ENOUGH = 23 * 24, 24 * 24  # states
 SHORT = Study(steps=200, motions=2)
@@ -81,7 +81,7 @@ def test_torque_is_limited_and_the_excess_reported():
     sample = drive(study, 0)
     assert (sample.effort > 1).any()
     assert np.isfinite(sample.rms).all()
-    report = Report(study, Tracking(*(array[None] for array in sample)), seconds=1.0)
+    report = StudyResult(study, Tracking(*(array[None] for array in sample)), seconds=1.0)
     share = np.mean((sample.effort > 1).any(axis=-1), axis=-1)
     assert_allclose(report.saturated, share)
 
@@ -120,7 +120,7 @@ def test_error_budget_recovers_what_was_put_in():
     trace = trace + (friction - 1)[:, None, None, :] * wave  # each joint's its own
     trace[..., 0] += 2 * (friction[:, 1] - 1)[:, None, None] * wave[..., 0]
     nothing = np.ones((number, 3, 2, n))
-    report = Report(study, Tracking(mass, centre, friction, nothing, nothing, trace), 1.0)
+    report = StudyResult(study, Tracking(mass, centre, friction, nothing, nothing, trace), 1.0)
 
     part = {name: np.full(n, np.mean(x**2)) for name, x in cause.items()}
     part["own friction"] = np.mean((friction - 1) ** 2, axis=0)
@@ -135,7 +135,7 @@ def test_error_budget_recovers_what_was_put_in():
 def test_error_budget_agrees_with_one_uncertainty_at_a_time():
     study = Study(steps=1000, motions=1)
     none = {"mass_spread": 0.0, "centre_spread": 0.0, "friction_spread": 0.0}
-    budget = Report(study, samples(study, 24), 1.0).budget
+    budget = StudyResult(study, samples(study, 24), 1.0).budget
     known = mean_square(replace(study, **none), 1)
     alone = {
         kind: mean_square(replace(study, **{**none, kind: getattr(study, kind)}), 24) - known

@@ -16,8 +16,8 @@ from featherstone_ros.tools.bench.race import RacePlan, race
 from featherstone_ros.tools.bench.robots import chosen_robot, example_robots, standard_robots
 from featherstone_ros.tools.bench.sections import SECTIONS, Workload
 
-PACE = RacePlan(block=5e-4, duration=0.8, rounds=7)
-PACES = {
+PLAN = RacePlan(block=5e-4, duration=0.8, rounds=7)
+PLANS = {
     "robots": RacePlan(block=5e-4, duration=0.2, rounds=7),  # many races
     "threads": RacePlan(block=5e-4, duration=3.0, rounds=7),  # one quiet round is needed
 }
@@ -51,8 +51,8 @@ def run(
     cases = [(name, case) for name in sections for case in SECTIONS[name].cases(setting)]
     _write(out, {"cases": len(cases)})
     for section, case in cases:
-        pace = QUICK if quick else PACES.get(section, PACE)
-        _write(out, {"case": case.name} | _outcome(case, pace))
+        plan = QUICK if quick else PLANS.get(section, PLAN)
+        _write(out, {"case": case.name} | _outcome(case, plan))
 
 
 def _setting(is_about_all: bool, chosen: Sequence[str] | None, quick: bool) -> Workload:
@@ -63,12 +63,12 @@ def _setting(is_about_all: bool, chosen: Sequence[str] | None, quick: bool) -> W
     return Workload(raced, others, instruction_set=in_use())
 
 
-def _outcome(case: Case, pace: RacePlan) -> dict[str, Any]:
+def _outcome(case: Case, plan: RacePlan) -> dict[str, Any]:
     try:
         case.check()
     except DisagreementError as error:
         return {"disagreement": str(error)}
-    results = case.judge(race(case.timed_calls, pace))
+    results = case.judge(race(case.timed_calls, plan))
     return {"results": [result.as_dict() | {"instruction_set": in_use()} for result in results]}
 
 

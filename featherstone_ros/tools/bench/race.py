@@ -80,17 +80,17 @@ class RacePlan:
     rounds: int
 
 
-def race(timed_calls: Sequence[TimedCall], pace: RacePlan) -> Floats:
+def race(timed_calls: Sequence[TimedCall], plan: RacePlan) -> Floats:
     """Let the calls take turns, in reverse order in every second round.
 
     Returns:
         (rounds, calls) time of one call, averaged over a block [s].
     """
-    calls = [_calls_per_block(timed_call.timer, pace.block) for timed_call in timed_calls]
+    calls = [_calls_per_block(timed_call.timer, plan.block) for timed_call in timed_calls]
     turns = list(zip(range(len(timed_calls)), timed_calls, calls, strict=True))
     rounds: list[Floats] = []
-    end = time.perf_counter() + pace.duration
-    while len(rounds) < pace.rounds or time.perf_counter() < end:
+    end = time.perf_counter() + plan.duration
+    while len(rounds) < plan.rounds or time.perf_counter() < end:
         seconds = np.empty(len(timed_calls))
         for k, timed_call, count in turns:
             seconds[k] = timed_call.timer.timeit(count) * 1e-9 / count

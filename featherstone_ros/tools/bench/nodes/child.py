@@ -35,7 +35,7 @@ from featherstone_ros.tools.processes import own_domain, raise_priority
 from featherstone_ros.tools.robot_setup import RobotSetup, chosen_parameters, load
 from featherstone_ros.tools.signals import ended_by_signals
 
-PACE = BlockPlan(block=2.0, rounds=8)
+PLAN = BlockPlan(block=2.0, rounds=8)
 QUICK = BlockPlan(block=0.3, rounds=1)
 SOAK_RATE, CROWD_RATE = 1000.0, 200.0  # [Hz]
 CROWD_DURATION = 10.0  # [s]
@@ -61,7 +61,7 @@ def main(order: str) -> None:
 
 def run(quick: bool, minutes: float) -> Iterator[dict[str, Any]]:
     """Yield the lines."""
-    pace = QUICK if quick else PACE
+    block_plan = QUICK if quick else PLAN
     schedulings = (DEFAULT, FIFO) if may_be_fifo() else (DEFAULT,)
     raced = schedulings[-1:] if quick else schedulings
     plans = list(_plans(quick, 60 * minutes, schedulings[-1]))
@@ -71,11 +71,11 @@ def run(quick: bool, minutes: float) -> Iterator[dict[str, Any]]:
         for how in (raced[-1:] if condition.companion == FLOOD else raced)
     ]
     races: list[tuple[Callable[..., Measurement], str, int]] = [
-        (partial(reaction.race, condition=condition), how, reaction.steps(pace, condition))
+        (partial(reaction.race, condition=condition), how, reaction.steps(block_plan, condition))
         for condition, how in reactions
     ]
-    races += [(jitter.race, how, jitter.steps(pace)) for how in raced]
-    races += [(control_cycle.race, DEFAULT, control_cycle.steps(pace))]
+    races += [(jitter.race, how, jitter.steps(block_plan)) for how in raced]
+    races += [(control_cycle.race, DEFAULT, control_cycle.steps(block_plan))]
     count = sum(steps for *_, steps in races) + sum(map(loops.steps, plans))
     yield {"cases": count + len(races) + len(plans), "schedulings": schedulings}
     robot = load("panda")
@@ -85,7 +85,7 @@ def run(quick: bool, minutes: float) -> Iterator[dict[str, Any]]:
     node = Node("bench", context=context, enable_rosout=False, start_parameter_services=False)
     with Bench(domain, os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"]) as bench:
         for race, scheduling, _ in races:
-            measurement = race(bench, node, robot, scheduling, pace)
+            measurement = race(bench, node, robot, scheduling, block_plan)
             yield from _lines(f"nodes, {scheduling}", map(_race_line, measurement))
         for plan in plans:
             yield from _lines(plan.title, map(_loops_line, loops.watch(bench, node, plan)))

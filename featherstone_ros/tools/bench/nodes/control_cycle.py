@@ -30,17 +30,17 @@ _PERIOD = 1e-3  # [s] between the stamps of two states
 _RATE = 1000.0  # [N m/s]
 
 
-def steps(pace: BlockPlan) -> int:
+def steps(plan: BlockPlan) -> int:
     """Return how many turns ``race`` has."""
-    return pace.rounds * len(BOUNDS)
+    return plan.rounds * len(BOUNDS)
 
 
 def race(
-    bench: Bench, node: Node, robot: RobotSetup, scheduling: str, pace: BlockPlan
+    bench: Bench, node: Node, robot: RobotSetup, scheduling: str, plan: BlockPlan
 ) -> Iterator[tuple[list[Result], list[Distribution]]]:
     """Measure; yield after every turn, finally the results; arguments as ``reaction``'s."""
     medians: dict[float, list[float]] = {pause: [] for pause in BOUNDS}
-    for _ in range(pace.rounds):
+    for _ in range(plan.rounds):
         for pause, its in medians.items():
             its.append(_turn(robot, pause))
             yield [], []

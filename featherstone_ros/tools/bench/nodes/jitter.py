@@ -36,13 +36,13 @@ _LOOK_EVERY = 1.0  # [s]; taking 100 messages ten times a second disturbs 1 % of
 _START_DEADLINE = 30.0  # [s]
 
 
-def steps(pace: BlockPlan) -> int:
+def steps(plan: BlockPlan) -> int:
     """Return how many turns ``race`` has."""
-    return 2 * pace.rounds
+    return 2 * plan.rounds
 
 
 def race(
-    bench: Bench, node: Node, robot: RobotSetup, scheduling: str, pace: BlockPlan
+    bench: Bench, node: Node, robot: RobotSetup, scheduling: str, plan: BlockPlan
 ) -> Iterator[tuple[list[Result], list[Distribution]]]:
     """Measure; yield after every turn, finally the results; arguments as ``reaction``'s."""
     with ExitStack() as stack:
@@ -57,13 +57,13 @@ def race(
         twin.settle()
         twin.hold_still()
         blocks = []
-        for _ in range(pace.rounds):
+        for _ in range(plan.rounds):
             with listening(scheduling), twin.going(_RUN_UP):
                 recorder.clear()
-                _listen(recorder, pace.block)
+                _listen(recorder, plan.block)
             yield [], []
             with taking_part(scheduling):
-                woke = wake_times(PERIOD, round(pace.block * RATE))
+                woke = wake_times(PERIOD, round(plan.block * RATE))
             blocks.append((recorder.states.sent, woke))
             yield [], []
     ours, theirs = ([deviations(block[k], PERIOD) for block in blocks] for k in range(2))

@@ -112,9 +112,9 @@ class MeasuredNode:
         return answers, self.process.processor_time - before
 
 
-def steps(pace: BlockPlan, condition: Condition) -> int:
+def steps(block_plan: BlockPlan, condition: Condition) -> int:
     """Return how many turns ``race`` has."""
-    return pace.rounds * len(condition.entries)
+    return block_plan.rounds * len(condition.entries)
 
 
 def race(
@@ -122,7 +122,7 @@ def race(
     node: Node,
     robot: RobotSetup,
     scheduling: str,
-    pace: BlockPlan,
+    block_plan: BlockPlan,
     condition: Condition,
 ) -> Iterator[tuple[list[Result], list[Distribution]]]:
     """Measure; yield after every turn, finally the results.
@@ -132,16 +132,16 @@ def race(
         node: For the topics; in no executor.
         robot: Whose joints.
         scheduling: Of all processes, this one too.
-        pace: How long.
+        block_plan: How long.
         condition: What goes on meanwhile.
     """
     blocks: dict[str, list[Block]] = {entry.name: [] for entry in condition.entries}
     with ExitStack() as stack:
         measured = _measured_nodes(bench, node, robot, scheduling, condition, stack)
         stack.enter_context(taking_part(scheduling))
-        for _ in range(pace.rounds):
+        for _ in range(block_plan.rounds):
             for measured_node in measured:
-                blocks[measured_node.name].append(measured_node.turn(pace.block))
+                blocks[measured_node.name].append(measured_node.turn(block_plan.block))
                 _announce(measured)
                 yield [], []
             measured.reverse()

@@ -15,7 +15,7 @@ cdef extern from "<unistd.h>" nogil:
 
 cdef enum: REPORT_PERIOD = 100000000   # between records of the same failure [ns]
 
-cdef struct Core:
+cdef struct RunnerCore:
     Cycle* cycle
     void* runner             # what ``Output``'s functions need
     Output output
@@ -32,7 +32,7 @@ cdef struct Core:
 
 cdef inline bint put(void* loop, const Record* record) noexcept nogil:
     """Output.record."""
-    cdef Core* core = <Core*> loop
+    cdef RunnerCore* core = <RunnerCore*> loop
     cdef uint64_t one = 1
     cdef bint there = put_record(&core.records, record)
     if exchange32(&core.is_signalled, 1, IN_ONE_ORDER) == 0:
@@ -42,10 +42,10 @@ cdef inline bint put(void* loop, const Record* record) noexcept nogil:
 
 cdef inline int64_t heartbeat(void* loop) noexcept nogil:
     """Output.heartbeat."""
-    return load_time(&(<Core*> loop).heartbeat, ACQUIRE)
+    return load_time(&(<RunnerCore*> loop).heartbeat, ACQUIRE)
 
 
-cdef inline void record_own_event(Core* core, int kind, int index, double value,
+cdef inline void record_own_event(RunnerCore* core, int kind, int index, double value,
                                   double count) noexcept nogil:
     """Record an event of the loop itself."""
     cdef Record record
@@ -60,7 +60,7 @@ cdef struct Failures:
     int64_t reported         # when the last one was recorded
 
 
-cdef inline void put_failure(Core* core, Failures* failures, int kind, int index,
+cdef inline void put_failure(RunnerCore* core, Failures* failures, int kind, int index,
                              double value) noexcept nogil:
     """Count a failure, and record it unless one was recorded a moment ago."""
     cdef int64_t now = steady_now()
@@ -70,7 +70,7 @@ cdef inline void put_failure(Core* core, Failures* failures, int kind, int index
         record_own_event(core, kind, index, value, <double> failures.count)
 
 
-cdef inline void handle_message(Core* core, int input, const IncomingMessage* incoming,
+cdef inline void handle_message(RunnerCore* core, int input, const IncomingMessage* incoming,
                                 int64_t published) noexcept nogil:
     """Pass a message to the cycle.
 
@@ -89,7 +89,7 @@ cdef inline void handle_message(Core* core, int input, const IncomingMessage* in
                  end)
 
 
-cdef inline void handle_tick(Core* core, int64_t woken) noexcept nogil:
+cdef inline void handle_tick(RunnerCore* core, int64_t woken) noexcept nogil:
     """Call ``tick`` if it is due.
 
     woken: when the loop woke up for it [ns], for the jitter; 0 leaves the jitter out.
@@ -107,7 +107,7 @@ cdef inline void handle_tick(Core* core, int64_t woken) noexcept nogil:
         count_response(&core.timing, end - max(due, core.timing.last), end)
 
 
-cdef inline void handle_requests(Core* core) noexcept nogil:
+cdef inline void handle_requests(RunnerCore* core) noexcept nogil:
     """Pass on the requests that have not been withdrawn."""
     cdef Slot* slot = take_request(&core.requests)
     while slot != NULL:
@@ -120,7 +120,7 @@ cdef inline void handle_requests(Core* core) noexcept nogil:
         slot = take_request(&core.requests)
 
 
-cdef inline bint may_end(Core* core, int64_t now) noexcept nogil:
+cdef inline bint may_end(RunnerCore* core, int64_t now) noexcept nogil:
     """Whether it is time to end. When a stop is first requested, the cycle is asked to prepare for
     it.
     """
