@@ -71,10 +71,12 @@ cdef inline Judgement judge_speed(const StateValidator* v, double now, const dou
 cdef inline Judgement judge_position(StateValidator* v, double now, double dt, const double* q,
                                      double jump_tolerance) noexcept nogil:
     """Whether the arm can have come here since the last good state."""
+    # ``seen`` may be old: a position where no arm can be is not kept there.
+    cdef bint jumped_before = v.implausible and v.seen_at > v.received
     cdef double duration
     cdef Py_ssize_t i
     if v.fresh:
-        if v.implausible:
+        if jumped_before:
             i = out_of_reach(v.n, q, v.seen, v.plausible_speed, now - v.seen_at, jump_tolerance)
             if i >= 0:
                 return judgement(JUMPED, i, q[i] - v.seen[i],
@@ -90,7 +92,7 @@ cdef inline Judgement judge_position(StateValidator* v, double now, double dt, c
     i = out_of_reach(v.n, q, v.q, v.plausible_speed, duration, jump_tolerance)
     if i < 0:
         return accepted()
-    if v.dt == 0.0 and v.implausible and out_of_reach(v.n, q, v.seen, v.plausible_speed,
+    if v.dt == 0.0 and jumped_before and out_of_reach(v.n, q, v.seen, v.plausible_speed,
                                                       now - v.seen_at, jump_tolerance) < 0:
         forget(v)                                               # two states agree against one
         return accepted()

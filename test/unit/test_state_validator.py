@@ -358,6 +358,20 @@ def test_two_states_that_agree_outweigh_a_first_one_that_nothing_has_confirmed(s
     assert [source.give(Q) for _ in range(3)] == [False] * 3
 
 
+@pytest.mark.parametrize("after_a_gap", [True, False])
+def test_a_position_where_no_arm_is_does_not_make_the_next_one_believed(after_a_gap):
+    source = Source()
+    source.validator = JointStateValidator(LIMIT, np.full(2, -1.0), np.full(2, 2.0))
+    source.give()
+    if after_a_gap:
+        source.give()
+        source.validator.forget()
+    assert not source.give([1e9, 0.0])
+    assert source.validator.rejected[ABSURD] == 1
+    assert not source.give(Q + 1.0)
+    assert source.validator.rejected[JUMP] == 1
+
+
 def test_an_arm_that_is_elsewhere_after_a_gap_is_believed_if_two_states_say_so(source):
     source.validator.forget()
     assert not source.give(Q + 1.0)
