@@ -56,7 +56,7 @@ cdef inline Judgement judge_consistency(StateValidator* v, double dt, const doub
     cdef Judgement result = accepted()
     for i in range(v.n):
         step = q[i] - v.compared_q[i]
-        if (not 0.0 < dt < state_timeout or isnan(qd[i]) or isnan(v.compared_qd[i]) or
+        if (not 0.0 < dt < state_timeout or
                 v.fresh and fabs(step) > jump_tolerance):       # it was moved while nobody looked
             v.discrepancy[i] = v.travelled[i] = 0.0
             v.shown[i] = v.step_velocity[i] = 0.0 if isnan(qd[i]) else qd[i]
@@ -65,6 +65,9 @@ cdef inline Judgement judge_consistency(StateValidator* v, double dt, const doub
             # one wrong position shows nothing
             v.shown[i] += weight * (common(step / duration, v.step_velocity[i]) - v.shown[i])
             v.step_velocity[i] = step / duration
+        if isnan(qd[i]) or isnan(v.compared_qd[i]):
+            v.discrepancy[i] = v.travelled[i] = 0.0
+            continue
         v.discrepancy[i] = left * (v.discrepancy[i] + step - 0.5 * (qd[i] + v.compared_qd[i]) * dt)
         v.travelled[i] = left * (v.travelled[i] + 0.5 * fabs(qd[i] + v.compared_qd[i]) * dt)
         bound = jump_tolerance + WAY_SHARE * v.travelled[i]

@@ -70,7 +70,8 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
             v.qd[i] = v.last_qd[i] + weight * ((q[i] - v.last_q[i]) / dt - v.last_qd[i])
 
 
-cdef inline void find_likely_state(StateValidator* v, double now, double dt) noexcept nogil:
+cdef inline void find_likely_state(StateValidator* v, double now, double dt,
+                                   double cutoff) noexcept nogil:
     """Find the position and velocity that the joints' laws use; the hand's law uses the state.
 
     A value that a joint can hardly have reached, neither from the last state (accepted or not) nor
@@ -78,10 +79,15 @@ cdef inline void find_likely_state(StateValidator* v, double now, double dt) noe
     wrong number must not push the arm, least of all if no state follows. Nor must a wrong stamp, by
     which the joint would be expected too far away. To be called before ``received`` changes; dt:
     time since then [s].
+
+    A velocity that is not measured is then estimated from the likely positions: the step to a wrong
+    one and back would show many times the joint's speed.
     """
     cdef const double* there = v.last_q
     cdef double since = now - v.received if v.fresh else dt
+    cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
     cdef double apart = since, limit, reach, speed, before
+    cdef bint is_estimated
     cdef Py_ssize_t i
     v.misled = False
     if since == INFINITY:                                       # the first of all
@@ -91,18 +97,22 @@ cdef inline void find_likely_state(StateValidator* v, double now, double dt) noe
     if v.seen_at > v.received:
         there, apart = v.seen, now - v.seen_at
     for i in range(v.n):
-        before, v.likely_q[i], v.likely_qd[i] = v.likely_q[i], v.q[i], v.qd[i]
+        before, v.likely_q[i] = v.likely_q[i], v.q[i]
+        is_estimated = isnan(v.compared_qd[i]) and not v.fresh
         limit = plausible_change(v, i, since)
         reach = limit * GONE_ON + encoder_step(v, i)
         speed = median(v.last_qd[i], v.qd[i], v.shown[i])
         if fabs(v.q[i] - before - since * speed) > reach:
+            if is_estimated:
+                v.qd[i] = speed
             if fabs(v.q[i] - there[i] - apart * speed) <= reach:
                 v.misled = True
             else:
                 v.likely_q[i] = median(before, v.q[i], before + since * speed)
+        elif is_estimated:
+            v.qd[i] = v.last_qd[i] + weight * ((v.q[i] - before) / dt - v.last_qd[i])
         speed = median(v.last_qd[i], v.qd[i], (v.q[i] - v.last_q[i]) / since)
-        if fabs(v.qd[i] - speed) > limit:
-            v.likely_qd[i] = speed
+        v.likely_qd[i] = speed if fabs(v.qd[i] - speed) > limit else v.qd[i]
 
 
 cdef inline void best_estimate(const StateValidator* v, double* q, double* qd) noexcept nogil:

@@ -148,7 +148,7 @@ cdef inline void take_over(StateValidator* v, double now, double dt, double stam
     memcpy(v.q, q, v.n * sizeof(double))
     if not v.fresh:
         learn_encoder_steps(v)
-    find_likely_state(v, now, dt)
+    find_likely_state(v, now, dt, cutoff)
     v.dt = 0.0 if v.fresh else dt
     v.interval = max(v.dt if v.dt < state_timeout else 0.0, v.interval * exp(-v.dt / SPARSE_FOR))
     pass_time(v, stamp)

@@ -689,6 +689,27 @@ def test_states_that_lie_all_the_time_end_in_a_hold_at_once():
     assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
 
 
+@pytest.mark.parametrize("dt", [1, 5, 20])
+def test_one_wrong_position_throws_no_arm_whose_velocities_are_not_measured(dt):
+    """As the last of all: the arm was taken to move by 15 rad/s, and was braked from there."""
+    bench = Bench()
+    bench.controller.activate(bench.now)
+
+    def give(off):
+        bench.now, bench.stamp = bench.now + dt * PERIOD, bench.stamp + dt * PERIOD
+        bench.arm.step(bench.applied(), dt)
+        q = bench.arm.q + np.array([off, 0.0])
+        command = bench.controller.accept_state(bench.now, q, None, None, bench.stamp)
+        bench.commands.append((bench.now, command.copy()))
+
+    for _ in range(50):
+        give(0.0)
+    q = bench.arm.q
+    give(0.09)
+    bench.run(0.5, states=False)
+    assert_allclose(bench.arm.q, q, atol=1e-3)
+
+
 @pytest.mark.parametrize("off", [-9.0, 9.0, 11.0, -11.0, 1e9, np.nan])
 def test_measured_effort_far_from_gravity_is_not_what_holds_the_arm(off):
     """A load and friction may add half of the effort limit, which is 20.

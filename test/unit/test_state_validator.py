@@ -404,6 +404,31 @@ def test_estimated_velocity_is_low_pass_filtered():
     assert_allclose(source.validator.qd, weight * 1.0, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dt", [0.001, 0.005, 0.02])
+def test_the_way_to_a_wrong_position_and_back_is_no_velocity(dt):
+    """It would be 90 rad/s, of which the filter leaves 15."""
+    source = Source()
+    for _ in range(5):
+        assert source.give(qd=None, after=dt)
+    for q in (Q + np.array([0.09, 0.0]), Q, Q):
+        assert source.give(q, qd=None, after=dt)
+        assert_allclose(source.validator.best_estimate(), (Q, ZERO), atol=1e-9)
+        assert_allclose(source.validator.qd, ZERO, atol=1e-9)
+
+
+@pytest.mark.parametrize("dt", [0.001, 0.005, 0.02, 0.05])
+def test_a_sudden_motion_is_estimated_though_one_position_alone_would_be_unlikely(dt):
+    """Two states show it, and the filter takes its time."""
+    source, q = Source(), Q[0]
+    for _ in range(5):
+        source.give([q, 0.0], qd=None, after=dt)
+    for _ in range(2 + round(0.03 / dt)):
+        q += 1.9 * dt
+        assert source.give([q, 0.0], qd=None, after=dt)
+    estimate = source.validator.best_estimate()
+    assert_allclose([estimate[0][0], estimate[1][0]], [q, 1.9], rtol=0.02)
+
+
 def test_estimated_velocity_begins_at_rest_after_a_gap():
     source = Source()
     for i in range(50):
