@@ -59,7 +59,7 @@ cdef inline void expect(Controller* c, double now) noexcept nogil:
 cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
     """Brake the arm by the model; without blind_stop, hold it by gravity and damping that decays.
 
-    It decays because it is for the velocity of the last good state, which grows old.
+    It decays because it is for the likely velocity, which grows old.
     """
     cdef double dt = now - c.commanded
     cdef Py_ssize_t i
@@ -74,7 +74,7 @@ cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
             for i in range(c.n):                                # positions show how well it brakes
                 c.torque[i] += fault_damping(c, i) * (c.desired[c.n + i] - c.validator.shown[i])
     else:
-        damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd,
+        damped_gravity(&c.settings, &c.models, c.n, c.validator.likely_q, c.validator.likely_qd,
                        transfer_left(&c.governor), c.torque)
     return issue_command(c, now, dt, c.torque)
 

@@ -120,10 +120,14 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
                                const double* torque) noexcept nogil:
     """Turn an effort that includes gravity into the next command; False if it is not finite."""
     cdef const double* added = NULL
+    cdef const double* there = c.validator.likely_q             # where the torque is for
     cdef Py_ssize_t i
+    if leads_hand(c) and is_tracking(c):
+        there = c.validator.q
+    elif is_blind(c) and c.expects:
+        there = c.desired
     if c.settings.hardware_adds_gravity:
-        gravity(&c.models, c.desired if is_blind(c) and c.expects else c.validator.q,
-                c.gravity_torque)
+        gravity(&c.models, there, c.gravity_torque)
         for i in range(c.n):
             c.torque[i] = torque[i] - c.gravity_torque[i]
         added, torque = c.gravity_torque, c.torque
@@ -143,12 +147,13 @@ cdef inline double fault_damping(const Controller* c, Py_ssize_t i) noexcept nog
 
 
 cdef inline bint damped_command(Controller* c, double now, double dt) noexcept nogil:
-    """Gravity and damping for the last good state, which is fresh."""
+    """Gravity and damping for the likely state, which is fresh."""
+    cdef const double* qd = c.validator.likely_qd
     cdef Py_ssize_t i
-    damped_gravity(&c.settings, &c.models, c.n, c.validator.q, c.validator.qd, 1.0, c.torque)
+    damped_gravity(&c.settings, &c.models, c.n, c.validator.likely_q, qd, 1.0, c.torque)
     if c.phase == FAULT:
         for i in range(c.n):
-            c.torque[i] -= max(fault_damping(c, i) - c.settings.damping[i], 0.0) * c.validator.qd[i]
+            c.torque[i] -= max(fault_damping(c, i) - c.settings.damping[i], 0.0) * qd[i]
     return issue_command(c, now, dt, c.torque)
 
 

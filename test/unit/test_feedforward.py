@@ -850,6 +850,30 @@ def test_fall_back_leads_into_the_damped_gravity_hold_without_a_step(bench):
     assert sum("unexpected" in note for note in bench.notes) == 1
 
 
+@pytest.mark.parametrize("adds_gravity", [True, False])
+@pytest.mark.parametrize("blind_stop", [True, False])
+@pytest.mark.parametrize("off", [(0.0, 5.0), (0.08, 0.0)], ids=["velocity", "position"])
+def test_one_wrong_state_does_not_push_an_arm_that_is_held_by_gravity_and_damping(
+    off, blind_stop, adds_gravity
+):
+    """Least of all if no state comes after it: it had moved by up to 5 rad."""
+    bench = Bench(
+        damping=np.full(2, 2.0), torque_rate=np.full(2, 1000.0), decay_time=5.0,
+        blind_stop=blind_stop, hardware_adds_gravity=adds_gravity,
+    )  # fmt: skip
+    bench.start()
+    bench.controller.fall_back(bench.now)
+    bench.run(0.2)
+    q, qd = bench.arm.q, bench.arm.qd
+    bench.now, bench.stamp = bench.now + 0.005, bench.stamp + 0.005
+    command = bench.controller.accept_state(
+        bench.now, q + np.array([off[0], 0.0]), qd + np.array([off[1], 0.0]), None, bench.stamp
+    )
+    assert_allclose(command, bench.commands[-1][1], atol=1e-3)
+    bench.run(0.5, states=False)
+    assert_allclose(bench.arm.q, q, atol=1e-3)
+
+
 def test_fall_back_recovers_by_itself_once_the_hold_is_reached(bench):
     follow(bench)
     bench.run(0.3)
