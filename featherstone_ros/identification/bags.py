@@ -165,8 +165,6 @@ def _messages(
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
         raise BagError(f"rosbags cannot be imported ({error}): pip install rosbags") from None
-    except OSError as error:
-        raise BagError(f"{path} cannot be read: {error}") from error
     # These messages are the same in all distributions: a bag's own definitions are not needed.
     deserialize = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr
     try:
@@ -190,9 +188,15 @@ def storage(recording: str | Path) -> list[Path]:
     """Return the paths for a reader: a folder with metadata.yaml, or storage files.
 
     Raises:
-        BagError: There are none.
+        BagError: There are none, or the folder cannot be read.
     """
-    path = Path(recording)
+    try:
+        return _storage(Path(recording))
+    except OSError as error:
+        raise BagError(f"{recording} cannot be read: {error}") from error
+
+
+def _storage(path: Path) -> list[Path]:
     if not path.exists():
         raise BagError(f"there is no {path}")
     if path.name == "metadata.yaml":

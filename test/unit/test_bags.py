@@ -7,6 +7,7 @@ from bag_writer import joint_state, joint_trajectory, message
 
 from featherstone_ros.identification import bags
 from featherstone_ros.identification.bags import BagError, read_joint_states, read_trajectories
+from featherstone_ros.identification.session import identify
 
 STORAGES = ["sqlite3", "mcap"]
 NAMES = ["shoulder", "elbow"]
@@ -149,6 +150,12 @@ def test_what_is_no_bag_is_refused(tmp_path):
     text.write_text("notes")
     with pytest.raises(BagError, match=r"notes.txt cannot be read: .*\.txt"):
         read_joint_states(text)
+
+
+def test_a_path_that_cannot_be_looked_at_is_refused_before_anything_is_read():
+    name = 300 * "x"  # longer than a file's may be
+    with pytest.raises(BagError, match=r"x cannot be read: .*name too long"):
+        identify([name], "no.urdf")
 
 
 def test_a_damaged_file_is_refused(tmp_path, storage):
