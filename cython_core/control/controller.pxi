@@ -52,7 +52,7 @@ cdef limit_validator(StateValidator* v, lower, upper, velocity):
 
 
 cdef class CompiledController:
-    """The compiled torque controller: see featherstone_ros.control.feedforward.TorqueController for
+    """The compiled torque controller: see featherstone_ros.control.controller.TorqueController for
     its use from Python.
 
     Args:
