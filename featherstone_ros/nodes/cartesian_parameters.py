@@ -74,7 +74,7 @@ SETTINGS = (
     ),
     Setting(
         "damping_ratio",
-        [1.0] * 6,
+        default_of(np.broadcast_to(DEFAULT.damping_ratio, 6)),
         "damping ratio of the hand on its spring, 1 is critical",
         0.0,
         10.0,
@@ -82,7 +82,7 @@ SETTINGS = (
     ),
     Setting(
         "free_damping",
-        [0.0] * 6,
+        default_of(np.broadcast_to(DEFAULT.damping, 6)),
         "additional damping, for axes without stiffness [N s/m, N m s/rad]",
         0.0,
         1e4,
@@ -90,7 +90,7 @@ SETTINGS = (
     ),
     Setting(
         "inertia_shaping",
-        False,
+        DEFAULT.inertia_shaping,
         "give the hand shaped_inertia, with decoupled axes; the arm is then not passive",
     ),
     Setting(

@@ -33,10 +33,17 @@ from featherstone_ros.control.settings import (
     UpdateOn,
 )
 from featherstone_ros.control.torque_governor import default_torque_rate
-from featherstone_ros.model import Model
+from featherstone_ros.model import EARTH, Model
 from featherstone_ros.nodes import cartesian_parameters
 from featherstone_ros.nodes.drive_parameters import drive_parameters
-from featherstone_ros.nodes.parameters import Setting, Value, number, of_length, per_joint
+from featherstone_ros.nodes.parameters import (
+    Setting,
+    Value,
+    default_of,
+    number,
+    of_length,
+    per_joint,
+)
 
 HAND_GUIDING = 0.02  # default of damping: share of the effort limit at the velocity limit
 
@@ -86,10 +93,10 @@ GAIN_SETTINGS = (
 
 SETTINGS = (
     *GAIN_SETTINGS,
-    Setting("mode", "feedforward", "control law", choices=tuple(map(str, Mode))),
+    Setting("mode", str(Settings.mode), "control law", choices=tuple(map(str, Mode))),
     Setting(
         "feedforward_terms",
-        "full",
+        str(Settings.feedforward_terms),
         "torque that mode feedforward takes from the model: full, gravity alone or none",
         choices=tuple(map(str, Terms)),
     ),
@@ -103,7 +110,7 @@ SETTINGS = (
     ),
     Setting(
         "update_on",
-        "state",
+        str(Settings.update_on),
         "a command for every joint state, or at `rate`",
         choices=tuple(map(str, UpdateOn)),
         read_only=True,
@@ -134,7 +141,7 @@ SETTINGS = (
     Setting(
         "state_timeout",
         Settings.state_timeout,
-        "age of the last joint state that ends the motion in a gravity hold [s]",
+        "age of the last joint state at which the motion is abandoned [s]",
         1e-3,
         10.0,
     ),
@@ -270,7 +277,7 @@ SETTINGS = (
     ),
     Setting(
         "gravity",
-        [0.0, 0.0, -9.81],
+        default_of(EARTH),
         "gravity in the base link's frame [m/s^2]",
         -100.0,
         100.0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from featherstone_ros.model import Model
+from featherstone_ros.model import EARTH, Model
 from featherstone_ros.nodes import (
     floating_base,
     realtime_parameters,
@@ -15,7 +15,15 @@ from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.drive_parameters import drive_parameters
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Commit, Setting, Value, names, numbers, of_length
+from featherstone_ros.nodes.parameters import (
+    Commit,
+    Setting,
+    Value,
+    default_of,
+    names,
+    numbers,
+    of_length,
+)
 from featherstone_ros.nodes.shadow_mode import ShadowMode
 from featherstone_ros.nodes.simulate_mode import SimulateMode
 from featherstone_ros.simulation.settings import INTEGRATORS, TwinSettings
@@ -43,7 +51,7 @@ SETTINGS = (
     ),
     Setting(
         "gravity",
-        [0.0, 0.0, -9.81],
+        default_of(EARTH),
         "in the frame of the base link, or of the world if the base floats [m/s^2]",
         -100.0,
         100.0,
