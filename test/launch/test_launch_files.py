@@ -11,7 +11,7 @@ pytest.importorskip("launch_testing", reason="ROS 2's launch_testing is not inst
 pytest.importorskip("launch_ros", reason="ROS 2's launch_ros is not installed")
 pytest.importorskip("rclpy", reason="rclpy is not installed: the launch tests need ROS 2")
 
-from ros.support import free_domain, package_path
+from support import free_domain, package_path
 
 from featherstone_ros.nodes.launch_support import is_installed
 
