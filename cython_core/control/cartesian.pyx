@@ -86,7 +86,7 @@ cdef class Law:
 
     def target(self, const double[:, ::1] pose, const double[::1] velocity,
                const double[::1] wrench):
-        """Where to go, how fast to move there, and what to press with besides."""
+        """Set the target's pose and velocity, and the feed-forward wrench."""
         memcpy(self.state.target, &pose[0, 0], 16 * sizeof(double))
         fill(self.state.target_velocity, velocity, 6)
         fill(self.state.feedforward, wrench, 6)

@@ -33,12 +33,12 @@ cdef struct CartesianMode:
     double* Minv
     double* asked_posture    # (n,) NaN: where the joint is when the mode begins
     double* standing_from    # (n,) desired position when the position last changed
-    double pulled            # time for which the arm has been pulled on since without moving [s]
+    double pulled            # time for which it has been pulled since without moving [s]
     double pose_at           # steady times when each part of the target was given [s]
     double twist_at
     double wrench_at
 
-cdef struct CartesianTarget: # base axes; what is not given stays as it is
+cdef struct CartesianTarget: # base axes; parts that are not given stay unchanged
     bint has_pose, has_twist, has_wrench
     double[16] pose
     double[6] twist

@@ -25,7 +25,7 @@ cdef enum RequestKind:
 
 cdef struct FollowPayload:
     const Path* path
-    uint64_t number          # by which Python knows the path
+    uint64_t number          # identifies the path to Python
     double start             # by the controller's time [s]; -inf: now
     Hold detail              # of a refusal
 

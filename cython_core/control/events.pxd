@@ -1,4 +1,4 @@
-# What the controller tells of, as numbers; featherstone_ros/control/events.py has the texts, in the
+# What the controller reports, as numbers; featherstone_ros/control/events.py has the texts, in the
 # same order.
 
 cdef enum Cause:             # of a hold or an abandoned motion
@@ -11,7 +11,7 @@ cdef enum Refusal:           # the answer to a request; 0: granted
     GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, IN_FAULT
     GRAVITY_IN_USE, FOLLOWS_POSES, FOLLOWS_NO_POSES, NO_TIP
 
-cdef enum NoteKind:          # what the controller has to say by itself
+cdef enum NoteKind:          # reports of the controller without a request
     NOTE_PHASE               # index: event; values: phase before, phase now
     NOTE_CAUSE               # index: joint; values: cause, found, bound
     NOTE_REJECTED            # index: joint; values: rejection, found, bound

@@ -1,6 +1,6 @@
-# Cartesian impedance control (cartesian_impedance.pxd): what the joints are given besides J^T F.
-# They keep a posture as far as that leaves the hand alone (rules 4 and 5), keep off their stops and
-# keep to their speed limits (rule 8).
+# Cartesian impedance control (cartesian_impedance.pxd): the joints' torques in addition to J^T F.
+# They keep a posture without moving the hand (rules 4 and 5), keep off their stops, and keep within
+# their speed limits (rule 8).
 
 from libc.math cimport fabs, fmax, fmin, sqrt
 
@@ -13,12 +13,12 @@ cdef extern from *:
     #define BRAKING (0.01)
     """
     const double SLOW            # share of a joint's speed limit from which it is braked
-    const double BRAKING         # time constant of that [s]
+    const double BRAKING         # time constant of this braking [s]
 
 
 cdef inline void null_velocity(const Impedance* its, const ImpedanceSettings* settings,
                                const Hand* hand, const double* qd, double* out) noexcept nogil:
-    """out = N^T qd, what the joints do without moving the hand."""
+    """out = N^T qd, the joints' motion that does not move the hand."""
     cdef double[6] v
     cdef Py_ssize_t i, a
     to_axes(its, settings, hand.velocity, 1, v)
@@ -30,7 +30,7 @@ cdef inline void null_velocity(const Impedance* its, const ImpedanceSettings* se
 
 
 cdef inline void project(const Impedance* its, double* torque) noexcept nogil:
-    """torque <- N torque: what of it leaves the hand alone."""
+    """torque <- N torque, the part that does not move the hand."""
     cdef double[6] a
     cdef Py_ssize_t i, k, n = its.n
     for k in range(6):
@@ -46,7 +46,7 @@ cdef inline void project(const Impedance* its, double* torque) noexcept nogil:
 cdef inline void add_posture(Impedance* its, const ImpedanceSettings* settings, const Hand* hand,
                              const double* q, const double* qd, double dissipated, double dt,
                              double* tau) noexcept nogil:
-    """tau += N (posture's spring) - N D0 N^T qd, the spring as far as the tank reaches (rule 5)."""
+    """tau += N (posture's spring) - N D0 N^T qd; the spring is limited by the tank (rule 5)."""
     cdef double* u = its.x                                      # N^T qd
     cdef double* torque = its.y
     cdef double power = 0.0, share, d

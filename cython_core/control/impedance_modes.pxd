@@ -153,7 +153,7 @@ cdef inline double delay_margin(const Impedance* its) noexcept nogil:
 
 cdef inline void damper(const Impedance* its, const ImpedanceSettings* settings, const double* v,
                         double* F) noexcept nogil:
-    """F = D v, and the damping besides; compliance axes."""
+    """F = D v plus the additional damping; compliance axes."""
     cdef double[6] z
     cdef Py_ssize_t i, k
     if settings.inertia_shaping:

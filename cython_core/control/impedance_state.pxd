@@ -1,5 +1,5 @@
-# Cartesian impedance control (cartesian_impedance.pxd): its settings, its state, and what the model
-# says of the hand.
+# Cartesian impedance control (cartesian_impedance.pxd): its settings, its state, and the model's
+# values for the hand.
 
 from libc.string cimport memcpy
 
@@ -13,7 +13,7 @@ cdef struct Wall:            # keeps  normal . position >= offset
     double damping           # [N s/m]
 
 cdef struct Approach:        # limits of the desired pose, linear and angular
-    double[2] rate           # [1/s] that an error dies out with
+    double[2] rate           # [1/s] at which an error decays
     double[2] speed          # [m/s, rad/s]
     double[2] acceleration   # [m/s^2, rad/s^2]
 
@@ -21,7 +21,7 @@ cdef struct ImpedanceSettings:
     bint tip_axes
     double[6] stiffness      # [N/m, N m/rad]
     double[6] damping_ratio
-    double[6] damping        # besides, for axes without stiffness [N s/m, N m s/rad]
+    double[6] damping        # additional, for axes without stiffness [N s/m, N m s/rad]
     double[2] largest        # force [N] and moment [N m] of the spring, and again of D V_d + feed-
                              # forward
     double[6] largest_inertia    # [kg, kg m^2]
@@ -41,20 +41,20 @@ cdef struct ImpedanceSettings:
     double* repulsion        # at the stop [N m, N]
     double* speed            # limits of the joints [rad/s, m/s]
 
-cdef struct Hand:            # what the model says of the hand
+cdef struct Hand:            # the model's values for the hand
     const double* pose       # (16) in the base frame
     const double* J          # (6, n) at its origin, base axes, linear rows first
     const double* velocity   # (6) J qd
     const double* Minv       # (n, n)
 
-cdef struct Impedance:       # state, and what the last step worked out
+cdef struct Impedance:       # state, and results of the last step
     Py_ssize_t n
     double[16] target        # asked for, base frame
     double[6] target_velocity
     double[6] feedforward    # wrench, base axes
-    double[16] desired       # on its way there
+    double[16] desired       # pose on the way to the target
     double[6] desired_velocity
-    double[6] way            # error between the two
+    double[6] way            # error between target and desired pose
     double[6] error          # of the hand, base axes
     double[6] stiffness, old_stiffness
     double elapsed           # since the stiffness changed [s]

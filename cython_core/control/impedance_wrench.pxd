@@ -17,7 +17,7 @@ cdef extern from *:
 
 cdef inline void spring(const double* stiffness, double largest, const double* e,
                         double* f) noexcept nogil:
-    """f = K e, (3), from s_max on only as long as it is there (rule 1)."""
+    """f = K e, (3); beyond s_max it keeps the length that it has there (rule 1)."""
     cdef double s2 = 0.0, k_max = 0.0, factor = 1.0
     cdef Py_ssize_t k
     for k in range(3):
@@ -30,8 +30,8 @@ cdef inline void spring(const double* stiffness, double largest, const double* e
 
 
 cdef inline double strain(const Impedance* its, const ImpedanceSettings* settings) noexcept nogil:
-    """How far the hand is off over where its spring pulls with all of its force, or moment (rule
-    1).
+    """The hand's error relative to s_max, from which the spring pulls with its largest force or
+    moment (rule 1).
     """
     cdef double[6] e
     cdef double s2, k_max, worst = 0.0
@@ -47,7 +47,7 @@ cdef inline double strain(const Impedance* its, const ImpedanceSettings* setting
 
 
 cdef inline void limit(double largest, double* f) noexcept nogil:
-    """Shorten f, (3), to a length."""
+    """Shorten f, (3), to a length if it is longer."""
     cdef double size = norm(f)
     cdef Py_ssize_t k
     if size > largest:

@@ -1,20 +1,20 @@
-# Inverse dynamics of a robot that is being given another payload or gravity.
+# Inverse dynamics while the payload or gravity changes smoothly.
 #
-# Efforts are linear in the inertial parameters and in gravity, so a weighted mean of the efforts of
-# two models is what the model half-way between them gives.
+# Efforts are linear in the inertial parameters and in gravity. So a weighted mean of two models'
+# efforts is the effort of the model with the mean parameters.
 
 from libc.stdint cimport uint64_t
 
 from dynamics_interface cimport DynamicsInterface
 
 cdef enum:
-    MOST_MODELS = 4          # changes that come faster than the transition are joined: the governor
-                             # takes the step
+    MOST_MODELS = 4          # more changes within a transition are merged, and the governor smooths
+                             # the step
 
 cdef struct WeightedModel:
     const DynamicsInterface* model
-    uint64_t number          # by which Python knows it
-    double weight            # among those that lose theirs
+    uint64_t number          # identifies it to Python
+    double weight            # among the old models
 
 cdef struct ModelBlend:
     WeightedModel newest
@@ -71,7 +71,7 @@ cdef inline void normalise(ModelBlend* b) noexcept nogil:
 
 cdef inline void change_model(ModelBlend* b, const DynamicsInterface* model, uint64_t number,
                               double duration) noexcept nogil:
-    """Go over to another model, linearly in time, from whatever is in effect now; at once if the
+    """Change to another model, linearly in time, from what is in effect now; at once if the
     duration is 0.
     """
     cdef double newest = share(b)

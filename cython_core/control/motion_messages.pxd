@@ -1,4 +1,4 @@
-# What is published about the motion, for whoever watches it.
+# What is published about the motion, for subscribers that watch it.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
@@ -15,7 +15,7 @@ from ros.messages cimport Template, write_last, write_stamp
 
 
 cdef inline void work_out_model_torque(ControlCycle* its, double* torque) noexcept nogil:
-    """Find the model's part of the last command: gravity where nothing is followed."""
+    """Find the model's part of the last command: gravity alone if no motion is followed."""
     cdef Controller* c = &its.controller
     if c.settings.mode == GRAVITY_COMPENSATION:
         gravity(&c.models, c.validator.q, torque)

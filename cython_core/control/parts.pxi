@@ -272,7 +272,7 @@ cdef class JointStateValidator:
         forget(&self.its)
 
     def best_estimate(self):
-        """Position and velocity (n,) when the last good state came, as far as one may rely on it.
+        """Position and velocity (n,) at the time of the last good state, as reliable as possible.
         """
         q, qd = np.empty(self.its.n), np.empty(self.its.n)
         best_estimate(&self.its, result(q, self.its.n, "q"), result(qd, self.its.n, "qd"))

@@ -1,5 +1,5 @@
-# What the controller does when it is asked to (requests.pxi, cycle_requests.pxd). A request that
-# may be refused returns why, or GRANTED; refused, it changes nothing.
+# The controller's answers to requests (requests.pxi, cycle_requests.pxd). A request that may be
+# refused returns the reason, or GRANTED; if it is refused, nothing changes.
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
@@ -134,7 +134,7 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
                                    Hold* detail) noexcept nogil:
     """Follow a set-point (4, n), extrapolated at constant acceleration until the next one.
 
-    One that differs by more than the arm may move meanwhile is led in.
+    The arm is led in to one that differs by more than the arm may have moved since the last.
     """
     cdef double time = c.validator.time
     cdef double since = now - c.set_point_at if c.phase == REFERENCE else 0.0
@@ -220,7 +220,7 @@ cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept 
 
 cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint64_t number,
                             double transition) noexcept nogil:
-    """Go over to another payload or gravity; at once while no commands go out."""
+    """Change to another payload or gravity; at once while there are no commands."""
     cdef bint commanding = answers_states(c) or is_blind(c)
     change_model(&c.models, model, number, transition if commanding else 0.0)
     c.reckoning.begins = True
@@ -229,5 +229,5 @@ cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint6
 
 
 cdef inline bint is_at_rest(const Controller* c) noexcept nogil:
-    """Whether no commands go out, so that nothing ends when they do."""
+    """Whether there are no commands whose end would matter."""
     return not (answers_states(c) or is_blind(c))

@@ -251,7 +251,7 @@ cdef class SnapshotRequest(ControlRequest):
         phase: Number of the phase.
         path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
         since_end: Since what is asked for came to rest [s], negative before.
-        distance: Of the hand from its target [m, rad]; ``strain``: how far it is off over where its
+        distance: Of the hand from its target [m, rad]; ``strain``: its error relative to where its
             spring pulls with all of its force or moment; 0 in other modes.
         hold: Why the arm was last held, as ``CompiledController.hold``; ``causes``: how often it
             was, for a cause.

@@ -23,7 +23,7 @@ cdef struct SnapshotPayload:
     double elapsed           # its time [s]
     double since_end         # of the motion [s]
     double[2] distance       # of the hand from its target [m, rad]
-    double strain            # of its spring, over the most
+    double strain            # of its spring, relative to the most
     Hold hold
     long long causes
 

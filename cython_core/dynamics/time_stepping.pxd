@@ -140,6 +140,45 @@ cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* driv
     return 0
 
 
+cdef inline void begin_stages(const System* system, const real* q, const real* qd, real* stage_q,
+                              real* stage_qd, real* sum_qd, real* sum_qdd) noexcept nogil:
+    """Put the first stage at (q, qd), and clear the sums over the stages."""
+    cdef Py_ssize_t i
+    for i in range(system.nq):
+        stage_q[i] = q[i]
+    for i in range(system.n):
+        stage_qd[i] = qd[i]
+        put(0.0, &sum_qd[i])
+        put(0.0, &sum_qdd[i])
+
+
+cdef inline void add_stage(Py_ssize_t n, double weight, const real* stage_qd, const real* stage_qdd,
+                           real* sum_qd, real* sum_qdd) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        sum_qd[i] += weight * stage_qd[i]
+        sum_qdd[i] += weight * stage_qdd[i]
+
+
+cdef inline void end_step(const System* system, const Drives* drives, const real* sign,
+                          const real* held, const real* qdd, const real* sum_qd,
+                          const real* sum_qdd, real* rate, real* q, real* qd) noexcept nogil:
+    """Advance (q, qd) by the weighted sums, or by Euler's step. rate: (n,) scratch."""
+    cdef real turning, speed
+    cdef double h = drives.time_step
+    cdef Py_ssize_t i
+    put(0.0, &turning)
+    if drives.frictional:
+        turning = turning_joints[real](system.n, h, sign, held, qd, sum_qdd)
+    for i in range(system.n):
+        speed = qd[i] + h * qdd[i]                              # of Euler
+        if drives.frictional:
+            speed = speed * (1.0 - held[i])
+        rate[i] = choose(turning, speed, sum_qd[i])
+        qd[i] = choose(turning, speed, qd[i] + h * sum_qdd[i])
+    displace(system, q, h, rate, q)
+
+
 cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives* drives,
                                    const real* tau, const real* f_ext, real* q, real* qd,
                                    real* qdd) noexcept nogil:
@@ -156,48 +195,32 @@ cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives
     cdef real* sum_qd = stage_qdd + n
     cdef real* sum_qdd = sum_qd + n
     cdef real[6] u                     # how far a floating base of this stage is from q
-    cdef real turning, speed
-    cdef double h = drives.time_step, reach, weight
-    put(0.0, &turning)
+    cdef double h = drives.time_step, reach
     for i in range(6):
         put(0.0, &u[i])
-    for i in range(system.nq):
-        stage_q[i] = q[i]
-    for i in range(n):
-        stage_qd[i] = qd[i]
-        put(0.0, &sum_qd[i])
-        put(0.0, &sum_qdd[i])
+    begin_stages(system, q, qd, stage_q, stage_qd, sum_qd, sum_qdd)
     for stage in range(4):
         failure = acceleration(system, work, drives, stage == 0, stage_q, stage_qd, tau, f_ext,
                                stage_qdd)
         if failure:
             return failure
-        weight = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
         reach = h if stage == 2 else 0.5 * h
         if rarely(system.floating):
             rate_of_displacement(u, stage_qd)
             for i in range(6):
                 u[i] = reach * stage_qd[i]
+        add_stage(n, 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0, stage_qd, stage_qdd,
+                  sum_qd, sum_qdd)
         displace(system, q, reach, stage_qd, stage_q)
         for i in range(n):
             if stage == 0:
                 qdd[i] = stage_qdd[i]
-            sum_qd[i] += weight * stage_qd[i]
-            sum_qdd[i] += weight * stage_qdd[i]
             stage_qd[i] = qd[i] + reach * stage_qdd[i]
         if drives.motions:
             if stage % 2 == 0:         # half a step on
                 drives.instant += 3 * drives.motions
             place_prescribed(system, drives, stage_q, stage_qd)
-    if drives.frictional:
-        turning = turning_joints[real](n, h, sign, held, qd, sum_qdd)
-    for i in range(n):
-        speed = qd[i] + h * qdd[i]                              # of Euler
-        if drives.frictional:
-            speed = speed * (1.0 - held[i])
-        stage_qd[i] = choose(turning, speed, sum_qd[i])
-        qd[i] = choose(turning, speed, qd[i] + h * sum_qdd[i])
-    displace(system, q, h, stage_qd, q)
+    end_step(system, drives, sign, held, qdd, sum_qd, sum_qdd, stage_qd, q, qd)
     place_prescribed(system, drives, q, qd)
     return 0
 

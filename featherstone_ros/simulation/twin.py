@@ -23,8 +23,7 @@ from featherstone_ros.errors import FeatherstoneError
 from .drive_gains import drive_gains
 from .settings import TwinSettings
 
-# What is published: (which of OUTPUTS, bytes); what is recorded: (kind, index, time, four values,
-# object).
+# What is recorded: (kind, index, time, four values, object).
 Records = list[tuple[int, int, int, tuple[float, ...], int]]
 BaseMessage = tuple[bytes, int, int, int]  # message; offsets of stamp, pose and twist
 
