@@ -156,6 +156,7 @@ class Bench:
         for name, link in self._links.items():
             for delivery in link.pop(now):
                 self._given[name].publish(delivery.payload)
+                self._record.spoiled += delivery.spoiled
                 if name == COMMANDS and not delivery.spoiled:
                     self._record.given.append(len(self._record.states) - 1)
 
@@ -358,6 +359,7 @@ class Record:
         self.commands: list[tuple[bytes, float, int, int]] = []
         self.given: list[int] = []
         self.desired: list[tuple[bytes, int]] = []
+        self.spoiled = 0
 
     def traffic(self, begin: int, end: int) -> Traffic:
         """Return it as arrays; the fault lasted from one state to another."""
@@ -381,6 +383,7 @@ class Record:
             ),
             fault_begin=begin,
             fault_end=end,
+            spoiled=self.spoiled,
         )
 
 

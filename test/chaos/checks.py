@@ -46,6 +46,7 @@ class Traffic:
         desired_index: (D,) state that it answers.
         fault_begin: Index.
         fault_end: Index; of a kill, when the new process spoke.
+        spoiled: How many messages were handed on with another content.
     """
 
     q: Floats
@@ -60,6 +61,7 @@ class Traffic:
     desired_index: Indices
     fault_begin: int
     fault_end: int
+    spoiled: int
 
 
 @dataclass

@@ -282,6 +282,7 @@ class Replica:
             return
         waiting, self._waiting[link] = self._waiting[link], deque(maxlen=QUEUE)
         for delivery in waiting:
+            self._record.spoiled += delivery.spoiled
             if link == STATES:
                 self._answer(delivery.payload)
             else:
@@ -322,6 +323,7 @@ class Record:
         self.commands: list[tuple[Floats, float, int, int]] = []
         self.given: list[int] = []
         self.desired: list[tuple[Floats, int]] = []
+        self.spoiled = 0
 
     def traffic(self, begin: int, end: int) -> Traffic:
         """Return it as arrays; the fault lasted from one state to another."""
@@ -340,6 +342,7 @@ class Record:
             desired_index=np.array(answered),
             fault_begin=begin,
             fault_end=end,
+            spoiled=self.spoiled,
         )
 
 

@@ -30,6 +30,7 @@ def calm() -> Traffic:
         desired_index=number[::4],
         fault_begin=BEGIN,
         fault_end=END,
+        spoiled=0,
     )
 
 
