@@ -170,8 +170,9 @@ def test_no_joint_races_and_the_hand_obeys_afterwards(led, attack):
     assert led.scene.controller.is_running
     assert led.ros.state(CONTROLLER) == "active"
     led.set(**IMPEDANCE)
+    hold = lambda: led.ros.call(Trigger, f"{CONTROLLER}/hold").success  # noqa: E731
     for _ in range(2):  # what still swings may become a fault, which another hold ends
-        assert led.ros.call(Trigger, f"{CONTROLLER}/hold").success
+        led.ros.wait_for(hold, "a hold")  # refused while there are no states
         led.scene.wait_for_rest()
     if attack is poses_that_flip:  # its joints are at their limits: they alone lead back
         led.begin()

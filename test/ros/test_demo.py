@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 2")
-from support import free_domain
+from support import ATTEMPTS, free_domain
 
 from featherstone_ros.tools.processes import node_environment
 
@@ -68,16 +68,26 @@ def command_line(pid):
     return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
 
 
+def undisturbed_demo(folder):
+    """Run the short demo until it says that no busy machine has disturbed it; return its report."""
+    arguments = ("--duration", "1.5", "--rate", "200", "--output", "report")
+    for _ in range(ATTEMPTS):
+        with demo(folder, *arguments) as process:
+            output, _ = process.communicate(timeout=100)
+        assert "Traceback" not in output
+        if process.returncode == 1 and "the run cannot be judged" in output:
+            continue
+        assert process.returncode == 0, output
+        report = json.loads((folder / "report/report.json").read_text())
+        if not report["disturbances"]:
+            return report
+    pytest.fail(f"disturbed {ATTEMPTS} times:\n{output}")
+
+
+@pytest.mark.timeout(600)  # of several attempts
 def test_short_demo_ends_well_and_reports_what_it_measured(tmp_path):
     pytest.importorskip("matplotlib")
-    arguments = ("--duration", "1.5", "--rate", "200", "--output", "report")
-    with demo(tmp_path, *arguments) as process:
-        output, _ = process.communicate(timeout=250)
-    if process.returncode == 1 and "the run cannot be judged" in output:
-        pytest.skip("the demo says itself that the machine is too busy")
-    assert process.returncode == 0, output
-    assert "Traceback" not in output
-    report = json.loads((tmp_path / "report/report.json").read_text())
+    report = undisturbed_demo(tmp_path)
     assert report["joints"] == [f"panda_joint{i}" for i in range(1, 8)]
     assert min(report["velocity_share"]) >= 0.5
     for run in report["runs"].values():
@@ -90,8 +100,6 @@ def test_short_demo_ends_well_and_reports_what_it_measured(tmp_path):
     for node in ("digital_twin", "feedforward_controller"):
         log = (tmp_path / f"report/{node}.log").read_text()
         assert "Traceback" not in log
-    if report["disturbances"]:
-        pytest.skip(f"nothing to compare, the machine is too busy: {report['disturbances']}")
     # Far below what a machine with nothing else to do reaches: other tests may run beside this.
     none, full = report["runs"]["none"], report["runs"]["full"]
     assert none["departure"] < 1e-3 and full["departure"] < 1e-3

@@ -255,6 +255,21 @@ def test_nearly_singular_posture_is_left_and_entered_calmly():
     assert bench.largest_step() <= 1 + 1e-9
 
 
+@pytest.mark.parametrize("seed", [0, 1], ids=["ends in a hold", "creeps at first"])
+def test_a_hand_led_far_out_of_reach_comes_to_rest_by_itself(seed):
+    """Nobody asks for a hold, though the spring goes on to pull."""
+    bench, random = Bench().run(0.3), np.random.default_rng(seed)
+    home = bench.pose
+    for _ in range(10):
+        bench.controller.set_target(bench.now, moved(home, random.uniform(-1e3, 1e3, 3)))
+        bench.run(0.15)
+    bench.run(10.0)
+    for _ in range(100):
+        bench.run(0.01)
+        assert np.abs(bench.arm.qd).max() < 0.05
+    assert bench.largest_step() <= 1 + 1e-9
+
+
 def test_stiffness_changes_without_a_step():
     bench = Bench(blend_time=0.0).run(0.3)
     force = bench.pose[:3, :3].T @ np.array([0.0, 10.0, 0.0])
