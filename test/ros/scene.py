@@ -83,7 +83,7 @@ class Scene:
         self._commands, self._commanded = 0, 0.0
         self._last_command = 0  # when the controller sent it
         # When the twin sent a state; speed and peak then.
-        self._history: deque[tuple[int, float, float]] = deque([(0, 0.0, 0.0)], 1000)
+        self._history: deque[tuple[int, float, float]] = deque([(0, 0.0, 0.0)], 4000)
         self.watched = self._stated = 0.0
         self._q = self.home = np.zeros(0)
         self._names: list[str] = []
@@ -169,7 +169,9 @@ class Scene:
     def _at_last_command(self) -> tuple[int, float, float]:
         self.evaluate()
         before = (past for past in reversed(self._history) if past[0] <= self._last_command)
-        return next(before, self._history[-1])
+        at = next(before, None)
+        assert at, f"the last command is older than the last {len(self._history)} states"
+        return at
 
     def start_controller(self, wait: bool = True, stdout: int = subprocess.PIPE) -> NodeProcess:
         """Start a controller; wait until it holds the arm."""

@@ -199,8 +199,12 @@ def test_command_timeout_brakes_the_arm(ros):
     start(ros, command_timeout=0.05)
     states = ros.collect(JointState, "/joint_states")
     commands = ros.publisher(Float64MultiArray, COMMANDS)
-    commands.publish(Float64MultiArray(data=[5.0, 0.0]))
-    latest(ros, states, lambda m: any(m.velocity))
+
+    def moves() -> bool:  # for 50 ms, which might not be heard
+        commands.publish(Float64MultiArray(data=[5.0, 0.0]))
+        return any(any(m.velocity) for m in states)
+
+    ros.wait_for(moves, "motion")
     latest(ros, states, lambda m: not any(m.velocity), "the arm at rest")
     ros.wait_for_diagnostics(lambda s: status_values(s).get("brakes") == "on", "brakes on")
 

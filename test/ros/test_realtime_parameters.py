@@ -111,7 +111,7 @@ def start_without_private_parts(ros: Ros, node: str, **parameters: Any) -> NodeP
     )
     arguments = [f"-p {name}:={value}" for name, value in parameters.items()]
     command = [sys.executable, "-c", code, "--ros-args", *" ".join(arguments).split()]
-    return NodeProcess(command, ros.environment, ros.folder)
+    return ros.run(command)
 
 
 def test_other_private_parts_of_rclpy_lead_to_the_executor_with_a_warning(ros):
