@@ -3,7 +3,7 @@
 # It is a state machine: controller_state.pxd is what it knows, phases.pxd names its phases and
 # events. Each part of the step has its file:
 #
-#     state_validator.pxd    is a joint state believed?
+#     state_validator.pxd    is a joint state accepted?
 #     dead_reckoning.pxd     where is an arm without joint states?
 #     startup.pxd            the first command
 #     command.pxd            the command for a state: motion.pxd, laws.pxd, torque_governor.pxd

@@ -452,12 +452,12 @@ cdef class CompiledController:
 
     @property
     def rejected(self):
-        """Numbers of states that were not believed, by ``Rejection``."""
+        """Numbers of states that were not accepted, by ``Rejection``."""
         return [self.its.controller.validator.rejected[k] for k in range(<int> REJECTIONS)]
 
     @property
     def rejection(self):
-        """Of the last state: number of the rejection (0: believed), joint, what was found, its
+        """Of the last state: number of the rejection (0: accepted), joint, what was found, its
         bound.
         """
         its = &self.its.controller.validator.last

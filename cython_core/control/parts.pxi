@@ -295,5 +295,5 @@ cdef class JointStateValidator:
 
     @property
     def rejected(self):
-        """Numbers of states that were not believed, by ``Rejection``."""
+        """Numbers of states that were not accepted, by ``Rejection``."""
         return [self.its.rejected[k] for k in range(<int> REJECTIONS)]

@@ -15,7 +15,7 @@ cdef extern from *:
     const double SPEED_TOLERANCE  # [rad/s, m/s] of a measured velocity beyond what is plausible
     const double ABSURDLY_FAR     # [rad, m] beyond a position limit: more than a wrong zero
 
-# A source of states that is often wrong is not believed even when it may be right: each implausible
+# A source of states that is often wrong is not accepted even when it may be right: each implausible
 # state must be made up for by a plausible one; at most so many are remembered.
 cdef extern from *:
     """

@@ -1,4 +1,4 @@
-# Which joint states are believed, and how much time passes between two of them.
+# Which joint states are accepted, and how much time passes between two of them.
 #
 # The time between two states is the difference of their stamps if both have one, so that the
 # controller depends neither on transport delays nor on how fast a simulation runs. If stamps are

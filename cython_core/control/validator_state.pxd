@@ -3,7 +3,7 @@
 
 from libc.math cimport INFINITY, fabs
 
-cdef enum Rejection:         # why a state is not believed; the texts are in
+cdef enum Rejection:         # why a state is not accepted; the texts are in
                              # featherstone_ros/control/events.py
     ACCEPTED = 0
     NOT_FINITE
@@ -21,7 +21,7 @@ cdef extern from *:
     """
     #define FALLBACK_SPEED (20.0)
     """
-    const double FALLBACK_SPEED   # [rad/s, m/s] believed where the robot description gives no limit
+    const double FALLBACK_SPEED   # [rad/s, m/s] assumed where the robot description gives no limit
 
 cdef struct Judgement:       # what was wrong with a state
     Rejection rejection
@@ -36,12 +36,12 @@ cdef struct StateValidator:
     double* last_qd
     double* likely_q         # what the laws use: see ``find_likely_state``
     double* likely_qd
-    double* seen             # last position that was not believed
+    double* seen             # last position that was not accepted
     double* plausible_speed  # twice the limits
     double* middle           # of the position range
     double* half_range
     double* compared_q       # of the last state whose positions and velocities were compared,
-                             # believed or not
+                             # accepted or not
     double* compared_qd
     double* step_velocity    # velocity that the last two different positions show
     double* shown            # velocity that the positions show, filtered

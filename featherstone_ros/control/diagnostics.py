@@ -1,4 +1,4 @@
-"""The level and the line of the controller's diagnostics: OK only while the arm obeys."""
+"""The level and the line of the controller's diagnostics: OK only while the arm follows."""
 
 from __future__ import annotations
 

@@ -209,14 +209,6 @@ class ModelNode(LifecycleNode):
         self._deferred.post(action)
         self._wake.trigger()
 
-    def give_up(self, reason: str) -> None:
-        """Deactivate because of a fault, and name it in the log and the diagnostics."""
-        self.get_logger().error(reason)
-        if self.state_label == "active":
-            self.trigger_deactivate()
-        self._problem = reason.partition("\n")[0].rstrip(":") + ", see the log"
-        self.publish_diagnostics()
-
     def create_service(self, *args: Any, **kwargs: Any) -> Service:
         """Make a service that always answers, and never waits for a client."""
         return make_dependable(self, super().create_service(*args, **kwargs))

@@ -36,7 +36,7 @@ from featherstone_ros.tools.multi_sine import MultiSine, plan
 from featherstone_ros.tools.robot_setup import RobotSetup
 
 RATE = 500.0  # [Hz]
-RUN_UP = 0.3  # [s] twice: for states to be believed, and for the trajectory to begin
+RUN_UP = 0.3  # [s] twice: for states to be accepted, and for the trajectory to begin
 _ANNOUNCEMENT = 0.1  # [s]
 _ATTEMPTS = 3
 SPEED = 0.02  # of the velocity limits: the simulated arm stands still
