@@ -35,9 +35,17 @@ ACTION = f"{NODE}/follow_joint_trajectory"
 CONTROLLER = "featherstone_ros.feedforward_controller"
 TWIN = "featherstone_ros.digital_twin"
 INITIAL = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=True)}
-TWIN_PARAMETERS = {"robot_description": PARAMETERS["robot_description"], "rate": 500.0, **INITIAL}
+# Brakes as the watchdog that an arm needs: a controller that does not run for 0.6 s, on a busy
+# machine, would leave it with a torque that throws it for good.
+TWIN_PARAMETERS = {
+    "robot_description": PARAMETERS["robot_description"],
+    "rate": 500.0,
+    "command_timeout": 0.1,
+    **INITIAL,
+}
 # With margin at 500 states a second, on a busy machine, too.
 STABLE = {"gains.elbow.p": 20.0, "gains.elbow.d": 1.0, "gains.shoulder.d": 5.0}
+BRIEF = {"give_up_after": 1.0}  # [s] less than the node waits for an arm to rest before it ends
 REMAPPED = ["-r", f"{NODE}/commands:=/digital_twin/commands"]
 GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
 Result = FollowJointTrajectory.Result
@@ -52,7 +60,8 @@ class Client:
         self.ros = ros
         self.twin = ros.start(TWIN, TWIN_PARAMETERS)
         own = {name.replace("__", "."): value for name, value in parameters.items()}
-        self.controller = ros.start(module, {**PARAMETERS, **STABLE, **PATIENT, **own}, *REMAPPED)
+        values = {**PARAMETERS, **STABLE, **PATIENT, **BRIEF, **own}
+        self.controller = ros.start(module, values, *REMAPPED)
         self.states: list[JointState] = ros.collect(JointState, "joint_states")
         self.commands: list[Float64MultiArray] = ros.collect(
             Float64MultiArray, "/digital_twin/commands"
@@ -300,6 +309,7 @@ def test_action_is_there_again_after_cleanup(arm):
     assert handle is not None
     for transition in ("configure", "activate"):
         assert arm.ros.change_state(NODE, transition)
+    assert "no rest within" not in arm.controller.output
     arm.ros.wait_for(arm.client.server_is_ready, "action server")
     arm.ros.wait_for(arm.hold, "hold")
     arm.reach(GOAL)
@@ -373,6 +383,7 @@ def test_signal_ends_a_goal_and_the_node_in_order(ros):
     assert handle.accepted
     arm.controller.stop()
     assert "goal aborted, INVALID_GOAL: deactivated" in arm.controller.output
+    assert "no rest within" not in arm.controller.output
 
 
 def test_abandoned_goal_is_told_on_diagnostics(arm):
