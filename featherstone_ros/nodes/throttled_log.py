@@ -13,7 +13,7 @@ from time import monotonic
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
-LOG_INTERVAL = 5.0  # [s] between two equal complaints in the log
+LOG_INTERVAL = 5.0  # [s] between two equal warnings in the log
 AT_ONCE = 20  # different ones in that time
 FIGURE = re.compile(r"(?<![\w.])[-+]?\d+(\.\d+)?(e[-+]?\d+)?")  # not joint_1's
 
