@@ -40,7 +40,6 @@ from featherstone_ros.errors import MiddlewareError
 cdef extern from "<unistd.h>" nogil:
     int close(int fd) noexcept
     ssize_t read(int fd, void* data, size_t size) noexcept
-    void _exit(int status) noexcept
     int getpid() noexcept
 
 cdef extern from "<sys/eventfd.h>" nogil:

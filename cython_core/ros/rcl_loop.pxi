@@ -70,7 +70,7 @@ cdef class RclLoop(Runner):
     cdef int _make_room(self, size_t largest, int topics, int destinations) except -1:
         cdef Loop* loop = self.loop
         cdef Allocator* allocator = &loop.incoming.allocator
-        loop.core, loop.stop_fd, loop.grace, loop.largest = self.core, -1, -1, largest
+        loop.core, loop.largest = self.core, largest
         loop.memory = <uint8_t*> malloc(largest)
         loop.topics = <Topic*> calloc(topics, sizeof(Topic))
         loop.destinations = <Destination*> calloc(destinations, sizeof(Destination))
@@ -165,7 +165,6 @@ cdef class RclLoop(Runner):
         with nogil:
             spin(self.loop)
             store32(&self.loop.is_running, 0, RELEASE)
-            await_python(self.loop)
         pthread_sigmask(SIG_SETMASK, &before, NULL)
 
     def stop(self, double within=1.0):
@@ -173,28 +172,9 @@ cdef class RclLoop(Runner):
 
         Returns at once; the thread ends later. A further call changes the time.
         """
-        store32(&self.loop.is_acknowledged, 1, RELEASE)
-        wake(&self.loop.is_acknowledged)
         store_time(&self.core.stop_by, steady_now() + <int64_t> (within * 1e9), RELEASE)
         if self.is_running:
             wake_up(self.loop)
-
-    def stop_on(self, int fd, double within, double grace=-1.0, int status=1):
-        """Stop when a file descriptor becomes readable, even if Python hangs.
-
-        Nothing is read from it. It may be the pipe of ``signal.set_wakeup_fd``, to which signals
-        are written without Python.
-
-        Args:
-            fd: The file descriptor; it must stay open while the loop runs.
-            within: As for ``stop`` [s].
-            grace: End the process if Python has called neither ``stop`` nor ``close`` this long
-                after the loop's end [s]; negative: never.
-            status: Exit status of the process in that case.
-        """
-        self.loop.stop_timeout, self.loop.grace = <int64_t> (within * 1e9), <int64_t> (grace * 1e9)
-        self.loop.exit_status = status
-        store32(<uint32_t*> &self.loop.stop_fd, <uint32_t> fd, RELEASE)
 
     def close(self):
         """Release rclpy's handles, so that they can be destroyed.
@@ -207,8 +187,6 @@ cdef class RclLoop(Runner):
         if not self._is_open:
             return
         self._is_open = False
-        store32(&self.loop.is_acknowledged, 1, RELEASE)
-        wake(&self.loop.is_acknowledged)
         # Otherwise this is a forked child, and the loop runs in its parent.
         if not load32(&self.loop.is_running, ACQUIRE):
             self._tell(False)

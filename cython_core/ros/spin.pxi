@@ -1,13 +1,5 @@
 # The loop itself: from ``spin`` on it runs without the interpreter.
 
-cdef extern from "<poll.h>" nogil:
-    struct pollfd:
-        int fd
-        short events
-        short revents
-    int poll(pollfd* files, unsigned long count, int timeout) noexcept
-    enum: POLLIN
-
 cdef extern from "<sys/prctl.h>" nogil:
     int prctl(int option, ...) noexcept
     enum: PR_SET_TIMERSLACK
@@ -60,13 +52,7 @@ cdef struct Loop:
     uint8_t* memory                       # of the incoming message
     size_t largest
     size_t refused                        # size of a message that is larger
-    int64_t last_poll                     # when ``poll_others`` was last called
-    int stop_fd                           # stop when it is readable; -1: none
-    int64_t stop_timeout                  # from then to the end at the latest [ns]
-    int64_t grace                         # from the loop's end to that of the process [ns]; -1:
-                                          # never
-    int exit_status
-    uint32_t is_acknowledged              # Python has called ``stop`` or ``close``
+    int64_t last_poll                     # when ``take_unnoticed`` was last called
 
 
 # Wake-up latency.
@@ -178,7 +164,7 @@ cdef void spin(Loop* loop) noexcept nogil:
         handle_requests(loop.core)
         handle_tick(loop.core, 0 if loop.at_once else now)
         if now - loop.last_poll >= POLL_PERIOD // 2:
-            poll_others(loop, now)
+            take_unnoticed(loop, now)
 
 
 cdef void wait(Loop* loop, int64_t now) noexcept nogil:
@@ -202,17 +188,13 @@ cdef bint has_work(Loop* loop) noexcept nogil:
             or (load_time(&loop.core.stop_by, ACQUIRE) and not loop.core.is_stopping))
 
 
-cdef void poll_others(Loop* loop, int64_t now) noexcept nogil:
-    """Check what does not wake the loop up: the stop descriptor, messages without a callback."""
-    cdef pollfd file
+cdef void take_unnoticed(Loop* loop, int64_t now) noexcept nogil:
+    """Take the messages that no callback has told of, in case one was missed."""
     cdef int i
     loop.last_poll = now
-    for i in range(loop.topic_count):         # in case a callback was missed
+    for i in range(loop.topic_count):
         add32(&loop.topics[i].waiting, 1, RELEASE)
     take_all(loop)  # now, since just before a tick it would delay the tick
-    file.fd, file.events, file.revents = loop.stop_fd, POLLIN, 0
-    if loop.stop_fd >= 0 and not load_time(&loop.core.stop_by, ACQUIRE) and poll(&file, 1, 0) > 0:
-        store_time(&loop.core.stop_by, now + loop.stop_timeout, RELEASE)
 
 
 cdef void take_all(Loop* loop) noexcept nogil:
@@ -264,16 +246,3 @@ cdef void count_failed_take(Loop* loop, int input, int code) noexcept nogil:
     else:
         loop.core.timing.take_failed += 1
         put_failure(loop.core, &topic.take_failed, TAKE_FAILED, input, code)
-
-
-cdef void await_python(Loop* loop) noexcept nogil:
-    """After the loop's end: end the process unless Python acknowledges it within ``grace``."""
-    cdef int64_t now = steady_now(), end
-    if loop.stop_fd < 0 or loop.grace < 0:
-        return
-    end = now + loop.grace
-    while now < end and not load32(&loop.is_acknowledged, ACQUIRE):
-        sleep_while(&loop.is_acknowledged, 0, end)
-        now = steady_now()
-    if not load32(&loop.is_acknowledged, ACQUIRE):
-        _exit(loop.exit_status)

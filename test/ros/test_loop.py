@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import signal
 import sys
 import threading
 import time
@@ -337,17 +336,6 @@ def test_the_end_comes_in_time_if_it_never_gets_safe(ros):
     assert [record[3][0] for record in bench.host.of_kind(ENDED_RECORD)] == [0.0]
 
 
-def test_a_readable_file_ends_the_loop_though_nothing_is_read(ros):
-    readable, writable = os.pipe()
-    bench = Bench(ros, rest=0.1)
-    bench.runner.stop_on(readable, within=2.0)
-    bench.loop.start()
-    os.write(writable, b"\x02")
-    ros.wait_for(lambda: bench.loop.has_ended, "the end")
-    assert os.read(readable, 1) == b"\x02"
-    bench.close()
-
-
 def test_handles_outlive_their_destruction_while_the_loop_runs(ros, bench):
     bench.host.destroy_subscription(bench.input)
     bench.host.destroy_publisher(bench.output)
@@ -445,21 +433,6 @@ rclpy.shutdown()
 print("done")
 """
 )
-STUCK = (
-    PROCESS
-    + """
-import ctypes, signal
-readable, writable = os.pipe()
-os.set_blocking(writable, False)
-signal.set_wakeup_fd(writable)
-signal.signal(signal.SIGTERM, lambda *_: None)
-loop.stop_on(readable, within=5.0, grace=0.2, status=42)
-threading.Thread(target=loop.run, daemon=True).start()
-print("ready", flush=True)
-ctypes.PyDLL(None).sleep(60)
-ctypes.PyDLL(None).sleep(60)
-"""
-)
 SCHEDULED = (
     PROCESS
     + """
@@ -532,10 +505,3 @@ def test_a_child_of_the_process_can_end_without_the_loop(ros):
     process = ros.run([sys.executable, "-c", FORK])
     assert process.wait() == 0, process.output
     assert "done" in process.output
-
-
-def test_a_signal_ends_a_process_whose_python_is_stuck(ros):
-    process = ros.run([sys.executable, "-c", STUCK])
-    process.wait_for_output("ready")
-    process.send(signal.SIGTERM)
-    assert process.wait() == 42
