@@ -79,10 +79,10 @@ def vector(x) -> Vector3:
 @pytest.fixture(scope="module", params=TIPS)
 def shared(request, tmp_path_factory) -> Iterator[Guided]:
     # A stall of this machine does not take the hand's target away.
-    patient = {"tip": TIPS[request.param], "state_timeout": 10.0}
+    patient = {"state_timeout": 10.0, "executor_timeout": 10.0}
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("guided")) as ros,
-        closing(Scene(ros, request.param, **patient)) as scene,
+        closing(Scene(ros, request.param, tip=TIPS[request.param], **patient)) as scene,
     ):
         yield Guided(scene)
 

@@ -16,7 +16,8 @@ import featherstone_ros as fr
 
 TIP = "panda_hand"
 RATE = 200.0  # [Hz]
-PATIENT = {"state_timeout": 10.0}  # a stall of this machine does not take the hand's target away
+# A stall of this machine does not take the hand's target away.
+PATIENT = {"state_timeout": 10.0, "executor_timeout": 10.0}
 STUCK = 0.015  # [m] that dry friction, some N at the hand, leaves at most on a spring of 400 N/m
 
 

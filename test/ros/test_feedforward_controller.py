@@ -73,7 +73,8 @@ PARAMETERS = {
     **{f"gains.{name}.p": 100.0 for name in NAMES},
     **{f"gains.{name}.d": 10.0 for name in NAMES},
 }
-PATIENT = {"state_timeout": 10.0, "reference_timeout": 10.0, "give_up_after": 10.0}
+TIMEOUTS = ("state_timeout", "reference_timeout", "executor_timeout", "give_up_after")
+PATIENT = dict.fromkeys(TIMEOUTS, 10.0)  # a node that stands still for seconds goes on
 
 
 class ScriptedArm:
