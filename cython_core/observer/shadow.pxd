@@ -8,8 +8,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from dynamics_interface cimport DynamicsInterface
-from observer.checks cimport (RestMeans, SlidingMeans, begin_rest, begin_sliding, update_rest,
-                              update_sliding)
+from observer.effort_statistics cimport (RestMeans, SlidingMeans, begin_rest, begin_sliding,
+                                         update_rest, update_sliding)
 from observer.effort cimport joint_torque
 from observer.external_wrench cimport estimate_wrench
 from observer.momentum_observer cimport MomentumObserver, observe

@@ -4,7 +4,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 
 - ``phases``: the phases and their transitions, the table that the loop reads.
 - ``controller``: the controller for Python, around a simulation or in tests.
-- ``settings``, ``plausibility``, ``torque_governor``: every setting, checked.
+- ``settings``, ``parameter_plausibility``, ``torque_governor``: every setting, checked.
 - ``gains``: gains from the model, and whether gains are stable as a sampled loop.
 - ``motion``, ``trajectory``: a JointTrajectory checked and turned into a motion.
 - ``trajectory_acceptance``: the checks before the controller is asked to follow it.

@@ -10,7 +10,6 @@ import numpy as np
 from featherstone_ros.errors import ModelError
 from featherstone_ros.inspection.geometry import shapes
 from featherstone_ros.inspection.mass_matrix import degenerate_joints
-from featherstone_ros.inspection.plausibility import implausible, weak_joints
 from featherstone_ros.inspection.sizes import (
     Size,
     gyration,
@@ -19,6 +18,7 @@ from featherstone_ros.inspection.sizes import (
     sizes,
     unknown_sizes,
 )
+from featherstone_ros.inspection.whole_robot import implausible, weak_joints
 from featherstone_ros.model import urdf
 from featherstone_ros.model.finding import Finding, Rule, Severity, worst
 from featherstone_ros.model.inertia_rules import impossible_inertias

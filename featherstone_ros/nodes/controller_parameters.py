@@ -23,7 +23,7 @@ from featherstone_ros.control.gains import (
     one_line,
 )
 from featherstone_ros.control.goal_tolerances import Tolerances
-from featherstone_ros.control.plausibility import check_plausible
+from featherstone_ros.control.parameter_plausibility import check_plausible
 from featherstone_ros.control.settings import (
     WITHOUT_GAINS,
     Choice,

@@ -15,7 +15,7 @@ class FrictionCheck:
 
     That share is 0 if the contract is right, 1 if it is ``full`` but the effort is without
     friction, -1 in the opposite case (from ``update_sliding`` in
-    cython_core/observer/checks.pxd).
+    cython_core/observer/effort_statistics.pxd).
 
     Attributes:
         verdict: The last conclusive one.

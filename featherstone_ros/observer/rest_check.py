@@ -25,11 +25,11 @@ NOTICEABLE = 0.1  # of the greatest load: the gain of joints with less is not ju
 class RestCheck:
     """Compares the mean effort of a standstill with the effort expected by each contract.
 
-    The means are computed by ``update_rest`` in cython_core/observer/checks.pxd. At rest, friction
-    may have any value up to its Coulomb limit, so the effort may differ by that much, except under
-    ``without_friction``. Full effort and effort without friction can only be told apart in motion
-    (``friction_check``). Once the configured contract has been confirmed, effort that fits none is
-    taken for contact.
+    The means are computed by ``update_rest`` in cython_core/observer/effort_statistics.pxd. At
+    rest, friction may have any value up to its Coulomb limit, so the effort may differ by that
+    much, except under ``without_friction``. Full effort and effort without friction can only be
+    told apart in motion (``friction_check``). Once the configured contract has been confirmed,
+    effort that fits none is taken for contact.
 
     Attributes:
         verdict: The last conclusive one.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from featherstone_ros.control.plausibility import check_plausible, reach
+from featherstone_ros.control.parameter_plausibility import check_plausible, reach
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_names
 from featherstone_ros.tools.robot_setup import load
