@@ -762,7 +762,8 @@ def heard_in_lockstep(ros: Ros) -> dict[int, Sequence[float]]:
     message.header.stamp = stamp(START)
     ros.wait_for(lambda: states and states[-1].header.stamp.sec > 0, "joint states")
     publisher.publish(message)
-    controller.wait_for_output("trajectory of")
+    answers = ("trajectory of", "in the past")
+    ros.wait_for(lambda: any(text in controller.output for text in answers), "answer")
     arrived_in_time = states[-1].header.stamp.sec < START
     ros.wait_for(lambda: states[-1].header.stamp.sec > START, "end of the motion")
     brisk = ros.set_parameters(NODE, {"state_timeout": 0.1, "give_up_after": 0.2})
