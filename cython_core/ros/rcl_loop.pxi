@@ -28,7 +28,7 @@ cdef class RclLoop(Runner):
                 from them.
             publishers: Those of rclpy, in the order of the cycle's outputs.
             clock: The node's rclpy clock; None for the system clock.
-            at_once: Handle messages as they come; False: just before the next tick.
+            at_once: Handle messages as they come; False: at the latest just before the next tick.
             largest_message: Larger ones are dropped [bytes].
 
         Raises:

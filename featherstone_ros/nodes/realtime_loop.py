@@ -85,7 +85,7 @@ def make_loop(
         deliver: Called in the executor's thread with records of the cycle and of the loop.
         scheduling: Of the thread.
         in_thread: False: the executor runs the loop, as it does if the middleware is unexpected.
-        at_once: Answer messages when they come; False: just before the next tick.
+        at_once: Answer messages when they come; False: at the latest just before the next tick.
         largest_message: Larger ones are dropped [bytes].
         poll_period: How often the executor looks at the time, if it runs the loop [s].
     """
