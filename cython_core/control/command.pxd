@@ -40,7 +40,8 @@ cdef inline void keep_within_limits(Controller* c) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(c.n):
         lower, upper = (
-            min(c.limits.lower[i], c.validator.q[i]), max(c.limits.upper[i], c.validator.q[i]))
+            min(c.limits.lower[i], c.validator.likely_q[i]),
+            max(c.limits.upper[i], c.validator.likely_q[i]))
         if not lower <= c.desired[i] <= upper:
             c.desired[i] = min(max(c.desired[i], lower), upper)
             c.desired[c.n + i] = c.desired[2 * c.n + i] = 0.0
@@ -76,15 +77,15 @@ cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
     if drop_stale(&c.hand, now, c.settings.target_timeout):
         begin_transfer(&c.governor, c.settings.blend_time)
     move_target(&c.hand, now, c.settings.target_timeout, dt)
-    hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.q, c.validator.qd,
-                dt, c.torque)
+    hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.likely_q,
+                c.validator.likely_qd, dt, c.torque)
     # at most the motion of one second
     joint_motion(&c.hand, c.hand.law.error, c.limits.velocity, c.desired)
     joint_motion(&c.hand, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
     memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
-    gravity(&c.models, c.validator.q, c.scratch)
+    gravity(&c.models, c.validator.likely_q, c.scratch)
     for i in range(n):
-        c.desired[i] += c.validator.q[i]
+        c.desired[i] += c.validator.likely_q[i]
         c.reckoning.given[i] = c.torque[i]
         c.torque[i] += c.scratch[i]
     add_drives(&c.settings, n, c.desired + n, c.desired + 2 * n, c.torque)
@@ -106,10 +107,9 @@ cdef inline const SpeedLimit* speed_limit(Controller* c, const double* added) no
         return NULL
     if (not is_tracking(c)
             and find_inverse_inertia(&c.hand, c.models.newest.model, c.settings.armature,
-                                     c.validator.q)):
+                                     c.validator.likely_q)):
         return NULL
-    c.speed.qd = c.validator.qd                                 # is swapped with last_qd
-    combine(&c.models, c.validator.q, c.validator.qd, NULL, c.bias)
+    combine(&c.models, c.validator.likely_q, c.validator.likely_qd, NULL, c.bias)
     if added != NULL:
         for i in range(c.n):
             c.bias[i] -= added[i]
@@ -122,9 +122,7 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
     cdef const double* added = NULL
     cdef const double* there = c.validator.likely_q             # where the torque is for
     cdef Py_ssize_t i
-    if leads_hand(c) and is_tracking(c):
-        there = c.validator.q
-    elif is_blind(c) and c.expects:
+    if is_blind(c) and c.expects:
         there = c.desired
     if c.settings.hardware_adds_gravity:
         gravity(&c.models, there, c.gravity_torque)

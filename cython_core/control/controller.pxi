@@ -173,6 +173,7 @@ cdef class CompiledController:
         c.bias = self._room(&at, n)
         c.speed.speed, c.speed.Minv, c.speed.bias = c.limits.velocity, c.hand.Minv, c.bias
         c.speed.acceleration, c.speed.given_up = self._room(&at, n), self._room(&at, n)
+        c.speed.qd = c.validator.likely_qd
         return at - self.block
 
     cdef _lay_out_validator(self, double** at):

@@ -4,14 +4,16 @@
 from libc.math cimport INFINITY, fabs, isinf
 
 from control.controller_state cimport Controller, fire, note, note_cause
-from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
+from control.events cimport (CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE,
+                             NO_CAUSE)
 from control.faults cimport return_to_fault
 from control.model_blend cimport gravity
 from control.motion cimport any_nonzero
 from control.phases cimport STATE, WAITING
+from control.state_plausibility cimport out_of_reach
 from control.stop cimport begin_tracking
 from control.torque_governor cimport start_from
-from control.validator_state cimport forget
+from control.validator_state cimport StateValidator, forget
 
 cdef extern from *:
     """
@@ -31,18 +33,26 @@ cdef inline bint is_measured(const Controller* c, const double* effort) noexcept
             and not c.settings.hardware_adds_gravity and any_nonzero(effort, c.n))
 
 
-cdef inline bint is_disputed(const Controller* c, const double* effort) noexcept nogil:
-    """Whether effort and position of a first state contradict each other: the effort is far from
-    ``gravity_torque``. One of them is wrong, unless something else holds the arm.
+cdef inline bint is_confirmed(const Controller* c) noexcept nogil:
+    """Whether the state before, however old, shows the same position but for a small motion."""
+    cdef const StateValidator* v = &c.validator
+    return v.accepted > 1 and out_of_reach(c.n, v.q, v.last_q, v.plausible_speed,
+                                           c.settings.period, c.settings.jump_tolerance) < 0
+
+
+cdef inline Py_ssize_t disputed(const Controller* c, const double* effort) noexcept nogil:
+    """The first joint whose measured effort is far from ``gravity_torque``, or -1.
+
+    Effort or position is wrong, unless something else holds the arm.
     """
     cdef Py_ssize_t i
-    if c.validator.dt > 0.0 or not is_measured(c, effort):
-        return False
+    if not is_measured(c, effort):
+        return -1
     for i in range(c.n):
         if (BEYOND_GRAVITY * c.settings.effort_limit[i] < fabs(effort[i] - c.gravity_torque[i])
                 < INFINITY):
-            return True
-    return False
+            return i
+    return -1
 
 
 cdef inline bint is_plausible_effort(const Controller* c, const double* effort) noexcept nogil:
@@ -129,10 +139,15 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
             note_cause(c, CAUSE_CANNOT_HOLD, i, c.gravity_torque[i], c.settings.effort_limit[i])
         forget(&c.validator)
         return False
-    if c.hold.cause == CAUSE_CANNOT_HOLD or c.hold.cause == CAUSE_OUTSIDE:
-        c.hold.cause = NO_CAUSE
-    if is_disputed(c, effort):                                  # the next state decides
+    i = disputed(c, effort)
+    if (i >= 0 or c.hold.cause == CAUSE_DISPUTED) and not is_confirmed(c):
+        if c.hold.cause != CAUSE_DISPUTED:
+            note_cause(c, CAUSE_DISPUTED, i, effort[i], c.gravity_torque[i])
+        forget(&c.validator)
+        c.validator.newest_stamp = 0.0                          # it may be sent once more
         return False
+    if c.hold.cause in (CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, CAUSE_DISPUTED):
+        c.hold.cause = NO_CAUSE
     note_outside(c)
     start_from(&c.governor, &c.settings, holding_effort(c, effort))
     fire(c, STATE)

@@ -72,7 +72,7 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
 
 cdef inline void find_likely_state(StateValidator* v, double now, double dt,
                                    double cutoff) noexcept nogil:
-    """Find the position and velocity that the joints' laws use; the hand's law uses the state.
+    """Find the position and velocity that the laws use.
 
     A value that a joint can hardly have reached, neither from the last state (accepted or not) nor
     from where it likely was, is replaced by the expected one until the next state confirms it: one
@@ -84,7 +84,7 @@ cdef inline void find_likely_state(StateValidator* v, double now, double dt,
     one and back would show many times the joint's speed.
     """
     cdef const double* there = v.last_q
-    cdef double since = now - v.received if v.fresh else dt
+    cdef double since = max(now - v.received, 1e-6) if v.fresh else dt
     cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
     cdef double apart = since, limit, reach, speed, before
     cdef bint is_estimated

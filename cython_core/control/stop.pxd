@@ -36,7 +36,7 @@ cdef inline void latch(Controller* c) noexcept nogil:
     # this jump of the desired position is not a motion
     memcpy(c.validator.repeated_from, c.desired, c.n * sizeof(double))
     if leads_hand(c):
-        begin_mode(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd,
+        begin_mode(&c.hand, c.models.newest.model, c.validator.likely_q, c.validator.likely_qd,
                    c.settings.stop_time)
     begin_transfer(&c.governor, c.settings.blend_time)
     drive_no_further(&c.governor, c.validator.likely_qd)

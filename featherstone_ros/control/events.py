@@ -55,6 +55,8 @@ CAUSES = (
     "no usable joint state: the position of joint {joint!r} stays the same to the bit although "
     "its commands must have moved it by {found:.3g} (bound {bound:g}); the joint states may be "
     "frozen or the brakes on",
+    "the measured effort of joint {joint!r} is {found:.3g} where gravity asks for {bound:.3g}: one "
+    "of them may be wrong, waiting for another joint state at the same position",
 )
 
 NO_STATES, OFF_PATH, OFTEN, OFF_SPEED, IN_A_ROW = 2, 4, 9, 13, 14  # of CAUSES

@@ -710,6 +710,40 @@ def test_one_wrong_position_throws_no_arm_whose_velocities_are_not_measured(dt):
     assert_allclose(bench.arm.q, q, atol=1e-3)
 
 
+@pytest.mark.parametrize("adds_gravity", [False, True])
+@pytest.mark.parametrize(
+    ("after", "off"),
+    [(0.005, (0.08, 0.0)), (0.005, (0.0, 5.0)), (0.2, (0.0, 5.0))],
+    ids=["position", "velocity", "velocity after silence"],
+)
+def test_one_wrong_state_does_not_throw_an_arm_that_is_led_by_its_hand(after, off, adds_gravity):
+    """Least of all if no state comes after it: it had moved by up to 3.6 rad."""
+    bench = Bench(
+        mode=Mode.CARTESIAN_IMPEDANCE, torque_rate=np.full(2, 1000.0), blend_time=0.0,
+        hardware_adds_gravity=adds_gravity,
+    )  # fmt: skip
+    bench.start().run(after, states=False)
+    q, qd = bench.arm.q, bench.arm.qd
+    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    command = bench.controller.accept_state(
+        bench.now, q + np.array([off[0], 0.0]), qd + np.array([off[1], 0.0]), None, bench.stamp
+    )
+    assert_allclose(command, bench.commands[-1][1], atol=1e-3)
+    bench.run(0.5, states=False)
+    assert_allclose(bench.arm.q, q, atol=1e-3)
+
+
+def test_one_wrong_position_does_not_draw_an_arm_that_is_beyond_its_limits_inside():
+    bench = Bench(torque_rate=np.full(2, 1000.0))
+    bench.arm.reset(np.array([0.6, 2.95]))
+    bench.start()
+    assert_allclose(bench.compiled.desired[0], bench.arm.q, atol=1e-6)
+    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    wrong = bench.arm.q - np.array([0.0, 0.08])
+    command = bench.controller.accept_state(bench.now, wrong, bench.arm.qd, None, bench.stamp)
+    assert_allclose(command, bench.commands[-1][1], atol=1e-3)
+
+
 @pytest.mark.parametrize("off", [-9.0, 9.0, 11.0, -11.0, 1e9, np.nan])
 def test_measured_effort_far_from_gravity_is_not_what_holds_the_arm(off):
     """A load and friction may add half of the effort limit, which is 20.
@@ -731,13 +765,78 @@ def test_a_first_position_that_the_measured_effort_contradicts_is_not_taken_over
     bench.effort = bench.gravity()
     bench.controller.activate(bench.now)
     q = bench.arm.q
-    bench.arm.set_state(q + np.array([np.pi, 0.0]), np.zeros(2))
+    bench.arm.set_state(q - np.array([2.0, 0.0]), np.zeros(2))
     assert np.abs(bench.gravity() - bench.effort).max() > 4.0
     assert bench.state() is None
+    assert "measured effort" in bench.controller.hold_reason
     bench.arm.set_state(q, np.zeros(2))
     bench.run(0.01)
-    assert len(bench.commands) == 9
+    assert len(bench.commands) == 8  # of ten, the first has jumped, and the second confirms it
     assert_allclose(bench.commands[0][1], bench.effort, rtol=1e-6)
+    assert bench.controller.hold_reason == ""
+
+
+def disputed() -> Bench:
+    """Return a controller that has seen one state, whose effort contradicts its position."""
+    bench = Bench()
+    bench.effort = bench.gravity() + np.array([11.0, 0.0])
+    bench.controller.activate(bench.now)
+    assert bench.state() is None
+    assert bench.controller.phase is Phase.WAITING
+    return bench
+
+
+def test_a_position_that_the_measured_effort_contradicts_is_said_to_be_waited_for():
+    bench = disputed()
+    said = "the measured effort of joint 'shoulder' is 7.91 where gravity asks for -3.09"
+    assert bench.controller.hold_reason.startswith(said)
+    assert len(bench.notes) == 1
+    bench.run(0.1)
+    assert bench.controller.phase is Phase.HOLDING
+    assert bench.controller.hold_reason == ""
+
+
+@pytest.mark.parametrize("after", [0.0, 0.02])
+def test_the_same_state_sent_again_confirms_its_position(after):
+    """A twin in lockstep does not go on before it has a command."""
+    bench = disputed()
+    bench.now += after
+    assert_allclose(bench.state(), bench.gravity())
+    bench.now += 0.02
+    assert bench.state() is None  # from now on it is old
+    assert bench.controller.refused["stamp not newer than the last"] == 1
+
+
+@pytest.mark.parametrize("after", [0.2, 10.0])
+@pytest.mark.parametrize("contradicts", [False, True])
+def test_another_position_does_not_confirm_a_disputed_one_however_late(after, contradicts):
+    """Both may be wrong, and gravity there would throw the arm."""
+    bench = disputed()
+    bench.now, bench.stamp = bench.now + after, bench.stamp + after
+    effort = bench.effort if contradicts else bench.gravity()
+    away = bench.arm.q + np.array([0.8, 0.0])
+    given = bench.controller.accept_state(bench.now, away, bench.arm.qd, effort, bench.stamp)
+    assert given is None
+    assert bench.controller.phase is Phase.WAITING
+    bench.run(0.01)
+    assert bench.controller.phase is Phase.HOLDING
+    assert_allclose(bench.commands[0][1], bench.gravity(), rtol=1e-6)
+
+
+def test_a_source_slower_than_the_timeout_is_no_reason_to_wait_for_ever():
+    bench = disputed()
+    bench.now, bench.stamp = bench.now + 0.3, bench.stamp + 0.3
+    assert_allclose(bench.state(), bench.gravity())
+
+
+def test_a_disputed_state_of_the_last_activation_confirms_nothing_else():
+    bench = disputed()
+    bench.controller.deactivate(bench.now)
+    bench.controller.activate(bench.now)
+    assert bench.controller.hold_reason == ""
+    bench.arm.set_state(bench.arm.q + 0.3, np.zeros(2))
+    bench.now, bench.stamp = bench.now + 1.0, bench.stamp + 1.0
+    assert bench.state() is None
 
 
 def test_clock_jumps_do_not_disturb_a_trajectory(bench):

@@ -348,6 +348,16 @@ def test_a_position_that_the_next_state_confirms_is_likely(source):
     assert_allclose(source.validator.best_estimate()[0], there, atol=1e-9)
 
 
+def test_a_wrong_velocity_is_not_likely_in_a_state_that_comes_together_with_the_last(source):
+    """After ``forget`` the time between both does not keep it out."""
+    assert source.give(after=0.01)
+    source.validator.forget()
+    assert source.give(Q, np.array([1.0, 0.0]), stamp=5.02, after=0.0)
+    q, qd = source.validator.best_estimate()
+    assert_allclose(q, Q)
+    assert_allclose(qd, 0.0)
+
+
 def test_two_states_that_agree_outweigh_a_first_one_that_nothing_has_confirmed(source):
     there = Q + 1.0
     assert not source.give(there)
