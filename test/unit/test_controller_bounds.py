@@ -9,10 +9,11 @@ from control_loop import LoopBench
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
+from featherstone_ros._control import FollowRequest
 from featherstone_ros.control.events import REJECTIONS
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Terms
-from featherstone_ros.control.trajectory import Point
+from featherstone_ros.control.trajectory import Point, Trajectory
 
 NOTE_REJECTED = 2  # in the order of cython_core/control/events.pxd
 
@@ -335,3 +336,75 @@ def test_a_blind_stop_is_damped_by_positions_that_the_velocities_contradict():
             push = np.array([0.0, 0.5])
     assert bench.controller.refused["velocities contradict the positions"] > 100
     assert np.abs(bench.arm.qd).max() < 1.5
+
+
+def test_a_stamp_that_leaps_is_no_long_time_between_states():
+    bench = Bench().start()
+    bench.stamp += 0.3  # longer than state_timeout
+    bench.run(0.01, timer=False)
+    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    bench.arm.set_state(bench.arm.q + np.array([0.6, 0.0]), np.zeros(2))
+    bench.state()
+    assert bench.controller.refused == {"position jumped": 1}
+    assert bench.controller.phase is Phase.HOLDING
+
+
+def test_a_blind_stop_that_begins_late_is_not_far_ahead_of_the_arm():
+    """It reckons for state_timeout and a period at most, however late the controller looks."""
+    bench = Bench().start()
+    goal = bench.arm.q + np.array([0.8, -0.8])
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, goal, np.zeros(2))])
+    bench.run(0.3)
+    place, speed = bench.arm.q, np.abs(bench.arm.qd)
+    assert speed.min() > 0.5
+    while bench.controller.phase is not Phase.BLIND:
+        bench.now += 0.3
+        bench.update()
+    ahead = np.abs(bench.compiled.desired[0] - place)
+    assert (ahead < 0.15 * speed + 0.1).all()
+
+
+def test_without_blind_stop_the_hold_is_damped_at_first_and_then_no_longer():
+    bench = Bench(blind_stop=False).start()
+    goal = bench.arm.q + np.array([0.8, -0.8])
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, goal, np.zeros(2))])
+    bench.run(0.3)
+    q, qd = bench.compiled.q, bench.arm.qd
+    damping = []
+    for _ in range(500):
+        bench.now += PERIOD
+        bench.update()
+        if bench.controller.phase is Phase.BLIND:
+            damping.append(bench.controller.snapshot().asked - fr.Dynamics(bench.model).gravity(q))
+    damping = np.array(damping)
+    full = -bench.settings.damping * qd
+    assert_allclose(damping[0], full, rtol=0.05)
+    assert_allclose(damping[-1], 0.0, atol=1e-3)
+
+
+def test_deviations_beyond_a_trajectorys_own_tolerance_alone_are_no_fault():
+    bench = Bench(path_tolerance=1.0).start()
+    for _ in range(6):
+        place = bench.compiled.desired[0]
+        path = Trajectory(
+            NAMES, [Point(0.4, place + np.array([0.5, 0.0]), [0.0, 0.0])], control_arm.space()
+        ).compiled(0.25, np.array([[0.02, 0.02], [0.0, 0.0]]))
+        assert bench.controller.compiled.apply(FollowRequest(path), bench.now) == 0
+        seen = set()
+        for i in range(300):
+            bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+            bench.arm.set_state(place + 1e-9 * (i % 2), np.zeros(2))
+            bench.state()
+            seen.add(bench.controller.phase)
+        assert seen == {Phase.TRAJECTORY, Phase.HOLDING}
+
+
+def test_of_two_joints_off_the_path_the_one_further_off_is_named():
+    bench = Bench(path_tolerance=0.1, jump_tolerance=0.6).start()
+    place = bench.compiled.desired[0] + np.array([0.2, 0.12])
+    for _ in range(2):
+        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.arm.set_state(place, np.zeros(2))
+        bench.state()
+    (note,) = [note for note in bench.notes if "path_tolerance" in note]
+    assert "'shoulder'" in note and "0.2 " in note

@@ -2,6 +2,7 @@
 
 from collections import deque
 
+import control_arm
 import numpy as np
 import pytest
 from example_robots import ROBOTS
@@ -196,3 +197,12 @@ def test_more_periods_of_delay_than_a_loop_can_have_are_refused():
     Timing(0.001, 0.02)
     with pytest.raises(TimingError, match=r"^delay is 1 s, 1000 periods of 0.001 s; expected"):
         Timing(0.001, 1.0)
+
+
+def test_gains_that_only_the_margin_makes_strong_enough_for_gravity_are_not_stable():
+    model = control_arm.model()
+    loop = SampledLoop(model)
+    p = loop.gravity_gain
+    d = np.array([10.0, 1.0])
+    assert loop.is_stable(1.5 * p, d)
+    assert not loop.is_stable(0.75 * p, d)

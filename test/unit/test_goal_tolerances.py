@@ -410,3 +410,22 @@ def test_joints_that_are_not_named_stay(bench):
 def test_trajectory_that_names_no_joint_is_refused():
     with pytest.raises(TrajectoryError, match="no joint is named"):
         with_others([], [Point(0.5, [])], NAMES, Q)
+
+
+def test_a_velocity_that_is_no_number_is_no_goal_reached():
+    nothing = np.zeros((2, 2))
+    bounds = Tolerances(nothing, np.array([[0.0, 0.0], [0.1, 0.1]]))
+    moment = SimpleNamespace(
+        phase=int(Phase.HOLDING),
+        path=1,
+        since_end=0.1,
+        hold=(0, -1, 0.0, 0.0),
+        causes=0,
+        q=Q,
+        qd=np.array([0.0, np.nan]),
+        desired=np.array([Q, 0 * Q]),
+    )
+    tracker = GoalTracker(1, bounds, NAMES, 0)
+    assert tracker.update(moment).status is GoalStatus.RUNNING
+    moment.qd = np.zeros(2)
+    assert tracker.update(moment).status is GoalStatus.SUCCEEDED

@@ -133,6 +133,12 @@ def test_a_jump_that_stays_is_not_believed_by_waiting(source):
     assert any(source.give() for _ in range(MOST_IMPLAUSIBLE))
 
 
+def test_a_state_may_be_far_from_the_last_good_one_after_one_that_jumped(source):
+    assert not source.give(q=Q + 0.3)
+    assert source.give(after=0.002)
+    assert source.give(q=Q + np.array([0.25, 0.0]), qd=None, after=0.05)
+
+
 def test_a_source_that_is_often_wrong_has_to_make_up_for_it(source):
     assert source.give()
     for _ in range(3):
@@ -183,6 +189,17 @@ def test_what_is_said_after_lies_must_fit_together_even_if_it_follows_on_nothing
     assert_allclose(source.validator.q, there)
 
 
+def test_a_distrusted_position_is_what_the_next_one_must_fit_to(source):
+    source.validator.forget()
+    assert not source.give(Q + 1.0)
+    assert not source.give(Q + 2.0, qd=None)
+    moved = Q + 2.0 + np.array([0.3, 0.0])  # after 60 ms twice the velocity limit may lead there
+    assert not source.give(moved, qd=None, after=0.06)
+    assert source.validator.rejected[DISTRUSTED] == 1
+    assert not source.give(Q + 2.0, qd=None)  # but not back within 1 ms
+    assert (source.validator.rejected[JUMP], source.validator.rejected[DISTRUSTED]) == (3, 1)
+
+
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_a_velocity_spike_is_refused(source, forgotten):
     if forgotten:
@@ -196,6 +213,11 @@ def test_a_high_velocity_is_believed_if_the_positions_show_it(source):
     qd = np.array([20.0, 0.0])  # ten times the limit
     source.validator.forget()
     assert not source.give(q=Q, qd=qd)
+    assert source.give(q=Q + 0.001 * qd, qd=qd)
+
+
+def test_a_high_velocity_is_believed_at_once_if_it_leads_on_from_the_last_good_state(source):
+    qd = np.array([20.0, 0.0])  # ten times the limit
     assert source.give(q=Q + 0.001 * qd, qd=qd)
 
 
@@ -556,6 +578,13 @@ def test_a_stamp_ahead_of_its_time_makes_no_later_state_late(source, before):
     assert not source.give(q=Q, on_its_way=0.15)
 
 
+def test_stamps_that_are_wrong_now_and_then_hide_no_late_state(source):
+    for _ in range(4):
+        assert all(source.give(q=Q + 1e-6 * i, on_its_way=0.001) for i in range(5))
+        assert not source.give(q=Q + 1e-5, on_its_way=0.4)
+    assert not source.give(q=Q, after=0.2, on_its_way=0.19)
+
+
 def test_a_clock_that_is_set_is_believed(source):
     assert all(source.give(q=Q + 1e-6 * i, on_its_way=0.001) for i in range(10))
     assert all(source.give(q=Q + 1e-6 * i, on_its_way=-0.4) for i in range(20, 30))
@@ -589,6 +618,14 @@ def test_states_that_are_later_and_later_are_refused_for_as_long_as_they_are(sou
 def test_clocks_that_drift_apart_make_no_state_late(source):
     for i in range(6000):  # 300 s, in which they come to differ by more than state_timeout
         assert source.give(q=Q + 1e-6 * i, after=0.05, on_its_way=5e-4 * 0.05 * i)
+
+
+def test_where_the_first_state_is_says_nothing_about_the_encoder():
+    source = Source()
+    near = np.full(2, 1e-6)
+    assert source.give(near)
+    assert source.give(near, pushed=np.array([0.009, 0.0]))
+    assert not source.give(near, pushed=np.array([0.0095, 0.0]))
 
 
 def test_continuous_joint_may_be_anywhere():

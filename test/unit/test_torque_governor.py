@@ -261,3 +261,15 @@ def test_joints_without_a_speed_limit_have_what_is_asked_for():
     it.start(WEIGHT)
     motion = (np.full(2, np.inf), np.full(2, 50.0), np.linalg.inv(INERTIA), WEIGHT)
     assert_allclose(it.govern(np.array([20.0, -20.0]), DT, motion=motion), [20.0, -20.0])
+
+
+def test_a_joint_is_braked_within_two_steps_at_least_or_it_would_be_thrown_back():
+    it = TorqueGovernor(np.full(2, 200.0), np.full(2, 1e6))
+    it.start(WEIGHT)
+    inverse, qd, dt = np.linalg.inv(INERTIA), 1.2 * SPEED, 0.02
+    for _ in range(20):
+        qd = qd + dt * inverse @ (
+            it.govern(WEIGHT, dt, motion=(SPEED, qd, inverse, WEIGHT)) - WEIGHT
+        )
+        assert (qd > 0.849 * SPEED).all()
+    assert (qd < 0.86 * SPEED).all()

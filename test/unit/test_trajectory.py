@@ -14,6 +14,7 @@ from featherstone_ros.control.trajectory import (
     TrajectoryError,
     set_point,
 )
+from featherstone_ros.control.trajectory_acceptance import PlanningContext
 
 NAMES = ("shoulder", "elbow", "wrist")
 SPACE = JointSpace(NAMES, np.full(3, -3.0), np.full(3, 3.0), np.array([2.0, 2.0, np.inf]))
@@ -248,3 +249,14 @@ def test_start_of_a_late_trajectory_is_where_it_is_by_now():
     trajectory.check_start(0.5, np.full(3, 0.5), 0.2)
     with pytest.raises(TrajectoryError, match="far from the arm"):
         trajectory.check_start(0.5, np.zeros(3), 0.2)
+
+
+@pytest.mark.parametrize("lag", [-0.1, 0.1])
+def test_a_trajectory_takes_the_short_way_from_what_is_asked_for_not_from_where_the_arm_lags(lag):
+    space = JointSpace(
+        ("a",), np.array([-np.inf]), np.array([np.inf]), np.array([np.inf]), np.array([True])
+    )
+    trajectory = Trajectory(("a",), [Point(1.0, [3.1 * np.sign(-lag)])], space)
+    desired = MotionState.rest(np.zeros(1))
+    PlanningContext(0.0, np.array([lag]), desired, 10.0, 0.25).check(trajectory)
+    assert_allclose(trajectory.state(0).position, 3.1 * np.sign(-lag))
