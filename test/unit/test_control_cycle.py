@@ -221,6 +221,16 @@ def test_more_late_commands_within_a_second_than_are_allowed(bench, late, is_too
     assert bench.controller.phase is Phase.HOLDING
 
 
+def test_late_commands_without_a_hold_are_told_of_once_as_long_as_they_go_on(bench):
+    """In the order of cython_core/control/events.pxd: a note of a cause is 1, late commands 6."""
+    bench.compiled.apply(DeadlineRequest(0.002, 5, False), bench.now)
+    for _ in range(2):
+        bench.records.clear()
+        late_states(bench, 400, 100)
+        assert [int(values[0]) for kind, _, values in bench.records if kind == 1] == [6]
+        late_states(bench, 1100, 0)
+
+
 def test_late_commands_more_than_a_second_apart_are_not_counted_together(bench):
     bench.compiled.apply(DeadlineRequest(0.002, 5, True), bench.now)
     for _ in range(4):
