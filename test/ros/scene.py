@@ -1,7 +1,7 @@
 """An arm moved over DDS, with a relay that falsifies its states, and a witness of the true ones.
 
 The twin's drives keep the last command, as those of forward_command_controller do: an arm that is
-left alone in motion races or falls.
+left alone in motion races or falls. With ``watchdog`` they brake instead.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Scene:
         way: Largest distance of a joint from where it was at ``watch`` [rad].
         speed: Largest speed of any joint now [rad/s].
         commanded: When the last command was heard (monotonic).
-        gap: Longest time without a command or a state, between two since ``watch`` [s].
+        gap: Longest time since ``watch`` without a command, between two, or without a state [s].
         commands: Number of commands.
         q: Where the joints are [rad].
         names: Of the joints.
@@ -69,8 +69,13 @@ class Scene:
     q, names, speed = evaluated("q"), evaluated("names"), evaluated("speed")
     peak, way = evaluated("peak"), evaluated("way")
 
-    def __init__(self, ros: Ros, arm: str = "panda", **parameters: Any) -> None:
-        """Start all of them and wait until the arm is held."""
+    def __init__(
+        self, ros: Ros, arm: str = "panda", watchdog: float = 0.0, **parameters: Any
+    ) -> None:
+        """Start all of them and wait until the arm is held.
+
+        ``watchdog``: time without a command after which the drives brake [s]; 0: never.
+        """
         self._priority = os.sched_getparam(0).sched_priority  # another scene's may go on afterwards
         set_priority(os.getpid(), RUNNING)
         self.ros = ros
@@ -92,7 +97,7 @@ class Scene:
         self._listen()
         self.twin = ros.start(
             "featherstone_ros.digital_twin",
-            {"robot_description": self.urdf, "rate": RATE},
+            {"robot_description": self.urdf, "rate": RATE, "command_timeout": watchdog},
             *self._file,
             *("-r", f"~/commands:={CONTROLLER}/commands", "-r", f"joint_states:={ARM}"),
         )
@@ -136,6 +141,7 @@ class Scene:
 
     def evaluate(self) -> None:
         """Take what was heard into the figures: many at once, at a tenth of the processor time."""
+        now = time.monotonic()
         while self._heard:
             heard, sent, raw = self._heard.popleft()
             if raw:
@@ -146,6 +152,7 @@ class Scene:
                 self._gap = max(self._gap, heard - max(self._commanded, self.watched))
                 self._commanded, self._last_command = heard, sent
                 self._commands += 1
+        self._gap = max(self._gap, now - max(self._stated, self.watched))
 
     def _take_state(self, sent: int, state: JointState) -> None:
         self._names = list(state.name)
@@ -238,12 +245,19 @@ class Scene:
         def reached() -> bool:
             nonlocal asked
             if time.monotonic() - asked > 2.0 * PERIOD:
+                self._put_back()
                 self.ros.call(Trigger, f"{CONTROLLER}/hold")  # ends what a fault has left
                 self.trajectories.publish(message)
                 asked = time.monotonic()
             return bool(condition())
 
         self.ros.wait_for(reached, what)
+
+    def _put_back(self) -> None:
+        """Put the arm where it began, if it is so far away that it was thrown."""
+        if np.abs(self.q - self.home).max() > 1.0:
+            self.ros.call(Trigger, f"{TWIN}/reset")
+            self.wait_for_hold()
 
     def wait_for_rest(self) -> float:
         """Wait until the arm has stood for a while; return when that began, from now [s]."""
@@ -266,8 +280,6 @@ class Scene:
         self.lie = truth
         if not self.controller.is_running:
             self.controller = self.start_controller()
-        if np.abs(self.q - self.home).max() > 1.0:
-            self.ros.call(Trigger, f"{TWIN}/reset")
         state = self.ros.state(CONTROLLER)
         for transition in {
             "unconfigured": ["configure", "activate"],
@@ -280,6 +292,7 @@ class Scene:
             self.controller = self.start_controller()
         self.ros.set_parameters(CONTROLLER, {"mode": "feedforward"})
         self.wait_for_hold()
+        self._put_back()
         self.ros.call(Trigger, f"{CONTROLLER}/hold")
         self.wait_for_rest()
         goal = JointTrajectoryPoint(positions=self.home, time_from_start=duration(0.6))
