@@ -22,6 +22,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 from scene import (
+    GAP,
     STANDING,
     Delayed,
     Frozen,
@@ -94,6 +95,26 @@ def assert_well(scene: Scene) -> None:
     scene.wait_for_rest()
     scene.assert_no_race(scene.peak)
     assert scene.controller.is_running
+
+
+def assert_stands_at_last_command(scene: Scene, end: Callable[[], Any]) -> None:
+    """End the commands: at the last one the arm stands, and it never raced.
+
+    Where a busy machine has kept commands or states back, once more: an arm that nobody sees is
+    braked by its model alone, and at the end of that it need not stand to the last.
+    """
+
+    def ended() -> bool:
+        end()
+        if scene.speed_at_last_command < STANDING:
+            return True
+        assert scene.gap > GAP, f"{scene.speed_at_last_command} rad/s at the last command"
+        scene.recover()
+        scene.move()
+        return False
+
+    scene.ros.attempt(ended, "end without a gap")
+    scene.assert_no_race(scene.peak)
 
 
 # 1. Exceptions in the executor.
@@ -233,11 +254,12 @@ def test_arm_neither_falls_nor_races_after(action: Action, scene):
 
 @pytest.mark.parametrize("signum", [signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
 def test_signal_stops_the_arm_before_the_commands_end(signum, scene):
-    scene.controller.send(signum)
-    status_of_exit = scene.controller.wait()
-    assert status_of_exit == (0 if signum == signal.SIGHUP else 128 + signum)
-    assert scene.speed_at_last_command < STANDING
-    scene.assert_no_race(scene.peak)
+    def end() -> None:
+        scene.controller.send(signum)
+        status_of_exit = scene.controller.wait()
+        assert status_of_exit == (0 if signum == signal.SIGHUP else 128 + signum)
+
+    assert_stands_at_last_command(scene, end)
     scene.ros.run_for(0.5)
     assert scene.speed < STANDING
 
@@ -246,37 +268,39 @@ def test_signal_stops_the_arm_before_the_commands_end(signum, scene):
     "transitions", [["deactivate"], ["deactivate", "cleanup"], ["shutdown"]], ids="+".join
 )
 def test_transition_stops_the_arm_before_the_commands_end(transitions, scene):
-    for transition in transitions:
-        assert scene.ros.change_state(CONTROLLER, transition)
-    scene.wait_for_silence()
-    assert scene.speed_at_last_command < STANDING
-    scene.assert_no_race(scene.peak)
+    def end() -> None:
+        for transition in transitions:
+            assert scene.ros.change_state(CONTROLLER, transition)
+        scene.wait_for_silence()
+        if "shutdown" in transitions:
+            scene.controller.kill()
+
+    assert_stands_at_last_command(scene, end)
     scene.wait_for_rest()
-    if "shutdown" in transitions:
-        scene.controller.kill()
 
 
 def test_interrupt_beside_a_stopped_reader_stops_the_arm(shared):
+    def end() -> None:
+        shared.controller.send(signal.SIGINT)  # others may have left a traceback in its output
+        assert shared.controller.wait() == 0
+        read, write = os.pipe()
+        os.set_blocking(write, False)
+        with pytest.raises(BlockingIOError):
+            while True:
+                os.write(write, bytes(4096))
+        os.set_blocking(write, True)
+        shared.controller = shared.start_controller(stdout=write)
+        shared.move()
+        for number in range(20):  # lines that nobody reads
+            shared.ros.set_parameters(CONTROLLER, {"mode": str(number) * 200})
+            shared.trajectories.publish(JointTrajectory(joint_names=[str(number) * 200]))
+        shared.controller.send(signal.SIGINT)
+        assert shared.controller.wait() == 0
+        os.close(write)
+        os.close(read)
+
     shared.recover()
-    shared.controller.send(signal.SIGINT)  # others may have left a traceback in its output
-    assert shared.controller.wait() == 0
-    read, write = os.pipe()
-    os.set_blocking(write, False)
-    with pytest.raises(BlockingIOError):
-        while True:
-            os.write(write, bytes(4096))
-    os.set_blocking(write, True)
-    shared.controller = shared.start_controller(stdout=write)
-    shared.move()
-    for number in range(20):  # lines that nobody reads
-        shared.ros.set_parameters(CONTROLLER, {"mode": str(number) * 200})
-        shared.trajectories.publish(JointTrajectory(joint_names=[str(number) * 200]))
-    shared.controller.send(signal.SIGINT)
-    assert shared.controller.wait() == 0
-    os.close(write)
-    os.close(read)
-    assert shared.speed_at_last_command < STANDING
-    shared.assert_no_race(shared.peak)
+    assert_stands_at_last_command(shared, end)
 
 
 # 4. Drivers that lie.
@@ -345,7 +369,8 @@ def test_the_arm_moves_on_with_states_that_have_all_that_is_needed(what, scene):
 def test_the_arm_is_braked_where_states_are_of_no_use(what, scene):
     told(scene, lambda: USELESS_STATES[what], "no usable joint state")
     scene.wait_for_rest()
-    scene.assert_no_race(scene.peak)
+    # If the rest is seen late: until the commands end, which they then have.
+    scene.assert_no_race(scene.peak_at_last_command)
 
 
 def test_states_of_a_clock_that_was_set_back_are_believed_again(scene):
@@ -383,11 +408,14 @@ def test_far_future_trajectory_is_told_of_and_the_arm_stands(shared):
     message.header.stamp = Time(sec=2_000_000_000)
 
     def is_told() -> bool:
+        shared.watch()
         shared.trajectories.publish(message)
-        return shared.ros.comes(lambda: "begins in" in shared.controller.output)
+        told = shared.ros.comes(lambda: "begins in" in shared.controller.output)
+        stands = shared.wait_for_rest() < 1.0
+        assert stands or shared.gap > GAP
+        return told and stands
 
     shared.ros.attempt(is_told, "word of it")
-    assert shared.wait_for_rest() < 1.0
 
 
 def test_effort_limits_that_cannot_hold_the_arm_are_refused_with_figures(shared):
