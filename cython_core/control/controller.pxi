@@ -82,7 +82,7 @@ cdef class CompiledController:
     cdef object owned                  # what the structures point to
     cdef dict in_use                   # objects that the controller may point to, by number
     cdef readonly object capsule
-    cdef cnp.ndarray command_array     # (n,) a view of the last command
+    cdef cnp.ndarray command_array     # (n,) the last command
 
     def __cinit__(self, names, lower, upper, velocity, settings, ModelRequest model not None,
                   double show_period=0.02, Py_ssize_t tip=-1, offset=None, str base="",
@@ -105,6 +105,9 @@ cdef class CompiledController:
             raise ValueError(f"model: expected {n} joints, got {interface_of(model.dynamics).n}")
         self.owned, self.in_use = [], {model.number: model.dynamics}
         self._lay_out(n)
+        # Owns its memory: an array that kept this object alive would keep it for ever.
+        self.command_array = np.zeros(n)
+        self.its.controller.governor.command = <double*> cnp.PyArray_DATA(self.command_array)
         self.its.controller.hand.link = tip
         fill(self.its.controller.hand.point,
              np.array(np.eye(4) if offset is None else offset, dtype=float).reshape(-1), 16)
@@ -153,7 +156,7 @@ cdef class CompiledController:
         self._lay_out_validator(&at)
         self._lay_out_reckoning(&at)
         c.models.part = self._room(&at, n)
-        c.governor.command, c.governor.asked = self._room(&at, n), self._room(&at, n)
+        c.governor.asked = self._room(&at, n)
         c.governor.difference, c.governor.wanted = self._room(&at, n), self._room(&at, n)
         c.governor.moving = self._room(&at, n)
         c.governor.allowed.low, c.governor.allowed.high = self._room(&at, n), self._room(&at, n)
@@ -271,10 +274,6 @@ cdef class CompiledController:
         self.output.record, self.output.ros_time, self.output.heartbeat = (
             keep_record, no_time, no_time)
         self.its.output = &self.output
-        self.command_array = cnp.PyArray_SimpleNewFromData(1, [self.its.controller.n],
-                                                           cnp.NPY_DOUBLE,
-                                                           self.its.controller.governor.command)
-        cnp.set_array_base(self.command_array, self)
 
     # Calls from Python, where no loop runs.
 
