@@ -272,6 +272,31 @@ def test_a_request_that_is_late_is_withdrawn(ros):
     bench.close()
 
 
+def test_requests_that_were_withdrawn_leave_room_for_others(ros):
+    bench = Bench(ros, duration=2.0)
+    bench.loop.start()
+
+    def no_room() -> bool:
+        messages = bench.cycle.messages
+        bench.publisher.publish(STATE)
+        ros.wait_for(lambda: bench.cycle.messages > messages, "the message that keeps it busy")
+        for _ in range(1000):
+            try:
+                bench.runner.request(1, timeout=1e-3)
+            except TimeoutError as error:
+                if "wait already" in str(error):
+                    return True
+            else:
+                return False  # this process had stood still
+        return False
+
+    ros.attempt(no_room, "lack of room for requests")
+    rounds = bench.runner.counters()["rounds"]
+    ros.wait_for(lambda: bench.runner.counters()["rounds"] > rounds, "the end of its work")
+    assert bench.runner.request(2, timeout=DEADLINE) > 0
+    bench.close()
+
+
 def test_many_threads_can_ask_at_once(bench):
     answers: list[int] = []
 
