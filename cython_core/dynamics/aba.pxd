@@ -251,7 +251,7 @@ cdef inline step articulated_inertia(const Body* b, const real* sums, bint from_
                                      real* IA) noexcept nogil:
     """IA of a body: its own, and those of its children.
 
-    from_child: the one in the next slot has left its in IA (note 7).
+    from_child: the one in the next slot has left its part in IA (note 7).
     """
     if not from_child:
         clear(IA, 21)

@@ -3,12 +3,12 @@
 # All bodies share these coordinates, so what is summed over a subtree or met along a path needs no
 # transform. That pays where every pair of joints meets (minv.pxd, derivatives.pxd); body
 # coordinates are cheaper where only neighbours do. They also lose fewer digits: about O an inertia
-# grows with the square of the distance. So O is where the origin of a body in the middle happens to
-# be, and not the base's, from which a robot on rails may be far away.
+# grows with the square of the distance. So O is the current origin of a body in the middle, and not
+# the base's, from which a robot on rails may be far away.
 #
-# A floating base's axes serve as well, at the instant: its six S are unit vectors about its own
-# origin (row r of slot 0), and its Psi_dot = v_p x S is zero, but S_dot = v x S is not, as it is
-# for a single freedom.
+# The axes of a floating base, at this instant, serve as well: its six S are unit vectors about its
+# own origin (row r of slot 0). Its Psi_dot = v_p x S is zero, but its S_dot = v x S is not; for a
+# joint with a single freedom the two are equal.
 
 from system cimport Body, System, Workspace
 from spatial cimport real, add_cross, apart, put, rarely

@@ -160,8 +160,8 @@ cdef Py_ssize_t run_tiles(Call* call, Workspace* work, Py_ssize_t first,
 
 cdef Py_ssize_t run_rows(Call* call, Workspace* workspaces, int threads, Py_ssize_t first,
                          Py_ssize_t last) noexcept nogil:
-    """The kernel on rows first .. last - 1, on so many threads; a failure is left in the workspace
-    of its thread.
+    """The kernel on rows first .. last - 1, on ``threads`` threads; a failure is left in the
+    workspace of its thread.
     """
     cdef Py_ssize_t tiles = (last - first + LANES - 1) // LANES, failure = 0, low, high
     cdef int part
@@ -319,7 +319,7 @@ cdef class WorkspaceOwner:
         return self.new_result(batch + ndim, shape)
 
     cdef cnp.ndarray new_result(self, int ndim, cnp.npy_intp* shape):
-        """An array that is kept, unless it has one number alone or is huge."""
+        """An array that is kept, unless it is a single number or huge."""
         cdef cnp.ndarray array = cnp.PyArray_SimpleNew(ndim, shape, cnp.NPY_DOUBLE)
         if ndim > 0 and cnp.PyArray_SIZE(array) <= LARGEST_KEPT:
             self.keep(array)
@@ -341,7 +341,7 @@ cdef class WorkspaceOwner:
 
         Raises:
             SingularInertiaError: Some state has a joint that moves no inertia.
-            ValueError: The quaternion of a floating base has not unit length.
+            ValueError: The quaternion of a floating base does not have unit length.
         """
         cdef Py_ssize_t failure
         self.require_idle()

@@ -1,9 +1,10 @@
 # A = L^T D L of a joint-space inertia (RBDA section 6.5), for systems whose joints are coupled: the
-# articulated-body recursion needs a tree.
+# articulated-body recursion needs joints that move independently. Also for 6 x 6 systems, such as
+# that of a floating base.
 #
 # Joints on different branches have a zero in A. Eliminated from the tips inward, as here, A keeps
-# its zeros (RBDA section 6.5: branch-induced sparsity), and what they stand for is left out. The
-# zeros are found by looking, since here they depend on who mimics whom as well.
+# its zeros (RBDA section 6.5: branch-induced sparsity), and operations on them are left out. Each
+# entry is tested for zero, since here the zeros depend on who mimics whom as well.
 
 from libc.float cimport DBL_EPSILON
 from spatial cimport real, at_most, magnitude, nonzero, put, reciprocal
@@ -49,7 +50,7 @@ cdef inline void ltl_substitute(Py_ssize_t n, const real* A, real* x) noexcept n
 
 
 cdef inline Py_ssize_t ltl_solve(Py_ssize_t n, real* A, real* x) noexcept nogil:
-    """x <- A^-1 x. A and the value returned as of ltl_factor."""
+    """x <- A^-1 x. A and the value returned as for ltl_factor."""
     cdef Py_ssize_t failure = ltl_factor(n, A)
     if not failure:
         ltl_substitute(n, A, x)
@@ -57,7 +58,7 @@ cdef inline Py_ssize_t ltl_solve(Py_ssize_t n, real* A, real* x) noexcept nogil:
 
 
 cdef inline Py_ssize_t ltl_inverse(Py_ssize_t n, real* A, real* X) noexcept nogil:
-    """X = A^-1, (n, n), exactly symmetric. A and the value returned as of ltl_factor."""
+    """X = A^-1, (n, n), exactly symmetric. A and the value returned as for ltl_factor."""
     cdef Py_ssize_t failure = ltl_factor(n, A), i, k
     if failure:
         return failure

@@ -20,7 +20,7 @@
 # 4. tau = ID(q, qd, FD(q, qd, tau)) for all q, qd gives  dqdd/dx = -M^-1 dtau/dx  at qdd = FD(q,
 #    qd, tau).
 # 5. Of a floating base with its S about its own origin, Psi_dot = 0 and S_dot = v x S
-#    (base_coordinates.pxd): its columns have I S_dot in place of I Psi_dot once, so
+#    (base_coordinates.pxd): its columns have I S_dot in place of one of two I Psi_dot, so
 #    that  dtau_i/dqd_0 = S_i^T (I_i S_dot_0 + 2 B_i S_0), and Psi_ddot_0 = a_0 x S with a_0 =
 #    -gravity: dtau_i/dq_0 is zero along the base's axes and gravity x F about them, F the force of
 #    I_i S_i. q_0 is the base's displacement in its own axes, as its velocity is.
@@ -39,7 +39,7 @@ from minv cimport minv
 
 cdef inline apart begin_at_base(const System* system, Workspace* work,
                                 const real* qdd) noexcept nogil:
-    """What the outward pass leaves at a body, of a floating base."""
+    """a, B and f of a floating base, as from_base leaves them for a body."""
     base_acceleration_of(system, work, qdd)
     body_coriolis[real](<real*> work.base_inertia, <real*> work.velocity, <real*> work.B)
     times_inertia[real](<real*> work.base_inertia, <real*> work.acceleration, <real*> work.f)
@@ -51,7 +51,7 @@ cdef inline step subtree_forces(const Workspace* work, Py_ssize_t i, real* F_q, 
     """Columns: the force on body i's subtree per unit of q_i, qd_i and qdd_i. Row w = S^T 2 B,
     whose linear part is zero.
 
-    As far as note 1 has them, the sums over the subtree being complete.
+    The columns are what note 1 multiplies by S_j^T; the sums over the subtree must be complete.
     """
     cdef const real* S = <real*> work.S + 6 * i
     cdef const real* Psi_dot = <real*> work.Psi_dot + 6 * i
@@ -158,7 +158,7 @@ cdef inline apart base_corner(const System* system, const Workspace* work, real*
 
 cdef inline step from_base(const System* system, Workspace* work, const real* qd,
                            const real* qdd) noexcept nogil:
-    """Psi_ddot, a, B and f of every body, of itself alone, after velocities."""
+    """Psi_ddot, a, B and f of every body, not yet summed over its subtree; after velocities."""
     cdef const Body* b
     cdef const real* S
     cdef const real* Psi_dot

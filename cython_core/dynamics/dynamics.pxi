@@ -435,7 +435,7 @@ cdef class Dynamics(WorkspaceOwner):
     cdef int choose_point(self, Call* call, link, point, double* pose) except -1:
         """Make the call about a point of a link, None for its origin.
 
-        pose: (12) memory for as long as the call.
+        pose: (12) memory that must last as long as the call.
         """
         cdef cnp.ndarray position
         cdef const double* at
@@ -847,7 +847,7 @@ cdef class Dynamics(WorkspaceOwner):
             Y, (nv, 10 L) for the L ``model.link_names``: ten columns each, in the order of
             ``model.inertial_parameters``. Zero where a joint does not move a link; gravity is
             included. With f_ext two arrays: Y, and the part of the torque that does not depend on
-            them, -J^T f_ext, (nv,): rnea is Y @ model.inertial_parameters plus that.
+            the parameters, -J^T f_ext, (nv,): rnea is Y @ model.inertial_parameters plus that.
 
         Source: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads
         and links, 1986.

@@ -1,12 +1,12 @@
 # External forces, fixed in their bodies: the torque they take, tau = -J^T f_ext, and how it changes
 # with position.
 #
-# How the coded lines follow from RBDA Table 5.1, of which these are what is linear in f_ext:
+# How the coded lines follow from RBDA Table 5.1, of which they are the terms linear in f_ext:
 # 1. f_i = -f_ext, summed over i's subtree, and tau_i = S_i^T f_i; seen from the point O of
 #    base_coordinates.pxd.
 # 2. Joint i turns all of its subtree, and with it f_i, which changes by S_i x* f_i: for j on its
 #    path to the base (i included) dtau_j/dq_i = S_j^T (S_i x* f_i). A motion of such a j moves S_i
-#    and f_i together, so that tau_i stays.
+#    and f_i together, so that tau_i does not change.
 # 3. A displacement of a floating base, in its own axes, moves all forces together.
 
 from system cimport System, Workspace

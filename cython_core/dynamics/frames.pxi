@@ -7,8 +7,8 @@
 # their common perpendicular far away, where a long lever would cost digits: there only the exact
 # transform is kept.
 #
-# All of it is computed with more digits than the core has, where the machine has such: a short
-# distance may be what is left of two long ones.
+# All of it is computed with more digits than the core has, where the machine has them: a short
+# distance may be the difference of two long ones.
 
 EXTENDED = np.longdouble
 
@@ -23,7 +23,7 @@ def _cross(a, b):
 
 
 def _perpendicular(z):
-    """A unit vector perpendicular to z, the frame's own x or y axis where these are."""
+    """A unit vector perpendicular to z, one of the frame's own axes where one is."""
     x = np.eye(3)[np.argmin(np.abs(z))] if abs(z[2]) < 1 else np.array([1.0, 0.0, 0.0])
     x = x - (x @ z) * z
     return x / np.linalg.norm(x)
@@ -97,8 +97,8 @@ def _twist_angles(E):
 
 
 def _quarter_turns(angle):
-    """k and rest of angle = k pi/2 + rest, |rest| <= pi/4; the rest of a right angle, as nearly as
-    numbers show it, is 0.
+    """k and rest of angle = k pi/2 + rest, |rest| <= pi/4; a rest that may be a rounding error is
+    0.
     """
     right_angle = np.arctan2(EXTENDED(1), EXTENDED(0))
     k = np.rint(angle / right_angle)
@@ -123,8 +123,8 @@ def _inertia_about(mass, h, inertia, Q, t):
     """First moment and rotational inertia in the axes Q (columns), about the point t along the last
     of them.
 
-    Turned first: a shift along the axis leaves alone what is about it, which may be small beside
-    the rest.
+    Turned first: a shift along the last axis then leaves the inertia about it as it is, which may
+    be small beside the rest.
     """
     h, inertia = Q.T @ h, Q.T @ inertia @ Q
     inertia[0, 0] += t * (mass * t - 2 * h[2])

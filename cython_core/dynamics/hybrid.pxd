@@ -3,8 +3,8 @@
 #
 # How the coded lines follow from the book:
 # 1. Accelerations are counted from qdd_0: what is given, and zero elsewhere. With C' = ID(q, qd,
-#    qdd_0) the others are H qdd' = tau - C' at the joints with a given torque, while the rest are
-#    held, qdd' = 0.
+#    qdd_0), what is added, qdd', solves H qdd' = tau - C' at the joints with a given torque; the
+#    other joints are held, qdd' = 0.
 # 2. All accelerations known, the unknown torques are those of Table 5.1.
 
 from system cimport System, Workspace

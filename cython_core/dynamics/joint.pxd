@@ -39,7 +39,7 @@ cdef inline void jcalc(const System* system, Workspace* work, const real* q) noe
     """cosine and sine of theta of every joint at position q, d and p of those that slide, pose of a
     floating base.
 
-    One state takes the joints LANES at a time, a register of states one after the other.
+    For one state the joints are taken LANES at a time, for a register of states one by one.
     """
     cdef const Body* b
     cdef real* p

@@ -1,5 +1,5 @@
-# The force across joint i is f_i of Table 5.1 (rnea.pxd). Here it is what an engineer reads off a
-# drawing: in the frame of the joint's child link, at its origin, force first.
+# The force across joint i is f_i of Table 5.1 (rnea.pxd). Here it is given as in the API: in the
+# frame of the joint's child link, at its origin, force first.
 
 from system cimport System, Workspace
 from spatial cimport real, add_cross, put

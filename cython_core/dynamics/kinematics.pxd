@@ -213,8 +213,8 @@ cdef inline void point_acceleration(const System* system, const Workspace* work,
     """a = J qdd + Jdot qd, (6): classical acceleration of a point (base frame) of a body, base
     axes, linear part first.
 
-    After poses; gravity is not in it. From the body to the base: u, w is the point's velocity
-    relative to body i.
+    After poses; gravity is not in it. The loop goes from the body to the base; u is the velocity
+    of the point relative to body i, linear part first.
     """
     cdef real[6] column, joint, u
     cdef real[3] t
@@ -243,7 +243,7 @@ cdef inline void point_acceleration(const System* system, const Workspace* work,
 
 cdef inline void column_derivative(const real* w, const real* u, const real* column,
                                    real* derivative) noexcept nogil:
-    """Of a column of J, linear part first: see jacobian_derivative."""
+    """Derivative of a column of J, linear part first: see jacobian_derivative."""
     cdef Py_ssize_t k
     for k in range(6):
         put(0.0, &derivative[k])
@@ -311,7 +311,7 @@ cdef inline double first_moment(const System* system, const Workspace* work,
 
 
 cdef inline void velocities(const System* system, Workspace* work, const real* qd) noexcept nogil:
-    """w and v of every body, in its own axes, after jcalc, a floating base's too."""
+    """w and v of every body and of a floating base, each in its own axes; after jcalc."""
     cdef const Body* b
     cdef const real* p
     cdef real* w

@@ -5,7 +5,7 @@
 # 1. Column j of M^-1 is the acceleration under a unit torque at joint j, of the arm at rest without
 #    gravity. IA, U and D of Table 7.1 do not depend on the torque and serve all columns. With the
 #    gain K = U / D, and in base coordinates, where no X is left (base_coordinates.pxd), column j is
-#        towards the base, zero but for ancestors i of j:
+#        towards the base, zero but for i = j and its ancestors:
 #            u_i = e_ij - S_i^T pA_i            pA_p += pA_i + K_i u_i
 #        away from it, only for i up to j (the rest follows by symmetry):
 #            qdd_i = u_i / D_i - K_i^T a_p      a_i = a_p + S_i qdd_i

@@ -1,5 +1,5 @@
 # The operational-space inertia Lambda of a point of a link (Khatib, A unified approach for motion
-# and force control of robot manipulators, 1987): the wrench there that an acceleration takes,
+# and force control of robot manipulators, 1987): the wrench needed there per unit of acceleration,
 # Lambda^-1 = J M^-1 J^T.
 #
 # How the coded lines follow from RBDA Table 7.1:
@@ -84,8 +84,8 @@ cdef inline void add_along_path(const System* system, const Workspace* work, Py_
 
 
 cdef inline apart add_at_base(Workspace* work, const real* p, real* A) noexcept nogil:
-    """A += p^T IA^-1 p with the p that remains at a floating base (minv.pxd, note 5, which also
-    tells what work.failure is).
+    """A += p^T IA^-1 p with the p that remains at a floating base (minv.pxd, note 5); work.failure
+    as in base_corner there.
     """
     cdef real[36] X, f
     cdef real t

@@ -2,8 +2,8 @@
 # simulation's steps.
 
 class _Table:
-    """A table of joint motion, interpolated by polynomials with the position, velocity and, if
-    given, acceleration of both neighbouring rows.
+    """A table of joint motion, interpolated by polynomials that match the position, velocity and,
+    if given, acceleration of both neighbouring rows.
     """
 
     def __init__(self, rows):

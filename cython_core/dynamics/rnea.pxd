@@ -6,12 +6,11 @@
 #        a_i = iXp a_p + S qdd + v_i x S qd       tau_i = S^T f_i
 #        v_0 = 0, a_0 = -gravity                  f_p = f_p + pXi* f_i
 # 2. Split a into [w_dot; a_O - w x v_O], a_O being the acceleration of the frame's origin (RBDA
-#    section 2.11). In terms of a_O no linear velocity is left over in the table: a point fixed in
+#    section 2.11). In terms of a_O the linear velocities drop out of the table: a point fixed in
 #    body i at r has the acceleration
 #        a_O + U r,     U = [w_dot]x + [w]x [w]x.
 # 3. So a child's origin at s + d z has a_p + U_p s + U_i z d, since points of the joint's axis
-#    belong to both bodies (U_p z = U_i z), plus the joint's own sliding: z qdd, and z qd twice
-#    crossed by w.
+#    belong to both bodies (U_p z = U_i z), plus the joint's own sliding: z qdd + 2 w x z qd.
 # 4. The force is the integral of (a_O + U r) dm  = mass a_O + U h.
 # 5. The moment is the integral of r x (a_O + U r) dm = h x a_O + the axial vector of U Sigma, Sigma
 #    = integral r r^T dm, that is  (U_z . Sigma_y - U_y . Sigma_z,  U_x . Sigma_z - U_z .
@@ -19,8 +18,8 @@
 # 6. f_ext acts on body i, so joint i does not have to transmit it.
 # 7. Motion and force are passed from one slot to the next in local variables; the workspace keeps
 #    the motion of a body with several children.
-# 8. A floating base has v_0 = qd and a_0 = qdd - gravity, of its six numbers, and moves under a
-#    force f_0 like any body's.
+# 8. A floating base has v_0 = qd and a_0 = qdd - gravity, with its six numbers of qd and qdd. The
+#    force f_0 that it needs is found like any body's, and is its part of tau.
 # U thus serves the acceleration of every child, the force and the moment, and is formed once per
 # body.
 
@@ -65,8 +64,8 @@ cdef inline step net_force(double mass, const double* h, const double* Sigma, co
 
 
 cdef inline step motion_at_joint(const Body* b, real c, real s, real* motion) noexcept nogil:
-    """motion: w, w_dot and a at the parent's origin; then at its point s, where a = a_p + U_p s
-    (note 3), in the child's axes.
+    """Take motion (w, w_dot and a) from the parent's origin to its point s, where a = a_p + U_p s
+    (note 3), and into the child's axes.
     """
     cdef real* w = motion
     cdef real* w_dot = motion + 3

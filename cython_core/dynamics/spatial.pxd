@@ -134,7 +134,7 @@ cdef inline real choose(real choice, real a, real b) noexcept nogil:
 
 
 cdef inline bint nonzero(real x) noexcept nogil:
-    """Whether x is not 0 (NaN is not), in any of the lanes."""
+    """Whether x is not 0, in any of the lanes; NaN counts as not 0."""
     if real is double:
         return x != 0
     else:

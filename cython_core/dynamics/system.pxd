@@ -16,8 +16,8 @@
 # Frames. Body i's frame has its z axis on joint i's axis (frames.pxi chooses them), so every joint
 # is a screw about z:
 #     S_i = [0 0 angular | 0 0 linear]        revolute (1, 0), prismatic (0, 1), helical (1, pitch)
-# per unit of q[dof]. S of a mimic joint includes its multiplier; its offset is in theta0 and p.
-# and the transform from the parent is
+# per unit of q[dof]. S of a mimic joint includes its multiplier; its offset is in theta0, d and p.
+# The transform from the parent is
 #     iXp = xlt(d z) rot(Rz(theta)^T Rx(alpha)^T Rz(gamma)^T) xlt(s),
 # mostly with gamma = 0 and s = a x: the modified Denavit-Hartenberg parameters a, alpha, d, theta.
 
@@ -77,7 +77,7 @@ cdef struct System:
     double* link_pose    # (links, 12) orientation row by row, then origin, in that body's frame
     Py_ssize_t* joint_link   # the link that each joint of q moves
 
-cdef struct Workspace:   # rows of one value each per slot; NaN until first written
+cdef struct Workspace:   # rows: (so many) numbers per slot; NaN until first written
     double* cosine       # (1) of theta
     double* sine         # (1)
     double* d            # (1) of the transform from the parent

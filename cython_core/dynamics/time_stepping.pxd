@@ -72,7 +72,8 @@ cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work
                                            real* qdd) noexcept nogil:
     """As acceleration, after jcalc.
 
-    q: (n,), the degree of freedom i at q[i]; a floating base, which has no stops, is not read.
+    q: (n,), degree of freedom i at q[i]; those of a floating base, which has no stops, do not
+    matter.
     """
     cdef Py_ssize_t n = system.n, i, failure, round
     cdef real* applied = <real*> work.step

@@ -24,7 +24,7 @@ cdef struct ShadowCycle:
     JointParts parts
     Template predicted, residual, contact
     double* command          # (n,) from a message that is not checked yet
-    StateRing* ring          # for who collects states; NULL: nobody does
+    StateRing* ring          # of whoever collects states; NULL: nobody does
     int unstamped            # consecutive states without a stamp
     int64_t states           # used so far
     int64_t received         # when the last of them came [ns]; 0: none yet

@@ -108,10 +108,10 @@ cdef inline bint update_sliding(SlidingMeans* its, const Settings* settings, Py_
                                 double* share) noexcept nogil:
     """Take a state, dt [s] after the last; return whether enough joints have slid both ways.
 
-    ``share`` is then how much of the friction appears as external torque: for each joint the mean
-    over forward motion minus the mean over backward motion, external torque divided by friction;
-    the median over the joints. Errors that depend on position alone, such as those of gravity,
-    cancel in the differences.
+    ``share`` is then how much of the friction appears as external torque: for each joint, the mean
+    external torque in forward motion minus that in backward motion, divided by the same difference
+    of the friction; of these, the median over the joints. Errors that depend on position alone,
+    such as those of gravity, cancel in the differences.
     """
     cdef Py_ssize_t i, k, way, ready = 0, frictional = 0
     cdef double bound, friction

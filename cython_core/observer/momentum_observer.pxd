@@ -4,7 +4,8 @@
 # 2005; De Luca, Albu-Schaeffer, Haddadin and Hirzinger, Collision detection and safe reaction with
 # the DLR-III lightweight manipulator arm, IROS 2006.
 #
-# With p = (H + armature) qd, and Hdot = C + C^T for Christoffel's C, the equation of motion is
+# With p = (H + armature) qd, and Hdot = C + C^T for the C of the Christoffel symbols, the equation
+# of motion is
 #
 #     (1) pdot = beta + tau_ext,    beta = tau - friction + C^T qd - g,
 #

@@ -34,7 +34,7 @@ from featherstone_ros._cdr import JointStateEncoder, stamped
 cnp.import_array()
 
 
-# In the order in which they use each other.
+# Each may use those above it.
 include "memory.pxi"         # Memory: all that the shadow points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
 include "cycle.pxi"          # the shadow as such a cycle
@@ -102,7 +102,7 @@ cdef class Snapshot:
 
 
 cdef class StateBuffer:
-    """A ring buffer that a shadow in a loop writes states to and Python reads them from.
+    """A ring buffer to which a shadow in a loop writes states, and from which Python reads them.
 
     Args:
         n: Number of joints.

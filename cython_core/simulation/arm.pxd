@@ -172,7 +172,7 @@ cdef inline Py_ssize_t brake(Arm* arm, int64_t steps) noexcept nogil:
 
 
 cdef inline Py_ssize_t brake_effort(Arm* arm, double* effort) noexcept nogil:
-    """effort (nv,) that the brakes take, friction offset and armature included.
+    """effort (nv,) that the brakes exert, friction offset and armature included.
 
     Returns what ``SimulatorInterface.hold`` returns.
     """

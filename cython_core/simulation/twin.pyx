@@ -38,7 +38,7 @@ from featherstone_ros._cdr import JointStateEncoder
 
 cnp.import_array()
 
-# In the order in which they use each other.
+# Each may use those above it.
 include "memory.pxi"         # Memory: all that the twin points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
 include "cycle.pxi"          # the twin as such a cycle
@@ -206,7 +206,7 @@ cdef class Twin(CycleOwner):
 
     @property
     def effort(self):
-        """Measured effort (n,) of the drives or, when they are on, of the brakes [N m or N]."""
+        """Measured effort (n,) of the drives or, while the brakes are on, of these [N m or N]."""
         return self.values(self.twin.arm.measured + 2 * self.n)
 
     @property
