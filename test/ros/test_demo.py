@@ -16,6 +16,7 @@ from support import ATTEMPTS, free_domain
 from featherstone_ros.tools.processes import node_environment
 
 PROGRESS = "PD alone"  # shown as soon as both nodes talk
+BRIEF = 0.05  # [s] without a command that the errors hardly show
 
 
 @contextlib.contextmanager
@@ -69,7 +70,7 @@ def command_line(pid):
 
 
 def undisturbed_demo(folder):
-    """Run the short demo until it says that no busy machine has disturbed it; return its report."""
+    """Run the short demo until no busy machine has disturbed it; return its report."""
     arguments = ("--duration", "1.5", "--rate", "200", "--output", "report")
     for _ in range(ATTEMPTS):
         with demo(folder, *arguments) as process:
@@ -79,11 +80,13 @@ def undisturbed_demo(folder):
             continue
         assert process.returncode == 0, output
         report = json.loads((folder / "report/report.json").read_text())
-        if not report["disturbances"]:
+        silence = max(run["silence"] for run in report["runs"].values())
+        if not report["disturbances"] and silence < BRIEF:
             return report
     pytest.fail(f"disturbed {ATTEMPTS} times:\n{output}")
 
 
+@pytest.mark.alone  # it is judged by its errors
 @pytest.mark.timeout(600)  # of several attempts
 def test_short_demo_ends_well_and_reports_what_it_measured(tmp_path):
     pytest.importorskip("matplotlib")
