@@ -120,12 +120,10 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
                                const double* torque) noexcept nogil:
     """Turn an effort that includes gravity into the next command; False if it is not finite."""
     cdef const double* added = NULL
-    cdef const double* there = c.validator.likely_q             # where the torque is for
     cdef Py_ssize_t i
-    if is_blind(c) and c.expects:
-        there = c.desired
-    if c.settings.hardware_adds_gravity:
-        gravity(&c.models, there, c.gravity_torque)
+    if c.settings.hardware_adds_gravity:                        # where the torque is for
+        gravity(&c.models, c.desired if is_blind(c) and c.expects else c.validator.likely_q,
+                c.gravity_torque)
         for i in range(c.n):
             c.torque[i] = torque[i] - c.gravity_torque[i]
         added, torque = c.gravity_torque, c.torque

@@ -1,11 +1,12 @@
 # Whether joint states are consistent with each other (state_validator.pxd): velocities with
 # positions, and unchanged positions with an arm that should move.
 
-from libc.math cimport M_PI, exp, fabs, isnan
+from libc.math cimport exp, fabs, isnan
 from libc.string cimport memcpy, memset
 
 from control.validator_state cimport (ACCEPTED, CONTRADICTORY, REPEATED, Judgement, StateValidator,
-                                      accepted, common, is_frozen, judgement, same, trust)
+                                      accepted, common, is_frozen, judgement, low_pass_weight,
+                                      same, trust)
 
 # Positions are compared with the integral of the velocities over a sliding time [s]. They may
 # differ by jump_tolerance plus a share of the distance travelled: velocities are filtered,
@@ -50,7 +51,7 @@ cdef inline Judgement judge_consistency(StateValidator* v, double dt, const doub
     Positions may repeat: a controller manager may be faster than its hardware.
     """
     cdef double left = exp(-dt / COMPARED_OVER), duration = v.unchanged + dt, step, bound
-    cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * duration)
+    cdef double weight = low_pass_weight(cutoff, duration)
     cdef bint changed = not same(v.n, q, v.compared_q)
     cdef Py_ssize_t i
     cdef Judgement result = accepted()

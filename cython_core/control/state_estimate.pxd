@@ -1,7 +1,7 @@
 # Position and velocity of the arm, estimated from the accepted joint states (state_validator.pxd):
 # their velocities may be missing or wrong.
 
-from libc.math cimport INFINITY, M_PI, copysign, exp, fabs, isnan
+from libc.math cimport INFINITY, copysign, fabs, isnan
 from libc.string cimport memcpy
 
 from control.state_consistency cimport encoder_step
@@ -41,17 +41,22 @@ cdef inline double plausible_change(const StateValidator* v, Py_ssize_t i,
     return 0.5 * v.plausible_speed[i] * (AT_ONCE + PER_SECOND * dt)
 
 
+cdef inline double filtered_velocity(const StateValidator* v, Py_ssize_t i, double way, double dt,
+                                     double weight) noexcept nogil:
+    """The last velocity of a joint, low-pass filtered with a way in a time dt [s]."""
+    return v.last_qd[i] + weight * (way / dt - v.last_qd[i])
+
+
 cdef inline void take_velocity(StateValidator* v, double dt, const double* q, const double* qd,
-                               double cutoff) noexcept nogil:
+                               double weight) noexcept nogil:
     """Take the measured velocities; where one is missing, the filtered difference of positions.
 
     A velocity that contradicts the last two positions and those before would damp the arm in the
     wrong direction: it gets the direction of the positions, and no more than their speed.
 
     If states are sparse, an unlikely velocity would act for long: then the median of it, the last
-    velocity and the positions' is taken.
+    velocity and the positions' is taken. weight: of this difference in the filter.
     """
-    cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
     cdef double agreed
     cdef Py_ssize_t i
     for i in range(v.n):
@@ -67,25 +72,24 @@ cdef inline void take_velocity(StateValidator* v, double dt, const double* q, co
         elif v.fresh:
             v.qd[i] = 0.0
         else:
-            v.qd[i] = v.last_qd[i] + weight * ((q[i] - v.last_q[i]) / dt - v.last_qd[i])
+            v.qd[i] = filtered_velocity(v, i, q[i] - v.last_q[i], dt, weight)
 
 
 cdef inline void find_likely_state(StateValidator* v, double now, double dt,
-                                   double cutoff) noexcept nogil:
+                                   double weight) noexcept nogil:
     """Find the position and velocity that the laws use.
 
     A value that a joint can hardly have reached, neither from the last state (accepted or not) nor
     from where it likely was, is replaced by the expected one until the next state confirms it: one
     wrong number must not push the arm, least of all if no state follows. Nor must a wrong stamp, by
     which the joint would be expected too far away. To be called before ``received`` changes; dt:
-    time since then [s].
+    time since then [s]; weight: as for ``take_velocity``.
 
     A velocity that is not measured is then estimated from the likely positions: the step to a wrong
     one and back would show many times the joint's speed.
     """
     cdef const double* there = v.last_q
     cdef double since = max(now - v.received, 1e-6) if v.fresh else dt
-    cdef double weight = 1.0 - exp(-2.0 * M_PI * cutoff * dt)
     cdef double apart = since, limit, reach, speed, before
     cdef bint is_estimated
     cdef Py_ssize_t i
@@ -110,7 +114,7 @@ cdef inline void find_likely_state(StateValidator* v, double now, double dt,
             else:
                 v.likely_q[i] = median(before, v.q[i], before + since * speed)
         elif is_estimated:
-            v.qd[i] = v.last_qd[i] + weight * ((v.q[i] - before) / dt - v.last_qd[i])
+            v.qd[i] = filtered_velocity(v, i, v.q[i] - before, dt, weight)
         speed = median(v.last_qd[i], v.qd[i], (v.q[i] - v.last_q[i]) / since)
         v.likely_qd[i] = speed if fabs(v.qd[i] - speed) > limit else v.qd[i]
 

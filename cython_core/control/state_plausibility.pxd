@@ -73,20 +73,14 @@ cdef inline Judgement judge_position(StateValidator* v, double now, double dt, c
     """Whether the arm can have come here since the last good state."""
     # ``seen`` may be old: a position where no arm can be is not kept there.
     cdef bint jumped_before = v.implausible and v.seen_at > v.received
-    cdef double duration
+    cdef const double* there = v.seen if jumped_before else v.q
+    cdef double duration = now - (v.seen_at if jumped_before else v.received)
     cdef Py_ssize_t i
     if v.fresh:
-        if jumped_before:
-            i = out_of_reach(v.n, q, v.seen, v.plausible_speed, now - v.seen_at, jump_tolerance)
-            if i >= 0:
-                return judgement(JUMPED, i, q[i] - v.seen[i],
-                                 v.plausible_speed[i] * (now - v.seen_at) + jump_tolerance)
-        elif v.accepted:
-            i = out_of_reach(v.n, q, v.q, v.plausible_speed, now - v.received, jump_tolerance)
-            if i >= 0:
-                return judgement(JUMPED, i, q[i] - v.q[i],
-                                 v.plausible_speed[i] * (now - v.received) + jump_tolerance)
-        return accepted()
+        i = (out_of_reach(v.n, q, there, v.plausible_speed, duration, jump_tolerance)
+             if jumped_before or v.accepted else -1)
+        return accepted() if i < 0 else judgement(
+            JUMPED, i, q[i] - there[i], v.plausible_speed[i] * duration + jump_tolerance)
     # A position that jumped and stays there does not become plausible with time; see ``forget``.
     duration = min(max(dt, now - v.received), v.jumped)
     i = out_of_reach(v.n, q, v.q, v.plausible_speed, duration, jump_tolerance)

@@ -15,7 +15,8 @@ from control.state_estimate cimport find_likely_state, take_velocity
 from control.state_plausibility cimport (count_implausible, judge_numbers, judge_position,
                                          judge_speed)
 from control.validator_state cimport (ACCEPTED, DISTRUSTED, JUMPED, LATE, NOT_NEWER, TOO_FAST,
-                                      Judgement, StateValidator, accepted, forget_clocks, judgement)
+                                      Judgement, StateValidator, accepted, forget_clocks, judgement,
+                                      low_pass_weight)
 
 cdef extern from *:
     """
@@ -142,13 +143,14 @@ cdef inline void pass_time(StateValidator* v, double stamp) noexcept nogil:
 cdef inline void take_over(StateValidator* v, double now, double dt, double stamp, const double* q,
                            const double* qd, double cutoff, double state_timeout) noexcept nogil:
     """Make a state the last good one."""
+    cdef double weight = low_pass_weight(cutoff, dt)
     v.q, v.last_q = v.last_q, v.q
     v.qd, v.last_qd = v.last_qd, v.qd
-    take_velocity(v, dt, q, qd, cutoff)
+    take_velocity(v, dt, q, qd, weight)
     memcpy(v.q, q, v.n * sizeof(double))
     if not v.fresh:
         learn_encoder_steps(v)
-    find_likely_state(v, now, dt, cutoff)
+    find_likely_state(v, now, dt, weight)
     v.dt = 0.0 if v.fresh else dt
     v.interval = max(v.dt if v.dt < state_timeout else 0.0, v.interval * exp(-v.dt / SPARSE_FOR))
     pass_time(v, stamp)

@@ -1,7 +1,7 @@
 # What is known of the joint states so far (state_validator.pxd), and what was wrong with the last
 # one.
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, M_PI, exp, fabs
 
 cdef enum Rejection:         # why a state is not accepted; the texts are in
                              # featherstone_ros/control/events.py
@@ -111,6 +111,11 @@ cdef inline Judgement judgement(Rejection rejection, Py_ssize_t joint, double fo
 
 cdef inline Judgement accepted() noexcept nogil:
     return judgement(ACCEPTED, -1, 0.0, 0.0)
+
+
+cdef inline double low_pass_weight(double cutoff, double dt) noexcept nogil:
+    """Weight of a value that is dt [s] newer than a filtered one; cutoff: of the filter [Hz]."""
+    return 1.0 - exp(-2.0 * M_PI * cutoff * dt)
 
 
 cdef inline double common(double a, double b) noexcept nogil:
