@@ -48,7 +48,7 @@ class ShadowSettings:
     prediction_horizon: float = 0.05
     prediction_effort: str = MEASURED
     time_step: float = 0.001
-    integrator: str = "semi_implicit_euler"
+    integrator: str = "implicit"
     viscous: ArrayLike | None = None
     coulomb: ArrayLike | None = None
     offset: ArrayLike = 0.0

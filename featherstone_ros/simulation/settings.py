@@ -62,7 +62,7 @@ class TwinSettings:
 
     rate: float = 1000.0
     time_step: float = 0.001
-    integrator: str = "semi_implicit_euler"
+    integrator: str = "implicit"
     real_time_factor: float = 1.0
     lockstep: bool = False
     initial_positions: ArrayLike | None = None

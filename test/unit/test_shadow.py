@@ -105,7 +105,7 @@ def test_study_prints_its_figures_and_draws(tmp_path, capsys):
 
 def test_without_noise_the_model_explains_the_arm():
     settings = ShadowSettings(armature=0.1, viscous=0.5, coulomb=0.0)
-    arm = fr.Simulator(MODEL, 1e-3, armature=0.1, damping=0.5, friction=0.0)
+    arm = fr.Simulator(MODEL, 1e-3, settings.integrator, armature=0.1, damping=0.5, friction=0.0)
     arm.reset(READY)
     shadow = Shadow(MODEL, settings)
     torque = fr.Dynamics(MODEL).gravity(READY) + 1.0
@@ -118,7 +118,9 @@ def test_without_noise_the_model_explains_the_arm():
             assert_allclose(update.residual.velocity, 0.0, atol=1e-12)
             assert_allclose(update.residual.torque, 0.0, atol=2e-3 * np.abs(torque).max())
         arm.step(torque, 5)
-    simulated = fr.Simulator(MODEL, 1e-3, armature=0.1, damping=0.5, friction=0.0)
+    simulated = fr.Simulator(
+        MODEL, 1e-3, ShadowSettings.integrator, armature=0.1, damping=0.5, friction=0.0
+    )
     simulated.reset(*last)
     simulated.step(torque, 50)
     assert_allclose(ahead.position, simulated.q, atol=1e-12)

@@ -105,7 +105,9 @@ class TestPrediction:
 
     def test_whole_steps_are_the_simulators(self):
         q, qd, torque = np.random.default_rng(4).uniform(-1, 1, (3, self.MODEL.n))
-        simulator = fr.Simulator(self.MODEL, 1e-3, damping=0.3, armature=0.2)
+        simulator = fr.Simulator(
+            self.MODEL, 1e-3, ShadowSettings.integrator, damping=0.3, armature=0.2
+        )
         simulator.reset(q, qd)
         simulator.step(3.0 * torque, 40)
         expected = np.array([simulator.q, simulator.qd])

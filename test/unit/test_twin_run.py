@@ -225,7 +225,14 @@ def test_lockstep_is_reproducible_bit_for_bit_whatever_the_real_time():
 
 
 def test_command_after_a_fault_is_not_answered():
-    twin = make(lockstep=True, rate=10.0, time_step=0.1, viscous=5.0, hold_until_command=False)
+    twin = make(
+        lockstep=True,
+        rate=10.0,
+        time_step=0.1,
+        viscous=5.0,
+        integrator="rk4",
+        hold_until_command=False,
+    )
     twin.set_state(START, [1.0, 1.0])
     answers = [command(twin, [0.0, 0.0], now=0.0) for _ in range(1000)]
     assert twin.fault
@@ -235,7 +242,7 @@ def test_command_after_a_fault_is_not_answered():
 
 
 def test_fault_is_recorded_once_until_a_reset():
-    twin = make(rate=10.0, time_step=0.1, viscous=5.0, hold_until_command=False)
+    twin = make(rate=10.0, time_step=0.1, viscous=5.0, integrator="rk4", hold_until_command=False)
     twin.set_state(START, [1.0, 1.0])
 
     def faults(first: float) -> int:

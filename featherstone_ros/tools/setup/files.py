@@ -16,7 +16,7 @@ from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.tools.demo.report import milli
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory, as_yaml
 from featherstone_ros.tools.setup.proposal import Proposal
-from featherstone_ros.tools.setup.trial_drive import INTEGRATOR, Drive
+from featherstone_ros.tools.setup.trial_drive import Drive
 
 DIGITS = 4
 MOVE, MOVE_TIME = 0.2, 3.0  # [rad or m], [s] of the motion to send
@@ -68,8 +68,6 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         "",
         "/**/digital_twin:",
         "  ros__parameters:",
-        *_comment("Stable under any damping."),
-        f"    integrator: {INTEGRATOR}",
         *_comment(
             "Where the simulated arm begins [rad or m]: in the middle of its range, or where "
             "gravity asks less of it."

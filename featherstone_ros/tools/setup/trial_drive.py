@@ -16,6 +16,7 @@ from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.simulation import TwinSettings
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
 from featherstone_ros.tools.setup.proposal import Proposal
 
@@ -26,7 +27,6 @@ FREQUENCIES = 2.0, 4.0  # [rad/s] of the first and of the last joint
 MOST_HALVINGS = 10
 HEAVIER = 0.1  # excess of all masses in the second drive
 FAR = 0.2  # [rad or m] of error that is no longer following
-INTEGRATOR = "implicit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ def drive(
     model, timing = proposal.model, proposal.loop.timing
     controller = TorqueController(JointSpace.of(model), model, settings(proposal))
     heavy = model.with_inertial_parameters((1.0 + excess) * model.inertial_parameters)
-    sim = Simulator(heavy, timing.period / 2, INTEGRATOR, armature=proposal.armature)
+    sim = Simulator(heavy, timing.period / 2, TwinSettings.integrator, armature=proposal.armature)
     sim.reset(proposal.start)
     now = 1.0
     controller.activate(now)
