@@ -453,7 +453,7 @@ cdef class CompiledController:
     @property
     def rejected(self):
         """Numbers of states that were not accepted, by ``Rejection``."""
-        return [self.its.controller.validator.rejected[k] for k in range(<int> REJECTIONS)]
+        return [self.its.controller.validator.rejected[k] for k in range(REJECTIONS)]
 
     @property
     def rejection(self):

@@ -296,4 +296,4 @@ cdef class JointStateValidator:
     @property
     def rejected(self):
         """Numbers of states that were not accepted, by ``Rejection``."""
-        return [self.its.rejected[k] for k in range(<int> REJECTIONS)]
+        return [self.its.rejected[k] for k in range(REJECTIONS)]

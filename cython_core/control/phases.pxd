@@ -4,9 +4,14 @@
 
 cdef enum Phase:
     INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
-    STOPPING, SETTLING, LEAVING_BLIND, PHASES
+    STOPPING, SETTLING, LEAVING_BLIND
 
 cdef enum Event:
     ACTIVATE, DEACTIVATE, STATE, STATES_STOPPED, GIVE_UP, FOLLOW, ARRIVED, SET_POINT
     SET_POINTS_STOPPED, HOLD, ABANDON, FALL_BACK, RECOVER, FAIL, FLOAT, TRACK
-    STOPPED, SETTLED, EVENTS
+    STOPPED, SETTLED
+
+cdef enum:                   # how many; Cython before 3.3 takes no member of an enum with a name as
+                             # the size of an array
+    PHASES = LEAVING_BLIND + 1
+    EVENTS = SETTLED + 1

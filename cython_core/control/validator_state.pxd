@@ -15,7 +15,8 @@ cdef enum Rejection:         # why a state is not accepted; the texts are in
     REPEATED                 # a position that does not change while the arm moves, or is asked to
     CONTRADICTORY            # velocities that the positions do not show
     LATE                     # on its way for longer than state_timeout
-    REJECTIONS
+
+cdef enum: REJECTIONS = LATE + 1         # how many, as in phases.pxd
 
 cdef extern from *:
     """

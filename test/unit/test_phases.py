@@ -80,9 +80,11 @@ def test_a_fault_is_left_only_when_asked_to():
 def test_the_compiled_controller_has_the_same_numbers():
     source = Path(__file__).parents[2] / "cython_core" / "control" / "phases.pxd"
     text = source.read_text()
-    for kind, last in ((Phase, "PHASES"), (Event, "EVENTS")):
-        body = re.search(rf"cdef enum {kind.__name__}:.*?\n(.*?), {last}", text, re.S).group(1)
-        assert re.findall(r"[A-Z_]+", body) == [member.name for member in kind]
+    for kind, count in ((Phase, "PHASES"), (Event, "EVENTS")):
+        body = re.search(rf"cdef enum {kind.__name__}:.*?\n(.*?)\n\n", text, re.S).group(1)
+        names = re.findall(r"[A-Z_]+", body)
+        assert names == [member.name for member in kind]
+        assert f"{count} = {names[-1]} + 1" in text
 
 
 def test_the_page_and_its_picture_show_the_table():
