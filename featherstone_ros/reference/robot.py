@@ -4,9 +4,10 @@ Bodies are numbered 0..N-1, parents before children, and body i is moved by join
 number BASE = -1, in Python the last row: an array of N + 1 rows holds the bodies, then the base, so
 that ``v[parent[i]]`` needs no special first body.
 
-The algorithms work on the positions of all N joints. Where joints mimic others, these are not
-independent: ``expand`` computes them from the n coordinates of a model (q_J = G q + q_0), and
-``reduce`` maps torques and matrices back (G^T tau_J, G^T M_J G). Mimic joints need nothing else:
+Arrays of joints are in the order of ``model.joint_names``. The algorithms work on the positions of
+all N joints. Where joints mimic others, these are more than the n of ``joint_names``: ``expand``
+computes them from the coordinates of the model (q_J = G q + q_0), and ``reduce`` maps torques and
+matrices back (G^T tau_J, G^T M_J G); without mimic joints both change nothing.
 
     robot = Robot.of(model)
     q_J, qd_J, qdd_J = robot.expand(q, qd, qdd)
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros.errors import ModelError
+from featherstone_ros.model.body_tree import BodyTree
 from featherstone_ros.model.model import Model
 from featherstone_ros.reference.spatial import Floats, Indices, mcI, parts_of, rot, skew, turn, xlt
 
@@ -70,25 +72,36 @@ class Robot:
 
     @classmethod
     def of(cls, model: Model) -> "Robot":
-        """Return the robot that a ``featherstone_ros.Model`` describes."""
+        """Return the robot that a ``featherstone_ros.Model`` describes.
+
+        Raises:
+            ModelError: ``model.joint_names`` has a joint before one that carries it.
+        """
         tree = model.tree
         N, n = len(tree.parent), model.n
-        m = np.roll(tree.mass, -1)  # in the model the base is first
-        c = np.roll(tree.first_moment, -1, axis=0) / np.where(m == 0, 1.0, m)[:, None]
-        I_O = np.roll(tree.inertia, -1, axis=0)
+        joints = numbering(tree)
+        number = np.append(np.argsort(joints), BASE)  # of the model's bodies; -1 is its base, too
+        rows = np.append(joints + 1, 0)  # in the model's arrays of N + 1 the base is first
+        m = tree.mass[rows]
+        c = tree.first_moment[rows] / np.where(m == 0, 1.0, m)[:, None]
         C = np.array([skew(c_i) for c_i in c])
-        I_C = I_O - m[:, None, None] * C @ C.transpose(0, 2, 1)
+        I_C = tree.inertia[rows] - m[:, None, None] * C @ C.transpose(0, 2, 1)
         G = np.zeros((N, n))
-        G[np.arange(N), tree.dof] = tree.multiplier
-        joint_frames = zip(tree.rotation, tree.translation, strict=True)
-        link_frames = zip(tree.link_rotation, tree.link_translation, strict=True)
-        X_link = [rot(R.T) @ xlt(r) for R, r in link_frames]
+        G[np.arange(N), tree.dof[joints]] = tree.multiplier[joints]
+        joint_frames = zip(tree.rotation[joints], tree.translation[joints], strict=True)
+        links = zip(
+            tree.link_names,
+            number[tree.link_body],
+            tree.link_rotation,
+            tree.link_translation,
+            strict=True,
+        )
         return cls(
             N=N,
             n=n,
-            parent=tree.parent,
-            axis=tree.axis,
-            motion=tree.motion,
+            parent=number[tree.parent[joints]],
+            axis=tree.axis[joints],
+            motion=tree.motion[joints],
             Xtree=np.array([rot(R.T) @ xlt(r) for R, r in joint_frames]).reshape(N, 6, 6),
             m=m,
             c=c,
@@ -96,9 +109,9 @@ class Robot:
             I=np.array([mcI(*body) for body in zip(m, c, I_C, strict=True)]),
             gravity=model.gravity,
             G=G,
-            q_0=tree.offset,
-            links=dict(zip(tree.link_names, zip(tree.link_body, X_link, strict=True), strict=True)),
-            names=(*tree.body_names[1:], tree.body_names[0]),
+            q_0=tree.offset[joints],
+            links={name: (body, rot(R.T) @ xlt(r)) for name, body, R, r in links},
+            names=tuple(tree.body_names[row] for row in rows),
         )
 
     def jcalc(self, i: int, q: float) -> tuple[Floats, Floats]:
@@ -167,6 +180,28 @@ class Robot:
         """
         parts = [parts_of(X) for X in self.X0(q)]
         return np.array([E.T for E, _ in parts]), np.array([p for _, p in parts])
+
+
+def numbering(tree: BodyTree) -> Indices:
+    """Return (N,) a model's bodies in the order of its ``joint_names``: the ``Robot``'s numbers.
+
+    With mimic joints, for which ``joint_names`` has no place, the model's own order.
+
+    Raises:
+        ModelError: A joint is listed before one that carries it.
+    """
+    if tree.n < len(tree.parent):
+        return np.arange(len(tree.parent))
+    for k, body in enumerate(tree.joint_body):
+        parent = tree.parent[body]
+        if parent != BASE and tree.dof[parent] > k:
+            name, carrier = tree.joint_names[k], tree.joint_names[tree.dof[parent]]
+            outwards = [tree.joint_names[dof] for dof in tree.dof]
+            raise ModelError(
+                f"joint {name!r} is listed before {carrier!r}, which carries it; expected a model "
+                f"with its joints from the base outwards: joints={outwards}"
+            )
+    return tree.joint_body
 
 
 def require_chain(robot: Robot) -> None:

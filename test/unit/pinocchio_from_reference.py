@@ -24,22 +24,29 @@ class Peer:
         self.model = pinocchio.Model()
         self.model.gravity.linear = robot.gravity
         self.ids, self.order = {BASE: 0}, []
-        self.sizes = []
         if floats:
-            self.add(BASE, 0, pinocchio.JointModelFreeFlyer(), np.eye(3), np.zeros(3), LINEAR_FIRST)
-        for i in range(robot.N):
+            self.add(BASE, 0, pinocchio.JointModelFreeFlyer(), np.eye(3), np.zeros(3))
+            self.order += LINEAR_FIRST
+        joints = [self.joint(i) for i in range(robot.N)]
+        first = np.cumsum([6 * floats, *(len(order) for _, order in joints)])
+        self.outwards = self.depth_first(BASE)
+        for i in self.outwards:
             E, r = parts_of(robot.Xtree[i])
-            joint, order = self.joint(i)
-            self.add(i, self.ids[robot.parent[i]], joint, E.T, r, order)
+            joint, order = joints[i]
+            self.add(i, self.ids[robot.parent[i]], joint, E.T, r)
+            self.order += [first[i] + k for k in order]
         self.data = self.model.createData()
 
-    def add(self, i, parent, joint, R, r, order):
+    def depth_first(self, i):
+        """Return the bodies beyond i branch by branch, as Pinocchio's algorithms expect them."""
+        children = np.flatnonzero(self.robot.parent == i)
+        return [body for j in children for body in (j, *self.depth_first(j))]
+
+    def add(self, i, parent, joint, R, r):
         pin, robot = self.pin, self.robot
         self.ids[i] = self.model.addJoint(parent, joint, pin.SE3(R, r), f"joint {i}")
         body = pin.Inertia(robot.m[i], robot.c[i], robot.I_C[i])
         self.model.appendBodyToJoint(self.ids[i], body, pin.SE3.Identity())
-        self.order += [k + sum(self.sizes) for k in order]
-        self.sizes.append(len(order))
 
     def joint(self, i):
         """Return Pinocchio's joint, and its velocities' places in the reference's."""
@@ -78,7 +85,7 @@ class Peer:
     def position(self, q):
         """Return Pinocchio's configuration for the positions of the reference, base unturned."""
         parts = [[0, 0, 0, 0, 0, 0, 1]] if self.floats else []
-        for i in range(self.robot.N):
+        for i in self.outwards:
             planar = self.kinds is not None and isinstance(self.kinds[i], hinges.Planar)
             q_i = np.atleast_1d(q[i])
             parts.append([q_i[1], q_i[2], np.cos(q_i[0]), np.sin(q_i[0])] if planar else q_i)

@@ -34,7 +34,8 @@ def test_torques_agree_with_the_spatial_form(case):
 
 def test_joint_wrenches_agree_with_the_core(case):
     _, f, n = newton_euler.inverse_dynamics(case.robot, case.q_J, case.qd_J, case.qdd_J, case.f_ext)
-    own = case.model.tree.joint_body  # of the joint that is the coordinate, not one that mimics it
+    tree = case.model.tree  # the joint that is the coordinate, not one that mimics it:
+    own = [case.robot.names.index(tree.body_names[body + 1]) for body in tree.joint_body]
     expected = case.dynamics.joint_wrenches(case.q, case.qd, case.qdd, f_ext=case.f_ext)
     assert_equal_to_rounding(np.hstack([f, n])[own], expected)
 
@@ -107,7 +108,8 @@ def test_links_welded_together_make_the_bodies_of_the_model():
     text = TREES["fixed between"]
     model = Model.from_urdf(text)
     tree, robot = model.tree, Robot.of(model)
-    where = zip(tree.link_body, tree.link_rotation, tree.link_translation, strict=True)
+    carried = [robot.links[name][0] for name in tree.link_names]
+    where = zip(carried, tree.link_rotation, tree.link_translation, strict=True)
     parts = {body: [] for body in range(BASE, robot.N)}
     for link, (body, R, p) in zip(parse(text).links, where, strict=True):
         own = link.inertial
@@ -118,4 +120,5 @@ def test_links_welded_together_make_the_bodies_of_the_model():
         assert_equal_to_rounding(m, robot.m[body])
         assert_equal_to_rounding(c, robot.c[body])
         assert_equal_to_rounding(I_C, robot.I_C[body])
-        assert_equal_to_rounding(inertia.parallel_axis(I_C, m, c), tree.inertia[body + 1])
+        I_O = tree.inertia[tree.body_names.index(robot.names[body])]
+        assert_equal_to_rounding(inertia.parallel_axis(I_C, m, c), I_O)
