@@ -13,6 +13,7 @@ from support import Ros
 from featherstone_ros.model.robots import robot_file
 
 from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
+from std_msgs.msg import Float64MultiArray  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 JOINTS = [
@@ -59,16 +60,25 @@ def test_a_trajectory_is_followed_and_ctrl_c_ends_both_nodes(ros):
     assert not any(is_alive(pid) for pid in nodes)
 
 
-def test_a_trajectory_file_is_followed_once_the_arm_is_held_and_sigterm_ends_both_nodes(ros):
+def write_plan(ros: Ros, goal: float = 0.1) -> str:
     plan = ros.folder / "plan.yaml"
-    goal = {"positions": [0.1] * 6, "velocities": [0.0] * 6, "time_from_start": {"sec": 1}}
-    plan.write_text(json.dumps({"joint_names": JOINTS, "points": [goal]}))
+    point = {"positions": [goal] * 6, "velocities": [0.0] * 6, "time_from_start": {"sec": 1}}
+    plan.write_text(json.dumps({"joint_names": JOINTS, "points": [point]}))
+    return str(plan)
+
+
+def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros):
+    """As after one gap in the joint states; here of a second publisher of commands.
+
+    SIGTERM ends both nodes.
+    """
+    ros.node.create_publisher(Float64MultiArray, "feedforward_controller/commands", 1)
     states = ros.collect(JointState, "joint_states", 1)
     patient = ros.folder / "patient.yaml"  # it is sent once, and a busy machine might break it off
     patient.write_text(
         "/**/feedforward_controller: {ros__parameters: {state_timeout: 10.0, path_tolerance: 0.0}}"
     )
-    arguments = ("--trajectory", str(plan), "--parameters", str(patient))
+    arguments = ("--trajectory", write_plan(ros), "--parameters", str(patient))
     process = start(ros, str(robot_file("ur5e")), *arguments)
     nodes = children(process)
     ros.wait_for(
@@ -77,6 +87,22 @@ def test_a_trajectory_file_is_followed_once_the_arm_is_held_and_sigterm_ends_bot
     process.send(signal.SIGTERM)
     assert process.wait() == 143, process.output
     assert "Traceback" not in process.output and "both nodes have ended" not in process.output
+    assert not any(is_alive(pid) for pid in nodes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "goal", "reason"),
+    [
+        (["--mode", "gravity_compensation"], 0.1, "in mode gravity_compensation no trajectory"),
+        ([], 100.0, "the controller has refused the trajectory: "),
+    ],
+)
+def test_a_trajectory_that_is_not_followed_ends_with_a_reason(ros, arguments, goal, reason):
+    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
+    process = ros.run([*command, *arguments, "--trajectory", write_plan(ros, goal)])
+    nodes = ros.wait_for(lambda: children(process), "first node")
+    assert process.wait() == 1, process.output
+    assert reason in process.output and "Traceback" not in process.output
     assert not any(is_alive(pid) for pid in nodes)
 
 

@@ -9,7 +9,11 @@ Without --parameters the nodes use their defaults: gains chosen from the model, 
 at 0 or the nearest position within its limits. `featherstone-ros setup` writes a file to start
 from.
 
-Exit status: 0 after Ctrl-C; 1 if a node ended by itself.
+A trajectory is sent as soon as the controller accepts one; if that takes longer than 2 s, it is
+said what it waits for.
+
+Exit status: 0 after Ctrl-C; 1 if a node ended by itself, or if the trajectory was refused or could
+not be sent within 30 s.
 
 Examples:
   featherstone-ros run my_arm.urdf
@@ -24,13 +28,14 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -57,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trajectory",
         type=Path,
         metavar="FILE",
-        help="trajectory to follow once the arm is held: YAML, as for preflight",
+        help="trajectory to follow once the controller accepts one: YAML, as for preflight",
     )
     parser.add_argument(
         "--mode", choices=MODES, help="mode of the controller (default: the file's)"
@@ -92,7 +97,10 @@ def run(args: argparse.Namespace) -> int:
     console.print("[dim]Ctrl-C brings the arm to rest and ends both nodes.")
     with tempfile.TemporaryDirectory(prefix="featherstone_run_") as folder:
         try:
-            with nodes(arm, Path(folder)) as processes, ArmListener(arm.model, plan) as listener:
+            with (
+                nodes(arm, Path(folder)) as processes,
+                ArmListener(arm.model, plan, _warn(console)) as listener,
+            ):
                 show = _live if console.is_interactive else _log
                 show(console, arm.model, listener, processes)
         except KeyboardInterrupt:
@@ -115,6 +123,10 @@ def _load(args: argparse.Namespace) -> SimulatedArm:
     if not model.n:
         raise FeatherstoneError(f"robot {model.name!r} has no joint that moves")
     return SimulatedArm(text, model, parameters, args.mode)
+
+
+def _warn(console: Console) -> Callable[[str], None]:
+    return partial(console.print, style="yellow", soft_wrap=True, markup=False)
 
 
 def _live(
@@ -155,5 +167,5 @@ def _watch(console: Console, processes: Sequence[NodeProcess]) -> None:
     for process in processes:
         for complaint in process.new_output():
             if "[INFO]" not in complaint:
-                console.print(complaint, style="yellow", soft_wrap=True, markup=False)
+                _warn(console)(complaint)
         process.check()

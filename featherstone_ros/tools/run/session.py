@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,12 @@ from featherstone_ros.tools.monitor.node_status import StatusTable
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
 from featherstone_ros.tools.rclpy_calls import decode, spin, take_waiting
+from featherstone_ros.tools.run.pending_trajectory import PendingTrajectory
 from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, ArmStatus, by_joint
 from featherstone_ros.tools.signals import held
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 DIAGNOSTICS = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-HELD = "running: hold"  # the controller's diagnostics when all is well and the arm is held
 REMAPPINGS = {TWIN: ("-r", f"~/commands:={CONTROLLER}/commands"), CONTROLLER: ()}
 
 
@@ -86,15 +86,19 @@ def domain() -> int:
 class ArmListener:
     """Receives what the nodes publish; a context manager."""
 
-    def __init__(self, model: Model, plan: UncheckedTrajectory | None = None) -> None:
+    def __init__(
+        self, model: Model, plan: UncheckedTrajectory | None, say: Callable[[str], None]
+    ) -> None:
         """Join the domain.
 
         Args:
             model: The arm.
-            plan: A trajectory to send once the arm is held, or None.
+            plan: A trajectory to send as soon as the controller accepts one, or None.
+            say: Is told why it is not sent yet.
         """
         self.status = ArmStatus()
-        self._model, self._table, self._plan = model, StatusTable(), plan
+        self._model, self._table, self._say = model, StatusTable(), say
+        self._pending = PendingTrajectory(plan, time.monotonic()) if plan else None
         with held(until_next=True):
             self._join()
 
@@ -141,7 +145,11 @@ class ArmListener:
             self._context.try_shutdown()
 
     def hear(self, duration: float) -> ArmStatus:
-        """Listen for some time [s]; return what was heard last."""
+        """Listen for some time [s]; return what was heard last.
+
+        Raises:
+            NotFollowedError: The controller does not follow the trajectory.
+        """
         spin(self._executor, duration)
         for subscription, name, values in (
             (self._errors, "error", "position"),
@@ -151,16 +159,19 @@ class ArmListener:
                 message = decode(data, JointState)
                 array = by_joint(message.name, getattr(message, values), self._model)
                 setattr(self.status, name, array)
-        self._send_plan()
+        if self._pending:
+            self._send(self._pending)
         return self.status
 
-    def _send_plan(self) -> None:
-        status = self.status.nodes.get(CONTROLLER)
-        is_held = status is not None and status.message == HELD
-        if self._plan and is_held and self._trajectory.get_subscription_count():
+    def _send(self, pending: PendingTrajectory) -> None:
+        is_connected = self._trajectory.get_subscription_count() > 0
+        controller = self.status.nodes.get(CONTROLLER)
+        said = pending.update(controller, is_connected, time.monotonic())
+        if pending.is_due:
             with held():
-                self._trajectory.publish(trajectory_of(self._plan))
-            self._plan = None
+                self._trajectory.publish(trajectory_of(pending.plan))
+        if said:
+            self._say(said)
 
     def _take(self, message: DiagnosticArray) -> None:
         self._table.hear(message.status, time.monotonic())

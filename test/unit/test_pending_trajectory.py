@@ -1,0 +1,79 @@
+"""When `featherstone-ros run` sends its trajectory: the words are those of the real diagnostics."""
+
+import pytest
+
+from featherstone_ros.control.diagnostics import DiagnosticLevel, following, phase_text
+from featherstone_ros.control.phases import TRACKING, Phase
+from featherstone_ros.control.trajectory import Point
+from featherstone_ros.tools.monitor.node_status import NodeStatus
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory
+from featherstone_ros.tools.run.pending_trajectory import (
+    ANSWER,
+    PATIENCE,
+    REFUSED,
+    SAY,
+    NotFollowedError,
+    PendingTrajectory,
+)
+
+PLAN = UncheckedTrajectory(("joint",), (Point(1.0, (0.1,), (0.0,)),))
+
+
+def controller(phase, message="", mode="feedforward", heard=0.0, **values):
+    told = {"phase": phase_text(phase), "following": following(phase), "mode": mode, **values}
+    return NodeStatus("controller", "active", DiagnosticLevel.WARN, message, told, heard)
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_it_is_sent_in_every_phase_that_accepts_one_whatever_else_is_said(phase):
+    pending = PendingTrajectory(PLAN, 0.0)
+    gap = controller(phase, "the last motion was abandoned: no joint state for 0.15 s")
+    if phase is Phase.FLOATING:
+        gap = controller(phase, mode="gravity_compensation")
+        with pytest.raises(NotFollowedError, match="in mode gravity_compensation no trajectory"):
+            pending.update(gap, True, 0.1)
+        return
+    assert pending.update(gap, False, 0.1) == "" and not pending.is_due
+    due = []
+    for now in (0.2, 0.5, 0.8):
+        assert pending.update(gap, True, now) == ""
+        due.append(pending.is_due)
+    assert due == [False, phase in TRACKING, False]  # once, when both sides have found each other
+
+
+@pytest.mark.parametrize(
+    ("status", "is_connected", "reason"),
+    [
+        (None, False, "nothing was heard of the controller"),
+        (controller(Phase.WAITING, "waiting for joint states", heard=40.0), True, "for joint sta"),
+        (controller(Phase.HOLDING, "running: hold", heard=-5.0), True, "controller for "),
+        (controller(Phase.HOLDING, "running: hold", heard=40.0), False, "topic joint_trajectory"),
+    ],
+)
+def test_what_it_waits_for_is_said_once_and_then_it_is_given_up(status, is_connected, reason):
+    pending = PendingTrajectory(PLAN, 0.0)
+    times = [0.1 * k for k in range(int(10 * PATIENCE))]
+    said = [(now, pending.update(status, is_connected, now)) for now in times]
+    ((now, text),) = [line for line in said if line[1]]
+    assert SAY < now < SAY + 0.2 and reason in text
+    with pytest.raises(NotFollowedError, match=f"not sent in {PATIENCE:g} s: .*{reason}"):
+        pending.update(status, is_connected, PATIENCE + 0.1)
+
+
+def test_a_refusal_of_this_trajectory_is_an_error_with_its_reason():
+    pending = PendingTrajectory(PLAN, 0.0)
+    once = {REFUSED: "1", "last refusal": "joint_trajectory: another one"}
+    assert pending.update(controller(Phase.HOLDING, **once), True, 0.4) == "" and pending.is_due
+    assert pending.update(controller(Phase.HOLDING, **once), True, 0.5) == ""
+    twice = {REFUSED: "2", "last refusal": "joint_trajectory: joint is 1 beyond its limit"}
+    with pytest.raises(NotFollowedError, match="refused the trajectory: joint is 1 beyond"):
+        pending.update(controller(Phase.HOLDING, **twice), True, 0.6)
+
+
+@pytest.mark.parametrize(("phase", "said"), [(Phase.TRAJECTORY, ""), (Phase.HOLDING, "not said")])
+def test_an_answer_that_does_not_come_is_worth_a_word(phase, said):
+    pending = PendingTrajectory(PLAN, 0.0)
+    pending.update(controller(Phase.HOLDING), True, 0.4)
+    pending.update(controller(phase), True, 0.5)
+    assert said in pending.update(controller(Phase.HOLDING), True, 0.5 + ANSWER)
+    assert pending.update(controller(Phase.HOLDING), True, 10.0 + ANSWER) == ""
