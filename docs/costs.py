@@ -19,7 +19,7 @@ from rich.progress import track
 from scipy.linalg import cho_factor
 
 import featherstone_ros as fr
-from featherstone_ros.reference import Robot, operators
+from featherstone_ros.reference import Robot, composite, operators
 from featherstone_ros.tools.style import PICTURE_STYLE
 
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -32,8 +32,9 @@ ORDERS = {
     "minv": 2,
     "Cholesky, of M alone": 3,
     "operators: HφMφ*H*": 3,
+    "operators: τ = H (Rα + y)": 3,
 }
-LARGEST = {"operators: HφMφ*H*": 128}  # 6 n rows: beyond that it takes too long
+LARGEST = dict.fromkeys(list(ORDERS)[-2:], 128)  # 6 n rows: beyond that it takes too long
 POWERS = {1: "O(n)", 2: "O(n²)", 3: "O(n³)"}
 
 
@@ -61,6 +62,9 @@ def algorithms(n: int) -> dict[str, Callable[[], object]]:
         "minv": lambda: core.minv(q),
         "Cholesky, of M alone": lambda: cho_factor(M),
         "operators: HφMφ*H*": lambda: operators.mass_matrix(operators.body_frames(robot, q)),
+        "operators: τ = H (Rα + y)": lambda: composite.inverse_dynamics(
+            operators.body_frames(robot, q), qd, tau
+        ),
     }
     return {name: call for name, call in calls.items() if n <= LARGEST.get(name, n)}
 
@@ -109,10 +113,10 @@ def draw(durations: dict[str, dict[int, float]]) -> None:
 def main() -> None:
     """Measure, print a table and draw."""
     durations = measured()
-    print("one call [µs]".ljust(22), *(f"n={n}".rjust(8) for n in SIZES), "  last doubling")
+    print("one call [µs]".ljust(26), *(f"n={n}".rjust(8) for n in SIZES), "  last doubling")
     for name, by_size in durations.items():
         row = [f"{by_size[n] * 1e6:8.1f}" if n in by_size else " " * 8 for n in SIZES]
-        print(name.ljust(22), *row, f"  n^{slope(by_size):.1f}")
+        print(name.ljust(26), *row, f"  n^{slope(by_size):.1f}")
     draw(durations)
 
 

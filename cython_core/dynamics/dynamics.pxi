@@ -656,8 +656,9 @@ cdef class Dynamics(WorkspaceOwner):
     def coriolis(self, q, qd):
         """The Coriolis matrix C(q, qd): C qd = bias - gravity, and Hdot - 2 C is skew-symmetric.
 
-        Of the matrices with these two properties it is that of the Christoffel symbols,
-        C_ij = sum_k (dH_ij/dq_k + dH_ik/dq_j - dH_jk/dq_i) qd_k / 2.
+        Of the matrices with these two properties it is, on a fixed base, that of the Christoffel
+        symbols, C_ij = sum_k (dH_ij/dq_k + dH_ik/dq_j - dH_jk/dq_i) qd_k / 2. A floating base has
+        the two properties, but not this formula: its velocities are not rates of coordinates.
 
         Args:
             q, qd: (nq,), (nv,) position and velocity.

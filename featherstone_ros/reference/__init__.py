@@ -8,6 +8,7 @@ newton_euler, inertia: inverse dynamics in 3-vectors; the tensor of a rigid body
 explicit, kane: M(q), V(q, qd) and G(q) from Jacobians, after Lagrange; the same after Kane.
 mirtich, articulated: forward dynamics by articulated bodies, for a chain and for a tree.
 operators, composite, momentum, innovations: the spatial operator algebra of Rodriguez and Jain.
+constraints: loops, closed by distances that are kept.
 hinges, free_base: for the operators, joints with several degrees of freedom and a floating base.
 """
 

@@ -60,11 +60,12 @@ def forward_dynamics(
 
 def link_accelerations(
     robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None = None
-) -> tuple[Floats, Floats]:
-    """Return qdd (N,) of the joints and a (N + 1, 6) of the links: serial forward dynamics.
+) -> tuple[Floats, Floats, Floats]:
+    """Return qdd (N,) of the joints, a (N + 1, 6) and f (N, 6): serial forward dynamics.
 
     a[i] is the angular acceleration of link i and the second derivative of its centre of mass's
-    position, in its axes, gravity included: for a link in free fall that is g.
+    position, in its axes, gravity included: for a link in free fall that is g. f[i] is the force
+    that link i - 1 exerts on link i, [force, moment] at the centre of mass of link i.
 
     Args:
         robot: A ``Robot`` without branches.
@@ -79,7 +80,7 @@ def link_accelerations(
     N, m, I_C, u, d = robot.N, robot.m, robot.I_C, robot.axis, robot.c  # d: from axis to origin
     R0, r = chain(robot, q)
     f_x = robot.body_forces(f_ext)
-    s, c, Z_A, a = np.zeros((4, N + 1, 6))
+    s, c, Z_A, a, f = np.zeros((5, N + 1, 6))
     X, I_A = np.zeros((2, N + 1, 6, 6))
     w = np.zeros((N + 1, 3))
     qdd = np.zeros(N)
@@ -115,4 +116,5 @@ def link_accelerations(
         s_I = transposed(s[i]) @ I_A[i]
         qdd[i] = (tau[i] - s_I @ a_up - transposed(s[i]) @ Z_A[i]) / (s_I @ s[i])
         a[i] = a_up + s[i] * qdd[i]
-    return qdd, a
+        f[i] = I_A[i] @ a[i] + Z_A[i]
+    return qdd, a, f[:-1]

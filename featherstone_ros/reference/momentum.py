@@ -56,13 +56,13 @@ def centroidal_momentum(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats
 
 
 def centre_of_mass_spatial_velocity(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:
-    """Return V_C (6,) = R_C^-1 h_C, the robot's average velocity, at the centre of mass.
+    """Return V_C (6,) = R_0^-1 h in the base's frame, the velocity of the robot as a whole.
 
-    With the same momentum and frozen joints, the robot would have this velocity. The linear half is
-    ``centre_of_mass_velocity``, the angular half the average angular velocity.
+    As one body, its joints frozen, it would have the same momentum at V_C. A base that moves at
+    V_0 - V_C instead leaves no momentum. At the centre of mass, xlt(``centre_of_mass``) V_C, the
+    linear half is ``centre_of_mass_velocity``, the angular half the average angular velocity.
     """
-    mean = np.linalg.solve(locked_inertia(o), momentum(o, qd, V_0))
-    return xlt(centre_of_mass(o)) @ mean
+    return np.linalg.solve(locked_inertia(o), momentum(o, qd, V_0))
 
 
 def base_velocity(o: Operators, qd: Floats, h: Floats) -> Floats:

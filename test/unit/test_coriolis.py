@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
-from random_trees import UNLIKE_MODELS
+from random_trees import UNLIKE_MODELS, random_tree
 from states import DIFFERENCE, RobotInState, difference
 
-from featherstone_ros import Dynamics
+from featherstone_ros import Dynamics, Model
 
 
 @pytest.fixture(scope="module", params=UNLIKE_MODELS.values(), ids=UNLIKE_MODELS)
@@ -67,3 +67,26 @@ def test_is_linear_in_velocity(tree):
     expected = 3 * coriolis(tree) + coriolis(tree, other)
     assert_equal_to_rounding(coriolis(tree, 3 * tree.qd + other), expected, scale=scale_of(tree))
     assert not coriolis(tree, 0 * tree.qd).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_floating_base_has_both_properties_but_not_the_formula_of_christoffel(seed):
+    """H depends on the joints alone, so the formula would have no derivatives by the base's motion.
+
+    They would be derivatives by coordinates, whose rates the base's velocities are not.
+    """
+    text = random_tree(seed, 5, branching=0.5)
+    model = Model.from_urdf(text, base="floating", gravity=(0, 0, 0))
+    dynamics, random = Dynamics(model), np.random.default_rng(seed)
+    q, qd = random.uniform(-1, 1, model.nq), random.uniform(-2, 2, model.nv)
+    q[3:7] /= np.linalg.norm(q[3:7])
+    C = dynamics.coriolis(q, qd)
+    scale = np.abs(dynamics.crba(q)).max() * np.abs(qd).max()
+    assert_equal_to_rounding(C @ qd, dynamics.bias(q, qd), scale)
+
+    derivatives = np.zeros((model.nv, model.nv, model.nv))
+    for k, joint in enumerate(np.eye(model.nq)[7:]):
+        derivatives[:, :, 6 + k] = difference(dynamics.crba, q, joint)
+    assert_equal_to_rounding(C + C.T, derivatives @ qd, scale, tolerance=10 * DIFFERENCE)
+    symbols = derivatives + derivatives.transpose(0, 2, 1) - derivatives.transpose(2, 0, 1)
+    assert np.abs(symbols @ qd / 2 - C).max() > 0.1 * scale

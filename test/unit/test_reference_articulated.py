@@ -54,10 +54,20 @@ def test_mirtich_s_link_accelerations_are_those_of_newton_and_euler(chain):
     """At the centres of mass, in the links' axes."""
     robot = chain.robot
     tau_J = chain.random.uniform(-20, 20, robot.N)
-    qdd, a = mirtich.link_accelerations(robot, chain.q_J, chain.qd_J, tau_J, chain.f_ext)
+    qdd, a, _ = mirtich.link_accelerations(robot, chain.q_J, chain.qd_J, tau_J, chain.f_ext)
     w, wd, vd = newton_euler.link_accelerations(robot, chain.q_J, chain.qd_J, qdd)
     vd_C = newton_euler.centre_of_mass_accelerations(robot, w, wd, vd)
     assert_equal_to_rounding(a[:-1], np.hstack([wd, vd_C])[:-1])
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=repr)
+def test_mirtich_s_joint_forces_are_those_of_newton_and_euler(chain):
+    """f = I^A a + Z^A: force, then moment about the link's centre of mass."""
+    robot, tau_J = chain.robot, chain.random.uniform(-20, 20, chain.robot.N)
+    qdd, _, forces = mirtich.link_accelerations(robot, chain.q_J, chain.qd_J, tau_J, chain.f_ext)
+    _, f, n = newton_euler.inverse_dynamics(robot, chain.q_J, chain.qd_J, qdd, chain.f_ext)
+    expected = np.hstack([f, n - np.cross(robot.c, f)])[:-1]
+    assert_equal_to_rounding(forces, expected, tolerance=solving_tolerance(crba(robot, chain.q_J)))
 
 
 @pytest.mark.parametrize("chain", CHAINS, ids=repr)

@@ -6,7 +6,7 @@ from comparison import assert_equal_to_rounding
 from reference_cases import cases
 
 from featherstone_ros import Dynamics
-from featherstone_ros.reference import explicit
+from featherstone_ros.reference import BASE, explicit
 from featherstone_ros.reference.featherstone import crba, rnea
 
 
@@ -72,6 +72,22 @@ def test_every_christoffel_symbol_is_what_the_core_s_torques_say(case, derivativ
     b = np.einsum("ijk,ia,jb,kc->abc", explicit.christoffel(derivatives), G, G, G)
     scale = np.abs(case.dynamics.crba(case.q)).max()
     assert_equal_to_rounding(b, expected, scale=scale)
+
+
+def test_symbols_are_zero_where_no_joint_beyond_moves(case, derivatives):
+    """b_iii = 0, and b_iji = m_iij / 2, which is 0 unless joint j is beyond joint i."""
+    b, N, parent = explicit.christoffel(derivatives), case.robot.N, case.robot.parent
+    b_iji = np.einsum("iji->ij", b)
+    scale = max(np.abs(case.dynamics.crba(case.q)).max(), np.abs(b).max())
+    assert_equal_to_rounding(b_iji, np.einsum("iij->ij", derivatives) / 2, scale)
+    beyond = np.zeros((N, N), dtype=bool)
+    for j in range(N):
+        i = parent[j]
+        while i != BASE:
+            beyond[i, j] = True
+            i = parent[i]
+    assert_equal_to_rounding(b_iji[~beyond], np.zeros((~beyond).sum()), scale)
+    assert N == 1 or np.abs(b_iji[beyond]).max(initial=0.0) > 1e-3 * np.abs(b).max()
 
 
 def test_coriolis_matrix_has_craig_s_product(case, derivatives):

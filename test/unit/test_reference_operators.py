@@ -18,7 +18,7 @@ from featherstone_ros.reference import (
     operators,
 )
 from featherstone_ros.reference.featherstone import aba, crba, rnea
-from featherstone_ros.reference.spatial import dual, inverse, rot, xlt
+from featherstone_ros.reference.spatial import crf, dual, inverse, rot, xlt
 
 STEP = 1e-6  # of central differences [rad, m]
 DIFFERENCE = 1e-8  # relative: what such a step leaves, epsilon / STEP and some
@@ -155,6 +155,47 @@ def test_composite_inertia_is_the_sum_of_what_a_body_carries(algebra):
         assert_equal_to_rounding(algebra.block(algebra.R, i, i), expected)
 
 
+def test_composite_inertia_depends_on_the_joints_beyond_alone(algebra):
+    """R_i in body i's frame: so do the diagonal of the mass matrix, and its derivatives."""
+    random = np.random.default_rng(3)
+    for i in random.choice(algebra.robot.N, 3):
+        q = random.uniform(-2, 2, algebra.robot.N)
+        beyond = algebra.carried_by(i)[1:]
+        q[beyond] = algebra.case.q_J[beyond]
+        moved = composite.composite_inertias(operators.body_frames(algebra.robot, q))
+        assert_equal_to_rounding(algebra.block(moved, i, i), algebra.block(algebra.R, i, i))
+
+
+def test_mass_matrix_has_walker_and_orin_s_components(algebra):
+    """H_i phi(i, j) R_j H_j* if joint i carries j, and 0 on different branches."""
+    o, M = algebra.o, np.zeros_like(algebra.crba)
+    for i in range(algebra.robot.N):
+        for j in algebra.carried_by(i):
+            H_i, H_j = (o.H[k, 6 * k : 6 * k + 6] for k in (i, j))
+            phi, R = algebra.block(o.phi, i, j), algebra.block(algebra.R, j, j)
+            M[i, j] = M[j, i] = H_i @ phi @ R @ H_j
+    assert_equal_to_rounding(M, algebra.crba)
+
+
+def test_composite_inertias_and_mass_matrix_are_covariances(algebra):
+    """Of z = phi w and T = H z for independent forces w of covariance M on the bodies.
+
+    One outcome per column: together they have the covariance M exactly. From the tips, each body
+    adds up what its children hand on.
+    """
+    o, case = algebra.o, algebra.case
+    values, axes = np.linalg.eigh(o.M)
+    z = axes * np.sqrt(np.abs(values))
+    for i in reversed(range(algebra.robot.N)):
+        k = slice(6 * i, 6 * i + 6)
+        z[k] = z[k] + o.E_phi[k] @ z
+    for i in range(algebra.robot.N):
+        covariance = algebra.block(z @ z.T, i, i)
+        assert_equal_to_rounding(covariance, algebra.block(algebra.R, i, i))
+    T = o.H @ z
+    assert_equal_to_rounding(algebra.robot.reduce(T @ T.T), case.dynamics.crba(case.q))
+
+
 def test_lyapunov_equation(algebra):
     """M = R - E_phi R E_phi*."""
     o, R = algebra.o, algebra.R
@@ -242,6 +283,72 @@ def test_coriolis_torques_agree_with_the_core(algebra):
     C = algebra.robot.reduce(operators.coriolis(algebra.o, case.qd_J))
     expected = Dynamics(case.model.with_gravity([0, 0, 0])).bias(case.q, case.qd)
     assert_equal_to_rounding(C, expected, scale=np.abs(algebra.crba).max())
+
+
+@pytest.fixture(scope="module")
+def moving_base(algebra):
+    """V_0 and alpha_0."""
+    return np.random.default_rng(7).uniform(-1, 1, (2, 6))
+
+
+def test_implicit_equations_have_the_explicit_solutions(algebra, moving_base):
+    """Each body's row asks for its parent's motion, or for its children's forces."""
+    o, qd, qdd, (V_0, alpha_0) = algebra.o, algebra.case.qd_J, algebra.case.qdd_J, moving_base
+    V = operators.velocities(o, qd, V_0)
+    assert_equal_to_rounding(o.E_phi.T @ V + o.H.T @ qd + o.E_0.T @ V_0, V)
+    a, b = operators.velocity_terms(o, qd, V_0)
+    f, tau = operators.inverse_dynamics(o, qd, qdd, alpha_0, algebra.f_x, V_0)
+    alpha = o.phi.T @ (o.H.T @ qdd + a + o.E_0.T @ alpha_0)
+    again = o.E_phi.T @ alpha + o.H.T @ qdd + a + o.E_0.T @ alpha_0
+    assert_equal_to_rounding(again, alpha)
+    assert_equal_to_rounding(o.E_phi @ f + o.M @ alpha + b - algebra.f_x, f)
+    assert_equal_to_rounding(o.H @ f, tau, scale=np.abs(f).max())
+
+
+def test_torques_are_the_sum_of_four_terms(algebra, moving_base):
+    """Mass matrix, Coriolis, the base's acceleration, external forces."""
+    o, qd, qdd, (V_0, alpha_0) = algebra.o, algebra.case.qd_J, algebra.case.qdd_J, moving_base
+    f, tau = operators.inverse_dynamics(o, qd, qdd, alpha_0, algebra.f_x, V_0)
+    of_base = o.H @ o.phi @ o.M @ o.phi.T @ o.E_0.T @ alpha_0
+    terms = operators.mass_matrix(o) @ qdd + operators.coriolis(o, qd, V_0) + of_base
+    scale = np.abs(f).max()
+    assert_equal_to_rounding(terms - o.H @ o.phi @ algebra.f_x, tau, scale)
+    weight = algebra.robot.reduce(o.H @ o.phi @ o.M @ o.phi.T @ o.E_0.T @ algebra.lift)
+    assert_equal_to_rounding(weight, algebra.case.dynamics.gravity(algebra.case.q))
+
+
+def rate_of_phi(o, qd):
+    """Return dphi/dt in the bodies' frames: the joints turn what E_phi hands on."""
+    return o.phi @ o.E_phi @ operators.each(crf, o.H.T @ qd) @ o.phi
+
+
+def test_phi_changes_as_the_joints_turn_the_transforms(small):
+    case, o = small.case, small.o
+    step = STEP / (1 + np.abs(case.qd_J).max())
+    ahead, behind = (
+        operators.body_frames(case.robot, case.q_J + s * step * case.qd_J).phi for s in (1, -1)
+    )
+    expected = rate_of_phi(o, case.qd_J)
+    actual = (ahead - behind) / (2 * step)
+    assert_equal_to_rounding(actual, expected, np.abs(expected).max() + 1, DIFFERENCE)
+
+
+def test_coriolis_torques_are_the_rates_of_phi_and_H_in_any_frames(algebra):
+    """H phi (M (phi*' H* + phi* H*') qd + b): in bodies' frames H stands still, in the base's phi.
+
+    With unlike frames the two terms are unlike, and the torques the same: the core's.
+    """
+    case, qd = algebra.case, algebra.case.qd_J
+    expected = case.dynamics.bias(case.q, case.qd) - case.dynamics.gravity(case.q)
+    o = algebra.o
+    accelerations = {"bodies": (o, rate_of_phi(o, qd).T @ o.H.T @ qd)}
+    o = operators.base_frame(algebra.robot, case.q_J)
+    accelerations["base"] = o, o.phi.T @ operators.axes_rate(o, qd) @ qd
+    for o, of_rates in accelerations.values():
+        _, b = operators.velocity_terms(o, qd)
+        C = algebra.robot.reduce(o.H @ o.phi @ (o.M @ of_rates + b))
+        scale = np.abs(expected).max() + np.abs(case.dynamics.gravity(case.q)).max()
+        assert_equal_to_rounding(C, expected, scale)
 
 
 def test_coriolis_matrix_has_the_coriolis_torques(algebra):
@@ -436,6 +543,24 @@ def test_articulated_inertia_of_the_base_is_what_a_floating_robot_feels_like(alg
     R_0, A = momentum.locked_inertia(algebra.o), momentum.momentum_matrix(algebra.o)
     expected = R_0 - A @ np.linalg.solve(algebra.crba, A.T)
     assert_equal_to_rounding(I_A[BASE], expected, np.abs(R_0).max(), algebra.solving)
+
+
+def test_articulated_inertias_are_covariances_once_the_torques_beyond_are_known(algebra):
+    """P_i is what is left of the covariance of z_i, and D_i of that of T_i: a Kalman filter.
+
+    z = phi w and T = H z for independent forces w of covariance M on the bodies.
+    """
+    o = algebra.o
+    of_z = o.phi @ o.M @ o.phi.T
+    of_z_and_T, of_T = of_z @ o.H.T, o.H @ of_z @ o.H.T
+    for i in range(algebra.robot.N):
+        k, beyond = slice(6 * i, 6 * i + 6), algebra.carried_by(i)[1:]
+        known = of_z_and_T[k][:, beyond]
+        gain = np.linalg.solve(of_T[np.ix_(beyond, beyond)], known.T)
+        left, scale = of_z[k, k] - known @ gain, np.abs(of_z[k, k]).max()
+        assert_equal_to_rounding(left, algebra.x.P[k, k], scale, algebra.solving)
+        D = o.H[i, k] @ left @ o.H[i, k]
+        assert_equal_to_rounding(D, algebra.x.D[i, i], scale, algebra.solving)
 
 
 def test_psi_and_phi_decompose_the_inertia_between_them(algebra):

@@ -164,6 +164,70 @@ def test_force_across_a_joint_takes_the_inertia_of_its_own_body(case):
     assert right < 1e-9 * off
 
 
+@pytest.mark.parametrize("case", [case for case in cases(14) if case.robot.N > 1], ids=repr)
+def test_velocity_across_a_joint_accelerates_with_one_omega_cross_v(case):
+    """v_J' = s qdd + w_up x v_J + w_J x v_J; a second w_up x v_J, as one source prints it, is off.
+
+    v_J is the velocity of a link's centre of mass relative to the parent, here a vector in the
+    base's axes, differentiated along the motion.
+    """
+    robot = case.robot
+
+    def relative(t):
+        q, qd = case.q_J + t * case.qd_J + t**2 / 2 * case.qdd_J, case.qd_J + t * case.qdd_J
+        R, _ = robot.poses(q)
+        turning, sliding = robot.motion[:, :1] * robot.axis, robot.motion[:, 1:] * robot.axis
+        per_rate = np.cross(turning, robot.c[:-1]) + sliding
+        axes = [np.einsum("ikl,il->ik", R[:-1], x) for x in (turning, per_rate)]
+        return [axis * qd[:, None] for axis in axes]
+
+    (w_J, v_J), step = relative(0), 1e-5
+    v_J_dot = (relative(step)[1] - relative(-step)[1]) / (2 * step)
+    w = np.zeros((robot.N + 1, 3))
+    for i in range(robot.N):
+        w[i] = w[robot.parent[i]] + w_J[i]
+    w_up = w[robot.parent]
+    own = np.divide(case.qdd_J, case.qd_J)[:, None] * v_J
+    right = own + np.cross(w_up, v_J) + np.cross(w_J, v_J)
+    scale = np.abs(right).max()
+    assert_equal_to_rounding(v_J_dot, right, scale, tolerance=1e-7)
+    assert np.abs(right + np.cross(w_up, v_J) - v_J_dot).max() > 1e-3 * scale
+
+
+@pytest.mark.parametrize("case", [case for case in cases(14) if case.robot.N > 2], ids=repr)
+def test_bias_force_needs_each_of_its_terms(case):
+    """p^A hands on (1 - T s') (p^A_n + I^A_n c_n) + T tau_n of each child n, and nothing less.
+
+    p^A is what is left of the joint's force, f - I^A a, which the balance of each body confirms.
+    """
+    robot, tau = case.robot, case.random.uniform(-20, 20, case.robot.N)
+    _, a, f = articulated.forward_dynamics(robot, case.q_J, case.qd_J, tau, case.f_ext)
+    s, inertias = articulated.bodies(robot, case.q_J)
+    c, p = articulated.velocity_terms(robot, s, inertias, case.qd_J)
+    I_A, T = articulated.articulated_inertias(robot, s, inertias)
+    p_A = f - np.einsum("ikl,il->ik", I_A[:-1], a[:-1])
+    own = p - robot.base_forces(case.f_ext, case.q_J)
+
+    def handed_on(p_n, I_n, s_n, tau_n):
+        total = own.copy()
+        for n in range(robot.N):
+            beyond = p_n[n] + I_n[n] @ c[n]
+            total[robot.parent[n]] += beyond - T[n] * (s_n[n] @ beyond) + T[n] * tau_n[n]
+        return total[:-1]
+
+    scale = np.abs(f).max() + np.abs(I_A[:-1] @ a[:-1, :, None]).max()
+    assert_equal_to_rounding(handed_on(p_A, I_A, s, tau), p_A, scale)
+    wrong = {
+        "without c": handed_on(p_A, 0 * I_A, s, tau),
+        "c with the link's own inertia": handed_on(p_A, inertias, s, tau),
+        "the link's own bias force": handed_on(own, I_A, s, tau),
+        "without what the joint yields": handed_on(p_A, I_A, 0 * s, tau),
+        "without the torque": handed_on(p_A, I_A, s, 0 * tau),
+    }
+    for name, other in wrong.items():
+        assert np.abs(other - p_A).max() > 1e-4 * scale, name
+
+
 @pytest.mark.parametrize("case", cases(14), ids=repr)
 def test_motor_holds_its_joint_to_a_prescribed_motion(case):
     """Featherstone3D's motors that define an acceleration: q follows its second integral."""
