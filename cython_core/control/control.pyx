@@ -17,6 +17,7 @@ from libc.string cimport memcpy
 
 from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
 from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_end, on_tick
+from control.command cimport standing_speed
 from control.controller cimport check_age, take_state
 from control.controller_state cimport Controller, Hold
 from control.cycle_records cimport record_note, release_unused

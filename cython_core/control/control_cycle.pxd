@@ -77,6 +77,7 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
     if not collect(its):
         return
     its.states += 1
+    its.heard = now
     stamp = its.message.sec + 1e-9 * its.message.nanosec
     commands = take_state(c, now * 1e-9, stamp, transit_time(incoming, stamp), its.part,
                           its.part + c.n, its.part + 2 * c.n)

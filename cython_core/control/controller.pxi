@@ -474,6 +474,22 @@ cdef class CompiledController:
         return self._copy(self.its.controller.validator.qd)
 
     @property
+    def heard(self):
+        """Steady time of the last complete state, accepted or not [s], 0 before the first."""
+        return 1e-9 * self.its.heard
+
+    @property
+    def heard_qd(self):
+        """(n,) velocity in that state, NaN where it was not measured; a copy."""
+        return self._copy(self.its.part + self.its.controller.n)
+
+    @property
+    def standing_speed(self):
+        """(n,) speed below which a joint stands [rad/s or m/s]."""
+        its = &self.its.controller
+        return np.array([standing_speed(its, i) for i in range(its.n)])
+
+    @property
     def desired(self):
         """(4, n) motion state of the last command, a copy."""
         cdef Py_ssize_t n = self.its.controller.n

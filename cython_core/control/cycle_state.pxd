@@ -46,6 +46,7 @@ cdef struct ControlCycle:
     int64_t[FALLS] falls     # when these fell back [ns]: several publishers name the same joints
     int fall
     long long states         # complete ones
+    int64_t heard            # when the last of them came [ns]
     long long foreign        # messages that name none of our joints
     long long malformed
     Output* output           # of the call that is being answered

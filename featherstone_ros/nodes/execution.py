@@ -30,7 +30,7 @@ LONGEST_END = 10.0  # [s] after that for an orderly end, before it is forced
 REST_CHECK_PERIOD = 0.01  # [s] between two checks whether the arm has come to rest
 FAILURES_ALLOWED = 10  # failures in a row: one alone may take long, e.g. until memory is out
 RENEWAL = 3  # failures in a row after which the executor is replaced
-FAILED, STUCK = 3, 4  # exit statuses
+FAILED, STUCK, MOVING = 3, 4, 5  # exit statuses
 
 
 class StartError(FeatherstoneError):
@@ -49,8 +49,8 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
 
     Returns:
         Exit status: 0 after a clean stop, 1 if the node could not start, ``FAILED`` if nothing in
-        it worked any more, ``STUCK`` if it did not end by itself; after unusual signals, see
-        ``signals``.
+        it worked any more, ``STUCK`` if it did not end by itself, ``MOVING`` if its arm still moved
+        when the commands ended; after unusual signals, see ``signals``.
     """
     with nonblocking_output():
         signals = Signals()
@@ -88,16 +88,22 @@ def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> i
         rclpy.try_shutdown()
         return 1
     rounds = ExecutorRounds(node)
+    moving = ""
     try:
         signals.watch(rounds.end)
         failed = rounds.spin()
-        rounds.come_to_rest()
+        had_arm = rounds.come_to_rest()
         node.stop()
+        moving = node.motion_left() if had_arm else ""
+        if moving:
+            node.get_logger().error(f"the commands have ended while the arm moves: {moving}")
     finally:
         signals.ignore()
         rounds.close()
         rclpy.try_shutdown()
-    return FAILED if failed else signals.exit_status
+    if failed:
+        return FAILED
+    return MOVING if moving else signals.exit_status
 
 
 class ExecutorRounds:
@@ -128,18 +134,24 @@ class ExecutorRounds:
                 return True
         return False
 
-    def come_to_rest(self) -> None:
-        """Bring the arm to rest; the node's services are still answered meanwhile."""
+    def come_to_rest(self) -> bool:
+        """Bring the arm to rest; the node's services are still answered meanwhile.
+
+        Returns:
+            Whether there was an arm to bring to rest.
+        """
         node = self._node
-        if node.is_at_rest() or not node.context.ok():
-            return
-        node.begin_rest()
+        if node.is_at_rest():
+            return False
+        if node.context.ok():
+            node.begin_rest()
         end = monotonic() + node.REST_PATIENCE
         while not node.is_at_rest() and node.context.ok():
             if monotonic() > end:
                 node.get_logger().error(f"no rest within {node.REST_PATIENCE:g} s")
-                return
+                break
             self._spin_once(REST_CHECK_PERIOD)
+        return True
 
     def end(self, _: int) -> None:
         """Make ``spin`` return; called by another thread, which ensures that the process ends.

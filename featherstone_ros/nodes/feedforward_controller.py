@@ -41,6 +41,7 @@ from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.control.phases import SILENT, TRACKING, Event, Phase
+from featherstone_ros.control.rest import LastMotion, last_motion
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.tracking_error import TrackingWarning, TrackingWatch
 from featherstone_ros.control.trajectory import (
@@ -112,6 +113,7 @@ class FeedforwardController(ModelNode):
         self._loop: Any = None  # while configured
         self._goals: Any = None  # likewise, where control_msgs is installed
         self._state_topic: Any = None
+        self._last_motion = LastMotion("", 0.0)
         super().__init__("feedforward_controller", (*SETTINGS, *realtime_parameters.SETTINGS))
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
@@ -303,6 +305,18 @@ class FeedforwardController(ModelNode):
         if self._loop is not None:
             self._loop.stop(self.REST_PATIENCE)
             self._loop = None
+            self._last_motion = last_motion(self._controller, self.model, monotonic())
+
+    def motion_left(self) -> str:
+        """Return the joints that still moved when the loop ended, if that is known."""
+        text, age = self._last_motion
+        if age <= self._settings.state_timeout:
+            return text
+        if text:
+            self.get_logger().warning(
+                f"the arm was braked without joint states for {age:.2g} s; last seen: {text}"
+            )
+        return ""
 
     # Parameters.
 

@@ -185,6 +185,13 @@ class ModelNode(LifecycleNode):
         """
         return True
 
+    def motion_left(self) -> str:
+        """Return the joints that still moved at the end of the commands; empty: none was seen to.
+
+        To be called after ``stop``.
+        """
+        return ""
+
     def begin_rest(self) -> None:
         """Start to bring the arm to rest, whatever the node is doing; any thread may ask for it."""
         if self.state_label == "active":

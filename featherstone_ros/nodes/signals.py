@@ -5,7 +5,8 @@ KeyboardInterrupt can strike half-way through an import or a callback, and the c
 alive when the node shuts down.
 
 ========================================  =======================================================
-SIGINT, SIGTERM, SIGHUP (terminal lost)   end in order, exit status 0; SIGHUP not under ``nohup``
+SIGINT, SIGTERM, SIGHUP (terminal lost)   end in order, exit status 0, or that of an arm that still
+                                          moves (``execution``); SIGHUP not under ``nohup``
 others that end a process: SIGQUIT,       end in order, exit status 128 + number
 SIGUSR1, SIGALRM, real-time ones, ...
 SIGTSTP (Ctrl-Z), SIGTTIN, SIGTTOU        ignored: a stopped process cannot hold an arm

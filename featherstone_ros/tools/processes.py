@@ -19,7 +19,8 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.realtime.scheduling import set_session_niceness
 from featherstone_ros.tools import signals
 
-_STOP_TIMEOUT = 5.0  # [s] for a clean stop after SIGINT, and again after SIGTERM
+_STOP_TIMEOUT = 8.0  # [s] for a clean stop after SIGINT, and again after SIGTERM: longer than a
+# node gives an arm to come to rest
 _POLL_PERIOD = 0.05  # [s] between two checks for a further signal
 _LINES_SHOWN = 15
 _NICENESS = -10
@@ -34,7 +35,12 @@ Process = TypeVar("Process", bound="NodeProcess")
 
 
 class NodeProcess:
-    """One node of this package, ``python -m module``; a context manager that stops it."""
+    """One node of this package, ``python -m module``; a context manager that stops it.
+
+    Attributes:
+        name: Last part of the module's name.
+        was_hurried: Whether another Ctrl-C has cut the end short.
+    """
 
     def __init__(
         self, module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path
@@ -53,6 +59,7 @@ class NodeProcess:
             folder: Working directory; the node's output goes to a file in it.
         """
         self.name = module
+        self.was_hurried = False
         self._log = folder / f"{module}.log"
         self._read = 0  # bytes of it that new_output has returned
         node = [sys.executable, "-m", f"featherstone_ros.{module}", "--ros-args", *arguments]
@@ -95,10 +102,19 @@ class NodeProcess:
         """Raise DemoError if the process has ended."""
         status = self._process.poll()
         if status is not None:
-            raise DemoError(
-                f"{self.name} ended with exit status {status}; its last output:\n"
-                f"{self.last_output()}"
-            )
+            raise DemoError(self.end_text(status))
+
+    def check_end(self) -> None:
+        """Raise DemoError if the process, once stopped, did not end in order by itself."""
+        status = self._process.wait()
+        if status and not self.was_hurried:
+            raise DemoError(self.end_text(status))
+
+    def end_text(self, status: int) -> str:
+        """Return how the process ended."""
+        return (
+            f"{self.name} ended with exit status {status}; its last output:\n{self.last_output()}"
+        )
 
     def stop(self) -> int:
         """End the process: SIGINT, then SIGTERM, then SIGKILL; return its exit status.
@@ -116,6 +132,7 @@ class NodeProcess:
                         pass
             finally:
                 if self._process.poll() is None:
+                    self.was_hurried = signals.count() != count
                     self._process.kill()
             return self._process.wait()
 

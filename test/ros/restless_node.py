@@ -2,6 +2,7 @@
 
 STAND: how many seconds after ``begin_rest`` the arm stands, unless it is told to by ``~/stand``.
 PATIENCE: for how many seconds the node waits for that. It counts its timer's calls, ten a second.
+LEFT: which joints move in the end.
 """
 
 import os
@@ -43,6 +44,9 @@ class RestlessNode(ModelNode):
 
     def is_at_rest(self):
         return time.monotonic() >= self._stands_at
+
+    def motion_left(self):
+        return os.environ.get("LEFT", "")
 
     def _beat(self):
         self._beats += 1

@@ -35,9 +35,11 @@ NODES = ["digital_twin", "feedforward_controller"]
 GONE = "cleanup, stands: True"
 
 
-def restless(ros: Ros, stand: float = 0.5, patience: float = ModelNode.REST_PATIENCE):
+def restless(
+    ros: Ros, stand: float = 0.5, patience: float = ModelNode.REST_PATIENCE, left: str = ""
+):
     """Start the restless node, active; its arm stands after that time, and it waits for so long."""
-    ros.environment |= {"STAND": str(stand), "PATIENCE": str(patience)}
+    ros.environment |= {"STAND": str(stand), "PATIENCE": str(patience), "LEFT": left}
     file = ros.folder / "restless.yaml"
     file.write_text(f"/**: {{ros__parameters: {{robot_description: '{SLIDER}'}}}}")
     node = ros.run([sys.executable, RESTLESS, "--ros-args", "--params-file", str(file)], fork=True)
@@ -138,6 +140,13 @@ def test_end_does_not_wait_for_ever_for_an_arm_that_never_stands(ros):
     node.send(signal.SIGINT)
     assert node.wait() == 0
     assert "no rest within" in node.output
+
+
+def test_arm_that_moves_in_the_end_is_in_the_log_and_in_the_exit_status(ros):
+    node = restless(ros, left="elbow at 3.1 rad/s")
+    node.send(signal.SIGINT)
+    assert node.wait() == 5
+    assert "the commands have ended while the arm moves: elbow at 3.1 rad/s" in node.output
 
 
 def test_callback_that_never_returns_does_not_keep_the_arm_from_rest_nor_the_process_from_its_end(

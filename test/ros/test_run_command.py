@@ -12,8 +12,9 @@ from support import Ros
 
 from featherstone_ros.model.robots import robot_file
 
-from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
-from std_msgs.msg import Float64MultiArray  # isort: skip
+from geometry_msgs.msg import WrenchStamped  # isort: skip  (support skips where ROS is missing)
+from sensor_msgs.msg import JointState  # isort: skip
+from std_msgs.msg import Float64MultiArray, Header  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 JOINTS = [
@@ -129,6 +130,21 @@ def test_ctrl_c_while_the_nodes_start_ends_them(ros, pause):
     assert process.wait() == 0, process.output
     assert process.output.endswith("both nodes have ended\n") and "Traceback" not in process.output
     assert not any(is_alive(pid) for pid in nodes)
+
+
+def test_an_arm_that_does_not_come_to_rest_is_named_and_the_exit_status_tells(ros):
+    process = start(ros, str(robot_file("ur5e")))
+    states = ros.collect(JointState, "joint_states", 1)
+    wrenches = ros.publisher(WrenchStamped, "digital_twin/external_wrench")
+    push = WrenchStamped(header=Header(frame_id="shoulder_link"))
+    push.wrench.torque.z = 170.0  # more than the 150 N m of the joint
+    ros.ask(wrenches, push, lambda: states and states[-1].velocity[0] > 1.0, "moving arm")
+    process.send(signal.SIGINT)
+    assert process.wait() == 1, process.output
+    assert "feedforward_controller ended with exit status 5" in process.output
+    said = process.output.partition("the commands have ended while the arm moves: ")[2]
+    assert "shoulder_pan_joint at " in said
+    assert "both nodes have ended" not in process.output and "Traceback" not in process.output
 
 
 def test_nodes_outlive_their_command_by_no_more_than_it_takes_to_come_to_rest(ros):

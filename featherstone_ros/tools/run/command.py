@@ -12,8 +12,8 @@ from.
 A trajectory is sent as soon as the controller accepts one; if that takes longer than 2 s, it is
 said what it waits for.
 
-Exit status: 0 after Ctrl-C; 1 if a node ended by itself, or if the trajectory was refused or could
-not be sent within 30 s.
+Exit status: 0 after Ctrl-C; 1 if a node ended by itself or did not bring the arm to rest, or if the
+trajectory was refused or could not be sent within 30 s.
 
 Examples:
   featherstone-ros run my_arm.urdf
@@ -74,6 +74,9 @@ def run(args: argparse.Namespace) -> int:
 
     Returns:
         0; errors are raised.
+
+    Raises:
+        FeatherstoneError: A node failed, also in bringing the arm to rest; or the trajectory.
     """
     try:
         import rclpy  # noqa: F401  may restart the interpreter: nothing is printed before
@@ -96,14 +99,17 @@ def run(args: argparse.Namespace) -> int:
     console.print(f"[bold]{arm.model.name}[/bold]: {joints}; ROS_DOMAIN_ID={domain()}")
     console.print("[dim]Ctrl-C brings the arm to rest and ends both nodes.")
     with tempfile.TemporaryDirectory(prefix="featherstone_run_") as folder:
+        processes: list[NodeProcess] = []
         try:
             with (
-                nodes(arm, Path(folder)) as processes,
+                nodes(arm, Path(folder), processes),
                 ArmListener(arm.model, plan, _warn(console)) as listener,
             ):
                 show = _live if console.is_interactive else _log
                 show(console, arm.model, listener, processes)
         except KeyboardInterrupt:
+            for process in processes:
+                process.check_end()
             console.print("both nodes have ended")
     return 0
 

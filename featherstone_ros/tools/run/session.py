@@ -51,7 +51,7 @@ class SimulatedArm:
 
 
 @contextmanager
-def nodes(arm: SimulatedArm, folder: Path) -> Iterator[list[NodeProcess]]:
+def nodes(arm: SimulatedArm, folder: Path, processes: list[NodeProcess]) -> Iterator[None]:
     """Start the twin and the controller in this terminal's ROS domain; end them afterwards.
 
     The controller is ended first: it brings the arm to rest.
@@ -59,12 +59,12 @@ def nodes(arm: SimulatedArm, folder: Path) -> Iterator[list[NodeProcess]]:
     Args:
         arm: What to simulate.
         folder: For their output.
+        processes: Filled with them; they can be asked afterwards how they ended.
     """
     reach = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
     environment = node_environment(domain(), reach, folder)
     files = ["--params-file", str(arm.parameters.absolute())] if arm.parameters else []
     with ExitStack() as stack:
-        processes = []
         for node in (TWIN, CONTROLLER):
             own: dict[str, object] = {"robot_description": arm.text}
             if node == CONTROLLER and arm.mode:
@@ -75,7 +75,7 @@ def nodes(arm: SimulatedArm, folder: Path) -> Iterator[list[NodeProcess]]:
             with held():  # a process has an owner before it can be left behind
                 process = NodeProcess(node, arguments, environment, folder)
                 processes.append(stack.enter_context(process))
-        yield processes
+        yield
 
 
 def domain() -> int:
