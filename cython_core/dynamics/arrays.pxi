@@ -37,11 +37,42 @@ cdef inline cnp.ndarray as_states(object x, Py_ssize_t n, str name):
     return _converted(x, n, name)
 
 
+cdef cnp.ndarray _repeated(cnp.ndarray state, Py_ssize_t rows):
+    return np.repeat(state[np.newaxis], rows, axis=0)
+
+
+cdef cnp.ndarray _as_many(cnp.ndarray q, arrays):
+    """q, repeated if it is single and one of the arrays is a batch."""
+    for x in arrays if cnp.PyArray_NDIM(q) == 1 else ():
+        try:
+            shape = np.shape(x)
+        except ValueError:             # ragged: refused by name where it is converted
+            continue
+        if len(shape) == 2:
+            return _repeated(q, shape[0])
+    return q
+
+
+cdef inline bint is_single(object x) noexcept:
+    return cnp.PyArray_CheckExact(x) and cnp.PyArray_NDIM(<cnp.ndarray> x) == 1
+
+
+cdef inline cnp.ndarray as_positions(object q, Py_ssize_t nq, object x, object y):
+    """q as by ``as_states``; repeated for each state of x or y if it is single and they are not."""
+    cdef cnp.ndarray array = as_states(q, nq, "q")
+    if rarely(not (is_single(x) and is_single(y))):
+        return _as_many(array, (x, y))
+    return array
+
+
 cdef inline cnp.ndarray like_states(object x, cnp.ndarray q, Py_ssize_t n, str name):
-    """x as an array of the same shape as q."""
+    """x as an array with as many rows as q; a single state is repeated."""
     cdef cnp.ndarray array = as_states(x, n, name)
-    if cnp.PyArray_NDIM(array) != cnp.PyArray_NDIM(q) or rows_of(array) != rows_of(q):
-        shape = f"({n},)" if cnp.PyArray_NDIM(q) == 1 else f"({rows_of(q)}, {n})"
+    if rarely(cnp.PyArray_NDIM(array) != cnp.PyArray_NDIM(q)
+              or cnp.PyArray_NDIM(q) == 2 and cnp.PyArray_DIM(array, 0) != cnp.PyArray_DIM(q, 0)):
+        if cnp.PyArray_NDIM(array) == 1:
+            return _repeated(array, rows_of(q))
+        shape = f"({n},)" if cnp.PyArray_NDIM(q) == 1 else f"({n},) or ({rows_of(q)}, {n})"
         raise _shape_error(name, array, f"{shape} as the other arguments")
     return array
 

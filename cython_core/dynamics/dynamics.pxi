@@ -178,15 +178,17 @@ cdef class Dynamics(WorkspaceOwner):
     seven numbers in q and six in qd, qdd and tau, before those of the joints (see ``Model``); "base
     frame" below then means the world's.
 
-    Every method also takes batches, (B, nq) and (B, nv) with the same B in all arrays, and then
-    returns (B, ...); it releases the GIL and runs on ``set_num_threads`` threads. Inputs are never
-    modified. ``out`` receives the result without an allocation; it may be one of q, qd, qdd and tau
+    Every method also takes batches, (B, nq) and (B, nv) with the same B, and then returns (B, ...);
+    an array of one state beside them holds for all B. It releases the GIL and runs on
+    ``set_num_threads`` threads. Inputs are never modified. ``out`` receives the result without an allocation; it may be one of q, qd, qdd and tau
     itself, which is then overwritten, but must not overlap them otherwise. If a batch raises (a
     singular state, Ctrl-C), some rows of ``out`` have been written already. Friction, damping and
     armature are not part of rigid-body dynamics: see ``Simulator``.
 
     ``f_ext`` maps link names to wrenches [fx fy fz tx ty tz], (6,) or (B, 6), that act on the link
     at its origin, in its own axes [N, N m].
+
+    ``mass_matrix`` and ``forward_kinematics`` are other names of ``crba`` and ``link_pose``.
 
     All methods raise ValueError for a shape that does not fit (naming the argument), and
     UnknownNameError (a KeyError) for a link the model does not have.
@@ -243,7 +245,7 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA Table 5.1.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qdd)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         return self.inverse_dynamics(q_, qd_, qdd_, f_ext, out)
 
@@ -261,7 +263,7 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA Table 5.1 with qdd = 0.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
         return self.inverse_dynamics(q_, like_states(qd, q_, n, "qd"), None, f_ext, out)
 
     def gravity(self, q, out=None):
@@ -297,7 +299,7 @@ cdef class Dynamics(WorkspaceOwner):
         6.2 and 5.1.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, tau)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), tau_ = like_states(tau, q_, n, "tau")
         cdef cnp.ndarray qdd = self.result(out, q_, 1, n, 0)
         cdef Call call
@@ -330,6 +332,8 @@ cdef class Dynamics(WorkspaceOwner):
         add_output(&call, H, n * n)
         self.run(&call, q_, None)
         return H
+
+    mass_matrix = crba
 
     def minv(self, q, out=None):
         """The inverse of the joint-space inertia matrix, M(q)^-1, without forming M.
@@ -391,7 +395,7 @@ cdef class Dynamics(WorkspaceOwner):
         using spatial vector algebra, 2022.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qdd)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         cdef Call call
         begin(&call, <Kernel> call_rnea_derivatives[double], <Kernel> call_rnea_derivatives[lanes])
@@ -417,7 +421,7 @@ cdef class Dynamics(WorkspaceOwner):
         2018: M^-1 times the negative derivatives of inverse dynamics at qdd.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, tau)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), tau_ = like_states(tau, q_, n, "tau")
         cdef Call call
         begin(&call, <Kernel> call_aba_derivatives[double], <Kernel> call_aba_derivatives[lanes])
@@ -478,6 +482,8 @@ cdef class Dynamics(WorkspaceOwner):
         self.run(&call, q_, None)
         return T
 
+    forward_kinematics = link_pose
+
     def jacobian(self, q, link, point=None):
         """Jacobian of a point of a link: [v; w] = J qd, in the axes of the base frame, linear rows
         first.
@@ -519,7 +525,7 @@ cdef class Dynamics(WorkspaceOwner):
         ``link_acceleration`` gives Jdot qd alone at less cost, with qdd = 0.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray Jdot = self.result(None, q_, 2, 6, n)
         cdef Call call
@@ -544,7 +550,7 @@ cdef class Dynamics(WorkspaceOwner):
             (6,) [m/s, rad/s].
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray v = self.result(None, q_, 1, 6, 0)
         cdef Call call
@@ -571,7 +577,7 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA section 2.11, classical acceleration.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qdd)
         cdef cnp.ndarray a = self.result(None, q_, 1, 6, 0)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         cdef Call call
@@ -637,7 +643,7 @@ cdef class Dynamics(WorkspaceOwner):
             base frame's origin.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray kinetic = np.empty(rows_of(q_)), potential = np.empty(rows_of(q_))
         cdef Call call
@@ -670,7 +676,7 @@ cdef class Dynamics(WorkspaceOwner):
         Christoffel symbols for rigid-body systems, 2021, Algorithm 1.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray C = self.result(None, q_, 2, n, n)
         cdef Call call
@@ -689,8 +695,7 @@ cdef class Dynamics(WorkspaceOwner):
             q, qd: (nq,), (nv,) position and velocity.
             qdd: (nv,) acceleration of the prescribed joints; the other entries are ignored.
             tau: (nv,) torque of the joints that are not prescribed; the other entries are ignored.
-            prescribed: (nv,) True for the joints whose acceleration is given; for a batch also (B,
-                nv).
+            prescribed: (nv,) True for the joints whose acceleration is given.
             f_ext: Wrenches on links, see the class.
 
         Returns:
@@ -702,7 +707,8 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA section 9.2; with mimic joints by the joint-space inertia.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef Py_ssize_t nq = self.compiled.system.nq
+        cdef cnp.ndarray q_ = as_positions(as_positions(q, nq, qd, qdd), nq, tau, prescribed)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd")
         cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
@@ -712,7 +718,7 @@ cdef class Dynamics(WorkspaceOwner):
         cdef cnp.ndarray all_tau = self.result(None, q_, 1, n, 0)
         cdef Call call
         begin(&call, <Kernel> call_hybrid[double], <Kernel> call_hybrid[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
+        add_input(&call, q_, nq)
         add_input(&call, qd_, n)
         add_input(&call, given, n)
         add_input(&call, held, n)
@@ -739,7 +745,7 @@ cdef class Dynamics(WorkspaceOwner):
         Source: f of RBDA Table 5.1.
         """
         cdef Py_ssize_t n = self.compiled.system.n, joints = len(self.compiled.joint_names)
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qdd)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         cdef cnp.ndarray wrenches = self.result(None, q_, 2, joints, 6)
         cdef Call call
@@ -765,7 +771,7 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA section 2.9, summed over the bodies.
         """
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
         cdef cnp.ndarray h = self.result(None, q_, 1, 6, 0)
         cdef Call call
@@ -854,7 +860,7 @@ cdef class Dynamics(WorkspaceOwner):
         and links, 1986.
         """
         cdef Py_ssize_t n = self.compiled.system.n, columns = 10 * self.compiled.system.links
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qdd)
         cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         cdef cnp.ndarray Y = self.result(None, q_, 2, n, columns), tau
         cdef Call call

@@ -304,7 +304,8 @@ cdef class Simulator(WorkspaceOwner):
         Args:
             q: (nq,) or (B, nq) positions; None is ``model.neutral``: zero, a floating base upright
                 at the world's origin. Joints in ``prescribed`` begin with their motion instead.
-            qd: (nv,) or (B, nv) velocities, likewise; None is zero.
+            qd: (nv,) or (B, nv) velocities, likewise; None is zero. A single q or qd beside a
+                batch holds for all its states.
 
         Raises:
             ValueError: A shape does not fit, or a number is not finite; or a table in
@@ -318,7 +319,7 @@ cdef class Simulator(WorkspaceOwner):
 
     cdef int begin_at(self, long long count, q, qd) except -1:
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
         cdef cnp.ndarray still = np.zeros(np.shape(q_)[:cnp.PyArray_NDIM(q_) - 1] + (n,))
         cdef cnp.ndarray qd_ = still if qd is None else like_states(qd, q_, n, "qd")
         _require_finite("q", q_, self.compiled, self.compiled.system.nq)
@@ -369,7 +370,8 @@ cdef class Simulator(WorkspaceOwner):
         what they were before the call.
 
         Args:
-            tau: (nv,) or (B, nv) torques [N m, N]; those of joints in ``prescribed`` are ignored.
+            tau: (nv,) or (B, nv) torques [N m, N], (nv,) for all states of a batch; those of
+                joints in ``prescribed`` are ignored.
             steps: Number of time steps.
             f_ext: Wrenches on links, constant in the links' own axes: see ``Dynamics``.
 

@@ -1,6 +1,7 @@
 """What the methods of Dynamics take and return: arrays, batches, out, errors, threads."""
 
 import copy
+import itertools
 import pickle
 import threading
 import time
@@ -11,6 +12,8 @@ import pytest
 from each import each
 from memory import growth
 from methods import (
+    CALLS,
+    INTEGRATORS,
     METHODS,
     MODELS,
     TIP,
@@ -139,6 +142,40 @@ def test_model_without_joints_has_empty_results():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("method", [m for m in CALLS if "qd" in names_of_arrays(m)])
+@pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist], ids=["arrays", "lists"])
+def test_single_state_beside_a_batch_holds_for_all_its_rows(dynamics, method, kind):
+    singles, batches = arrays(method, dynamics), arrays(method, dynamics, 3)
+    for chosen in itertools.product([False, True], repeat=len(singles)):
+        if not any(chosen):
+            continue
+        if method in INTEGRATORS and chosen == (False, False, True):
+            continue  # a simulator of one state takes no batch of torques
+        given = [b if many else a for a, b, many in zip(singles, batches, chosen, strict=True)]
+        repeated = [np.broadcast_to(x, (3, dynamics.model.n)).copy() for x in given]
+        expected = CALLS[method](dynamics, *repeated)
+        np.testing.assert_array_equal(CALLS[method](dynamics, *map(kind, given)), expected)
+
+
+@pytest.mark.parametrize("single", ["q", "qd", "tau"])
+def test_single_state_of_a_floating_base_holds_for_a_batch(single):
+    floating = Dynamics(Model.from_urdf(chain("a", "b"), base="floating"))
+    given = {
+        "q": np.tile(floating.model.neutral, (3, 1)),
+        "qd": np.ones((3, floating.model.nv)),
+        "tau": np.ones((3, floating.model.nv)),
+    }
+    expected = floating.aba(**given)
+    given[single] = given[single][0]
+    np.testing.assert_array_equal(floating.aba(**given), expected)
+
+
+def test_names_that_other_libraries_use(tree):
+    q = arrays("crba", tree)[0]
+    np.testing.assert_array_equal(tree.mass_matrix(q), tree.crba(q))
+    np.testing.assert_array_equal(tree.forward_kinematics(q, TIP), tree.link_pose(q, TIP))
+
+
 # Outputs -----------------------------------------------------------------------------------------
 
 
@@ -215,10 +252,7 @@ def test_shape_that_does_not_fit_raises_and_is_named(tree, method, shape):
 def test_batches_of_different_size_raise(tree, method):
     given = arrays(method, tree, 3)
     given[1] = given[1][:2]
-    with pytest.raises(ValueError, match=r"^qd: expected shape \(3, 5\).* got \(2, 5\)$"):
-        METHODS[method](tree, *given)
-    given[1] = given[1][0]
-    with pytest.raises(ValueError, match=r"^qd: expected shape \(3, 5\).* got \(5,\)$"):
+    with pytest.raises(ValueError, match=r"^qd: expected shape \(5,\) or \(3, 5\).* got \(2, 5\)$"):
         METHODS[method](tree, *given)
 
 
