@@ -15,6 +15,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``payload``: the model with payload and gravity from the parameters.
 - ``events``, ``unusable_messages``: text for the compiled controller's records, and for messages
   that cannot be used.
+- ``rest``: whether the arm stood when the commands ended.
 - ``trajectory_start``: by which clock a trajectory starts.
 - ``cartesian_impedance``: the hand on a spring and a damper, a law of its own.
 """

@@ -14,6 +14,9 @@ def bench() -> LoopBench:
     return LoopBench().start()
 
 
+FAR = np.array([0.0, 3.0])
+
+
 def motion(bench: LoopBench):
     return last_motion(bench.compiled, bench.model, bench.now)
 
@@ -36,18 +39,18 @@ def test_joints_that_move_are_named_the_fastest_first(bench):
 
 
 def test_a_joint_too_fast_to_be_believed_is_seen_to_move(bench):
-    hear(bench, bench.arm.q + [0.0, 3.0], [0.0, 1.8e3])
+    hear(bench, bench.arm.q + FAR, [0.0, 1.8e3])
     assert bench.compiled.rejection[0]
     assert f"{NAMES[1]} at 1.8e+03 rad/s" in motion(bench).text
 
 
 def test_a_refused_state_without_velocities_tells_nothing_new(bench):
-    hear(bench, bench.arm.q + [0.0, 3.0], np.full(2, np.nan))
+    hear(bench, bench.arm.q + FAR, np.full(2, np.nan))
     assert bench.compiled.rejection[0]
     assert motion(bench).text == ""
 
 
 def test_the_age_is_that_of_the_last_state_also_of_a_refused_one(bench):
-    hear(bench, bench.arm.q + [0.0, 3.0], [0.0, 1.8e3])
+    hear(bench, bench.arm.q + FAR, [0.0, 1.8e3])
     bench.now += 0.3
     assert motion(bench).age == pytest.approx(0.3)
