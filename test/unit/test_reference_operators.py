@@ -333,7 +333,7 @@ def test_phi_changes_as_the_joints_turn_the_transforms(small):
     assert_equal_to_rounding(actual, expected, np.abs(expected).max() + 1, DIFFERENCE)
 
 
-def test_coriolis_torques_are_the_rates_of_phi_and_H_in_any_frames(algebra):
+def test_coriolis_torques_are_the_rates_of_phi_and_H_in_either_frames(algebra):
     """H phi (M (phi*' H* + phi* H*') qd + b): in bodies' frames H stands still, in the base's phi.
 
     With unlike frames the two terms are unlike, and the torques the same: the core's.

@@ -8,7 +8,14 @@ from comparison import assert_equal_to_rounding
 from reference_cases import cases
 
 from featherstone_ros import Dynamics, Prismatic, Revolute, Tree, inertial
-from featherstone_ros.reference import Robot, articulated, explicit, inertia, operators
+from featherstone_ros.reference import (
+    Robot,
+    articulated,
+    composite,
+    explicit,
+    inertia,
+    operators,
+)
 from featherstone_ros.reference.spatial import turn
 
 STEP = 1e-6  # of central differences
@@ -247,8 +254,18 @@ def test_motor_holds_its_joint_to_a_prescribed_motion(case):
     assert_equal_to_rounding(q[moved] - start, expected, tolerance=1e-6)
 
 
+def blocks(A, N):
+    """Return which 6 x 6 blocks of an operator are not zero."""
+    return A.reshape(N, 6, N, 6).any(axis=(1, 3))
+
+
 def test_recursions_of_the_operators_cost_as_many_blocks_as_there_are_pairs():
-    """phi has a block for each pair of a body and one that carries it: n (n + 1) / 2 of a chain."""
+    """phi has a block for each pair of a body and one that carries it: n (n + 1) / 2 of a chain.
+
+    Composite bodies need one of R and one of E_phi for each body: f = R alpha + y is O(n).
+    """
     chain = next(case for case in cases(14) if case.name == "chain")
-    blocks = operators.body_frames(chain.robot, chain.q_J).phi.reshape(7, 6, 7, 6).any(axis=(1, 3))
-    assert blocks.sum() == 7 * 8 / 2
+    o = operators.body_frames(chain.robot, chain.q_J)
+    assert blocks(o.phi, 7).sum() == 7 * 8 / 2
+    assert blocks(composite.composite_inertias(o), 7).sum() == 7
+    assert blocks(o.E_phi, 7).sum() == 6
