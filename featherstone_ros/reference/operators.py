@@ -18,7 +18,7 @@ G. Rodriguez, A. Jain, K. Kreutz-Delgado, Spatial Operator Algebra for Multibody
 - H has a row for each degree of freedom: one per joint of a ``Robot``, up to six for the hinges of
   ``hinges``, whose rates are then quasi-velocities. n counts degrees of freedom, N bodies.
 
-The functions hold in any frames: each body's own (``body_frames``), or the base's for all
+The functions hold in either frames: each body's own (``body_frames``), or the base's for all
 (``base_frame``), where phi(i, j) = 1 and the axes and inertias vary with position instead.
 Positions, velocities and torques are those of all joints (``Robot.expand`` and ``reduce``).
 """
