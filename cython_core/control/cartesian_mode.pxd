@@ -210,15 +210,6 @@ cdef inline void hand_torque(CartesianMode* its, const DynamicsInterface* arm,
     cartesian_impedance(&its.law, &its.settings, &its.hand, q, qd, dt, torque)
 
 
-cdef inline void find_distance(const CartesianMode* its, double* distance) noexcept nogil:
-    """distance (2) [m, rad] = |error from the desired pose + that pose's way to the target|."""
-    cdef double[6] e
-    cdef Py_ssize_t k
-    for k in range(6):
-        e[k] = its.law.error[k] + its.law.way[k]
-    distance[0], distance[1] = norm(e), norm(e + 3)
-
-
 cdef inline void write_pose(const double* pose, double* out) noexcept nogil:
     """out = position and quaternion x y z w of a pose (16)."""
     cdef Py_ssize_t k

@@ -22,8 +22,8 @@ from control.controller_state cimport (Controller, answers_states, fire, is_blin
 from control.dead_reckoning cimport add_reckoned, reckon
 from control.events cimport CAUSE_EXECUTOR, CAUSE_GAP, NOTE_REJECTED
 from control.faults cimport abandon
-from control.phases cimport (BLIND, GIVE_UP, HOLD, HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY,
-                             WAITING)
+from control.phases cimport (ABANDON, BLIND, GIVE_UP, HOLDING, INACTIVE, REFERENCE, SILENT,
+                             TRAJECTORY, WAITING)
 from control.startup cimport begin
 from control.state_estimate cimport seen_since, was_misled
 from control.state_validator cimport accept, elapsed
@@ -136,7 +136,7 @@ cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
     """Hold the arm if Python gives no sign of life: nobody could ask for a stop."""
     cdef double age = now - c.heartbeat
     if (c.phase == TRAJECTORY or c.phase == REFERENCE) and age > c.settings.executor_timeout > 0.0:
-        if fire(c, HOLD):
+        if fire(c, ABANDON):
             note_cause(c, CAUSE_EXECUTOR, -1, age, c.settings.executor_timeout)
             stop_desired(c)
 

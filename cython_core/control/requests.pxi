@@ -251,8 +251,9 @@ cdef class SnapshotRequest(ControlRequest):
         phase: Number of the phase.
         path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
         since_end: Since what is asked for came to rest [s], negative before.
-        distance: Of the hand from its target [m, rad]; ``strain``: its error relative to where its
-            spring pulls with all of its force or moment; 0 in other modes.
+        hand: (3, 6) the hand's error from its desired pose, that pose's way to the target [m, rad],
+            and the commanded wrench [N, N m], linear first, base axes; 0 in other modes.
+        strain: The hand's error relative to where its spring pulls with all of its force or moment.
         hold: Why the arm was last held, as ``CompiledController.hold``; ``causes``: how often it
             was, for a cause.
     """
@@ -308,8 +309,8 @@ cdef class SnapshotRequest(ControlRequest):
         return self.its.since_end
 
     @property
-    def distance(self):
-        return self.its.distance[0], self.its.distance[1]
+    def hand(self):
+        return np.array([self.its.hand[k] for k in range(18)]).reshape(3, 6)
 
     @property
     def strain(self):

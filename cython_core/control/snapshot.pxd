@@ -1,9 +1,8 @@
 # What others want to know of the controller, all of it of one moment.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
-from control.cartesian_mode cimport find_distance
 from control.controller_state cimport Controller, Hold, is_tracking, leads_hand
 from control.cycle_state cimport ControlCycle
 from control.impedance_wrench cimport strain
@@ -22,7 +21,8 @@ cdef struct SnapshotPayload:
     uint64_t path            # number of the path in force; 0: none
     double elapsed           # its time [s]
     double since_end         # of the motion [s]
-    double[2] distance       # of the hand from its target [m, rad]
+    double[18] hand          # (3, 6): error from its desired pose, that pose's way to the target,
+                             # commanded wrench; base axes, linear first
     double strain            # of its spring, relative to the most
     Hold hold
     long long causes
@@ -44,7 +44,10 @@ cdef inline void take_snapshot(ControlCycle* its, SnapshotPayload* snapshot) noe
     snapshot.path, snapshot.elapsed = its.path_number, c.validator.time - c.motion.path_start
     snapshot.since_end = c.validator.time - c.motion.end
     snapshot.hold, snapshot.causes = c.hold, c.causes
-    snapshot.distance[0] = snapshot.distance[1] = snapshot.strain = 0.0
+    snapshot.strain = 0.0
+    memset(snapshot.hand, 0, 18 * sizeof(double))
     if leads_hand(c) and is_tracking(c):
-        find_distance(&c.hand, snapshot.distance)
+        memcpy(snapshot.hand, c.hand.law.error, 6 * sizeof(double))
+        memcpy(snapshot.hand + 6, c.hand.law.way, 6 * sizeof(double))
+        memcpy(snapshot.hand + 12, c.hand.law.feedforward, 6 * sizeof(double))
         snapshot.strain = strain(&c.hand.law, &c.hand.settings)

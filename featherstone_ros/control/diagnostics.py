@@ -31,7 +31,8 @@ class Findings:
         answers: Whether the loop answers.
         publish_failures: On which topics it cannot publish.
         off_path: TrackingWarning about the tracking error.
-        is_abandoned: Whether the last motion was abandoned.
+        not_arrived: Which joints are not where they were asked to go, and how far away they are.
+        is_abandoned: Whether the last motion was abandoned and the arm is not where it was to end.
         is_late: Whether commands come too late.
         is_saturated: Whether a joint would need more than its effort limit.
         is_strained: Whether the hand's spring pulls with its largest force or torque.
@@ -46,6 +47,7 @@ class Findings:
     answers: bool = True
     publish_failures: Sequence[str] = ()
     off_path: TrackingWarning = NOTHING
+    not_arrived: str = ""
     is_abandoned: bool = False
     is_late: bool = False
     is_saturated: bool = False
@@ -80,6 +82,8 @@ def summary(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel
         problems.append(f"nobody listens to {found.unheard}")
     if found.off_path.text:
         problems.append(found.off_path.text)
+    if found.not_arrived:
+        problems.append(found.not_arrived)
     if found.is_abandoned and phase in TRACKING:
         problems.append(f"the last motion was abandoned: {reason}")
     if found.is_late:

@@ -148,8 +148,6 @@ def change_text(event: Event, before: Phase, after: Phase, reason: str) -> str |
         return f"{reason}: {held}; the motion is abandoned"
     if event is Event.ABANDON:
         return f"{reason}: the motion is abandoned, holding where the arm is now"
-    if event is Event.HOLD and before is not Phase.FAULT and reason:
-        return f"{reason}: holding where the arm is now"
     if event in (Event.FALL_BACK, Event.FAIL):
         return f"{reason}: gravity hold; the motion is abandoned"
     if before in (Phase.BLIND, Phase.DAMPED) and after is Phase.HOLDING:

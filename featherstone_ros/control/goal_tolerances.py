@@ -3,7 +3,8 @@
 The loop follows the trajectory and watches its path tolerances by itself, in every cycle. The rest
 is decided here at intervals, from snapshots of the loop: whether the motion is still the goal's,
 whether it has arrived within the goal tolerances, and what to answer. docs/moveit.md compares all
-this with joint_trajectory_controller (ros2_controllers).
+this with joint_trajectory_controller (ros2_controllers). ``arrival_tolerance`` is where the
+diagnostics count an arm as arrived; a goal tolerance that is set comes first there, too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.events import (
     IN_A_ROW,
@@ -25,7 +28,7 @@ from featherstone_ros.control.events import (
     cause_text,
 )
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import Choice
+from featherstone_ros.control.settings import Choice, Mode, Settings
 from featherstone_ros.control.trajectory import (
     JointsError,
     Point,
@@ -35,6 +38,11 @@ from featherstone_ros.control.trajectory import (
 
 ERASED = -1.0  # a tolerance that removes a default, as in control_msgs/JointTolerance
 ERASED_SLACK = float(np.finfo(np.float32).eps)
+# What feedback leaves where this share of Coulomb friction is not known, beyond the error that
+# encoders and the model leave anyhow; never more than what can be seen.
+UNKNOWN_FRICTION = 0.3
+LEAST_ERROR = {False: 0.003, True: 0.001}  # [rad] of joints that turn, [m] of those that slide
+MOST_ERROR = {False: 0.010, True: 0.003}
 NOT_FOLLOWED = (OFF_PATH, OFTEN, OFF_SPEED, IN_A_ROW)
 
 
@@ -162,6 +170,28 @@ def _chosen(value: float, default: float, where: str) -> float:
     if not (np.isfinite(value) and value >= 0.0):
         raise TrajectoryError(f"{where} is {value:g}, expected 0 (default), -1 (none) or more")
     return float(value) if value > 0.0 else float(default)
+
+
+def arrival_tolerance(
+    goal: Floats, settings: Settings, dynamics: Dynamics, q: Floats, slides: NDArray[np.bool_]
+) -> Floats:
+    """Return how far the joints (n,) may be from where they are to stand [rad or m].
+
+    Args:
+        goal: (n,) goal tolerances that are set [rad or m]; 0: none.
+        settings: The controller's; where it has no P, as with drives that close the position loops,
+            the most counts.
+        dynamics: Of the arm.
+        q: (n,) its position.
+        slides: (n,) whether a joint is prismatic.
+    """
+    stiffness = settings.p
+    if settings.mode is Mode.COMPUTED_TORQUE:
+        stiffness = stiffness * (np.diag(dynamics.crba(q)) + settings.armature)
+    unknown = UNKNOWN_FRICTION * settings.coulomb
+    least, most = (np.where(slides, by[True], by[False]) for by in (LEAST_ERROR, MOST_ERROR))
+    left = np.divide(unknown, stiffness, out=np.full(len(q), np.inf), where=stiffness > 0.0)
+    return np.where(goal > 0.0, goal, np.minimum(least + left, most))
 
 
 def with_others(

@@ -10,6 +10,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
+from featherstone_ros.control.hand_arrival import hand_jacobian
 from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
 
@@ -78,7 +79,5 @@ def vector(message: Any) -> tuple[float, float, float]:
 
 def singular_values(dynamics: Dynamics, q: Floats, tip: str, offset: Floats) -> Floats:
     """Return those of the hand's Jacobian (6, n), largest first."""
-    J = dynamics.jacobian(q, tip)
-    arm = dynamics.link_pose(q, tip)[:3, :3] @ offset[:3, 3]
-    J[:3] += np.cross(J[3:], arm, axis=0)
+    J = hand_jacobian(dynamics, q, tip, offset)
     return np.asarray(np.linalg.svd(J, compute_uv=False), dtype=np.float64)

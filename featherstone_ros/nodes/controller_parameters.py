@@ -344,7 +344,8 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             Setting(
                 f"constraints.{joint}.goal",
                 0.0,
-                "largest distance at which a goal counts as reached [rad or m]; 0: any distance",
+                "largest distance at which a goal counts as reached [rad or m], also for the "
+                "diagnostics; 0: any distance for the action, what docs/diagnostics.md says there",
                 0.0,
             ),
             Setting(

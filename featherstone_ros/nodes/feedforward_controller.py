@@ -26,6 +26,7 @@ from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
 from featherstone_ros.control import events
+from featherstone_ros.control.arrival import ArrivalWatch
 from featherstone_ros.control.controller import explain, lost_of, target_request, tip_index
 from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
 from featherstone_ros.control.events import (
@@ -38,6 +39,7 @@ from featherstone_ros.control.events import (
 )
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
+from featherstone_ros.control.hand_arrival import HandArrival, distance
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.control.phases import SILENT, TRACKING, Event, Phase
@@ -86,8 +88,7 @@ SHALLOW = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
 ANSWER_TIMEOUT = 0.5  # [s] in which the loop must answer
 CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
-# Events that a user requested: an earlier abandoned motion no longer matters.
-REQUESTED = (Event.FOLLOW, Event.SET_POINT, Event.HOLD, Event.ACTIVATE, Event.FLOAT)
+GIVEN_UP = (Event.ABANDON, Event.STATES_STOPPED, Event.FALL_BACK, Event.FAIL)  # a motion
 UNUSABLE_TIME = 2.0  # [s] without a usable state until one is inspected
 
 
@@ -96,9 +97,13 @@ class PlannedTrajectory(_control.FollowRequest):
 
     Attributes:
         preflight: Why the arm cannot follow it; empty if it can, or if that is not checked.
+        goal: (n,) where it ends [rad or m].
+        tolerance: (n,) its goal tolerance [rad or m].
     """
 
     preflight = ""
+    goal: Any = None
+    tolerance: Any = 0.0
 
 
 class FeedforwardController(ModelNode):
@@ -146,7 +151,9 @@ class FeedforwardController(ModelNode):
         self._inspected = Dynamics(loaded)  # for the executor's thread
         self._unstable = ""  # what the check of the gains has found
         self._tracking = TrackingWatch(self._space.names)
-        self._is_abandoned = False  # the last motion
+        tip, offset = str(self.parameters["tip"]), offset_of(self.parameters)
+        self._arrival = ArrivalWatch(model, HandArrival(model, tip, offset) if tip else None)
+        self._asked: tuple[Any, Any] = (None, 0.0)  # goal and tolerance of the last trajectory
         self._preflight = ""  # verdict on the last accepted trajectory, if it exceeds limits
         self._refused: Counter[str] = Counter()
         self._refusal, self._refused_at = "", -SHOW_REFUSAL
@@ -399,7 +406,7 @@ class FeedforwardController(ModelNode):
         return snapshot
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        self.follow(self.plan_trajectory(message, self.tolerances.path))
+        self.follow(self.plan_trajectory(message, self.tolerances))
 
     @property
     def tolerances(self) -> Tolerances:
@@ -411,12 +418,12 @@ class FeedforwardController(ModelNode):
         """The joints, in order."""
         return self._space.names
 
-    def plan_trajectory(self, message: JointTrajectory, tolerance: Any) -> Any:
+    def plan_trajectory(self, message: JointTrajectory, tolerances: Tolerances) -> Any:
         """Return the request to follow a trajectory.
 
         Args:
             message: The trajectory.
-            tolerance: (2, n) path tolerance of position and velocity.
+            tolerances: Its own.
 
         Raises:
             TrajectoryError: It is refused.
@@ -456,8 +463,10 @@ class FeedforwardController(ModelNode):
         late = late_start(delay or 0.0, now)
         if late:
             self.get_logger().warning(late)
-        path = trajectory.compiled(self._settings.stop_time, tolerance)
+        path = trajectory.compiled(self._settings.stop_time, tolerances.path)
         request = PlannedTrajectory(path, start)
+        request.goal = trajectory.state(-1).position
+        request.tolerance = tolerances.goal[0]
         request.preflight = verdict
         return request
 
@@ -470,6 +479,7 @@ class FeedforwardController(ModelNode):
         self._ask(request)
         if isinstance(request, PlannedTrajectory):
             self._preflight = request.preflight
+            self._asked = request.goal, request.tolerance
             count, duration = len(request.path.times), request.path.duration
             self.get_logger().info(f"trajectory of {count} points, {duration:.3f} s")
 
@@ -578,10 +588,8 @@ class FeedforwardController(ModelNode):
                 rejection = Reason(int(values[0]), index, *values[1:3])
                 text = rejection_text(rejection, self._space.names)
                 self.log.warning(f"joint_states: a state was refused: {text}")
-            elif kind == events.PHASE and Event(index) in REQUESTED:
-                self._is_abandoned = False
-            elif kind == events.PHASE and Event(index) is Event.ABANDON:
-                self._is_abandoned = True
+            elif kind == events.PHASE:
+                self._note_motion(Event(index), Phase(int(values[0])))
             elif kind == events.MESSAGE:
                 self._note_unusable(message_text(index, values, self._space.names))
             elif kind == TOO_LARGE_RECORD:
@@ -593,6 +601,17 @@ class FeedforwardController(ModelNode):
             self.log.warning(line)
         if changed:
             self.publish_diagnostics()
+
+    def _note_motion(self, event: Event, before: Phase) -> None:
+        """Keep in mind what was asked of the arm."""
+        if event is Event.FOLLOW:
+            self._arrival.begin(*self._asked)
+        elif event in (Event.SET_POINT, Event.HOLD):
+            self._arrival.begin()
+        elif event in (Event.ACTIVATE, Event.FLOAT):
+            self._arrival.forget()
+        elif event in GIVEN_UP and before in TRACKING:
+            self._arrival.abandon()
 
     def _note_unusable(self, why: str) -> None:
         """Report a message on joint_states from which nothing can be read."""
@@ -634,6 +653,9 @@ class FeedforwardController(ModelNode):
             }
         )
         phase, commands = Phase(controller.phase), self._commands
+        not_arrived = self._arrival.update(
+            monotonic(), moment, self._settings, self.tolerances.goal[0], self._inspected
+        )
         level, text = summary(
             phase,
             self._hold_reason(),
@@ -643,7 +665,8 @@ class FeedforwardController(ModelNode):
                 answers=moment is not None,
                 publish_failures=self._publish_failures.recent,
                 off_path=self._off_path(moment),
-                is_abandoned=self._is_abandoned,
+                not_arrived=not_arrived,
+                is_abandoned=self._arrival.is_abandoned,
                 is_late=controller.is_late,
                 is_saturated=bool(lost),
                 is_strained=moment is not None and moment.strain > 1.0,
@@ -685,10 +708,10 @@ class FeedforwardController(ModelNode):
             self._inspected, self._controller.q, tip, offset_of(self.parameters)
         )
         values = values if len(values) == 6 else np.zeros(6)
-        distance = moment.distance if moment is not None else (np.nan, np.nan)
+        away = np.full(2, np.nan) if moment is None else distance(moment.hand[:2].sum(axis=0))
         return {
-            "hand from its target [m]": f"{distance[0]:.3g}",
-            "hand from its target [rad]": f"{distance[1]:.3g}",
+            "hand from its target [m]": f"{away[0]:.3g}",
+            "hand from its target [rad]": f"{away[1]:.3g}",
             "manipulability": f"{np.prod(values):.3g}",
             "smallest singular value": f"{values[-1]:.3g}",
         }

@@ -41,7 +41,7 @@ class ActionHost(Protocol):
     tolerances: Tolerances  # where a goal has none
     log: Any
 
-    def plan_trajectory(self, message: JointTrajectory, tolerance: Any) -> Any:
+    def plan_trajectory(self, message: JointTrajectory, tolerances: Tolerances) -> Any:
         """Return the request to follow a trajectory; raises TrajectoryError."""
 
     def follow(self, request: Any) -> None:
@@ -124,7 +124,7 @@ class Goals:
         )
         if not goal.trajectory.points:
             return self._node.plan_hold(), tolerances
-        return self._node.plan_trajectory(goal.trajectory, tolerances.path), tolerances
+        return self._node.plan_trajectory(goal.trajectory, tolerances), tolerances
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
         handle.execute()

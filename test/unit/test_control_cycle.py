@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose
 
 from featherstone_ros._control import CompiledController, DeadlineRequest, ModelRequest
 from featherstone_ros._core import BoundDynamics
-from featherstone_ros.control.phases import Phase
+from featherstone_ros.control import events
+from featherstone_ros.control.phases import Event, Phase
 from featherstone_ros.control.settings import Mode, UpdateOn
 from featherstone_ros.control.trajectory import Point
 
@@ -167,6 +168,8 @@ def test_motion_ends_when_python_gives_no_sign_of_life(executor_timeout, states)
         return
     assert bench.controller.phase is Phase.HOLDING
     assert "no sign of life" in bench.controller.hold_reason
+    phases = [index for kind, index, _ in bench.records if kind == events.PHASE]
+    assert phases[-1] == Event.ABANDON  # the arm is not where it was to go
     bench.run(0.4)
     assert bench.now > last + 0.3
     assert np.abs(bench.arm.qd).max() < 0.02

@@ -74,6 +74,13 @@ PROBLEMS = [
     ("off_path", TrackingWarning("far off"), DiagnosticLevel.WARN, "far off", RUNNING),
     ("off_path", TrackingWarning("far off", True), DiagnosticLevel.ERROR, "far off", RUNNING),
     (
+        "not_arrived",
+        "did not arrive: elbow 21.8 mrad (expected 3)",
+        DiagnosticLevel.WARN,
+        "did not arrive: elbow 21.8 mrad",
+        RUNNING,
+    ),
+    (
         "is_abandoned",
         True,
         DiagnosticLevel.WARN,
@@ -131,6 +138,6 @@ def test_no_finding_hides_that_the_arm_is_held():
         assert summary(phase, WHY, everything) == summary(phase, WHY, Findings())
 
 
-@pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:4] + PROBLEMS[6:10]])
+@pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:4] + PROBLEMS[6:11]])
 def test_the_page_explains_what_is_told(line):
     assert line.partition(": ")[0].partition(" /")[0] in (DOCS / "diagnostics.md").read_text()

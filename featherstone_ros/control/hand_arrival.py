@@ -1,0 +1,120 @@
+"""Whether the hand has reached its target in mode cartesian_impedance, and if not, what keeps it.
+
+At rest something balances the torque J^T K e of the hand's spring: dry friction, a joint's stop, a
+contact. If nothing does although the hand is away, no motion of the joints leads it that way.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.settings import Settings
+from featherstone_ros.model import Model
+
+LEAST = np.array([0.002, np.radians(0.5)])  # [m, rad] from the target that always count as there
+MOST = np.array([0.01, np.radians(2.0)])  # that never do, whatever dry friction explains
+STICKS = 1.3  # friction over the known one
+LED = np.array([1e-4, 1e-3])  # [m, rad] from the target at which the desired pose counts as there
+SINGULAR = 0.1  # of the spring's torque, relative to its largest in any direction
+MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit that are at it
+PRESSED = 0.5  # of the spring's largest torque, with which it presses a joint on its limit
+
+
+class HandSnapshot(Protocol):
+    """The controller's state at one time: a ``SnapshotRequest``."""
+
+    q: Floats
+    hand: Floats
+    command: Floats
+    gravity: Floats
+
+
+class HandArrival:
+    """Judges the hand of one arm."""
+
+    def __init__(self, model: Model, tip: str, offset: Floats) -> None:
+        """Take the arm.
+
+        Args:
+            model: The arm.
+            tip: The link that is led.
+            offset: (4, 4) pose of the hand's frame in the link's.
+        """
+        self._model, self._tip, self._offset = model, tip, offset
+
+    def look(self, moment: HandSnapshot, settings: Settings, dynamics: Dynamics) -> str | None:
+        """Return how far the hand is from its target and why.
+
+        Args:
+            moment: The controller's state.
+            settings: Its settings.
+            dynamics: Of the arm.
+
+        Returns:
+            Empty if it has arrived; None if it is on its way, or a commanded wrench moves it.
+        """
+        (error, way, wrench), q = moment.hand, moment.q
+        its = settings.impedance
+        if its is None or wrench.any() or (distance(way) > LED).any():
+            return None
+        J = hand_jacobian(dynamics, q, self._tip, self._offset)
+        R = self._axes(q, dynamics) if its["tip_axes"] else np.eye(6)
+        k = np.asarray(its["stiffness"], dtype=np.float64)
+        e, stiffness = R @ np.where(k > 0.0, R.T @ (error + way), 0.0), R @ np.diag(k) @ R.T
+        # What dry friction, a contact or a wrong model must balance, since the arm stands.
+        left = moment.command - (0.0 if settings.offset is None else settings.offset)
+        if not settings.hardware_adds_gravity:
+            left = left - moment.gravity
+        sticks = bool((np.abs(left) <= STICKS * settings.coulomb).all())
+        bound, away = MOST if sticks else LEAST, distance(e)
+        if (away <= bound).all():
+            return ""
+        (far, turned), (near, straight) = away, bound
+        return (
+            f"hand {1e3 * far:.1f} mm and {np.degrees(turned):.1f} deg from its target (expected "
+            f"{1e3 * near:.2g} mm, {np.degrees(straight):.2g} deg): "
+            + self._reason(J, e, stiffness, q, sticks)
+        )
+
+    def _axes(self, q: Floats, dynamics: Dynamics) -> Floats:
+        """Return the hand's axes (6, 6), for vectors linear and angular."""
+        R = dynamics.link_pose(q, self._tip)[:3, :3] @ self._offset[:3, :3]
+        axes = np.zeros((6, 6))
+        axes[:3, :3] = axes[3:, 3:] = R
+        return axes
+
+    def _reason(self, J: Floats, e: Floats, stiffness: Floats, q: Floats, sticks: bool) -> str:
+        """Return what keeps the hand from where its spring pulls it."""
+        model, torque = self._model, J.T @ (stiffness @ e)
+        margin = np.minimum(MARGIN_SHARE * (model.upper - model.lower), MARGIN)
+        above, below = q > model.upper - margin, q < model.lower + margin
+        pressed = np.where(above, torque, 0.0) - np.where(below, torque, 0.0)
+        joint = int(np.argmax(pressed))
+        # In units of the square root of energy, which metres and radians share.
+        energy = np.sqrt(max(float(e @ stiffness @ e), 1e-30))
+        largest = float(np.linalg.norm(np.sqrt(np.diag(stiffness))[:, None] * J, 2))
+        if np.linalg.norm(torque) < SINGULAR * energy * largest:
+            return "singular posture or out of reach, no motion of the joints leads it there"
+        if pressed[joint] > PRESSED * np.abs(torque).max():
+            limit = model.upper[joint] if above[joint] else model.lower[joint]
+            return f"{model.joint_names[joint]} is at its limit ({q[joint]:.3g} of {limit:.3g})"
+        if sticks:
+            return "the joints' dry friction is stronger than the spring, see stiffness"
+        return "something holds it: a contact, an unknown payload, or friction that is not known"
+
+
+def distance(e: Floats) -> Floats:
+    """Return the lengths of both halves of an error (6,): [m, rad]."""
+    return np.linalg.norm(e.reshape(2, 3), axis=1)
+
+
+def hand_jacobian(dynamics: Dynamics, q: Floats, tip: str, offset: Floats) -> Floats:
+    """Return the Jacobian (6, n) of the hand's frame, linear first, base axes."""
+    J = dynamics.jacobian(q, tip)
+    arm = dynamics.link_pose(q, tip)[:3, :3] @ offset[:3, 3]
+    J[:3] += np.cross(J[3:], arm, axis=0)
+    return J

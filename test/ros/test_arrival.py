@@ -1,0 +1,123 @@
+"""Green only when it is there: the real controller, on arms that do not arrive."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import numpy as np
+import pytest
+from support import Ros, ros_in_free_domain  # skips this module where ROS is missing
+
+# isort: split
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from neighbour import CONTROLLER, TWIN
+from sensor_msgs.msg import JointState
+from test_feedforward_controller import NAMES, URDF, point
+from trajectory_msgs.msg import JointTrajectory
+
+from featherstone_ros.model.robots import robot_file
+
+START = {"shoulder": 0.6, "elbow": 0.5}
+GOAL = [1.0, 0.1]
+GAINS = {"gains.shoulder.p": 100.0, "gains.shoulder.d": 10.0}
+SLOW = {"state_timeout": 10.0, "executor_timeout": 10.0}  # a busy machine ends nothing
+
+
+@pytest.fixture
+def ros(tmp_path):
+    with ros_in_free_domain(tmp_path) as ros:
+        yield ros
+
+
+class Arm:
+    """Twin and controller as processes, and what they say."""
+
+    def __init__(self, ros: Ros, urdf: str, twin: dict[str, Any], **parameters: Any) -> None:
+        self.ros = ros
+        self.twin = ros.start(
+            f"featherstone_ros.{TWIN[1:]}",
+            {"robot_description": urdf, "rate": 200.0, **twin},
+            *("-r", f"~/commands:={CONTROLLER}/commands"),
+        )
+        ros.start(
+            f"featherstone_ros.{CONTROLLER[1:]}",
+            {"robot_description": urdf, **SLOW, **parameters},
+        )
+        self.states = ros.collect(JointState, "joint_states")
+        self.errors = ros.collect(JointState, f"{CONTROLLER}/error")
+        self.trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
+        self.status("running: hold")
+
+    def status(self, text: str) -> DiagnosticStatus:
+        return self.ros.wait_for_diagnostics(
+            lambda s: s.name == CONTROLLER[1:] and text in s.message, f"diagnostics {text!r}"
+        )
+
+    def follow(self, end: list[float], duration: float = 1.0) -> None:
+        rest = [0.0] * len(NAMES)
+        self.trajectories.publish(
+            JointTrajectory(joint_names=NAMES, points=[point(duration, end, velocities=rest)])
+        )
+
+
+def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_do(ros):
+    friction = {"friction.shoulder.coulomb": 4.0}  # that the controller does not know
+    twin = {**friction, **{f"initial_positions.{name}": q for name, q in START.items()}}
+    arm = Arm(ros, URDF, twin, **GAINS)
+    arm.follow(GOAL)
+    status = arm.status("did not arrive: shoulder")
+    assert status.level == DiagnosticStatus.WARN
+    told = float(status.message.split("shoulder ")[1].split(" mrad")[0])
+    ros.wait_for(
+        lambda: arm.errors and abs(1e3 * abs(arm.errors[-1].position[0]) - told) < 0.2,
+        f"an error of {told} mrad",
+    )
+    assert told > 10.0 and arm.errors[-1].name[0] == "shoulder"
+    assert f"shoulder {told} mrad (expected 3)" in status.message
+    assert ros.set_parameters(CONTROLLER, {"constraints.shoulder.goal": 0.1})[0].successful
+    assert arm.status("running: hold").level == DiagnosticStatus.OK
+    assert ros.set_parameters(CONTROLLER, {"constraints.shoulder.goal": 0.0})[0].successful
+    arm.status("did not arrive: shoulder")
+    ros.take_all(arm.states)
+    arm.follow(list(arm.states[-1].position), 0.5)
+    assert arm.status("running: hold").level == DiagnosticStatus.OK
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_gap_in_the_states_is_over_only_for_an_arm_that_is_where_it_was_to_be(ros, moves):
+    twin = {f"initial_positions.{name}": q for name, q in START.items()}
+    arm = Arm(ros, URDF, twin, state_timeout=0.3)
+    if moves:
+        arm.follow(GOAL, 4.0)
+        ros.run_for(1.5)
+    arm.twin.send(signal.SIGSTOP)  # the time of its arm stands still
+    arm.status("no usable joint state")
+    arm.twin.send(signal.SIGCONT)
+    if moves:
+        said = arm.status("did not arrive: ")
+        assert "the last motion was abandoned: no" in said.message
+        assert said.level == DiagnosticStatus.WARN
+        ros.take_all(arm.errors)
+        assert np.abs(arm.errors[-1].position).max() < 0.01  # the controller follows a hold well
+        arm.follow(GOAL, 2.0)
+    assert arm.status("running: hold").level == DiagnosticStatus.OK
+
+
+def test_hand_of_a_stretched_arm_does_not_arrive_above_and_says_why(ros):
+    upright = {"initial_positions.shoulder_lift_joint": -np.pi / 2}
+    urdf = robot_file("ur5e").read_text()
+    arm = Arm(ros, urdf, upright, tip="wrist_1_link", mode="cartesian_impedance")
+    targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
+    poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
+    ros.wait_for(lambda: poses, "pose of the hand")
+    target = PoseStamped(pose=poses[-1].pose)
+    target.pose.position.z += 0.05
+    targets.publish(target)
+    status = arm.status("did not arrive: hand")
+    assert status.level == DiagnosticStatus.WARN
+    assert "hand 50.0 mm and 0.0 deg from its target (expected 2 mm, 0.5 deg)" in status.message
+    assert status.message.endswith(
+        "singular posture or out of reach, no motion of the joints leads it there"
+    )

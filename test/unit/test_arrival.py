@@ -1,0 +1,426 @@
+"""Is the arm where it was asked to go? On simulated arms: what is told, and what is not."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import urdf_text
+from control_arm import LIMITS, PERIOD, Bench, Q, space
+from numpy.testing import assert_allclose
+
+import featherstone_ros as fr
+from featherstone_ros.control.arrival import SETTLING, ArrivalWatch
+from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
+from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.goal_tolerances import arrival_tolerance
+from featherstone_ros.control.hand_arrival import HandArrival
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.trajectory import JointSpace, Point
+from featherstone_ros.model.robots import robot_file
+
+GOAL = Q + np.array([0.4, -0.4])
+DURATION = 0.6
+NO_GOAL = np.zeros(2)
+STUCK = np.array([3.0, 0.0])  # [N m] friction of the shoulder that the controller does not know
+
+
+class Watched(Bench):
+    """The bench, and somebody who looks at it once a second."""
+
+    def __init__(self, friction=(0.0, 0.0), **changes) -> None:
+        super().__init__(**changes)
+        self.arm = fr.Simulator(self.model, PERIOD, friction=np.array(friction))
+        self.arm.reset(Q)
+        self.watch = ArrivalWatch(self.model)
+        self.goal = NO_GOAL
+        self.start()
+
+    def look(self) -> str:
+        return self.watch.update(
+            self.now,
+            self.controller.snapshot(),
+            self.settings,
+            self.goal,
+            fr.Dynamics(self.model),
+        )
+
+    def follow(self, end=GOAL, duration=DURATION) -> None:
+        self.controller.set_trajectory(self.now, space().names, [Point(duration, end, [0.0, 0.0])])
+        self.watch.begin(np.array(end))
+
+    def looks(self, count: int, step: float = 1.0, **options) -> list[str]:
+        return [self.run(step, **options).look() for _ in range(count)]
+
+
+def test_arm_that_friction_keeps_from_its_goal_is_named_until_it_arrives():
+    bench = Watched(friction=STUCK)
+    bench.follow()
+    assert bench.looks(2, 0.25) == ["", ""]  # on its way
+    *_, said = bench.looks(3)
+    error = bench.compiled.desired[0] - bench.arm.q
+    assert abs(error[0]) > 0.01
+    assert said == f"did not arrive: shoulder {1e3 * abs(error[0]):.1f} mrad (expected 3)"
+    bench.arm.set_state(GOAL, np.zeros(2))  # pushed there
+    assert bench.looks(2) == ["", ""]
+
+
+def test_arm_that_arrives_is_not_named():
+    bench = Watched()
+    bench.follow()
+    assert bench.looks(5, 0.5) == [""] * 5
+
+
+def test_arm_that_creeps_in_is_given_time():
+    bench = Watched(p=np.array([40.0, 8.0]), d=np.array([10.0, 2.0]))  # a fourth of a second
+    bench.follow()
+    bench.run(DURATION)
+    bench.arm.set_state(GOAL + np.array([0.02, 0.0]), np.zeros(2))
+    assert bench.looks(8, SETTLING / 2) == [""] * 8
+
+
+@pytest.mark.parametrize("kind", ["hold", "reference"])
+def test_every_kind_of_motion_is_compared_with_where_it_ends(kind):
+    bench = Watched(friction=STUCK)
+
+    def go_on() -> None:
+        if kind == "reference":  # a stream of set-points at rest, far enough to stick on the way
+            bench.set_point(Point(0.0, Q + np.array([0.02, 0.0]), [0.0, 0.0]))
+            bench.watch.begin()
+        for _ in range(10):  # shaken, since a position that stays the same to the bit is frozen
+            bench.arm.set_state(bench.arm.q + 1e-9 * (-1) ** (bench.now // 0.005 % 2), np.zeros(2))
+            bench.run(0.005)
+
+    if kind == "hold":
+        bench.follow(Q + np.array([0.3, 0.0]), 1.5)
+        bench.run(1.0)
+        bench.controller.hold(bench.now)
+        bench.watch.begin()
+    said = []
+    for k in range(80):
+        go_on()
+        if k % 20 == 19:
+            said.append(bench.look())
+    assert said[-1].startswith("did not arrive: shoulder")
+
+
+def test_person_who_holds_the_arm_off_is_seen_and_a_short_push_is_not():
+    bench = Watched()
+    bench.follow()
+    bench.run(2.0)
+    assert bench.look() == ""
+    away = GOAL + np.array([0.0, 0.05])
+    for _ in range(20):
+        bench.arm.set_state(bench.arm.q + 0.2 * (away - bench.arm.q), np.zeros(2))
+        bench.run(PERIOD)
+    assert bench.look() == ""
+    bench.run(1.0)
+    assert bench.look() == ""  # it went back by itself
+    for k in range(1000):
+        bench.arm.set_state(bench.arm.q + 0.02 * (away - bench.arm.q), np.zeros(2))
+        bench.run(PERIOD)
+        if k == 300:
+            assert bench.look() == ""
+    assert bench.look().startswith("did not arrive: elbow")
+
+
+def test_stop_on_the_way_is_not_where_a_trajectory_ends():
+    bench = Watched()
+    middle = Q + np.array([0.2, -0.2])
+    points = [(0.6, middle), (3.0, middle), (3.6, GOAL)]
+    points = [Point(time, q, [0.0, 0.0], [0.0, 0.0]) for time, q in points]
+    bench.controller.set_trajectory(bench.now, space().names, points)
+    bench.watch.begin(GOAL)
+    assert bench.looks(2) == ["", ""]
+    bench.run(0.2, states=False)  # states stop
+    bench.watch.abandon()
+    said = bench.looks(3)
+    assert_allclose(bench.arm.q, middle, atol=0.02)
+    assert said[-1].startswith("did not arrive: ") and bench.watch.is_abandoned
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_gap_in_the_states_counts_only_if_the_arm_is_not_where_it_was_to_be(moves):
+    bench = Watched()
+    if moves:
+        bench.follow()
+        bench.run(DURATION / 2)
+    else:
+        assert bench.looks(2) == ["", ""]
+    bench.run(0.2, states=False)
+    bench.watch.abandon()
+    bench.run(0.5)
+    assert bench.controller.phase is Phase.HOLDING
+    assert np.abs(bench.compiled.desired[0] - bench.arm.q).max() < 1e-3  # looks excellent
+    said = bench.looks(2)
+    assert [text != "" for text in said] == [False, moves]
+    assert bench.watch.is_abandoned == moves
+    if moves:
+        far = 1e3 * np.abs(GOAL - bench.arm.q)
+        assert f" {far.max():.1f} mrad (expected 3)" in said[-1]
+        bench.follow()
+        assert bench.looks(2)[-1] == "" and not bench.watch.is_abandoned
+
+
+def test_gap_before_anything_was_asked_is_no_motion_that_was_abandoned():
+    bench = Watched()
+    bench.watch.abandon()
+    assert not bench.watch.is_abandoned
+
+
+def test_motion_whose_end_is_unknown_stays_abandoned():
+    bench = Watched()
+    bench.watch.begin()
+    bench.watch.abandon()
+    bench.looks(3)
+    assert bench.watch.is_abandoned
+
+
+def test_nothing_is_expected_of_an_arm_in_gravity_compensation():
+    bench = Watched(friction=STUCK)
+    bench.follow()
+    assert bench.looks(4)[-1]
+    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
+    assert bench.looks(3) == [""] * 3
+
+
+def test_loop_that_does_not_answer_is_no_news_of_the_arm():
+    bench = Watched()
+    arguments = (bench.settings, NO_GOAL, fr.Dynamics(bench.model))
+    assert bench.watch.update(bench.now, None, *arguments) == ""
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_goal_tolerance_that_is_set_is_what_is_expected(own):
+    bench = Watched(friction=STUCK)
+    bench.follow()
+    bench.run(DURATION)
+    wide = np.array([0.1, 0.0])
+    if own:
+        bench.watch.begin(GOAL, wide)
+    else:
+        bench.goal = wide
+    assert bench.looks(3) == [""] * 3
+    bench.goal = np.array([0.001, 0.0])
+    assert ("(expected 1)" in bench.looks(3)[-1]) == (not own)
+
+
+# The tolerance
+
+
+def tolerance(settings, goal=NO_GOAL, slides=(False, False)):
+    model = space_model()
+    return arrival_tolerance(np.asarray(goal), settings, fr.Dynamics(model), Q, np.array(slides))
+
+
+@cache
+def space_model():
+    return Bench().model
+
+
+def test_tolerance_is_what_feedback_leaves_of_unknown_friction_up_to_what_is_seen():
+    p, coulomb = np.array([100.0, 100.0]), np.array([1.0, 30.0])
+    settings = replace(Bench().settings, p=p, coulomb=coulomb)
+    assert_allclose(tolerance(settings), [0.003 + 0.3 * 1.0 / 100.0, 0.010])
+    assert_allclose(tolerance(settings, slides=[True, True]), [0.003, 0.003])
+    assert_allclose(tolerance(settings, goal=[0.0, 0.2]), [0.006, 0.2])
+
+
+def test_joint_without_feedback_of_ours_may_be_as_far_away_as_is_never_seen():
+    settings = replace(Bench().settings, p=np.zeros(2))
+    assert_allclose(tolerance(settings), 0.010)
+
+
+def test_in_computed_torque_the_inertia_makes_the_stiffness():
+    settings = replace(
+        Bench().settings,
+        mode=Mode.COMPUTED_TORQUE,
+        p=np.full(2, 400.0),
+        coulomb=np.full(2, 0.5),
+        armature=np.array([0.1, 0.2]),
+    )
+    stiffness = 400.0 * (np.diag(fr.Dynamics(space_model()).crba(Q)) + settings.armature)
+    assert_allclose(tolerance(settings), np.minimum(0.003 + 0.15 / stiffness, 0.01))
+
+
+def test_the_largest_errors_are_named_in_the_units_of_their_joints():
+    names = [f"joint{k}" for k in range(1, 5)]
+    arm = urdf_text.chain(*names, inside=LIMITS)
+    finger = urdf_text.joint("finger", "link4", "tip", "prismatic", LIMITS)  # and it is stuck
+    arm = arm.replace("</robot>", f"{urdf_text.link('tip')}{finger}</robot>")
+    model = fr.Model.from_urdf(arm)
+    watch, n = ArrivalWatch(model), model.n
+    settings = plain_settings(model, p=np.full(n, 100.0))
+    q = np.linspace(0.02, 0.05, n)
+
+    class Moment:
+        phase = int(Phase.HOLDING)
+        desired = np.zeros((4, n))
+        hand = np.zeros((3, 6))
+
+    Moment.q = q
+    for now in (0.0, 1.0):
+        said = watch.update(now, Moment(), settings, np.zeros(n), fr.Dynamics(model))
+    assert said.startswith("did not arrive: finger 50.0 mm (expected 1), ")
+    assert said.endswith(f", {n - 3} more")
+
+
+# The hand
+
+
+def plain_settings(model, p=None, coulomb=None, **changes) -> Settings:
+    zero = np.zeros(model.n)
+    return Settings(
+        p=zero if p is None else p,
+        d=zero,
+        damping=np.full(model.n, 0.5),
+        coulomb=zero if coulomb is None else coulomb,
+        viscous=zero,
+        armature=zero,
+        effort_limit=np.full(model.n, 300.0),
+        torque_rate=np.full(model.n, 1e5),
+        **changes,
+    )
+
+
+# As an iiwa stands at 0: seven joints along one line, turned by a quarter from one to the next.
+STRAIGHT = urdf_text.robot(
+    urdf_text.link("base"),
+    *(urdf_text.link(f"link{k}") for k in range(1, 8)),
+    *(
+        urdf_text.joint(f"joint{k}", f"link{k - 1}" if k > 1 else "base", f"link{k}",
+                        inside=LIMITS, axis="0 1 0" if k % 2 == 0 else "0 0 1", xyz="0 0 0.2")
+        for k in range(1, 8)
+    ),
+)  # fmt: skip
+UPWARDS = {
+    "iiwa": (STRAIGHT, "link7", np.zeros(7)),
+    "ur5e": (robot_file("ur5e").read_text(), "wrist_1_link", np.array([0, -np.pi / 2, 0, 0, 0, 0])),
+}
+
+
+class Hand:
+    """An arm whose hand is led in a simulation, looked at once a second."""
+
+    def __init__(self, urdf, tip, joints, q, friction=0.0, told=None, **impedance) -> None:
+        model = fr.Model.from_urdf(urdf, joints=joints)
+        self.tip, self.dynamics = tip, fr.Dynamics(model)
+        self.told = np.full(model.n, friction if told is None else told)
+        self.settings = plain_settings(
+            model,
+            coulomb=self.told,
+            mode=Mode.CARTESIAN_IMPEDANCE,
+            impedance=prepared(CartesianSettings(**impedance), model),
+        )
+        self.controller = TorqueController(JointSpace.of(model), model, self.settings, tip=tip)
+        self.watch = ArrivalWatch(model, HandArrival(model, tip, np.eye(4)))
+        self.sim = fr.Simulator(
+            model, 0.001, "implicit", damping=np.full(model.n, 1.0),
+            friction=np.full(model.n, friction), armature=np.full(model.n, 0.1),
+        )  # fmt: skip
+        self.sim.reset(q)
+        self.names, self.now, self.push = model.joint_names, 10.0, None
+        self.controller.activate(self.now)
+        self.run(0.5)
+
+    def run(self, duration) -> str:
+        for _ in range(round(duration / 0.002)):
+            self.now += 0.002
+            command = self.controller.accept_state(self.now, self.sim.q, self.sim.qd)
+            assert command is not None, self.controller.rejection
+            self.sim.step(command, 2, f_ext=self.push)
+        return self.watch.update(
+            self.now,
+            self.controller.snapshot(),
+            self.settings,
+            np.zeros(len(self.names)),
+            self.dynamics,
+        )
+
+    def lead(self, by) -> None:
+        pose = self.dynamics.link_pose(self.sim.q, self.tip)
+        pose[:3, 3] += by
+        self.controller.set_target(self.now, pose)
+        self.watch.begin()
+
+    def said(self) -> str:
+        for _ in range(5):
+            text = self.run(1.0)
+        return text
+
+
+def panda(q, **options) -> Hand:
+    joints = [f"panda_joint{k}" for k in range(1, 8)]
+    return Hand(robot_file("panda").read_text(), "panda_hand", joints, np.array(q), **options)
+
+
+HOME = np.pi / 4 * np.array([0.0, -1.0, 0.0, -3.0, 0.0, 2.0, 1.0])
+
+
+def test_hand_that_reaches_its_target_is_not_named():
+    arm = panda(HOME)
+    arm.lead([0.05, 0.05, -0.05])
+    assert arm.said() == ""
+
+
+@pytest.mark.parametrize("robot", UPWARDS)
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_arm_that_is_stretched_upwards_says_that_its_posture_is_singular(robot, friction):
+    urdf, tip, q = UPWARDS[robot]
+    arm = Hand(urdf, tip, None, q, friction=friction)
+    arm.lead([0.0, 0.0, 0.05])
+    said = arm.said()
+    assert said.startswith("did not arrive: hand 50.0 mm and 0.0 deg from its target (expected ")
+    assert ": singular posture or out of reach" in said
+
+
+def test_hand_that_a_joints_limit_stops_names_the_joint():
+    q = HOME.copy()
+    q[5] = 3.6  # its upper limit is 3.75
+    arm = panda(q, stiffness=[400.0] * 3 + [30.0] * 3)
+    pose = arm.dynamics.link_pose(arm.sim.q, arm.tip)
+    turned = arm.dynamics.link_pose(arm.sim.q + 0.6 * np.eye(7)[5], arm.tip)
+    target = np.eye(4)
+    target[:3, :3], target[:3, 3] = turned[:3, :3], pose[:3, 3]
+    arm.controller.set_target(arm.now, turned)
+    arm.watch.begin()
+    said = arm.said()
+    assert "panda_joint6 is at its limit" in said and " deg from its target" in said
+
+
+def test_hand_that_is_held_says_so():
+    arm = panda(HOME)
+    arm.push = {"panda_hand": [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]}
+    assert arm.said() == ""
+    arm.push = {"panda_hand": [8.0, 0.0, 0.0, 0.0, 0.0, 0.0]}  # 20 mm on a spring of 400 N/m
+    said = arm.said()
+    assert ": something holds it: a contact" in said
+    far = float(said.split("hand ")[1].split(" mm")[0])
+    assert far == pytest.approx(20.0, rel=0.1)
+    arm.push = None
+    assert arm.said() == ""
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_known_friction_explains_a_hand_that_is_near_its_target_and_unknown_does_not(known):
+    arm = panda(HOME, friction=0.25, told=None if known else 0.0)
+    arm.lead([0.05, 0.1, -0.05])
+    for _ in range(3):
+        said = arm.said()
+        _, way, _ = arm.controller.snapshot().hand
+        assert np.abs(way).max() < 1e-3
+    away = np.linalg.norm(arm.controller.snapshot().hand[:2].sum(axis=0)[:3])
+    assert 0.002 < away < 0.01
+    assert (said == "") == known
+
+
+def test_free_axes_have_no_target():
+    arm = panda(HOME, stiffness=[0.0, 400.0, 400.0, 30.0, 30.0, 30.0])
+    arm.push = {"panda_hand": [2.0, 0.0, 0.0, 0.0, 0.0, 0.0]}
+    arm.run(1.0)
+    arm.push = None
+    said = arm.said()
+    error = arm.controller.snapshot().hand[:2].sum(axis=0)
+    assert abs(error[0]) > 0.02
+    assert said == ""
