@@ -143,7 +143,7 @@ def test_prescribed_raises_if_its_shape_does_not_fit(shape):
 
 
 def test_prescribed_of_several_rows_makes_a_batch_of_a_single_state():
-    choices = np.array([[True, False], [False, True]])
+    choices = np.array([[False, True], [True, True]])
     q, qd, qdd, tau = np.random.default_rng(2).uniform(-1, 1, (4, 2))
     dynamics = Dynamics(WRIST)
     together = np.stack(dynamics.hybrid(q, qd, qdd, tau, choices))
