@@ -19,6 +19,7 @@ def test_python_example_runs(monkeypatch):
     exec(example, names)
     featherstone_ros.set_num_threads(threads)
     assert names["sim"].time == pytest.approx(1.0)
+    assert names["there"].success
 
 
 @pytest.mark.parametrize("path", re.findall(r"\]\(([\w/.]+)\)", README))
