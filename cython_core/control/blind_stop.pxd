@@ -3,7 +3,7 @@
 
 from libc.string cimport memcpy, memset
 
-from control.command cimport fault_damping, issue_command
+from control.command cimport issue_command
 from control.controller_state cimport Controller, fire, note_cause
 from control.dead_reckoning cimport add_reckoned, dead_reckoning
 from control.events cimport CAUSE_FROZEN, CAUSE_NO_STATES
@@ -72,7 +72,8 @@ cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
         if (c.validator.last.rejection == CONTRADICTORY
                 and now - c.validator.compared_at < c.settings.state_timeout):
             for i in range(c.n):                                # positions show how well it brakes
-                c.torque[i] += fault_damping(c, i) * (c.desired[c.n + i] - c.validator.shown[i])
+                c.torque[i] += (c.settings.fault_damping[i]
+                                * (c.desired[c.n + i] - c.validator.shown[i]))
     else:
         damped_gravity(&c.settings, &c.models, c.n, c.validator.likely_q, c.validator.likely_qd,
                        transfer_left(&c.governor), c.torque)

@@ -1,7 +1,7 @@
 # The command for the last good state: the desired state at this time, the control law's effort, and
 # the governor.
 
-from libc.math cimport fabs, fmin, isfinite
+from libc.math cimport fabs, fmin
 from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport (drop_stale, find_inverse_inertia, hand_torque, is_idle,
@@ -24,12 +24,9 @@ cdef extern from *:
     """
     #define STANDING (0.02)
     #define STANDING_MOST (0.05)
-    #define FAULT_SHARE (0.2)
     """
     const double STANDING          # share of the velocity limit below which an arm stands,
     const double STANDING_MOST     # [rad/s, m/s] at most
-    const double FAULT_SHARE       # of the effort limit, by which damping brakes in a fault at the
-                                   # velocity limit
 
 
 cdef inline void keep_within_limits(Controller* c) noexcept nogil:
@@ -134,14 +131,6 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
     return True
 
 
-cdef inline double fault_damping(const Controller* c, Py_ssize_t i) noexcept nogil:
-    """Damping that soon ends the motion in a fault, and tolerates longer delays than the gains; 0
-    without limits.
-    """
-    cdef double damping = FAULT_SHARE * c.settings.effort_limit[i] / c.limits.velocity[i]
-    return damping if isfinite(damping) else 0.0
-
-
 cdef inline bint damped_command(Controller* c, double now, double dt) noexcept nogil:
     """Gravity and damping for the likely state, which is fresh."""
     cdef const double* qd = c.validator.likely_qd
@@ -149,7 +138,7 @@ cdef inline bint damped_command(Controller* c, double now, double dt) noexcept n
     damped_gravity(&c.settings, &c.models, c.n, c.validator.likely_q, qd, 1.0, c.torque)
     if c.phase == FAULT:
         for i in range(c.n):
-            c.torque[i] -= max(fault_damping(c, i) - c.settings.damping[i], 0.0) * qd[i]
+            c.torque[i] -= max(c.settings.fault_damping[i] - c.settings.damping[i], 0.0) * qd[i]
     return issue_command(c, now, dt, c.torque)
 
 

@@ -16,7 +16,8 @@ from control.motion cimport (Path, extrapolate, follow_path, lead_in, lead_in_du
                              sample_path)
 from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLOW, HOLD, HOLDING,
                              INACTIVE, REFERENCE, SETTLING, SET_POINT, STOPPING, TRACK, TRAJECTORY)
-from control.settings cimport CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, Settings
+from control.settings cimport (CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, SETTINGS_ARRAYS,
+                               Settings)
 from control.stop cimport begin_hold, begin_tracking, latch, stop_desired
 from control.torque_governor cimport begin_transfer
 from control.validator_state cimport forget, forget_clocks, trust
@@ -181,11 +182,11 @@ cdef inline Refusal take_target(Controller* c, double now,
 cdef inline void copy_arrays(Settings* to, const Settings* mine, const Settings* given,
                              Py_ssize_t n) noexcept nogil:
     """Copy the arrays of settings into the memory that the controller has for them."""
-    to.p, to.d, to.damping, to.coulomb, to.viscous = (
-        mine.p, mine.d, mine.damping, mine.coulomb, mine.viscous)
+    to.p, to.d, to.damping, to.fault_damping = mine.p, mine.d, mine.damping, mine.fault_damping
+    to.coulomb, to.viscous = mine.coulomb, mine.viscous
     to.offset, to.armature, to.effort_limit, to.torque_rate = (
         mine.offset, mine.armature, mine.effort_limit, mine.torque_rate)
-    memcpy(to.p, given.p, 9 * n * sizeof(double))
+    memcpy(to.p, given.p, SETTINGS_ARRAYS * n * sizeof(double))
 
 
 cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept nogil:

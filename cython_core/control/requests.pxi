@@ -137,6 +137,7 @@ cdef class ConfigureRequest(ControlRequest):
         cdef Py_ssize_t n = settings.n
         super().__init__(REQUEST_CONFIGURE)
         self.arrays = np.ascontiguousarray(np.concatenate([settings.p, settings.d, settings.damping,
+                                                           settings.fault_damping,
                                                            settings.coulomb, settings.viscous,
                                                            settings.offset, settings.armature,
                                                            settings.effort_limit,
@@ -170,9 +171,9 @@ cdef class ConfigureRequest(ControlRequest):
 
 cdef void place_arrays(Settings* its, double* block, Py_ssize_t n) noexcept:
     """Let the arrays of settings be in a block, in the order of the struct."""
-    its.p, its.d, its.damping = block, block + n, block + 2 * n
-    its.coulomb, its.viscous, its.offset = block + 3 * n, block + 4 * n, block + 5 * n
-    its.armature, its.effort_limit, its.torque_rate = block + 6 * n, block + 7 * n, block + 8 * n
+    its.p, its.d, its.damping, its.fault_damping = block, block + n, block + 2 * n, block + 3 * n
+    its.coulomb, its.viscous, its.offset = block + 4 * n, block + 5 * n, block + 6 * n
+    its.armature, its.effort_limit, its.torque_rate = block + 7 * n, block + 8 * n, block + 9 * n
 
 
 cdef class TargetRequest(ControlRequest):

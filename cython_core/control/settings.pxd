@@ -10,7 +10,7 @@ cdef enum Terms:
     TERMS_NONE, TERMS_GRAVITY, TERMS_FULL
 
 cdef enum:
-    SETTINGS_ARRAYS = 9      # of the struct below
+    SETTINGS_ARRAYS = 10     # of the struct below
 
 cdef struct Settings:
     Mode mode
@@ -37,6 +37,7 @@ cdef struct Settings:
     double* p                # (n,) each, in one block that begins here
     double* d
     double* damping
+    double* fault_damping
     double* coulomb
     double* viscous
     double* offset

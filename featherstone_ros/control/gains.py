@@ -5,13 +5,18 @@ Small errors x about a posture at rest obey M(q) xdd + G(q) x = u, with the join
 period h; its u = -K_x x - K_v xd arrives after a delay and is held until the next. That is a linear
 system in discrete time (Astrom, Wittenmark, *Computer-Controlled Systems*, section 2.3, delayed
 input): the loop is stable if all its eigenvalues lie within the unit circle. Drive and link
-friction, which only help, are left out.
+friction, which only help, are left out. The laws differ in K_x and K_v only:
+
+    feedforward           K_x = P          K_v = D
+    computed_torque       K_x = M P - G    K_v = M D    gravity is that of the measured position
+    gravity_compensation  K_x = -G         K_v = D      likewise; the gravity hold and a fault, too
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import factorial, pi
 
@@ -118,14 +123,21 @@ class UnstableMode:
 
     Attributes:
         value: Eigenvalue: growth and turn per period.
-        joint: The joint that feeds it most.
-        contributing: (n,) joints that feed this mode, or one of the same posture with similar
-            growth, about as much as ``joint`` does.
+        posture: Number of the posture.
+        joint: The joint whose gains change its growth most.
+        contributing: (n,) joints that change the growth of this mode, or of one of the same
+            posture with similar growth, about as much as ``joint`` does.
     """
 
     value: complex
+    posture: int
     joint: int
     contributing: NDArray[np.bool_]
+
+    @property
+    def creeps(self) -> bool:
+        """Whether it grows without swinging: gravity outdoes the gains."""
+        return self.value.imag == 0.0 and self.value.real > 0.0
 
 
 class SampledLoop:
@@ -136,7 +148,7 @@ class SampledLoop:
         inertia: (B, n, n) joint-space inertia with armature.
         stiffness: (B, n, n) gravity's, dg/dq.
         timing: Period and delay.
-        computed: Whether gains are of acceleration.
+        mode: The law.
     """
 
     def __init__(
@@ -154,11 +166,11 @@ class SampledLoop:
             armature: (n,) inertia of the drives on the joints' side [kg m^2] or [kg].
             timing: Period and delay; None: the defaults.
             at: (B, n) postures; None: the most demanding of ``postures(model)``.
-            mode: With computed torque, gains are of acceleration.
+            mode: The law; that of gravity_compensation has velocity gains only, its damping.
         """
         self.joint_names = model.joint_names
         self.timing = Timing() if timing is None else timing
-        self.computed = mode is Mode.COMPUTED_TORQUE
+        self.mode = mode
         q = postures(model) if at is None else np.atleast_2d(at)
         rest = np.zeros_like(q)
         stiffness, _, inertia = Dynamics(model).rnea_derivatives(q, rest, rest)
@@ -168,6 +180,24 @@ class SampledLoop:
         self.inertia, self.stiffness = inertia[kept], stiffness[kept]
         self._mobility = np.linalg.inv(self.inertia)
         self._plant = self._discretise()
+
+    def under(self, mode: Mode) -> SampledLoop:
+        """Return the same arm, postures and timing under another law."""
+        other = copy(self)
+        other.mode = mode
+        return other
+
+    def at(self, timing: Timing) -> SampledLoop:
+        """Return the same arm, postures and law with another timing."""
+        other = copy(self)
+        other.timing = timing
+        other._plant = other._discretise()
+        return other
+
+    @property
+    def computed(self) -> bool:
+        """Whether gains are of acceleration."""
+        return self.mode is Mode.COMPUTED_TORQUE
 
     @property
     def lightest(self) -> Floats:
@@ -200,6 +230,14 @@ class SampledLoop:
         scale = np.sqrt(np.outer(own, own))
         return own * max(0.0, -np.linalg.eigvalsh(self.stiffness / scale).min())
 
+    def fastest_decay(self, d: Floats) -> tuple[float, NDArray[np.bool_]]:
+        """Return the largest eigenvalue of M^-1 D [1/s], and the joints (n,) in its motion."""
+        root = np.sqrt(d)
+        values, vectors = np.linalg.eigh(self._mobility * np.outer(root, root))
+        worst = int(np.argmax(values[:, -1]))
+        power = vectors[worst, :, -1] ** 2
+        return float(values[worst, -1]), power >= CONTRIBUTING * power.max()
+
     def is_stable(self, p: Floats, d: Floats) -> bool:
         """Tell whether the loop is stable in all postures, with ``GAIN_MARGIN`` in hand."""
         return self.worst(p, d) is None
@@ -213,30 +251,87 @@ class SampledLoop:
         """
         return np.abs(np.linalg.eigvals(self.transition(p, d))).max(axis=1)
 
-    def worst(self, p: Floats, d: Floats) -> UnstableMode | None:
+    def worst(
+        self, p: Floats, d: Floats, posture: int | None = None, margin: float = GAIN_MARGIN
+    ) -> UnstableMode | None:
         """Return the worst unstable mode; None if there is none.
 
-        None neither with these gains nor with ``GAIN_MARGIN`` times them.
+        None neither with these gains nor with ``margin`` times them.
+
+        Args:
+            p: (n,) position gains.
+            d: (n,) velocity gains.
+            posture: Number of the only posture to look at; None: all.
+            margin: Factor on all gains; 1: these alone.
         """
-        for factor in (GAIN_MARGIN, 1.0):
-            transition = self.transition(factor * p, factor * d)
+        of = slice(None) if posture is None else slice(posture, posture + 1)
+        for factor in (margin, 1.0) if margin > 1.0 else (1.0,):
+            transition = self.transition(factor * p, factor * d, of)
             radius = np.abs(np.linalg.eigvals(transition)).max(axis=1)
-            posture = int(np.argmax(radius))
-            if radius[posture] > 1.0 + ROUNDING:
-                ago = int(self._whole_periods > 0 and not self._is_between)
-                return _worst_mode(transition[posture], self.stiffness[posture], ago)
+            found = int(np.argmax(radius))
+            if radius[found] > 1.0 + ROUNDING:
+                number = found + (posture or 0)
+                return self._worst_mode(transition[found], factor * p, factor * d, number)
         return None
 
-    def transition(self, p: Floats, d: Floats) -> Floats:
+    def _worst_mode(self, transition: Floats, p: Floats, d: Floats, posture: int) -> UnstableMode:
+        """Return the mode with the largest eigenvalue of one posture.
+
+        Joints contribute as far as a change of both of their gains in proportion changes its
+        growth: dA = E dK v, with E the way of a command into the state, gives the eigenvalue's
+        change w dA v with the left and right eigenvectors w, v (w v = 1).
+
+        Args:
+            transition: (N, N) from one sample to the next.
+            p: (n,) position gains.
+            d: (n,) velocity gains.
+            posture: Its number.
+        """
+        values, vectors = np.linalg.eig(transition)
+        size, n = np.abs(values), len(p)
+        growth = size - 1.0
+        unstable = np.argsort(-size)[: int((growth >= CONTRIBUTING * growth.max()).sum())]
+        enters = np.zeros((len(transition), n))
+        enters[2 * n : 3 * n] = np.eye(n)
+        if not self._whole_periods:
+            enters[: 2 * n] = self._plant[1][posture]
+        left = np.linalg.lstsq(vectors, enters, rcond=None)[0][unstable]
+        one = self.inertia[posture] if self.computed else np.eye(n)
+        x, velocity = vectors[:n, unstable].T, vectors[n : 2 * n, unstable].T
+        if self.mode is Mode.GRAVITY_COMPENSATION:
+            x = np.zeros_like(x)
+        change = -(left @ one) * (p * x + d * velocity) * values[unstable, None].conj()
+        worst = UnstableMode(complex(values[unstable[0]]), posture, 0, np.zeros(n, bool))
+        faster = -change.real if worst.creeps else change.real
+        contributing = faster >= CONTRIBUTING * faster.max(axis=1, keepdims=True)
+        return replace(
+            worst, joint=int(faster[0].argmax()), contributing=contributing.any(axis=0)
+        )
+
+    def worst_first(self, p: Floats, d: Floats, before: UnstableMode | None) -> UnstableMode | None:
+        """Return an unstable mode as ``worst`` does, of the posture of the one before if it can.
+
+        A search that corrects gains one after the other looks at all postures only when that one
+        is stable.
+        """
+        found = self.worst(p, d, before.posture) if before else None
+        return found or self.worst(p, d)
+
+    def transition(self, p: Floats, d: Floats, of: slice = slice(None)) -> Floats:
         """Return the matrices (B, N, N) that lead from one sample to the next.
 
         The state is x (n), xd (n), and the commands that have not taken effect yet, the newest
         first.
+
+        Args:
+            p: (n,) position gains.
+            d: (n,) velocity gains.
+            of: Numbers of the postures.
         """
-        free, new, old = self._plant
+        free, new, old = (part[of] for part in self._plant)
         batch, twice, _ = free.shape
         n, waiting = twice // 2, max(1, self._whole_periods + self._is_between)
-        command = -np.concatenate(self._feedback(p, d), axis=2)
+        command = -np.concatenate(self._feedback(p, d, of), axis=2)
         A = np.zeros((batch, twice + n * waiting, twice + n * waiting))
         A[:, :twice, :twice] = free
         A[:, twice : twice + n, :twice] = command
@@ -252,11 +347,14 @@ class SampledLoop:
             A[:, :twice, acting : acting + n] += new
         return A
 
-    def _feedback(self, p: Floats, d: Floats) -> tuple[Floats, Floats]:
+    def _feedback(self, p: Floats, d: Floats, of: slice) -> tuple[Floats, Floats]:
         """Return K_x and K_v, (B, n, n) each."""
-        if self.computed:  # M (p e + d ed), and the gravity of where the arm was measured
-            return self.inertia * p - self.stiffness, self.inertia * d
-        one = np.ones((len(self.inertia), 1, 1))
+        inertia, stiffness = self.inertia[of], self.stiffness[of]
+        if self.computed:
+            return inertia * p - stiffness, inertia * d
+        one = np.ones((len(inertia), 1, 1))
+        if self.mode is Mode.GRAVITY_COMPENSATION:
+            return -stiffness, one * np.diag(d)
         return one * np.diag(p), one * np.diag(d)
 
     @property
@@ -293,27 +391,6 @@ class SampledLoop:
         C, S, fall = series(0), series(1), series(2)
         free = np.block([[C, S], [-W @ S, C]])
         return free, np.concatenate((fall @ self._mobility, S @ self._mobility), axis=1)
-
-
-def _worst_mode(transition: Floats, stiffness: Floats, periods_ago: int) -> UnstableMode:
-    """Return the mode with the largest eigenvalue of one posture.
-
-    Args:
-        transition: (N, N) from one sample to the next.
-        stiffness: (n, n) gravity's.
-        periods_ago: 1 if the oldest command in the state is still to act, 0 if it has acted.
-    """
-    values, vectors = np.linalg.eig(transition)
-    size, n = np.abs(values), len(stiffness)
-    growth = size - 1.0
-    unstable = np.argsort(-size)[: int((growth >= CONTRIBUTING * growth.max()).sum())]
-    x, velocity = vectors[:n, unstable], vectors[n : 2 * n, unstable]
-    command = vectors[-n:, unstable] / values[unstable] ** periods_ago  # until the sample
-    power = (velocity.conj() * (command - stiffness @ x)).real  # fed into each joint's motion
-    contributing = power >= CONTRIBUTING * power.max(axis=0)
-    contributing[power.argmax(axis=0), np.arange(len(unstable))] = True
-    worst = int(power[:, 0].argmax())
-    return UnstableMode(complex(values[unstable[0]]), worst, contributing.any(axis=1))
 
 
 def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:
@@ -411,9 +488,10 @@ def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) 
         ValueError: One is always left.
     """
     share = np.ones(len(loop.joint_names))
+    worst = None
     while share.min() > SLOWEST:
         gains = at(share)
-        worst = loop.worst(gains.p, gains.d)
+        worst = loop.worst_first(gains.p, gains.d, worst)
         if worst is None:
             slow = {
                 j: bandwidth * float(s)
@@ -455,8 +533,9 @@ def _correct(
     m = np.ones_like(p) if loop.computed else loop.lightest
     latency = loop.timing.delay + 0.5 * loop.timing.period
     reasons: dict[tuple[int, str], str] = {}
+    worst = None
     for _ in range(MOST_STEPS):
-        worst = loop.worst(p, d)
+        worst = loop.worst_first(p, d, worst)
         if worst is None:
             return Gains(p, d), reasons
         i = worst.joint
@@ -499,7 +578,7 @@ def _diagnose(
     return GainFault.P_HIGH, f"too high, {what}"
 
 
-def one_line(findings: Sequence[UnstableGain], most: int = 3) -> str:
+def one_line(findings: Sequence[object], most: int = 3) -> str:
     """Return findings in one line, the first few in full."""
     more = f"; and {len(findings) - most} more" if len(findings) > most else ""
     return "; ".join(map(str, findings[:most])) + more

@@ -56,6 +56,7 @@ class Settings:
         p: Position gains [N m/rad] or [N/m]; in computed torque [1/s^2].
         d: Velocity gains [N m s/rad] or [N s/m]; in computed torque [1/s].
         damping: Damping of gravity compensation and of the gravity hold [N m s/rad] or [N s/m].
+        fault_damping: Damping that brakes the arm in a fault, where it is more; None: the same.
         coulomb: Coulomb friction that is compensated [N m] or [N].
         viscous: Viscous friction that is compensated [N m s/rad] or [N s/m].
         offset: Constant effort of the drives that is compensated, of either sign [N m] or [N];
@@ -102,6 +103,7 @@ class Settings:
     armature: Floats
     effort_limit: Floats
     torque_rate: Floats
+    fault_damping: Floats | None = None
     offset: Floats | None = None
     mode: Mode = Mode.FEEDFORWARD
     feedforward_terms: Terms = Terms.FULL
@@ -134,6 +136,8 @@ class Settings:
         """
         if self.offset is None:
             object.__setattr__(self, "offset", np.zeros(self.n))
+        if self.fault_damping is None:
+            object.__setattr__(self, "fault_damping", self.damping)
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):

@@ -10,10 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.damping import (
+    Damping,
+    UnstableDamping,
+    check_damping,
+    choose_damping,
+    choose_fault_damping,
+    wanted_damping,
+)
 from featherstone_ros.control.feasibility.checks import Preflight
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
+    GAIN_MARGIN,
     ChosenGains,
     SampledLoop,
     Timing,
@@ -44,8 +53,6 @@ from featherstone_ros.nodes.parameters import (
     of_length,
     per_joint,
 )
-
-HAND_GUIDING = 0.02  # default of damping: share of the effort limit at the velocity limit
 
 
 class DeadlineAction(Choice):
@@ -313,8 +320,6 @@ def joint_settings(model: Model) -> Iterable[Setting]:
     yield from cartesian_parameters.joint_settings(model)
     torque_rate = default_torque_rate(model.effort_limit)
     for index, joint in enumerate(model.joint_names):
-        effort, speed = model.effort_limit[index], model.velocity_limit[index]
-        bounded = np.isfinite(effort) and np.isfinite(speed) and effort > 0.0 and speed > 0.0
         yield from (
             Setting(
                 f"gains.{joint}.p",
@@ -330,8 +335,9 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             ),
             Setting(
                 f"damping.{joint}",
-                float(HAND_GUIDING * effort / speed) if bounded else 0.0,
-                "damping in gravity_compensation and in the gravity hold [N m s/rad or N s/m]",
+                0.0,
+                "damping in gravity_compensation and in the gravity hold [N m s/rad or N s/m]; 0: "
+                "chosen for hand guiding, as far as gains.period and gains.delay allow",
                 0.0,
             ),
             *drive_parameters(model, index),
@@ -350,7 +356,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             ),
             Setting(
                 f"effort_limit.{joint}",
-                float(effort),
+                float(model.effort_limit[index]),
                 "largest effort, before effort_scale [N m or N]; .inf: any; default: the robot "
                 "description's",
                 0.0,
@@ -384,10 +390,12 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
     same_name: dict[str, Any] = {name: values[name] for name in SAME_NAME}
 
     p, d = feedback(values, model)
+    damping, fault_damping = dampings(values, model)
     return Settings(
         p=p,
         d=d,
-        damping=array("damping.{}"),
+        damping=damping,
+        fault_damping=fault_damping,
         coulomb=array("friction.{}.coulomb"),
         viscous=array("friction.{}.viscous"),
         armature=array("armature.{}"),
@@ -441,6 +449,51 @@ def _require_possible(values: Mapping[str, Value], model: Model, p: Floats) -> N
             )
 
 
+def dampings(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]:
+    """Return the damping (n,) of the gravity hold, set or chosen, and that of a fault.
+
+    Where the drives close the position loops, they damp the arm: nothing is chosen.
+
+    Raises:
+        ValueError: With a set one the arm would swing up, or none that could be chosen is stable.
+    """
+    given = per_joint(values, "damping.{}", model.joint_names)
+    if follows_drives(values):
+        return given, given
+    chosen = chosen_damping(values, model)
+    damping = np.where(given > 0.0, given, chosen.value)
+    if findings := [f for f in _check_dampings(values, model, damping, 1.0) if f.swings]:
+        raise ValueError(one_line(findings))
+    cutoff = number(values, "velocity_cutoff")
+    armature, timing, _ = _loop_arguments(values, model)
+    return damping, _fault_damping(model, armature, timing, tuple(damping), cutoff)
+
+
+def chosen_damping(values: Mapping[str, Value], model: Model) -> Damping:
+    """Return the damping chosen from the model.
+
+    Raises:
+        ValueError: None that could be chosen is stable.
+    """
+    armature, timing, _ = _loop_arguments(values, model)
+    return _damping(model, armature, timing, number(values, "state_timeout"))
+
+
+def damping_without_margin(values: Mapping[str, Value], model: Model) -> str:
+    """Return in one line which damping is not stable with margin; empty for none."""
+    if follows_drives(values):
+        return ""
+    return one_line(_check_dampings(values, model, dampings(values, model)[0], GAIN_MARGIN))
+
+
+def _check_dampings(
+    values: Mapping[str, Value], model: Model, damping: Floats, margin: float
+) -> tuple[UnstableDamping, ...]:
+    armature, timing, _ = _loop_arguments(values, model)
+    silence = number(values, "state_timeout")
+    return _check_damping(model, armature, timing, silence, tuple(damping), margin)
+
+
 def without_set_gains(values: Mapping[str, Value], model: Model) -> NDArray[np.bool_]:
     """Return which joints (n,) have neither P nor D set, and so get chosen gains."""
     return np.array(
@@ -486,7 +539,8 @@ def unstable_gains(values: Mapping[str, Value], model: Model) -> list[UnstableGa
 def without_margin(values: Mapping[str, Value], model: Model) -> str:
     """Return in one line what is not stable with margin in the current mode; empty for nothing."""
     hand = cartesian_parameters.hand_without_margin(values, model)
-    return hand or one_line(unstable_gains(values, model))
+    gains = one_line(unstable_gains(values, model))
+    return "; ".join(filter(None, (hand, gains, damping_without_margin(values, model))))
 
 
 def _loop_arguments(
@@ -497,11 +551,49 @@ def _loop_arguments(
     return armature, timing, Mode(values["mode"])
 
 
-@lru_cache(maxsize=4)
 def _sampled_loop(
     model: Model, armature: tuple[float, ...], timing: Timing, mode: Mode
 ) -> SampledLoop:
-    return SampledLoop(model, armature, timing, mode=mode)
+    return _linearised(model, armature, timing).under(mode)
+
+
+@lru_cache(maxsize=4)
+def _linearised(model: Model, armature: tuple[float, ...], timing: Timing) -> SampledLoop:
+    return SampledLoop(model, armature, timing)
+
+
+@lru_cache(maxsize=4)
+def _damping(
+    model: Model, armature: tuple[float, ...], timing: Timing, silence: float
+) -> Damping:
+    loop = _linearised(model, armature, timing)
+    return choose_damping(loop, wanted_damping(model, loop), silence)
+
+
+@lru_cache(maxsize=4)
+def _fault_damping(
+    model: Model,
+    armature: tuple[float, ...],
+    timing: Timing,
+    damping: tuple[float, ...],
+    cutoff: float,
+) -> Floats:
+    loop = _linearised(model, armature, timing)
+    return choose_fault_damping(model, loop, np.array(damping), cutoff)
+
+
+@lru_cache(maxsize=8)
+def _check_damping(
+    model: Model,
+    armature: tuple[float, ...],
+    timing: Timing,
+    silence: float,
+    damping: tuple[float, ...],
+    margin: float,
+) -> tuple[UnstableDamping, ...]:
+    chosen = _damping(model, armature, timing, silence)
+    loop = _linearised(model, armature, timing)
+    return tuple(check_damping(loop, np.array(damping), chosen, margin))
 
 
 @lru_cache(maxsize=4)

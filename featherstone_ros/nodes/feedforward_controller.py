@@ -65,8 +65,10 @@ from featherstone_ros.nodes.controller_parameters import (
     SETTINGS,
     DeadlineAction,
     Output,
+    chosen_damping,
     chosen_gains,
     control_settings,
+    follows_drives,
     goal_defaults,
     is_without_gains,
     joint_settings,
@@ -164,6 +166,7 @@ class FeedforwardController(ModelNode):
         self._make_topics()
         self._warn_of_odd_settings()
         self._tell_chosen_gains()
+        self._tell_chosen_damping()
         self._loop.start()
         self._set_deadline(self.parameters)
         self._serve_ros2_control()
@@ -263,6 +266,20 @@ class FeedforwardController(ModelNode):
             f"gains{whose} chosen from the model for {self.parameters['gains.bandwidth']:g} rad/s"
             + (f"; less where gains.period and gains.delay allow no more: {slow}" if slow else "")
         )
+
+    def _tell_chosen_damping(self) -> None:
+        if follows_drives(self.parameters):
+            return
+        chosen = chosen_damping(self.parameters, self.model)
+        less = ", ".join(
+            f"{name} {chosen.value[i]:.2g} instead of {chosen.wanted[i]:.2g}"
+            for i, name in enumerate(self.model.joint_names)
+            if chosen.value[i] < chosen.wanted[i] and self.parameters[f"damping.{name}"] == 0.0
+        )
+        if less:
+            self.get_logger().info(
+                f"damping of the gravity hold that {chosen.timing} and state_timeout allow: {less}"
+            )
 
     def activate(self) -> None:
         """Answer the next joint state."""

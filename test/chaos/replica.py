@@ -33,6 +33,12 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.damping import (
+    choose_damping,
+    choose_fault_damping,
+    wanted_damping,
+)
+from featherstone_ros.control.gains import SampledLoop
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
@@ -141,13 +147,17 @@ class Replica:
             return robot.by_joint(node, pattern)
 
         given = robot.parameters["feedforward_controller"]
+        armature = of("feedforward_controller", "armature.{}")
+        loop = SampledLoop(model, armature)
+        damping = choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout).value
         self._settings = Settings(
             p=of("feedforward_controller", "gains.{}.p"),
             d=of("feedforward_controller", "gains.{}.d"),
-            damping=0.02 * model.effort_limit / model.velocity_limit,  # the node's default
+            damping=damping,
+            fault_damping=choose_fault_damping(model, loop, damping, Settings.velocity_cutoff),
             coulomb=of("feedforward_controller", "friction.{}.coulomb"),
             viscous=of("feedforward_controller", "friction.{}.viscous"),
-            armature=of("feedforward_controller", "armature.{}"),
+            armature=armature,
             effort_limit=model.effort_limit,
             torque_rate=default_torque_rate(model.effort_limit),
             path_tolerance=float(given["path_tolerance"]),

@@ -318,7 +318,7 @@ def test_a_joint_that_more_than_its_stiction_pushes_moves(coulomb, stiction, sha
 
 def test_a_blind_stop_is_damped_by_positions_that_the_velocities_contradict():
     """A push that the model does not know of then moves the arm slowly."""
-    bench = Bench().start()
+    bench = Bench(fault_damping=np.full(2, 1.3)).start()
     point = Point(1.0, bench.arm.q + np.array([0.8, -1.0]), np.zeros(2))
     bench.controller.set_trajectory(bench.now, NAMES, [point])
     bench.run(0.4)

@@ -18,7 +18,7 @@ from featherstone_ros.control.settings import Mode, UpdateOn
 from featherstone_ros.control.trajectory import JointSpace, Point
 
 LIMIT = 3.0  # rad/s, of both joints
-FAULT_DAMPING = 0.2 * 20.0 / LIMIT  # N m s/rad: a fifth of the effort limit at the speed limit
+FAULT_DAMPING = 1.3  # N m s/rad
 
 
 def give(bench: Bench, q: np.ndarray, qd: np.ndarray, period: float = PERIOD) -> np.ndarray | None:
@@ -131,7 +131,11 @@ def test_a_joint_that_is_asked_to_swing_is_none():
 
 @pytest.mark.parametrize("damping", [0.5, 3.0])
 def test_a_fault_brakes_by_gravity_and_damping_alone(damping):
-    bench = far_from_its_path(damping=np.full(2, damping), torque_rate=np.full(2, 1e6))
+    bench = far_from_its_path(
+        damping=np.full(2, damping),
+        fault_damping=np.full(2, FAULT_DAMPING),
+        torque_rate=np.full(2, 1e6),
+    )
     assert lead(bench, lambda t: 1.5 * LIMIT, 0.5) is not None
     qd = np.array([2.0, -1.0])
     command = give(bench, bench.arm.q + PERIOD * qd, qd)

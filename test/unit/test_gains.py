@@ -187,8 +187,8 @@ def test_acceleration_gains_are_those_of_the_bandwidth():
 
 def test_gains_that_no_loop_can_have_are_refused_with_joint_and_remedy():
     model = Model.from_file(robot_file("panda"))
-    loop = SampledLoop(model, timing=Timing(0.004, 0.004))
-    with pytest.raises(ValueError, match=r"'panda_joint3'.*period 4 ms, delay 4 ms.*`armature`"):
+    loop = SampledLoop(model, timing=Timing(0.005, 0.01))
+    with pytest.raises(ValueError, match=r"'panda_joint3'.*period 5 ms, delay 10 ms.*`armature`"):
         choose(loop, Mode.FEEDFORWARD, 8.0, 1.0)
 
 

@@ -171,22 +171,22 @@ def test_a_robot_that_does_not_move_is_refused(tmp_path):
 
 
 def test_an_arm_that_is_stable_with_drives_alone_gets_as_little_of_them_as_will_do(tmp_path):
-    proposal = propose(robot_file("panda"), timing=Timing(0.004, 0.004))
+    proposal = propose(robot_file("panda"), timing=Timing(0.005, 0.01))
     armature, gains = proposal.armature, proposal.gains
     bare = SampledLoop(proposal.model, timing=proposal.loop.timing)
-    np.testing.assert_allclose(armature, 0.01 * bare.heaviest)
+    np.testing.assert_allclose(armature, 0.02 * bare.heaviest)
     assert not bare.is_stable(gains.p, gains.d)
     for more in (1.0, 3.0, 30.0):  # real drives may have more
         loop = SampledLoop(proposal.model, more * armature, proposal.loop.timing)
         assert loop.is_stable(gains.p, gains.d)
     driven = drive(proposal, gentle_motion(proposal.model, proposal.start))
-    assert not driven.trouble and driven.peak.max() < 2.0 * FOLLOWS
+    assert not driven.trouble and driven.peak.max() < 3.0 * FOLLOWS
     path = tmp_path / "panda.yaml"
     path.write_text(parameter_file(proposal, [driven]))
     for parameters in read_parameters(path).values():
         written = [parameters[f"armature.{joint}"] for joint in proposal.model.joint_names]
         np.testing.assert_allclose(written, armature, rtol=1e-3)
-    assert "Assumed: 1 % of" in path.read_text()
+    assert "Assumed: 2 % of" in path.read_text()
     assert "Put in your arm's" in str(summary(proposal, [driven]).renderables[2])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from featherstone_ros.control.damping import COASTING, GUIDING
 from featherstone_ros.control.gains import DAMPING_RATIO
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.finding import Severity, by_rule, statement
@@ -62,6 +63,7 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         "  ros__parameters:",
         "    mode: feedforward",
         *_gains(proposal),
+        *_damping(proposal, names),
         *_comment("Largest effort [N m or N]: the URDF's, as are the limits beside it."),
         *_limits(proposal, names),
         *_tip(proposal),
@@ -210,6 +212,25 @@ def _gains(proposal: Proposal) -> list[str]:
         for key, value in gains[i].items():
             lines.append(f"      {key + ':':{width}} {value:<28}# {remark}")
     return lines
+
+
+def _damping(proposal: Proposal, names: list[str]) -> list[str]:
+    damping, width = proposal.damping, max(map(len, names)) + 1
+    text = (
+        "In gravity_compensation and the gravity hold [N m s/rad or N s/m]. Hand guiding takes "
+        f"{100 * GUIDING:g} % of the effort limit at the velocity limit, or stops a joint without "
+        f"limits in {COASTING:g} s. Too much makes a joint at its lightest swing up with period "
+        "and delay above, or throws it when states stop; with too little, gravity that comes late "
+        "drives it."
+    )
+    return [
+        *_comment(text),
+        "    damping:",
+        *(
+            f"      {name + ':':{width}} {_number(value):<10}# {damping.reason(i)}"
+            for i, (name, value) in enumerate(zip(names, damping.value, strict=True))
+        ),
+    ]
 
 
 def _limits(proposal: Proposal, names: list[str]) -> list[str]:

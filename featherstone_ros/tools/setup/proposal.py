@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.damping import Damping, choose_damping, wanted_damping
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
@@ -20,6 +21,7 @@ from featherstone_ros.control.gains import (
     choose_gains,
     postures,
 )
+from featherstone_ros.control.settings import Settings
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, errors_naming, read_description
@@ -47,6 +49,7 @@ class Proposal:
         inspection: Findings on the description.
         loop: The closed loop that gains were chosen for.
         gains: Of mode feedforward.
+        damping: Of hand guiding and the gravity hold.
         asked: Requested bandwidth [rad/s].
         rotors: Drives' inertia with which every joint would get it [kg m^2 or kg]; None if every
             joint does without, or none of ``ROTORS`` is enough.
@@ -61,6 +64,7 @@ class Proposal:
     inspection: Inspection
     loop: SampledLoop
     gains: ChosenGains
+    damping: Damping
     asked: float
     rotors: Floats | None
     start: Floats
@@ -98,7 +102,7 @@ def propose(
     if not model.n:
         raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
     _require_effort(model)
-    armature, loop, gains = _held(model, bandwidth, timing)
+    armature, loop, gains, damping = _held(model, bandwidth, timing)
     return Proposal(
         urdf,
         text,
@@ -107,6 +111,7 @@ def propose(
         examine(text, urdf.parent),
         loop,
         gains,
+        damping,
         bandwidth,
         sufficient_rotors(model, loop, bandwidth) if gains.reduced else None,
         start_posture(model),
@@ -116,7 +121,7 @@ def propose(
 
 def _held(
     model: Model, bandwidth: float, timing: Timing | None
-) -> tuple[Floats, SampledLoop, ChosenGains]:
+) -> tuple[Floats, SampledLoop, ChosenGains, Damping]:
     """Return the least inertia of the drives with which there are gains, the loop, and the gains.
 
     Gains that are stable with little inertia are also stable with more, so too little is safe.
@@ -126,7 +131,9 @@ def _held(
     for share in (0.0, *ROTORS):
         loop = SampledLoop(model, share * heaviest, timing)
         try:
-            return share * heaviest, loop, choose_gains(loop, bandwidth, DAMPING_RATIO)
+            gains = choose_gains(loop, bandwidth, DAMPING_RATIO)
+            damping = choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout)
+            return share * heaviest, loop, gains, damping
         except ValueError as error:
             reason = reason or str(error)
     raise SetupError(reason)

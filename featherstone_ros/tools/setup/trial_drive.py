@@ -150,11 +150,10 @@ def drive(
 def settings(proposal: Proposal) -> Settings:
     """Return the controller's settings that the parameter file stands for."""
     model, gains = proposal.model, proposal.gains
-    zero = np.zeros(model.n)
     return Settings(
         p=gains.p,
         d=gains.d,
-        damping=zero,
+        damping=proposal.damping.value,
         coulomb=model.friction,
         viscous=model.damping,
         armature=proposal.armature,

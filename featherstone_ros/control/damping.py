@@ -1,0 +1,181 @@
+"""Damping without a spring: in gravity_compensation, in the gravity hold, and in a fault.
+
+The law is u = g(q) - D xd of the measured state, which acts late; but for the damping the joints
+move freely. Too much damping for the delay makes a light joint swing up. Too little lets gravity
+that comes late by a time T pump the arm: M xdd = -(D + T G) xd, and G is negative where the arm is
+upright. So D has a bound on either side, both from the check of the sampled loop (``gains.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.gains import GAIN_MARGIN, STEP, SampledLoop, Timing
+from featherstone_ros.control.settings import WATCHDOG_PERIOD, Mode
+from featherstone_ros.model import Model
+
+GUIDING = 0.02  # share of the effort limit at the velocity limit: a person moves the arm by hand
+BRAKING = 0.2  # the same in a fault
+COASTING = 1.0  # [s] time constant of a joint without limits, at its largest inertia
+REVERSED = 2.0  # a velocity times damping over inertia, held for its inverse, reverses the motion
+AT_MOST = 2.5  # latencies: damping of 2 / 2.5 times inertia over latency has no margin
+MOST_STEPS = 200
+LEAST_SHARE = 1e-4  # of the damping that is wanted: below, the search is given up
+
+
+@dataclass(frozen=True)
+class Damping:
+    """Damping of a law, chosen from the model.
+
+    Attributes:
+        value: (n,) [N m s/rad] or [N s/m].
+        wanted: (n,) the same if the loop had no delay.
+        timing: Period and delay for which it was chosen.
+    """
+
+    value: Floats
+    wanted: Floats
+    timing: Timing
+
+    def reason(self, joint: int) -> str:
+        """Return in a few words where the value of a joint comes from."""
+        wanted = f"{self.wanted[joint]:.2g} for hand guiding"
+        if self.value[joint] < self.wanted[joint]:
+            return f"{wanted}, no more at its lightest"
+        if self.value[joint] > self.wanted[joint]:
+            return f"{wanted}, more against late gravity"
+        return "for hand guiding"
+
+
+@dataclass(frozen=True)
+class UnstableDamping:
+    """Damping with which the loop is unstable or has no margin.
+
+    Attributes:
+        joint: Name.
+        value: What is set.
+        advised: The chosen one.
+        swings: Whether it is too much, and the joint swings up; else it is too little.
+        timing: Of the loop.
+    """
+
+    joint: str
+    value: float
+    advised: float
+    swings: bool
+    timing: Timing
+
+    def __str__(self) -> str:
+        """Return one line for a person."""
+        why = "too much, the joint swings up" if self.swings else "too little, gravity that is late"
+        why += "" if self.swings else " drives the joint"
+        return (
+            f"damping.{self.joint} is {self.value:.4g}: with {self.timing} {why}; "
+            f"{self.advised:.3g} would do (0: chosen)"
+        )
+
+
+def wanted_damping(model: Model, loop: SampledLoop, share: float = GUIDING) -> Floats:
+    """Return the damping (n,) that takes a share of the effort limit at the velocity limit.
+
+    Joints without limits get the time constant ``COASTING`` for ``GUIDING``, in proportion for
+    other shares.
+    """
+    effort, speed = model.effort_limit, model.velocity_limit
+    limited = np.isfinite(effort) & np.isfinite(speed) & (effort > 0.0) & (speed > 0.0)
+    by_limits = np.where(limited, effort, 0.0) / np.where(limited, speed, 1.0)
+    return np.where(limited, share * by_limits, share / GUIDING * loop.heaviest / COASTING)
+
+
+def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> Damping:
+    """Choose the damping of every joint: what is wanted, less where a delay makes it unstable.
+
+    More where gravity that comes late would pump the arm. Stable with margin in all postures.
+
+    Args:
+        loop: Of the arm, under any law.
+        wanted: (n,) [N m s/rad] or [N s/m].
+        silence: Time for which the last command acts when states stop [s]: the damping of a
+            velocity that was may reverse the motion, but no more.
+
+    Raises:
+        ValueError: None is stable; names a joint and a remedy.
+    """
+    loop = loop.under(Mode.GRAVITY_COMPENSATION)
+    latency = loop.timing.delay + 0.5 * loop.timing.period
+    d = np.maximum(wanted, GAIN_MARGIN * latency * loop.gravity_gain)
+    given_up, zero, worst = LEAST_SHARE * d, np.zeros_like(d), None
+    longest = max(silence, AT_MOST * latency)
+    while (fastest := loop.fastest_decay(d))[0] * longest > REVERSED:
+        d = np.where(fastest[1], STEP * d, d)
+    for _ in range(MOST_STEPS):
+        worst = loop.worst_first(zero, d, worst)
+        if worst is None:
+            return Damping(d, wanted, loop.timing)
+        d = np.where(worst.contributing, d / STEP if worst.creeps else d * STEP, d)
+        if (d < given_up).any():
+            break
+    joint = loop.joint_names[worst.joint if worst else 0]
+    raise ValueError(
+        f"joint {joint!r}: no damping is stable with {loop.timing}; a shorter delay would help, or "
+        "the `armature` of its drive"
+    )
+
+
+def choose_fault_damping(model: Model, loop: SampledLoop, damping: Floats, cutoff: float) -> Floats:
+    """Choose the damping (n,) that soon ends a motion in a fault, no less than ``damping``.
+
+    Args:
+        model: The arm.
+        loop: Its loop, under any law.
+        damping: (n,) of the gravity hold.
+        cutoff: Of the estimate of velocities [Hz].
+    """
+    slow = loop.at(fault_timing(loop.timing, cutoff))
+    try:
+        chosen = choose_damping(slow, wanted_damping(model, loop, BRAKING))
+    except ValueError:  # the loop that is meant has one
+        return damping
+    return np.maximum(chosen.value, damping)
+
+
+def fault_timing(timing: Timing, cutoff: float) -> Timing:
+    """Return the timing of damping in a fault.
+
+    It must bear what the gains need not: velocities estimated from positions, which the filter
+    delays, and a blind stop, whose commands are those of the watchdog.
+
+    Args:
+        timing: Of the loop.
+        cutoff: Of the velocity estimate [Hz].
+    """
+    return Timing(max(timing.period, WATCHDOG_PERIOD), timing.delay + 0.5 / (np.pi * cutoff))
+
+
+def check_damping(
+    loop: SampledLoop, damping: Floats, chosen: Damping, margin: float = GAIN_MARGIN
+) -> list[UnstableDamping]:
+    """Return the dampings with which the loop is not stable; empty if it is.
+
+    Args:
+        loop: Of the arm, under any law.
+        damping: (n,).
+        chosen: What ``choose_damping`` chooses for the same loop.
+        margin: Factor with which all of them must be stable, too; 1: these alone.
+    """
+    loop = loop.under(Mode.GRAVITY_COMPENSATION)
+    d, zero, worst = np.array(damping, float), np.zeros_like(damping), None
+    findings: dict[int, UnstableDamping] = {}
+    with np.errstate(divide="ignore"):
+        off = np.log(d / chosen.value)
+    while off.any() and (worst := loop.worst(zero, d, margin=margin)) is not None:
+        guilty = (-off if worst.creeps else off) * worst.contributing
+        i = int(np.argmax(guilty if guilty.max() > 0.0 else np.abs(off)))
+        findings[i] = UnstableDamping(
+            loop.joint_names[i], float(d[i]), float(chosen.value[i]), off[i] > 0.0, loop.timing
+        )
+        d[i], off[i] = chosen.value[i], 0.0
+    return [findings[i] for i in sorted(findings)]

@@ -1,0 +1,152 @@
+"""Damping of the gravity hold and of a fault: chosen, checked, and against simulated arms."""
+
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+import pytest
+from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS
+
+from featherstone_ros import Dynamics, Model, Simulator
+from featherstone_ros.control.damping import (
+    BRAKING,
+    GUIDING,
+    check_damping,
+    choose_damping,
+    choose_fault_damping,
+    fault_timing,
+    wanted_damping,
+)
+from featherstone_ros.control.gains import SampledLoop, Timing, postures
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.model.robots import robot_file
+
+CONFIG = [robot_file("panda"), robot_file("ur5e")]
+LIGHT = ("kinova", "xarm7", "ur5_robot", "ur10_robot", "iiwa14", "so100", "talos_left_arm")
+ARMS = [*CONFIG, *(path for path in ROBOTS if path.stem in LIGHT)]
+HELD = [*CONFIG, *(path for path in ROBOTS if path.name not in {EMPTY, *MASSLESS_JOINTS})]
+MOST_JOINTS = 16  # of a robot in tests of all: the others take long, and have such limbs
+SILENCE, CUTOFF = 0.1, 30.0  # state_timeout [s] and velocity_cutoff [Hz]
+every_arm = pytest.mark.parametrize("path", ARMS, ids=lambda path: path.stem)
+delays = pytest.mark.parametrize("delay", [0.0, 0.002, 0.005], ids="{:g} s late".format)
+
+
+def arm(path: Path) -> Model:
+    model = Model.from_file(path)
+    if not 0 < model.n <= MOST_JOINTS:
+        pytest.skip(f"{model.n} joints")
+    return model
+
+
+@pytest.mark.parametrize("path", HELD, ids=lambda path: path.stem)
+def test_default_damping_of_every_robot_is_stable_with_margin(path):
+    model = arm(path)
+    loop = SampledLoop(model)
+    chosen = choose_damping(loop, wanted_damping(model, loop), SILENCE)
+    assert loop.under(Mode.GRAVITY_COMPENSATION).is_stable(np.zeros(model.n), chosen.value)
+    in_fault = choose_fault_damping(model, loop, chosen.value, CUTOFF)
+    assert loop.under(Mode.GRAVITY_COMPENSATION).is_stable(np.zeros(model.n), in_fault)
+    assert (chosen.value > 0.0).all() and (in_fault >= chosen.value).all()
+
+
+def kinetic_energies(model, q, qd, damping, delay, duration=0.6, period=0.002, steps=4):
+    """Return the kinetic energy at each sample of a frictionless arm under the law [J]."""
+    dynamics = Dynamics(model)
+    sim = Simulator(model, period / steps, "rk4", damping=0.0, friction=0.0)
+    sim.reset(q, qd)
+    late = round(delay / period * steps)
+    coming = deque([dynamics.gravity(q) - damping * qd] * (late + 1), late + 1)
+    energies = []
+    for _ in range(round(duration / period)):
+        energies.append(0.5 * sim.qd @ dynamics.crba(sim.q) @ sim.qd)
+        tau = dynamics.gravity(sim.q) - damping * sim.qd
+        for _ in range(steps):
+            coming.append(tau)
+            sim.step(coming[0])
+    return np.array(energies)
+
+
+@every_arm
+@delays
+def test_a_push_decays_without_friction(path, delay):
+    model = arm(path)
+    loop = SampledLoop(model, timing=Timing(0.002, delay))
+    chosen = choose_damping(loop, wanted_damping(model, loop), SILENCE)
+    for damping in (chosen.value, choose_fault_damping(model, loop, chosen.value, CUTOFF)):
+        for i, q in enumerate(postures(model, 2, seed=5)):
+            qd = np.zeros(model.n)
+            qd[-1 - i % model.n] = 0.05
+            energy = kinetic_energies(model, q, qd, damping, delay)
+            assert energy.max() < 1.02 * energy[0]
+            assert energy[-1] < energy[0]
+
+
+@pytest.mark.parametrize("name", ["kinova", "xarm7"])
+def test_what_hand_guiding_wants_throws_a_light_joint(name):
+    """This was the default; without the check a light joint swings up from nearly nothing."""
+    path = next((path for path in ROBOTS if path.stem == name), None)
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    model = arm(path)
+    wanted = wanted_damping(model, SampledLoop(model))
+    qd = np.full(model.n, 1e-6)
+    energy = kinetic_energies(model, postures(model)[1], qd, wanted, 0.002, 0.1)
+    assert energy.max() > 1e3 * energy[0]
+
+
+@every_arm
+def test_hand_guiding_gets_what_it_wants_with_rotors(path):
+    model = arm(path)
+    loop = SampledLoop(model, armature=5.0)
+    limited = np.isfinite(model.effort_limit) & np.isfinite(model.velocity_limit)
+    wanted = GUIDING * model.effort_limit / model.velocity_limit
+    chosen = choose_damping(loop, wanted_damping(model, loop), SILENCE)
+    np.testing.assert_array_less(wanted[limited] * (1.0 - 1e-12), chosen.value[limited])
+    in_fault = choose_fault_damping(model, loop, chosen.value, CUTOFF)
+    np.testing.assert_allclose(in_fault[limited], BRAKING / GUIDING * wanted[limited])
+
+
+@every_arm
+def test_damping_beyond_the_bound_is_named(path):
+    model = arm(path)
+    loop = SampledLoop(model)
+    chosen = choose_damping(loop, wanted_damping(model, loop), SILENCE)
+    assert check_damping(loop, chosen.value, chosen) == []
+    for i in {0, model.n // 2, model.n - 1}:
+        damping = chosen.value.copy()
+        damping[i] = 2.0 * loop.heaviest[i] / loop.timing.period
+        (finding,) = check_damping(loop, damping, chosen, 1.0)
+        assert finding.joint == model.joint_names[i] and finding.swings
+        assert finding.advised == chosen.value[i]
+        assert str(finding).startswith(f"damping.{finding.joint} is {damping[i]:.4g}: with period")
+
+
+def test_too_little_damping_lets_late_gravity_drive_an_arm_that_is_upright():
+    model = Model.from_file(robot_file("panda"))
+    loop = SampledLoop(model, 0.5, Timing(0.002, 0.02))
+    chosen = choose_damping(loop, wanted_damping(model, loop))
+    shoulder = 1
+    damping = chosen.value.copy()
+    damping[shoulder] = 0.02 * chosen.value[shoulder]
+    findings = check_damping(loop, damping, chosen, 1.0)
+    assert [(f.joint, f.swings) for f in findings] == [(model.joint_names[shoulder], False)]
+    assert "too little" in str(findings[0])
+
+
+def test_a_fault_is_damped_for_velocities_that_the_estimate_delays():
+    timing = fault_timing(Timing(0.002, 0.003), 30.0)
+    assert timing.period == 0.01
+    assert timing.delay == pytest.approx(0.003 + 1.0 / (2.0 * np.pi * 30.0))
+
+
+@every_arm
+def test_when_states_stop_the_last_damping_does_not_throw_the_arm(path):
+    """It then acts for state_timeout, and reverses the motion at most."""
+    model = arm(path)
+    loop = SampledLoop(model, timing=Timing(0.002, 0.0))
+    chosen = choose_damping(loop, wanted_damping(model, loop), SILENCE)
+    late = choose_damping(loop, np.zeros(model.n)).value  # what late gravity needs comes first
+    mobility = np.linalg.inv(Dynamics(model).crba(postures(model, 40, seed=7)))
+    root = np.sqrt(np.where(chosen.value > 1.01 * late, chosen.value, 0.0))
+    decay = np.linalg.eigvalsh(mobility * np.outer(root, root)).max()
+    assert decay * SILENCE < 2.2
