@@ -126,7 +126,7 @@ def test_joints_that_friction_holds_up_are_named(tmp_path, capsys):
     assert cli.main(["setup", str(path), *output]) == 0
     assert "Friction is stronger" not in capsys.readouterr().out
     path.write_text(re.sub(r'friction="[\d.]+"', 'friction="2"', text))
-    assert cli.main(["setup", str(path), *output]) == 0
+    assert cli.main(["setup", str(path), *output, "--force"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert re.search(r"this far off \[rad, m\]: (panda_joint\d [\d.]+(, )?)+\. Its drive", said)
 
@@ -161,6 +161,89 @@ def test_an_arm_without_effort_is_refused_with_its_weight(tmp_path, capsys):
     error = capsys.readouterr().err
     assert "<limit effort> is 0" in error and "hip (weight " in error and "knee (weight " in error
     assert not (tmp_path / "weak.yaml").exists()
+
+
+def test_weights_that_are_rounding_are_zero(tmp_path, capsys):
+    path = tmp_path / "weak.urdf"
+    joints = [
+        urdf_text.joint("turn", "base", "arm", inside=LIMITED.format(0)),
+        urdf_text.joint("hip", "arm", "leg", axis="0.4 1 0", inside=LIMITED.format(0)),
+    ]
+    path.write_text(urdf_text.robot(*map(urdf_text.link, ("base", "arm", "leg")), *joints))
+    assert cli.main(["setup", str(path), "--output", str(tmp_path / "weak.yaml")]) == 1
+    error = capsys.readouterr().err
+    assert "turn (weight 0)" in error and re.search(r"hip \(weight 0\.\d+\)", error)
+
+
+def scara(effort):
+    """Return an arm whose last joint lifts 2 kg with that effort [N]; the others feel no weight."""
+    limit = '<limit lower="-2" upper="2" velocity="3" effort="50"/>'
+    lift = f'<limit lower="-0.2" upper="0" velocity="0.5" effort="{effort}"/>'
+    return urdf_text.robot(
+        urdf_text.link("base"),
+        urdf_text.link("arm", 3.0, "0.2 0 0"),
+        urdf_text.link("forearm", 2.0, "0.15 0 0"),
+        urdf_text.link("quill", 2.0, "0 0 -0.1"),
+        urdf_text.joint("shoulder", "base", "arm", inside=limit),
+        urdf_text.joint("elbow", "arm", "forearm", inside=limit, xyz="0.4 0 0"),
+        urdf_text.joint("lift", "forearm", "quill", "prismatic", inside=lift, xyz="0.3 0 0"),
+    )
+
+
+def test_an_arm_that_the_twin_cannot_hold_gets_no_figures_no_files_and_no_commands(
+    tmp_path, capsys
+):
+    path = tmp_path / "scara.urdf"
+    path.write_text(scara(effort=15))
+    assert cli.main(["setup", str(path), "--output", str(tmp_path / "scara.yaml")]) == 1
+    said = capsys.readouterr()
+    (row,) = [line.split() for line in said.out.splitlines() if line.startswith(" lift")]
+    assert row[-3:] == ["–", "–", "–"]
+    assert "ros2" not in said.out and "featherstone-ros run" not in said.out
+    assert "joint 'lift' needs 19.6 to be held, its effort limit is 15" in said.err
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.usefixtures("pictured")
+def test_a_heavier_arm_that_fails_is_said_at_the_end(tmp_path, capsys):
+    path = tmp_path / "scara.urdf"
+    path.write_text(scara(effort=20.5))
+    assert cli.main(["setup", str(path), "--output", str(tmp_path / "scara.yaml")]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Careful: 10 % heavier: it failed: joint 'lift'")
+
+
+def test_nothing_that_is_there_is_overwritten_without_being_asked(tmp_path, capsys):
+    path, output = tmp_path / "kit.urdf", tmp_path / "kit.yaml"
+    path.write_text(scara(effort=100))
+    (tmp_path / "kit.urdf.xacro").write_text(scara(effort=100))
+    assert cli.main(["setup", str(path), "--output", str(output)]) == 0
+    output.write_text("mine")
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    for urdf in (path, tmp_path / "kit.urdf.xacro"):
+        capsys.readouterr()
+        assert cli.main(["setup", str(urdf), "--output", str(output)]) == 1
+        error = capsys.readouterr().err
+        assert str(output) in error and "--force" in error and "--output" in error
+        assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+    assert cli.main(["setup", str(path), "--output", str(output), "--force"]) == 0
+    assert "ros__parameters" in output.read_text()
+
+
+def test_chosen_joints_are_those_of_every_file(tmp_path, capsys):
+    chosen = ["wrist_1_joint", "elbow_joint"]
+    command = ["setup", "ur5e", "--output", str(tmp_path / "arm.yaml"), "--joints"]
+    assert cli.main([*command, "elbow_joint", "wrist"]) == 1
+    error = capsys.readouterr().err
+    assert "'wrist'; valid names: elbow_joint" in error
+    assert cli.main([*command, *chosen]) == 0
+    shown = capsys.readouterr().out
+    assert "ur5e: 2 joints" in shown and "shoulder" not in shown
+    assert read_parameters(tmp_path / "arm.yaml")["digital_twin"]["joints"] == chosen
+    assert list(source.read(str(tmp_path / "arm_motion.yaml"))[0].names) == chosen
+    for name in ("arm_ros2_control.yaml", "arm_moveit_controllers.yaml"):
+        written = (tmp_path / name).read_text()
+        assert f"- {chosen[0]}\n      - {chosen[1]}\n" in written and "shoulder" not in written
 
 
 def test_a_robot_that_does_not_move_is_refused(tmp_path):

@@ -11,18 +11,22 @@ gains correct. Writes
   ARM_ros2_control.yaml          controllers that take the torques of a real arm
   ARM_moveit_controllers.yaml    controllers for a MoveIt configuration
 
-and prints the next commands. Needs no ROS.
+and prints the next commands. Files that are there already are kept unless --force says otherwise.
+Needs no ROS.
 
-Exit status: 0; 1 if the arm cannot be used or held, or does not follow on the twin.
+Exit status: 0; 1, and no file is written, if the arm cannot be used or held, or does not follow on
+the twin.
 
 Examples:
   featherstone-ros setup my_arm.urdf
   featherstone-ros setup my_arm.urdf.xacro --output config/my_arm.yaml
   featherstone-ros setup my_arm.urdf --period 0.001 --delay 0.001   for a faster loop
+  featherstone-ros setup my_robot.urdf --joints shoulder elbow wrist  the other joints are locked
   featherstone-ros setup my_arm.urdf --gravity 9.81 0 0             on a wall, x pointing down
 """
 
 import argparse
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -58,13 +62,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="delay from a measurement to the resulting torque [s] (default: 0.002)",
     )
     add_gravity_option(parser)
+    parser.add_argument(
+        "--joints",
+        nargs="+",
+        metavar="NAME",
+        help="joints that move, in the order of the commands; the others are locked (default: all)",
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite files that are there")
 
 
 def run(args: argparse.Namespace) -> int:
     """Propose, check, write, draw, tell.
 
     Returns:
-        0, or 1 if the motion failed on the twin.
+        0; errors are raised.
+
+    Raises:
+        FeatherstoneError: The arm cannot be used or held, or does not follow on the twin; or a
+            file is there already.
     """
     from dataclasses import replace
 
@@ -78,13 +93,16 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.setup.report import next_steps, summary
     from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, gentle_motion
 
-    require_writable(args.output)
     urdf = robot_file(args.urdf)
+    written = files.paths(args.output or Path(f"{_stem(urdf)}.yaml"))
+    require_writable(*written.values())
+    if not args.force:
+        _require_new(written.values())
     given = {name: getattr(args, name) for name in ("period", "delay") if getattr(args, name)}
     console = Console(highlight=False)
     try:
         timing = replace(Timing(), **given)
-        proposal = propose(urdf, args.bandwidth or BANDWIDTH, timing, args.gravity)
+        proposal = propose(urdf, args.bandwidth or BANDWIDTH, timing, args.gravity, args.joints)
     except TimingError as error:
         raise FeatherstoneError(f"--{error}") from None
     except OSError as error:
@@ -92,7 +110,9 @@ def run(args: argparse.Namespace) -> int:
     motion = gentle_motion(proposal.model, proposal.start)
     with DelayedProgress("driving the twin", console) as progress:
         drives = [drive(proposal, motion, excess, progress) for excess in (0.0, HEAVIER)]
-    written = files.paths(args.output or Path(f"{_stem(urdf)}.yaml"))
+    console.print(summary(proposal, drives))
+    if drives[0].trouble:
+        raise FeatherstoneError(f"no file is written, for the twin failed: {drives[0].trouble}")
     texts = {
         "parameters": files.parameter_file(proposal, drives),
         "ros2_control": files.ros2_control_file(proposal),
@@ -108,16 +128,24 @@ def run(args: argparse.Namespace) -> int:
     else:
         written.pop("picture")
         console.print("no picture: pip install matplotlib")
-    console.print(summary(proposal, drives))
     console.print(f"\nWritten: {', '.join(map(str, written.values()))}", soft_wrap=True)
-    for line in next_steps(proposal, written):
+    for line in next_steps(proposal, written, drives[1]):
         console.print(line, soft_wrap=True)
-    return 1 if drives[0].trouble else 0
+    return 0
 
 
 def _stem(urdf: Path) -> str:
     """Return ``arm`` for ``arm.urdf.xacro``."""
     return urdf.name.partition(".")[0] or "arm"
+
+
+def _require_new(paths: Iterable[Path]) -> None:
+    there = [path for path in paths if path.exists()]
+    if there:
+        raise FeatherstoneError(
+            f"{', '.join(map(str, there))} exist{'s' * (len(there) == 1)} already: --force "
+            "overwrites, --output FILE writes elsewhere"
+        )
 
 
 def _write(path: Path, text: str) -> None:

@@ -71,8 +71,8 @@ def _arm(axes: Axes, proposal: Proposal, drive: Drive) -> None:
 
 def _errors(axes: Axes, proposal: Proposal, drives: list[Drive]) -> None:
     n, width = proposal.model.n, 0.8 / len(drives)
-    peaks = [np.maximum(1e3 * drive.peak, LEAST) for drive in drives]
-    floor = 10.0 ** np.floor(np.log10(min(peak.min() for peak in peaks) * 0.7))
+    peaks = [np.maximum(1e3 * drive.peak, LEAST) for drive in drives]  # NaN: no bar
+    floor = 10.0 ** np.floor(np.log10(np.nanmin(peaks) * 0.7))
     for k, (drive, peak, colour) in enumerate(zip(drives, peaks, (BLUE, RED), strict=True)):
         x = np.arange(n) + (k - (len(drives) - 1) / 2) * width
         label = (
@@ -81,9 +81,11 @@ def _errors(axes: Axes, proposal: Proposal, drives: list[Drive]) -> None:
         axes.bar(x, peak - floor, width * 0.92, bottom=floor, color=colour, label=label)
         if n <= MANY:
             for xi, h in zip(x, peak, strict=True):
+                if np.isnan(h):
+                    continue
                 axes.text(xi, h * 1.1, f"{h:.2g}", ha="center", fontsize=8, color=INK)
     axes.set_yscale("log")
-    axes.set_ylim(floor, 6 * max(peak.max() for peak in peaks))
+    axes.set_ylim(floor, 6 * np.nanmax(peaks))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     unit = "mrad or mm" if "prismatic" in proposal.model.joint_types else "mrad"
     axes.set_title(f"Largest tracking error [{unit}]")

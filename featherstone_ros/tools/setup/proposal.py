@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, errors_naming, read_description
 from featherstone_ros.model.model import EARTH
 
+ROUNDING = 1e-9  # [N m or N] of a weight that is none
 EASY = 0.5  # share of the effort limits that gravity may take in the middle of the range
 INNER = 0.6  # share of the range of motion in which an easier posture is looked for
 ROTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of a joint's largest inertia
@@ -82,6 +84,7 @@ def propose(
     bandwidth: float = BANDWIDTH,
     timing: Timing | None = None,
     gravity: ArrayLike = EARTH,
+    joints: Sequence[str] | None = None,
 ) -> Proposal:
     """Propose parameters for an arm.
 
@@ -90,15 +93,17 @@ def propose(
         bandwidth: Of the gains [rad/s].
         timing: Of the loop; None: the controller's default.
         gravity: (3,) in the base link's frame [m/s^2].
+        joints: Those that move, in this order; None: all. The others are locked.
 
     Raises:
+        UnknownNameError: There is no such joint.
         ModelError: It cannot be used.
         OSError: It cannot be read.
         SetupError: The arm cannot be held.
     """
     text = read_description(urdf)
     with errors_naming(urdf):
-        model = Model.from_urdf(text, gravity=gravity)
+        model = Model.from_urdf(text, joints, gravity=gravity)
     if not model.n:
         raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
     _require_effort(model)
@@ -143,6 +148,7 @@ def _require_effort(model: Model) -> None:
     helpless = np.flatnonzero(model.effort_limit <= 0.0)
     if len(helpless):
         weight = np.abs(Dynamics(model).gravity(postures(model))).max(axis=0)
+        weight[weight < ROUNDING] = 0.0
         joints = ", ".join(f"{model.joint_names[i]} (weight {weight[i]:.3g})" for i in helpless)
         raise SetupError(
             f"<limit effort> is 0, so nothing can hold the arm: {joints}; write into the URDF what "

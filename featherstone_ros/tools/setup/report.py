@@ -85,7 +85,8 @@ def _table(proposal: Proposal, drives: list[Drive]) -> Table:
         "torque\n% of limit",
     ):
         table.add_column(heading, justify="right", no_wrap=True)
-    load = drives[0].load(model.effort_limit)
+    limit = np.where(np.isfinite(model.effort_limit), model.effort_limit, np.nan)
+    load = drives[0].load(limit)
     for j, joint in enumerate(model.joint_names):
         star = "*" if joint in proposal.gains.reduced else ""
         table.add_row(
@@ -93,14 +94,27 @@ def _table(proposal: Proposal, drives: list[Drive]) -> Table:
             f"{proposal.gains.p[j]:.3g}",
             f"{proposal.gains.d[j]:.3g}",
             f"{proposal.bandwidth[j]:.2g}{star}",
-            *(milli(drive.peak[j]) for drive in drives),
-            f"{100 * load[j]:.0f}" if np.isfinite(model.effort_limit[j]) else "–",
+            *(_cell(milli(drive.peak[j]), drive) for drive in drives),
+            _cell(f"{100 * load[j]:.0f}", drives[0]),
         )
     return table
 
 
-def next_steps(proposal: Proposal, files: dict[str, Path]) -> list[Text]:
-    """Return the next commands, a line each, to be copied as they are."""
+def _cell(figure: str, drive: Drive) -> Text:
+    """Return a figure of a drive, red if it failed; a dash for what was not measured."""
+    return Text("–" if figure == "nan" else figure, style="bold red" if drive.trouble else "")
+
+
+def next_steps(
+    proposal: Proposal, files: dict[str, Path], heavier: Drive | None = None
+) -> list[Text]:
+    """Return the next commands, a line each, to be copied as they are.
+
+    Args:
+        proposal: The arm.
+        files: As written.
+        heavier: The drive of the heavier arm; if it failed, the last line says so.
+    """
     urdf, parameters, motion = (
         quote(str(path.absolute()))
         for path in (proposal.urdf, files["parameters"], files["motion"])
@@ -130,6 +144,12 @@ def next_steps(proposal: Proposal, files: dict[str, Path]) -> list[Text]:
     for title, step in steps.items():
         lines.append(Text(f"\n{title}", style="bold"))
         lines += [Text(f"  {line}", style=_style(line)) for line in step]
+    if heavier is not None and heavier.trouble:
+        text = (
+            f"\nCareful: {sentence(heavier, proposal)}. Before a real arm moves, compare the "
+            "URDF's masses with it (featherstone-ros evaluate)."
+        )
+        lines.append(Text(text, style="bold red"))
     return lines
 
 

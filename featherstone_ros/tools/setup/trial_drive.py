@@ -51,8 +51,8 @@ class Drive:
 
     @property
     def peak(self) -> Floats:
-        """(n,) largest error [rad or m]."""
-        return np.abs(self.error).max(axis=0, initial=0.0)
+        """(n,) largest error [rad or m]; NaN if the arm was never held."""
+        return _greatest(self.error)
 
     @property
     def rms(self) -> Floats:
@@ -61,7 +61,12 @@ class Drive:
 
     def load(self, limit: Floats) -> Floats:
         """Return (n,) the largest effort over the limit."""
-        return np.abs(self.effort).max(axis=0, initial=0.0) / limit
+        return _greatest(self.effort) / limit
+
+
+def _greatest(samples: Floats) -> Floats:
+    """Return (n,) the greatest magnitude, NaN of no samples."""
+    return np.abs(samples).max(axis=0) if len(samples) else np.full(samples.shape[1], np.nan)
 
 
 def gentle_motion(model: Model, start: Floats) -> MultiSine:
