@@ -10,7 +10,7 @@ from random_trees import TREES
 
 from featherstone_ros import Dynamics, Model, Prismatic, Revolute, Tree, box
 from featherstone_ros.reference import Robot, composite, free_base, hinges, innovations, operators
-from featherstone_ros.reference.spatial import crm
+from featherstone_ros.reference.spatial import crf, crm
 
 TILTED = tuple(np.array([2, -1, 2]) / 3)
 ALL = [
@@ -101,6 +101,20 @@ def test_inverse_dynamics_is_pinocchio_s(jointed):
     for by in operators, composite:
         _, tau = by.inverse_dynamics(jointed.o, jointed.qd, jointed.qdd, jointed.lift)
         assert_equal_to_rounding(tau, expected)
+
+
+def test_coriolis_torques_are_the_rates_of_phi_and_H(jointed):
+    """H phi (M (phi*' H* + phi* H*') beta + b) in the bodies' frames, where some axes move."""
+    o, beta = jointed.o, jointed.qd
+    phi_dot = o.phi @ o.E_phi @ operators.each(crf, o.H.T @ beta) @ o.phi
+    H_dot = np.tensordot(beta, o.dH, 1)
+    assert H_dot.any()
+    _, b = operators.velocity_terms(o, beta)
+    acceleration = (phi_dot.T @ o.H.T + o.phi.T @ H_dot.T) @ beta
+    expected = peer(jointed).rnea(jointed.q, beta, 0 * beta)
+    weight = peer(jointed).rnea(jointed.q, 0 * beta, 0 * beta)
+    C = o.H @ o.phi @ (o.M @ acceleration + b)
+    assert_equal_to_rounding(C + weight, expected)
 
 
 def test_forward_dynamics_is_pinocchio_s(jointed):
