@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+GET_ROS = "source a ROS 2 workspace, or pip install 'featherstone_ros[jazzy]'"
+
 
 class FeatherstoneError(Exception):
     """Base of all errors raised by featherstone_ros."""

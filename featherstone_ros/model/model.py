@@ -28,6 +28,7 @@ from featherstone_ros.model.robot_description import (
     name_list,
     without_ground,
 )
+from featherstone_ros.model.robots import robot_file, robot_names
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +41,8 @@ NEGLIGIBLE = 0.1  # share of a robot's moving joints that may turn out to move n
 class Model:
     """A robot; immutable, so threads may share it.
 
-    Made by ``from_urdf``, ``from_file`` or a ``Tree``. Arrays of shape (n,) follow ``joint_names``
-    and are read-only; units are rad or m and N m or N, depending on the joint's type.
+    Made by ``from_urdf``, ``from_file``, ``from_robot`` or a ``Tree``. Arrays of shape (n,) follow
+    ``joint_names`` and are read-only; units are rad or m and N m or N, by the joint's type.
 
     A floating base is a free body, whose coordinates precede those of the joints. Position: the
     base link's origin in the world (3), then a unit quaternion x y z w. Velocity: linear, then
@@ -117,16 +118,17 @@ class Model:
         Raises:
             ModelError: The URDF, or a choice of joints, cannot be used.
         """
-        return cls.from_robot(urdf.parse(text), joints, locked, gravity, base)
+        return cls.from_description(urdf.parse(text), joints, locked, gravity, base)
 
     @classmethod
-    def from_robot(
+    def from_description(
         cls,
         robot: RobotDescription,
         joints: Iterable[str] | None = None,
         locked: Mapping[str, float] | None = None,
         gravity: ArrayLike = EARTH,
         base: str = "fixed",
+        warn: bool = True,
     ) -> "Model":
         """Make a model from checked links and joints, for ``from_urdf`` and ``Tree``.
 
@@ -136,6 +138,7 @@ class Model:
             locked: As in ``from_urdf``.
             gravity: As in ``from_urdf``.
             base: As in ``from_urdf``.
+            warn: Whether to log a warning of impossible inertias and the like.
 
         Raises:
             ModelError: A choice of joints cannot be used.
@@ -146,7 +149,8 @@ class Model:
             robot = without_ground(robot)
         chosen, tree, idle = _what_moves(robot, joints, locked)
         model = cls.from_bodies(robot, chosen, tree, gravity, base)
-        _warn(robot, idle)
+        if warn:
+            _warn(robot, idle)
         return model
 
     @classmethod
@@ -203,6 +207,37 @@ class Model:
         text = read_file(Path(path))
         with errors_naming(path):
             return cls.from_urdf(text, joints, locked, gravity, base)
+
+    @classmethod
+    def from_robot(
+        cls,
+        robot: str,
+        joints: Iterable[str] | None = None,
+        locked: Mapping[str, float] | None = None,
+        gravity: ArrayLike = EARTH,
+        base: str = "fixed",
+    ) -> "Model":
+        """Make a model of a robot that comes with the package, wherever that is installed.
+
+        Of those there are no warnings; what is odd about one is said in its file.
+
+        Args:
+            robot: ``"panda"``, ``"ur5e"``, or the path of a URDF or xacro file.
+            joints: As in ``from_urdf``.
+            locked: As in ``from_urdf``.
+            gravity: As in ``from_urdf``.
+            base: As in ``from_urdf``.
+
+        Raises:
+            UnknownNameError: There is neither such a robot nor such a file.
+            ModelError: As in ``from_file``.
+            OSError: The file cannot be read.
+        """
+        path = robot_file(robot)
+        if robot not in robot_names():
+            return cls.from_file(path, joints, locked, gravity, base)
+        description = urdf.parse(read_file(path))
+        return cls.from_description(description, joints, locked, gravity, base, warn=False)
 
     @property
     def n(self) -> int:

@@ -216,7 +216,7 @@ class Tree:
         Raises:
             ModelError: A choice of joints cannot be used.
         """
-        return Model.from_robot(self.robot(), joints, locked, gravity, base)
+        return Model.from_description(self.robot(), joints, locked, gravity, base)
 
     def robot(self) -> RobotDescription:
         """Return links and joints as ``urdf.parse`` would for a URDF."""

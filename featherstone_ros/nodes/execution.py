@@ -18,7 +18,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.nodes.output_pump import nonblocking_output
 from featherstone_ros.nodes.signals import Signals
 
@@ -74,17 +74,24 @@ def limit_allocations() -> None:
 def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> int:
     """Run the node as ``run`` does, with signals already caught."""
     module, _, name = node_class.partition(":")
-    create = getattr(importlib.import_module(module), name)
-    import rclpy
-    from rclpy.signals import SignalHandlerOptions
+    program = module.rpartition(".")[2]
+    try:
+        import rclpy
+        from rclpy.signals import SignalHandlerOptions
 
+        create = getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        if (error.name or "").startswith("featherstone_ros"):  # not compiled, say
+            raise
+        print(f"{program}: cannot start: {one_line(error)}: {GET_ROS}", file=sys.stderr)
+        return 1
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         node = create()
     except Exception as error:
         if not is_start_error(error):
             raise
-        print(f"{module.rpartition('.')[2]}: cannot start: {one_line(error)}", file=sys.stderr)
+        print(f"{program}: cannot start: {one_line(error)}", file=sys.stderr)
         rclpy.try_shutdown()
         return 1
     rounds = ExecutorRounds(node)

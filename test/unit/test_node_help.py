@@ -1,4 +1,4 @@
-"""The nodes' --help and --version, answered before anything starts."""
+"""The nodes' --help and --version, answered before anything starts; what they say without ROS."""
 
 import subprocess
 import sys
@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from featherstone_ros import __version__
+from featherstone_ros.errors import GET_ROS
 
 
 @pytest.mark.parametrize("node", ["feedforward_controller", "digital_twin"])
@@ -24,3 +25,17 @@ def test_version_is_told_and_starts_nothing(node):
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, f"{node} {__version__}\n")
     assert "rclpy" not in done.stderr
+
+
+@pytest.mark.parametrize("node", ["feedforward_controller", "digital_twin", "torque_markers"])
+def test_without_ros_one_line_says_how_to_get_it(node):
+    code = (
+        "import sys; sys.modules['rclpy'] = None; "  # as if it were not there
+        f"from featherstone_ros.{node} import main; sys.exit(main([]))"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"{node}: cannot start: ") and "rclpy" in line
+    assert line.endswith(GET_ROS)
+    assert (done.returncode, done.stdout) == (1, "")

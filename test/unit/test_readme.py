@@ -11,8 +11,8 @@ SOURCE = Path(__file__).resolve().parents[2]
 README = (SOURCE / "README.md").read_text()
 
 
-def test_python_example_runs(monkeypatch):
-    monkeypatch.chdir(SOURCE)
+def test_python_example_runs_in_any_folder(tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
     (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict = {}
     threads = featherstone_ros.get_num_threads()
@@ -20,6 +20,7 @@ def test_python_example_runs(monkeypatch):
     featherstone_ros.set_num_threads(threads)
     assert names["sim"].time == pytest.approx(1.0)
     assert names["there"].success
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("path", re.findall(r"\]\(([\w/.]+)\)", README))

@@ -1,5 +1,6 @@
 """Robots are found by name or by path."""
 
+import numpy as np
 import pytest
 
 from featherstone_ros import Model
@@ -16,6 +17,24 @@ def test_robot_file_is_a_model_that_its_parameters_belong_to(robot):
     model = Model.from_file(robot_file(robot))
     text = robot_parameters(robot).read_text()
     assert all(joint in text for joint in model.joint_names)
+
+
+@pytest.mark.parametrize("robot", robot_names())
+def test_model_of_our_robot_is_made_in_any_folder_without_a_warning(
+    robot, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.chdir(tmp_path)
+    model = Model.from_robot(robot, gravity=(0, 0, 1))
+    assert not caplog.records
+    same = Model.from_file(robot_file(robot))
+    assert np.array_equal(model.inertial_parameters, same.inertial_parameters)
+    assert model.gravity.tolist() == [0, 0, 1]
+
+
+def test_model_of_a_path_is_that_of_the_file_with_its_warnings(caplog):
+    model = Model.from_robot(str(robot_file("panda")))
+    assert model.joint_names == Model.from_robot("panda").joint_names
+    assert "panda_link4" in caplog.text
 
 
 def test_robot_file_of_a_path_is_absolute(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.tools.bench.instruction_sets import NAMES, forcing, in_use
 from featherstone_ros.tools.bench.report import BenchReport
 from featherstone_ros.tools.bench.robots import example_files, missing_robots
@@ -32,7 +32,7 @@ ON_EVERY_SET = ("single", "batch")  # the sections that are raced on every instr
 REMEDIES = {
     "pinocchio": "pip install pin",
     "mujoco": "pip install mujoco",
-    "rclpy": "source a ROS 2 workspace, or pip install 'featherstone_ros[jazzy]'",
+    "rclpy": GET_ROS,
 }
 _LINES_SHOWN = 15
 _PATIENCE = 60.0  # [s] for a child to end

@@ -21,11 +21,11 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.tools.options import between, positive, positive_up_to
 
 _NEEDED = {
-    "rclpy": "source a ROS 2 workspace, or pip install 'featherstone_ros[jazzy]'",
+    "rclpy": GET_ROS,
     "matplotlib": "pip install 'featherstone_ros[demo]'",
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.tools.monitor.node_status import StatusTable
 from featherstone_ros.tools.signals import held
 
@@ -53,10 +53,7 @@ def listening() -> Iterator[Listener]:
         from rclpy.qos import QoSProfile, ReliabilityPolicy
         from rclpy.signals import SignalHandlerOptions
     except ImportError as error:
-        raise FeatherstoneError(
-            f"/diagnostics needs ROS 2 ({error}): source a ROS 2 workspace, or "
-            "pip install 'featherstone_ros[jazzy]'"
-        ) from None
+        raise FeatherstoneError(f"/diagnostics needs ROS 2 ({error}): {GET_ROS}") from None
     from featherstone_ros.nodes.execution import is_start_error, one_line
 
     try:
