@@ -19,11 +19,12 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench chaos replica fuzz sanitize hostile lint environment clean
+.PHONY: help demo test oldest bench chaos replica fuzz sanitize hostile lint environment clean
 
 help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
 	@echo "make test   the whole test suite"
+	@echo "make oldest   compiles with the oldest Cython and NumPy that are promised, and tries the result"
 	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; picture in bench/"
 	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"
 	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? table, picture in chaos/"
@@ -42,6 +43,9 @@ demo: environment
 
 test: environment
 	@$(VENV)/bin/python .ci/tests.py $(ARGS)
+
+oldest:
+	@$(PYTHON) .ci/oldest.py .venv-oldest
 
 bench: environment
 	@$(VENV)/bin/featherstone-ros bench $(ARGS)

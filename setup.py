@@ -16,9 +16,18 @@ from setuptools.command.build_ext import build_ext
 NAME = "featherstone_ros"
 CORE = "cython_core"
 DYNAMICS = f"{CORE}/dynamics"
-DEBUG = os.environ.get("FEATHERSTONE_DEBUG", "0") not in ("", "0")
+
+
+def is_set(variable):
+    """Whether the environment asks for something."""
+    return os.environ.get(variable, "0") not in ("", "0")
+
 
 # The one place for compiler directives. FEATHERSTONE_DEBUG=1 checks every index, which is slow.
+# FEATHERSTONE_WERROR=1, as CI has it: a warning of Cython's ends the build.
+# Negative indices count from the end wherever Python objects are indexed, as in Python; kernels
+# index C arrays, in which they have no such meaning.
+DEBUG = is_set("FEATHERSTONE_DEBUG")
 DIRECTIVES = {
     "language_level": 3,
     "binding": True,
@@ -26,7 +35,6 @@ DIRECTIVES = {
     "cdivision": True,
     "embedsignature": True,
     "initializedcheck": DEBUG,
-    "wraparound": False,
 }
 # -fno-wrapv undoes the -fwrapv of CPython's own flags, which keeps loops from being vectorised.
 # The next two: vectorising within one state costs more shuffles than it saves; a call of memset or
@@ -43,10 +51,12 @@ FLAGS = [
 OPENMP = ["-fopenmp"]
 # FEATHERSTONE_SANITIZE=1: memory errors and undefined behaviour end the process (.ci/sanitized.py).
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-if os.environ.get("FEATHERSTONE_SANITIZE", "0") in ("", "0"):
+if not is_set("FEATHERSTONE_SANITIZE"):
     SANITIZERS = []
 else:
     FLAGS += ["-O1", "-g1", "-fno-omit-frame-pointer", *SANITIZERS]
+# The last word; -O0 compiles in a tenth of the time (.ci/oldest.py).
+FLAGS += os.environ.get("FEATHERSTONE_CFLAGS", "").split()
 
 # The core is compiled once for each of these, and the best one for the CPU picked on import
 # (featherstone_ros/_core.py). FEATHERSTONE_BUILD_FOR names those to build: all, or some of them.
@@ -91,7 +101,9 @@ class BuildCore(build_ext):
         import Cython
         import numpy
         from Cython.Build import cythonize
+        from Cython.Compiler import Options
 
+        Options.warning_errors = is_set("FEATHERSTONE_WERROR")
         tools = f"Cython {Cython.__version__} numpy {numpy.__version__}"
         recipe = f"{DIRECTIVES} {FLAGS + OPENMP} {tools}\n"
         note = Path(self.build_temp, "recipe.txt")
@@ -177,24 +189,27 @@ others = [
     for source in OTHERS
 ]
 
+# Lower bounds are what Ubuntu Noble has, and `make oldest` tries.
 BAGS = ["rosbags>=0.11"]
+SCIPY = ["scipy>=1.11"]
 TEST = [
     *BAGS,
+    *SCIPY,
     "clarabel",
     "cvxpy",
     "hypothesis",
+    "matplotlib",
     "mpmath",
-    "pytest>=7",
+    "pytest>=7.4",
     "pytest-timeout",
     "pytest-xdist>=3.2",
-    "scipy",
     "xacro",
 ]
-DEMO = ["matplotlib"]
-EVALUATE = [*BAGS, "matplotlib", "scipy", "threadpoolctl"]
+DEMO = [*BAGS, "matplotlib", "xacro"]
+EVALUATE = [*BAGS, *SCIPY, "matplotlib", "threadpoolctl"]
 EXAMPLES = ["dask", "distributed", "matplotlib"]
 # Reference implementations: tests and benchmarks compare with those that are installed.
-PEERS = ["example-robot-data", "mujoco", "pin", "scipy", "trimesh"]
+PEERS = [*SCIPY, "example-robot-data", "mujoco", "pin", "trimesh"]
 
 
 def ros_wheels(rclpy, messages):
@@ -229,7 +244,7 @@ setup(
         (f"share/{NAME}/config", sorted(glob("config/*.*"))),
     ],
     zip_safe=False,
-    install_requires=["defusedxml", "numpy>=1.21", "pyyaml", "rich"],
+    install_requires=["defusedxml", "numpy>=1.26", "pyyaml", "rich"],
     extras_require={
         "bags": BAGS,
         "demo": DEMO,

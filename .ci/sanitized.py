@@ -1,18 +1,16 @@
 """Runs Python with the compiled modules under AddressSanitizer and UBSan.
 
 Usage: sanitized.py ARGUMENTS... of python, e.g. `-m pytest test/unit`. The modules are compiled
-anew, for the instruction set that the ordinary build takes here, into a folder of their own, in
-which the rest of the package is links: the ordinary build stays as it is. The first error ends the
-process, with status 99 or by signal 6, and a report of where it is.
+anew, for the instruction set that the ordinary build takes here, into a folder of their own. The
+first error ends the process, with status 99 or by signal 6, and a report of where it is.
 """
 
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[1]
-PACKAGE = "featherstone_ros"
+from aside import PACKAGE, PROJECT, build_aside
+
 FOLDER = PROJECT / "build" / "sanitized"
 COMPILER = (os.environ.get("CC") or "cc").split()[0]
 # Python leaks on purpose at its end. malloc returns NULL when memory is out, as without sanitizers.
@@ -30,17 +28,6 @@ def instruction_set() -> str:
     return said.stdout.strip().replace("-", "_")
 
 
-def build() -> None:
-    """Compile what has changed, and link the rest."""
-    settings = {"FEATHERSTONE_SANITIZE": "1", "FEATHERSTONE_BUILD_FOR": instruction_set()}
-    command = [sys.executable, "setup.py", "-q", "build_ext", "-b", FOLDER, "-t", FOLDER / "temp"]
-    subprocess.run(command, cwd=PROJECT, env={**os.environ, **settings}, check=True)
-    for path in (PROJECT / PACKAGE).iterdir():
-        link = FOLDER / PACKAGE / path.name
-        if path.suffix != ".so" and path.name != "__pycache__" and not link.is_symlink():
-            link.symlink_to(path)
-
-
 def runtime(name: str) -> str:
     """Return the path of a library of the sanitizers."""
     command = [COMPILER, f"-print-file-name={name}"]
@@ -53,7 +40,8 @@ def runtime(name: str) -> str:
 def main() -> None:
     """Build, then become the Python that was asked for."""
     libraries = f"{runtime('libasan.so')} {runtime('libubsan.so')}"
-    build()
+    settings = {"FEATHERSTONE_SANITIZE": "1", "FEATHERSTONE_BUILD_FOR": instruction_set()}
+    build_aside(FOLDER, sys.executable, settings)
     environment = {**os.environ, **OPTIONS, "LD_PRELOAD": libraries, "PYTHONPATH": str(FOLDER)}
     os.execve(sys.executable, [sys.executable, *sys.argv[1:]], environment)  # noqa: S606
 

@@ -1,9 +1,12 @@
 """Makes every test see the package that was built, and knows where the test files are."""
 
+from __future__ import annotations  # pytest.TerminalReporter came with pytest 8
+
 import faulthandler
 import fcntl
 import importlib.util
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -54,12 +57,55 @@ def choose_package() -> None:
 
 choose_package()
 
+# What a machine may lack: ROS, and the libraries of setup.py's extras. A test that imports one that
+# is not there is skipped, and the reason names it.
+ROS = """ament_index_python builtin_interfaces diagnostic_msgs geometry_msgs launch launch_ros
+    lifecycle_msgs nav_msgs rcl_interfaces rclpy rosgraph_msgs sensor_msgs std_msgs std_srvs
+    tf2_msgs trajectory_msgs visualization_msgs"""
+LIBRARIES = """clarabel cvxpy dask distributed hypothesis matplotlib mpmath mujoco pinocchio rosbags
+    scipy threadpoolctl trimesh xacro"""
+MISSING = {name for name in (ROS + LIBRARIES).split() if importlib.util.find_spec(name) is None}
+NOT_FOUND = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Skip a file that imports what is missing."""
+    skip_where_missing((yield).get_result(), collector.path)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Skip a test that imports what is missing."""
+    skip_where_missing((yield).get_result(), item.path)
+
+
+def skip_where_missing(report: pytest.CollectReport | pytest.TestReport, path: Path) -> None:
+    """Make a failure that comes of a missing module a skip."""
+    found = NOT_FOUND.findall(str(report.longrepr)) if report.failed else []
+    if found and found[-1] in MISSING:
+        report.outcome = "skipped"
+        report.longrepr = (str(path), None, f"Skipped: {found[-1]} is not installed")
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name files without their folder and suffix, and no values (NotSet) as pytest does."""
+    return val.stem if isinstance(val, Path) else None
+
+
 # pytest-timeout's signal waits until Python goes on. What hangs in C (in DDS, say) ends with its
 # process a while later, with all its stacks; pytest-xdist then names the test and goes on without.
 BEYOND = 1.2  # times a test's time-out
 ENDING = 60.0  # [s] for the end of a process that has run its tests
 running: dict[str, None] = {}
 stderr = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Know the settings of pytest-timeout where it is not installed: what follows goes by them."""
+    if not pluginmanager.hasplugin("timeout"):
+        for name in ("timeout", "timeout_method"):
+            parser.addini(name, "as for pytest-timeout")
 
 
 def pytest_configure(config: pytest.Config) -> None:

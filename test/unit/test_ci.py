@@ -133,3 +133,26 @@ def test_file_that_cannot_be_imported_has_failed_at_once(run):
     assert ended.returncode == 1, ended.stdout
     assert "No module named 'a_module_that_nobody_has'" in ended.stdout
     assert "once more" not in ended.stdout
+
+
+IMPORTS = "def test_that_imports_it():\n    import {0}\n"
+WITHOUT = """
+from importlib.machinery import PathFinder
+
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *rest: None if name == "mpmath" else find(name, *rest)
+"""
+
+
+def test_a_library_that_is_missing_is_named_by_the_skip_and_an_error_stays_one(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT)
+    (tmp_path / "test_file.py").write_text("import mpmath\n" + IMPORTS.format("mpmath"))
+    (tmp_path / "test_within.py").write_text(IMPORTS.format("mpmath"))
+    (tmp_path / "test_wrong.py").write_text(IMPORTS.format("no_such_library"))
+    settings = {"PYTHONPATH": f"{tmp_path}:{TESTS}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-c", os.devnull, "-rs", "-p", "conftest", tmp_path],
+        env={**os.environ, **settings}, cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "1 failed, 2 skipped" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count(": mpmath is not installed") == 2

@@ -14,10 +14,8 @@ from featherstone_ros.model import Model, urdf
 if not ROBOTS:
     pytest.skip("example-robot-data is not installed", allow_module_level=True)
 
-unlike_robots = pytest.mark.parametrize("path", UNLIKE_ROBOTS, ids=lambda path: path.stem)
-comparable = pytest.mark.parametrize(
-    "path", [path for path in ROBOTS if path.name != EMPTY], ids=lambda path: path.stem
-)
+unlike_robots = pytest.mark.parametrize("path", UNLIKE_ROBOTS)
+comparable = pytest.mark.parametrize("path", [path for path in ROBOTS if path.name != EMPTY])
 
 
 @functools.cache
@@ -52,7 +50,7 @@ def test_loads_with_the_joints_of_the_document(path):
 
 
 with_idle_fingers = pytest.mark.parametrize(
-    "path", [p for p in ROBOTS if p.name in MASSLESS_JOINTS], ids=lambda p: p.stem
+    "path", [p for p in ROBOTS if p.name in MASSLESS_JOINTS]
 )
 
 

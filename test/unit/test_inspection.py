@@ -51,9 +51,7 @@ def test_our_panda_has_the_one_flaw_of_its_source():
 
 
 @pytest.mark.parametrize(
-    "path",
-    [path for path in ROBOTS if path.stem in SIX or path.name in MASSLESS_JOINTS],
-    ids=lambda path: path.stem,
+    "path", [path for path in ROBOTS if path.stem in SIX or path.name in MASSLESS_JOINTS]
 )
 def test_robot_is_examined_and_not_refused(path):
     inspection = of(path)

@@ -341,7 +341,7 @@ def test_the_implicit_integrator_is_stable_there(model):
     assert twin.fault == ""
 
 
-@pytest.mark.parametrize("path", [p for p in ROBOTS if p.name != EMPTY], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [p for p in ROBOTS if p.name != EMPTY])
 def test_an_arm_with_nothing_set_loses_energy_under_gravity_torque(path):
     """Some have a damping times a millisecond of many times the inertia, as the iCub's wrists."""
     model = fr.Model.from_file(path, locked=MASSLESS_JOINTS.get(path.name))
