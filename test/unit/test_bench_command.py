@@ -53,7 +53,7 @@ def report(output, folder):
 @pytest.mark.parametrize(("name", "section"), RACED.items(), ids=RACED)
 def test_every_section_is_printed_and_written_or_named_as_skipped(name, section, output, report):
     raced = any(result["section"] == name for result in report["results"])
-    assert section.title in output
+    assert section.title in " ".join(output.split())
     assert raced or any(section.title in text for text in report["skipped"])
 
 
@@ -66,6 +66,7 @@ def test_every_result_can_be_read_again(report):
 
 
 def test_every_instruction_set_is_raced_or_the_reason_given(output, report):
+    pytest.importorskip("pinocchio")  # what is raced on all of them is raced against it
     assert report["instruction_sets"][in_use()] == "raced"
     assert set(report["instruction_sets"]) == {*NAMES, in_use()}
     for name, state in report["instruction_sets"].items():

@@ -16,6 +16,7 @@ from featherstone_ros.tools.excite.excitation import Excitation
 from featherstone_ros.tools.preflight.source import read
 
 pytest.importorskip("scipy")
+pytest.importorskip("matplotlib")
 
 
 @pytest.fixture(scope="module", params=robot_names())

@@ -17,6 +17,7 @@ from featherstone_ros.model.pseudo_inertia import pseudo_inertia
 from featherstone_ros.tools import cli
 
 pytest.importorskip("scipy")
+pytest.importorskip("matplotlib")
 NAMES = list(known_arm.NAMES)
 
 

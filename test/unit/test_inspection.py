@@ -84,6 +84,7 @@ def possible_faults():
     ]
 
 
+@pytest.mark.skipif(not ROBOTS, reason="example-robot-data is not installed")
 def test_every_fault_is_tried_on_several_robots():
     robots = [fault for _, fault in possible_faults()]
     assert all(robots.count(fault) >= min(2, len(SUBJECTS)) for fault in FAULTS)
