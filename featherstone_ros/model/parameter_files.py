@@ -1,8 +1,16 @@
-"""Parameter files of both nodes, as ROS reads them."""
+"""Parameter files of both nodes, as ROS reads them.
+
+A node ignores parameters that it does not have, with a warning in its log. A command that reads a
+file to tell something about the arm refuses them (``check_names``): what it would tell is about
+another arm.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,8 +19,12 @@ import yaml
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.share import share_directory
 
 NODES = ("digital_twin", "feedforward_controller")
+OF_EVERY_NODE = ("use_sim_time", "start_type_description_service", "qos_overrides.")
+JOINT = "<joint>"  # in the names of parameters that each joint has
+SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 Value = TypeVar("Value")
 
 
@@ -80,15 +92,63 @@ def read_parameters(path: Path) -> dict[str, NodeParameters]:
     Raises:
         ParameterFileError: The file cannot be read or is not a parameter file.
     """
-    try:
-        content = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ParameterFileError(f"{path} is not a parameter file: {error}") from None
-    nodes = _mapping(content, "the file", path)
+    nodes = _nodes(path)
     sections = {
         key: _flat(_section(nodes, key, path)) for key in ("/**", *(f"/**/{n}" for n in NODES))
     }
     return {n: NodeParameters(sections["/**"] | sections[f"/**/{n}"], path) for n in NODES}
+
+
+def check_names(path: Path, joints: Collection[str]) -> None:
+    """Check that a parameter file names nothing that neither node knows.
+
+    Args:
+        path: As ``read_parameters`` takes it.
+        joints: All joints of the arm that can move, also those that are locked.
+
+    Raises:
+        ParameterFileError: It does; with the unknown names, and the nearest that there are.
+    """
+    nodes = _nodes(path)
+    wrong = []
+    for key in nodes:
+        name = key.rpartition("/")[2]
+        alike = get_close_matches(name, NODES, 1, SIMILAR)
+        if alike and name not in NODES:
+            wrong.append(f"{key!r} is no node: expected /**/{alike[0]}")
+    for key, of in {"/**": NODES, **{f"/**/{node}": (node,) for node in NODES}}.items():
+        known = {name for node in of for name in parameter_names(node, joints)}
+        wrong += [
+            f"no parameter {misspelt(name, known)}"
+            for name in _flat(_section(nodes, key, path))
+            if name not in known and not name.startswith(OF_EVERY_NODE)
+        ]
+    if wrong:
+        raise ParameterFileError(f"{path}: {'; '.join(wrong)}")
+
+
+def misspelt(name: str, known: Collection[str]) -> str:
+    """Return an unknown name, with the nearest known one if any is near."""
+    nearest = get_close_matches(name, known, 1)
+    return f"{name} (nearest: {nearest[0]})" if nearest else name
+
+
+def parameter_names(node: str, joints: Iterable[str]) -> set[str]:
+    """Return the names of all parameters of a node for an arm with these joints."""
+    names = {name for name in _documented(node) if JOINT not in name}
+    patterns = _documented(node) - names
+    return names | {pattern.replace(JOINT, joint) for pattern in patterns for joint in joints}
+
+
+@cache
+def _documented(node: str) -> frozenset[str]:
+    """Return the parameters in the node's file in ``config/``, which lists all that it has.
+
+    Those of each joint stand in comments, with ``<joint>``.
+    """
+    path = share_directory() / "config" / f"{node}.yaml"
+    of_joints = re.findall(rf"^ *#  +(\S*{JOINT}\S*)", path.read_text(), re.MULTILINE)
+    return frozenset([*read_parameters(path)[node], *of_joints])
 
 
 def of_joint(joint: str, values: Mapping[str, Value]) -> dict[str, Value | Mapping[str, Value]]:
@@ -100,6 +160,14 @@ def of_joint(joint: str, values: Mapping[str, Value]) -> dict[str, Value | Mappi
     if "." in joint:
         return {f"{joint}.{name}": value for name, value in values.items()}
     return {joint: values}
+
+
+def _nodes(path: Path) -> Mapping[str, object]:
+    try:
+        content = yaml.safe_load(path.read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ParameterFileError(f"{path} is not a parameter file: {error}") from None
+    return _mapping(content, "the file", path)
 
 
 def _section(nodes: Mapping[str, object], key: str, path: Path) -> Mapping[str, object]:

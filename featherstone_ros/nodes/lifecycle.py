@@ -24,6 +24,7 @@ from std_msgs.msg import String
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
+from featherstone_ros.model.parameter_files import misspelt
 from featherstone_ros.nodes.description_check import check_description
 from featherstone_ros.nodes.diagnostics_publisher import (
     ERROR,
@@ -316,7 +317,8 @@ class ModelNode(LifecycleNode):
     def _warn_of_unknown_parameters(self) -> None:
         unknown = self.parameters.unknown_overrides()
         if unknown:
-            self.get_logger().warning(f"ignored unknown parameters: {', '.join(unknown)}")
+            names = ", ".join(misspelt(name, list(self.parameters)) for name in unknown)
+            self.get_logger().warning(f"ignored unknown parameters: {names}")
 
     # Start.
 

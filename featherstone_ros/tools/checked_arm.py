@@ -17,6 +17,7 @@ from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.model.parameter_files import (
     NodeParameters,
     ParameterFileError,
+    check_names,
     read_parameters,
 )
 from featherstone_ros.model.robots import robot_file, robot_parameters
@@ -38,12 +39,14 @@ class CheckedArm:
         drives: Friction and armature.
         limits: Of the same joints.
         may_end_moving: Whether the last point may have velocity.
+        parameters: The controller's parameter file; None: there is none.
     """
 
     model: Model
     drives: Drives
     limits: Limits
     may_end_moving: bool
+    parameters: Path | None = None
 
 
 def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) -> CheckedArm:
@@ -53,16 +56,19 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
         robot: ``panda``, ``ur5e``, or the path of a URDF or xacro file.
         joints: The joints that move.
         parameters: A parameter file of the controller; friction, armature, payload, gravity,
-            ``friction_velocity``, ``effort_scale`` and ``allow_nonzero_velocity_at_trajectory_end``
-            are taken from it. None: the package's file for ``panda`` and ``ur5e``, else the URDF
-            alone.
+            ``effort_limit``, ``friction_velocity``, ``effort_scale`` and
+            ``allow_nonzero_velocity_at_trajectory_end`` are taken from it. None: the package's file
+            for ``panda`` and ``ur5e``, else the URDF alone.
 
     Raises:
         FeatherstoneError: A file or a joint is missing, or a value cannot be used.
     """
     model = Model.from_file(robot_file(robot), joints=list(joints))
     parameters = parameters or robot_parameters(robot)
-    values = read(parameters) if parameters else NodeParameters({}, "")
+    values = NodeParameters({}, "")
+    if parameters:
+        values = read(parameters)
+        check_names(parameters, {*model.joint_names, *model.locked})
     try:
         model = model_with_payload(_model_values(values, model), model)
         drives = Drives(
@@ -71,13 +77,14 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
             _by_joint(values, "friction.{}.coulomb", model.friction, model),
             values.number("friction_velocity", SLIDING_SPEED),
         )
-        limits = Limits.of(model, model.effort_limit * values.number("effort_scale", 1.0))
+        effort = values.numbers("effort_limit.{}", model.joint_names, model.effort_limit)
+        limits = Limits.of(model, effort * values.number("effort_scale", 1.0))
     except ParameterFileError:
         raise
     except (TypeError, ValueError) as error:
         raise ParameterFileError(f"{parameters}: {error}") from None
     may_end_moving = bool(values.get("allow_nonzero_velocity_at_trajectory_end", False))
-    return CheckedArm(model, drives, limits, may_end_moving)
+    return CheckedArm(model, drives, limits, may_end_moving, parameters)
 
 
 def read(path: Path) -> NodeParameters:

@@ -1,12 +1,11 @@
 """The parameter files in config/ and the parameters that the nodes declare are the same."""
 
 import json
-import re
 
 import pytest
 from support import Ros
 
-from featherstone_ros.model.parameter_files import read_parameters
+from featherstone_ros.model.parameter_files import parameter_names, read_parameters
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.robot_setup import load
 
@@ -23,24 +22,12 @@ def declared(ros: Ros, node: str) -> set[str]:
     return {name for name in names if not name.startswith("qos_overrides.")} - OF_EVERY_NODE
 
 
-def generic(names: set[str], joints: tuple[str, ...]) -> set[str]:
-    """Replace the joints' names by <joint>."""
-    pattern = re.compile(r"\b({})\b".format("|".join(joints)))
-    return {pattern.sub("<joint>", name) for name in names}
-
-
-def documented_for_each_joint(node: str) -> set[str]:
-    comments = (CONFIG / f"{node}.yaml").read_text()
-    return set(re.findall(r"^ *#  +(\S*<joint>\S*)", comments, re.MULTILINE))
-
-
 @pytest.mark.parametrize("node", NODES)
 def test_the_nodes_file_lists_its_parameters_and_defaults(ros, node):
     robot = load("panda")
     ros.start(f"featherstone_ros.{node}", {"robot_description": robot.text})
-    names = generic(declared(ros, node), robot.model.joint_names)
+    assert parameter_names(node, robot.model.joint_names) == declared(ros, node)
     written = read_parameters(CONFIG / f"{node}.yaml")[node]
-    assert set(written) | documented_for_each_joint(node) == names
     written.pop("robot_description")
     for name, value in written.items():
         assert ros.get_parameter(f"/{node}", name) == value, name

@@ -5,8 +5,15 @@ import pytest
 import yaml
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.parameter_files import ParameterFileError, of_joint, read_parameters
+from featherstone_ros.model.parameter_files import (
+    ParameterFileError,
+    check_names,
+    of_joint,
+    read_parameters,
+)
+from featherstone_ros.model.robots import robot_names, robot_parameters
 from featherstone_ros.tools import checked_arm, cli
+from featherstone_ros.tools.robot_setup import load
 
 JOINTS = ("a", "b")
 NOT_PARAMETERS = {
@@ -134,3 +141,61 @@ def test_parameters_of_a_joint_with_a_dot_in_its_name_are_not_nested(tmp_path):
         path.write_text(yaml.safe_dump(content))
         read = read_parameters(path)["digital_twin"]
         assert read == {f"gains.{joint}.p": 1.5, f"gains.{joint}.d": 0.5}
+
+
+# Names that no parameter has
+
+TYPOS = {
+    "/**: {ros__parameters: {gain: {a: {p: 3.0}}}}": "no parameter gain.a.p (nearest: gains.a.p)",
+    "/**: {ros__parameters: {frction: {a: {coulomb: 3.0}}}}": "(nearest: friction.a.coulomb)",
+    "/**: {ros__parameters: {armature: {c: 3.0}}}": "no parameter armature.c (nearest: armature.",
+    "/**/digital_twin: {ros__parameters: {path_tolerance: 0.1}}": "no parameter path_tolerance",
+    "/**/feedforward_controler: {ros__parameters: {}}": "expected /**/feedforward_controller",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), TYPOS.items())
+def test_a_misspelt_name_is_told_with_the_nearest(file, text, message):
+    file.write_text(text)
+    with pytest.raises(ParameterFileError) as caught:
+        check_names(file, JOINTS)
+    assert str(file) in str(caught.value) and message in str(caught.value)
+
+
+def test_all_misspelt_names_are_told_at_once(file):
+    file.write_text("/**: {ros__parameters: {efort_scale: 1.0, joint: [a], tip: hand}}")
+    with pytest.raises(
+        ParameterFileError, match=r"effort_scale\); no parameter joint \(.*joints\)"
+    ):
+        check_names(file, JOINTS)
+
+
+def test_names_that_a_node_or_ros_has_pass(file):
+    file.write_text(
+        "/**: {ros__parameters: {use_sim_time: true, armature: {a: 1.0}, path_tolerance: 0.1,"
+        " qos_overrides: {/joint_states: {publisher: {depth: 3}}}}}\n"
+        "/**/digital_twin: {ros__parameters: {initial_positions: {b: 1.0}}}\n"
+        "/robot_state_publisher: {ros__parameters: {anything: 1}}"
+    )
+    check_names(file, JOINTS)
+
+
+@pytest.mark.parametrize("robot", robot_names())
+def test_the_files_of_the_packages_robots_pass(robot):
+    checked_arm.load_arm(robot, load(robot).model.joint_names[:2], robot_parameters(robot))
+
+
+TAKES_A_FILE = {**COMMANDS, "preflight": ("plan.yaml", "--urdf", "ur5e")}
+
+
+@pytest.mark.parametrize("command", TAKES_A_FILE)
+def test_commands_refuse_a_misspelt_name(command, file, capsys, monkeypatch):
+    monkeypatch.chdir(file.parent)
+    file.write_text("/**: {ros__parameters: {friction: {elbow_joint: {coulmb: 3.0}}}}")
+    (file.parent / "plan.yaml").write_text(
+        "joint_names: [elbow_joint]\npoints: [{positions: [0.1], time_from_start: 1.0}]"
+    )
+    status = cli.main([command, *TAKES_A_FILE[command], "--parameters", str(file)])
+    assert status == (2 if command == "preflight" else 1)
+    said = capsys.readouterr().err
+    assert "friction.elbow_joint.coulmb (nearest: friction.elbow_joint.coulomb)" in said

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import urdf_text
 import yaml
+from control_arm import LIMITS
 
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.robots import robot_file
@@ -291,3 +293,40 @@ def test_a_time_that_is_none_is_shown(time):
 def test_a_missing_time_is_named():
     with pytest.raises(SourceError, match="f: 'time_from_start' is missing"):
         parse("joint_names: [a]\npoints: [{positions: [1]}]", "f")
+
+
+@pytest.mark.parametrize(("time", "fits"), [(0.0, False), (1.0, True)])
+def test_a_single_point_at_time_0_asks_for_a_jump(run, time, fits):
+    status, output = run(UncheckedTrajectory(JOINTS, (Point(time, (0.8, 0.4)),)))
+    said = " ".join(output.out.split())
+    assert (status == 0) == fits == ("It fits." in said)
+    assert ("to be reached at time 0" in said) == ("give the point a time_from_start" in said)
+    assert ("time_from_start" in said) != fits
+    assert ("the way to it is not checked" in said) == fits
+
+
+def test_a_trajectory_that_no_speed_helps_promises_no_time(run):
+    points = Point(0.0, REST, REST), Point(0.3, (7.0, 0.4), REST)
+    status, output = run(UncheckedTrajectory(JOINTS, points))
+    assert status == 1 and "no speed would keep it within the position limits" in output.out
+    assert "would fit)" not in output.out
+
+
+def test_parameters_that_are_given_are_not_asked_for(run, tmp_path):
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(urdf_text.chain(*JOINTS, inside=LIMITS))
+    _, output = run(swing(2.0), urdf=str(urdf))
+    assert "give --parameters" in output.out
+    file = tmp_path / "arm.yaml"
+    file.write_text("/**: {ros__parameters: {effort_scale: 0.5}}")
+    _, output = run(swing(2.0), "--parameters", file, urdf=str(urdf))
+    said = " ".join(output.out.split())
+    assert "give --parameters" not in said
+    assert "Without drive friction and armature" in said and "has none of these joints" in said
+
+
+def test_effort_limits_of_the_parameter_file_count(run, tmp_path):
+    file = tmp_path / "arm.yaml"
+    file.write_text("/**: {ros__parameters: {effort_limit: {elbow_joint: 1.0}}}")
+    status, output = run(swing(2.0), "--parameters", file)
+    assert status == 1 and "of 1 " in " ".join(output.out.split())

@@ -40,10 +40,12 @@ class Feasibility:
 
     @cached_property
     def slow_down(self) -> float:
-        """Smallest factor on time that meets the limits of velocity and torque; inf: none does.
+        """Smallest factor on time that makes it fit; inf: none does.
 
         Then the velocity jumps are small, too.
         """
+        if any(excess.quantity == "position" for excess in self.excesses):
+            return inf
         with np.errstate(over="ignore", invalid="ignore"):
             factor = slow_down(self.demand, self.limits)
         return max([factor, *(jump.share for jump in self.jumps)])

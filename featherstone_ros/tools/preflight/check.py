@@ -32,6 +32,23 @@ class FileCheck:
     verdict: Feasibility
     filled: UncheckedTrajectory
 
+    @property
+    def is_at_once(self) -> bool:
+        """Whether the arm is to jump: to the only point, in no time."""
+        return len(self.unchecked.points) == 1 and self.unchecked.points[0].time == 0.0
+
+    @property
+    def fits(self) -> bool:
+        """Whether the arm can follow."""
+        return self.verdict.fits and not self.is_at_once
+
+    def advice(self) -> str:
+        """Return one line of advice where it does not fit."""
+        if not self.is_at_once:
+            return self.verdict.advice()
+        besides = "" if self.verdict.fits else f"; besides, {self.verdict.advice()}"
+        return f"give the point a time_from_start{besides}"
+
 
 def check_file(unchecked: UncheckedTrajectory, arm: CheckedArm) -> FileCheck:
     """Check a trajectory from its first point on: how the arm gets there is not known.

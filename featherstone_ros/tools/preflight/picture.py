@@ -61,7 +61,7 @@ def draw(checked: FileCheck, path: Path) -> None:
 
 
 def _legend(figure: Figure, axes: Axes, checked: FileCheck) -> None:
-    title = "it fits" if checked.verdict.fits else "it does not fit"
+    title = "it fits" if checked.fits else "it does not fit"
     figure.text(
         0.015, 0.965, f"{checked.arm.model.name}: {title}",
         fontsize=13, fontweight="bold", color=INK, va="center",
@@ -70,8 +70,8 @@ def _legend(figure: Figure, axes: Axes, checked: FileCheck) -> None:
     figure.legend(handles, labels, loc="center right", bbox_to_anchor=(0.99, 0.965), ncols=4,
                   frameon=False, fontsize=9)  # fmt: skip
     verdict = checked.verdict
-    if not verdict.fits and (verdict.jumps or verdict.slow_down == inf):
-        figure.text(0.015, 0.925, verdict.advice(), fontsize=8, color=GREY, va="center")
+    if not checked.fits and (verdict.jumps or checked.is_at_once or verdict.slow_down == inf):
+        figure.text(0.015, 0.925, checked.advice(), fontsize=8, color=GREY, va="center")
 
 
 def _column(column: Sequence[Axes], checked: FileCheck, j: int) -> None:

@@ -28,13 +28,15 @@ def show(checked: FileCheck, console: Console) -> None:
         console.print(f"[{BAD}]too much:[/] {escape(str(excess))}")
     for jump in verdict.jumps:
         console.print(f"[{BAD}]too sudden:[/] {escape(str(jump))}")
-    if verdict.fits:
+    if checked.is_at_once:
+        console.print(f"[{BAD}]too sudden:[/] its only point is to be reached at time 0")
+    if checked.fits:
         console.print("[bold]It fits.[/]")
     else:
-        console.print(f"[bold]It does not fit:[/] {escape(verdict.advice())}")
+        console.print(f"[bold]It does not fit:[/] {escape(checked.advice())}")
     for note in notes(checked):
         console.print(f"[dim]{escape(note)}", highlight=False)
-    if len(unchecked.points) == 1:
+    if len(unchecked.points) == 1 and checked.fits:
         console.print("[dim]There is only one point: the way to it is not checked.")
     if arm.model.locked:
         console.print(f"[dim]Locked at 0: {escape(', '.join(arm.model.locked))}", highlight=False)
@@ -48,7 +50,10 @@ def notes(checked: FileCheck) -> Iterable[str]:
         yield "The trajectory's own effort fields are ignored: these torques are the model's."
     drives = checked.arm.drives
     if not (drives.viscous.any() or drives.coulomb.any() or drives.armature.any()):
-        yield "Without drive friction and armature: give --parameters, or <dynamics> in the URDF"
+        where = "give --parameters, or <dynamics> in the URDF"
+        if checked.arm.parameters:
+            where = f"{checked.arm.parameters} has none of these joints, nor has the URDF"
+        yield f"Without drive friction and armature: {where}"
 
 
 def interpolation(unchecked: UncheckedTrajectory) -> str:

@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _load(args: argparse.Namespace) -> SimulatedArm:
     from featherstone_ros.model import Model, errors_naming, read_description
-    from featherstone_ros.model.parameter_files import read_parameters
+    from featherstone_ros.model.parameter_files import check_names, read_parameters
     from featherstone_ros.model.robots import robot_file, robot_parameters
     from featherstone_ros.tools.run.session import SimulatedArm
 
@@ -126,6 +126,8 @@ def _load(args: argparse.Namespace) -> SimulatedArm:
     text = read_description(path)
     with errors_naming(path):
         model = Model.from_urdf(text, joints=controller.joints() if controller else None)
+    if parameters:
+        check_names(parameters, {*model.joint_names, *model.locked})
     if not model.n:
         raise FeatherstoneError(f"robot {model.name!r} has no joint that moves")
     return SimulatedArm(text, model, parameters, args.mode)
