@@ -80,7 +80,7 @@ def test_torque_at_a_singular_posture_is_bounded_by_that_of_force_and_moment(rob
         arm.law.start(q)
         target = arm.dynamics.link_pose(q, arm.tip)
         target[:3, 3] += random.normal(size=3)
-        target[:3, :3] = Rotation.random(rng=random).as_matrix() @ target[:3, :3]
+        target[:3, :3] = Rotation.random(None, random).as_matrix() @ target[:3, :3]
         arm.law.set_target(target, random.normal(size=6))
         J = arm.dynamics.jacobian(q, arm.tip)
         bound = 2 * FORCE * np.linalg.norm(J[:3], axis=0) + 2 * MOMENT * np.linalg.norm(

@@ -39,7 +39,10 @@ def arm(request):
 
 
 def test_error_is_pinocchios_logarithm(random):
-    rotations, positions = Rotation.random(300, rng=7), random.uniform(-2, 2, (300, 3))
+    rotations, positions = (
+        Rotation.random(300, np.random.default_rng(7)),
+        random.uniform(-2, 2, (300, 3)),
+    )
     poses = [pose(R, p) for R, p in zip(rotations, positions, strict=True)]
     errors = pose_error(poses[:-1], poses[1:])
     for error, a, b in zip(errors, poses[:-1], poses[1:], strict=True):
@@ -57,7 +60,7 @@ def test_error_is_exact_for_any_angle(angle, random):
 
 
 def test_sign_of_a_quaternion_does_not_matter(random):
-    a, b = Rotation.random(2, rng=3)
+    a, b = Rotation.random(2, np.random.default_rng(3))
     p, q = (np.concatenate([random.uniform(-1, 1, 3), R.as_quat()]) for R in (a, b))
     other = np.concatenate([q[:3], -q[3:]])
     np.testing.assert_array_equal(pose_error(p, q), pose_error(p, other))
@@ -77,7 +80,11 @@ def test_error_does_not_jump_at_pi():
 
 
 def test_derivative_of_the_error(random):
-    for a, b in zip(Rotation.random(50, rng=1), Rotation.random(50, rng=2), strict=True):
+    for a, b in zip(
+        Rotation.random(50, np.random.default_rng(1)),
+        Rotation.random(50, np.random.default_rng(2)),
+        strict=True,
+    ):
         v, w = random.uniform(-1, 1, (2, 6))
         ahead, behind = (
             pose_error(
@@ -157,7 +164,7 @@ def test_rows_with_weight_zero_are_free(arm):
     q = np.clip(np.full(model.n, 0.4), model.lower, model.upper)
     target = dynamics.link_pose(q, tip)
     target[:3, 3] += (0.05, 0, -0.05)
-    target[:3, :3] = Rotation.random(rng=1).as_matrix()
+    target[:3, :3] = Rotation.random(None, np.random.default_rng(1)).as_matrix()
     found = inverse_kinematics(model, tip, target, q, weights=(1, 1, 1, 0, 0, 0))
     assert found.success
     np.testing.assert_allclose(dynamics.link_pose(found.q, tip)[:3, 3], target[:3, 3], atol=1e-6)
