@@ -47,6 +47,7 @@ pytestmark = pytest.mark.timeout(1800)  # each starts Python a dozen times
 @pytest.fixture(params=[True], ids=["isolated if permitted"])
 def run(request, tmp_path):
     """Return what runs the program on a test file, and what it has left behind."""
+    pytest.importorskip("xdist")
 
     def run(text, *arguments, **variables):
         fifo, file = tmp_path / "fifo", tmp_path / "test_it.py"
