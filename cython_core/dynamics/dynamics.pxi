@@ -178,8 +178,8 @@ cdef class Dynamics(WorkspaceOwner):
     seven numbers in q and six in qd, qdd and tau, before those of the joints (see ``Model``); "base
     frame" below then means the world's.
 
-    Every method also takes batches, (B, nq) and (B, nv) with the same B, and then returns (B, ...);
-    an array of one state beside them holds for all B. It releases the GIL and runs on
+    Every method also takes batches, (B, nq) and (B, nv) with the same B, and returns (B, ...); an
+    array of one state beside them holds for all B. It releases the GIL and runs on
     ``set_num_threads`` threads. Inputs are never modified. ``out`` receives the result without an allocation; it may be one of q, qd, qdd and tau
     itself, which is then overwritten, but must not overlap them otherwise. If a batch raises (a
     singular state, Ctrl-C), some rows of ``out`` have been written already. Friction, damping and

@@ -304,9 +304,7 @@ class SampledLoop:
         worst = UnstableMode(complex(values[unstable[0]]), posture, 0, np.zeros(n, bool))
         faster = -change.real if worst.creeps else change.real
         contributing = faster >= CONTRIBUTING * faster.max(axis=1, keepdims=True)
-        return replace(
-            worst, joint=int(faster[0].argmax()), contributing=contributing.any(axis=0)
-        )
+        return replace(worst, joint=int(faster[0].argmax()), contributing=contributing.any(axis=0))
 
     def worst_first(self, p: Floats, d: Floats, before: UnstableMode | None) -> UnstableMode | None:
         """Return an unstable mode as ``worst`` does, of the posture of the one before if it can.

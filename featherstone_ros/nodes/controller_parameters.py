@@ -563,9 +563,7 @@ def _linearised(model: Model, armature: tuple[float, ...], timing: Timing) -> Sa
 
 
 @lru_cache(maxsize=4)
-def _damping(
-    model: Model, armature: tuple[float, ...], timing: Timing, silence: float
-) -> Damping:
+def _damping(model: Model, armature: tuple[float, ...], timing: Timing, silence: float) -> Damping:
     loop = _linearised(model, armature, timing)
     return choose_damping(loop, wanted_damping(model, loop), silence)
 

@@ -3,25 +3,30 @@
 import argparse
 import inspect
 import os
+import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import groupby
 from types import ModuleType
 
 from featherstone_ros import __version__
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools import COMMANDS
+from featherstone_ros.tools.options import require_urdf
 from featherstone_ros.tools.signals import ended_by_signals
 
 _DESCRIPTION = """\
 Model-based torque control and digital twins for any URDF arm, in ROS 2.
 
 Examples:
-  featherstone-ros setup my.urdf          start with your own arm: parameters, a first motion
-  featherstone-ros run my.urdf            simulate it under control, until Ctrl-C
-  featherstone-ros inspect my.urdf        is that URDF fit for dynamics?
-  featherstone-ros demo                   drive a simulated Panda with and without its model
-  featherstone-ros COMMAND --help         what a command does, and its options
+  featherstone-ros setup my.urdf     begin with your own arm: parameters, motion
+  featherstone-ros run my.urdf       simulate it under control, until Ctrl-C
+  featherstone-ros inspect my.urdf   is that URDF fit for dynamics?
+  featherstone-ros demo              drive a Panda with and without its model
+  featherstone-ros COMMAND --help    what a command does, and its options
 """
 
 
@@ -32,12 +37,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; those of the process by default.
 
     Returns:
-        The exit status: 0 on success, 1 on a reported error or a closed output pipe, 130 on Ctrl-C;
-        SIGTERM exits with 143.
+        The exit status: 0 on success, 1 on a reported error or a closed output pipe, 2 for what is
+        no command (without any, all are listed), 130 on Ctrl-C; SIGTERM exits with 143.
     """
     try:
         with ended_by_signals(for_good=argv is None):
-            args = _parser().parse_args(argv)
+            parser = _parser()
+            args = parser.parse_args(argv)
+            if args.command is None:
+                parser.print_help()
+                return 2
+            require_urdf(args.parser, args)
             return args.run(args)
     except FeatherstoneError as error:
         print(f"featherstone-ros {args.command}: {error}", file=sys.stderr)
@@ -64,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in COMMANDS:
         _add_command(subparsers, name, import_module(f"featherstone_ros.tools.{name}.command"))
     return parser
@@ -77,11 +87,21 @@ def _add_command(
     command = subparsers.add_parser(
         name,
         help=text.partition("\n")[0].rstrip("."),
-        description=text,
+        description=_wrapped(text),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(command)
-    command.set_defaults(run=module.run)
+    command.set_defaults(run=module.run, parser=command)
+
+
+def _wrapped(text: str) -> str:
+    """Return a docstring with its prose as wide as the terminal, and indented lines as they are."""
+    width = shutil.get_terminal_size().columns - 2
+    lines: list[str] = []
+    for is_prose, group in groupby(text.splitlines(), lambda line: bool(re.match(r"\S", line))):
+        same = list(group)
+        lines += textwrap.wrap(" ".join(same), width) if is_prose else same
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

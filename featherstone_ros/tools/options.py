@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
@@ -58,6 +58,55 @@ def gain(text: str) -> tuple[str, float]:
     return joint, value
 
 
+class _Urdf(argparse.Action):
+    """Take the description from its place or its option, but not from both."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option: str | None = None,
+    ) -> None:
+        if values is None:  # nothing in its place
+            return
+        if namespace.urdf is not None:
+            parser.error(f"URDF is given twice: {namespace.urdf} and {values}")
+        namespace.urdf = values
+
+
+def add_urdf_argument(parser: argparse.ArgumentParser, what: str = "the arm") -> None:
+    """Declare the description, after the command's other positional arguments or as --urdf.
+
+    ``require_urdf`` then says if it is missing.
+
+    Args:
+        parser: The command's.
+        what: Whose description it is.
+    """
+    parser.add_argument(
+        "urdf",
+        nargs="?",
+        action=_Urdf,
+        metavar="URDF",
+        help=f"{what}: a URDF or xacro file, or panda or ur5e",
+    )
+    parser.add_argument("--urdf", action=_Urdf, metavar="URDF", help="the same, as an option")
+
+
+def require_urdf(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """End with a usage error if a command that needs a description got none.
+
+    The last of several recordings is taken for it if --urdf is not given and it looks like one.
+    """
+    if getattr(args, "urdf", "") is not None:
+        return
+    if args.command == "identify" and args.bags[-1].endswith((".urdf", ".xacro")):
+        args.urdf = args.bags.pop()
+    if args.urdf is None or getattr(args, "bags", True) == []:
+        parser.error("the following arguments are required: URDF (or --urdf URDF)")
+
+
 def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: str) -> None:
     """Declare the options of a command that reads joint states from a bag.
 
@@ -66,12 +115,7 @@ def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: st
         urdf: Help on the description.
         joints: Help on the joints.
     """
-    parser.add_argument(
-        "--urdf",
-        required=True,
-        metavar="FILE",
-        help=f"{urdf}: a URDF or xacro file, or panda or ur5e",
-    )
+    add_urdf_argument(parser, urdf)
     parser.add_argument("--joints", nargs="+", metavar="NAME", help=joints)
     parser.add_argument(
         "--topic",

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -26,6 +27,15 @@ PANELS_STYLE = PICTURE_STYLE | {  # of pictures with many panels, each under a t
     "axes.titleweight": "bold",
     "ytick.color": INK,
 }
+
+
+WIDE = 10_000  # columns: rich would cut names and figures off at 80
+
+
+def new_console() -> Console:
+    """Return the console of a command; in a file or a pipe, lines are as long as they need be."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=WIDE)
 
 
 def new_table(title: str, *columns: str) -> Table:

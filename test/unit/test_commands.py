@@ -38,6 +38,57 @@ def test_help_of_every_command_teaches_by_example(capsys, command):
     assert f"featherstone-ros {command}" in output.out.partition("Examples:")[2]
 
 
+@pytest.mark.parametrize("command", [(), *((command,) for command in COMMANDS)])
+def test_help_fits_a_terminal_of_80_columns(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, output = output_of(capsys, *command, "--help")
+    assert [line for line in output.out.splitlines() if len(line) > 80] == []
+
+
+def test_without_a_command_all_are_listed():
+    cli_ = [sys.executable, "-m", "featherstone_ros.tools.cli"]
+    ended = subprocess.run(cli_, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    for command in COMMANDS:
+        assert any(line.split()[:1] == [command] for line in ended.stdout.splitlines())
+
+
+NEEDS_URDF = {
+    "setup": [],
+    "run": [],
+    "inspect": [],
+    "evaluate": ["rec/"],
+    "excite": ["--output=e.yaml"],
+    "identify": ["monday/", "tuesday/"],
+    "payload": ["--link=tool0", "rec/"],
+    "preflight": ["plan.yaml"],
+}
+
+
+@pytest.mark.parametrize("command", NEEDS_URDF)
+@pytest.mark.parametrize(
+    "given", [["arm.urdf"], ["--urdf", "arm.urdf"], ["--urdf=arm.urdf"]], ids=str
+)
+def test_the_description_has_a_place_and_an_option(command, given, monkeypatch):
+    seen = {}
+    module = f"featherstone_ros.tools.{command}.command"
+    monkeypatch.setattr(f"{module}.run", lambda args: seen.update(vars(args)) or 0)
+    assert cli.main([command, *NEEDS_URDF[command], *given]) == 0
+    assert seen["urdf"] == "arm.urdf"
+    assert seen.get("bags", NEEDS_URDF["identify"]) == NEEDS_URDF["identify"]
+
+
+def test_piped_output_has_whole_names_and_figures(tmp_path):
+    name = "a_joint_whose_name_is_so_long_that_a_table_of_80_columns_would_cut_it_off"
+    limit = '<limit lower="-1" upper="1" velocity="2" effort="90"/>'
+    path = tmp_path / "arm.urdf"
+    path.write_text(chain(name, "elbow", inside=limit))
+    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "inspect", str(path)]
+    environment = os.environ | {"COLUMNS": "80"}
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert name in shown.stdout and "…" not in shown.stdout
+
+
 def test_version_is_that_of_the_package(capsys):
     status, output = output_of(capsys, "--version")
     assert status == 0
@@ -69,6 +120,15 @@ def test_rate_is_refused_if_not_positive(capsys, rate):
         ("setup ur5e --output .", ". cannot be written: it is a folder"),
         ("identify x.mcap --urdf ur5e --output .", ". cannot be written: it is a folder"),
         ("excite --urdf ur5e --output .", ". cannot be written: it is a folder"),
+        ("setup ur5e --output x.yaml", "x.png cannot be written: it is a folder"),
+        ("evaluate x.mcap ur5e --csv .", ". cannot be written: it is a folder"),
+        ("evaluate x.mcap ur5e --parameters .", ". cannot be written: it is a folder"),
+        ("payload x.mcap ur5e --link tool0 --json .", ". cannot be written: it is a folder"),
+        ("preflight x.yaml ur5e --fill-effort .", ". cannot be written: it is a folder"),
+        ("setup", "the following arguments are required: URDF (or --urdf URDF)"),
+        ("evaluate x.mcap --json x.json", "the following arguments are required: URDF"),
+        ("identify ur5e.urdf", "the following arguments are required: URDF"),
+        ("inspect ur5e --urdf panda", "URDF is given twice: ur5e and panda"),
         ("excite --urdf ur5e --output /dev/null/x", "/dev/null/x cannot be written"),
         ("setup bad.urdf", "/bad.urdf: joint 'mount': type is 'welded', expected one of"),
         ("run bad.urdf", "/bad.urdf: joint 'mount': type is 'welded', expected one of"),
@@ -80,6 +140,7 @@ def test_what_cannot_be_done_is_refused_in_one_line(command, words, tmp_path, mo
     if command.startswith(("run", "demo --robot")):
         pytest.importorskip("rclpy")
     monkeypatch.chdir(tmp_path)
+    Path("x.png").mkdir()
     Path("fixed.urdf").write_text(chain("mount", kind="fixed"))
     Path("bad.urdf").write_text(chain("mount", kind="welded"))
     try:

@@ -219,3 +219,11 @@ def test_a_bar_is_shown_only_for_what_takes_long():
         progress(1, 2)
         progress(2, 2)
     assert progress.is_shown and "reading" in text.getvalue()
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then(capsys):
+    text = io.StringIO()
+    with DelayedProgress("reading", Console(file=text), delay=0.0) as progress:
+        for done in range(1, 1001):
+            progress(done, 1000)
+    assert capsys.readouterr().err == "reading: 0%\n" and not text.getvalue()

@@ -13,11 +13,11 @@ FEATHERSTONE_RCLCPP_ECHO to a program that answers joint_states on ~/commands.
 
 Examples:
   featherstone-ros bench
-  featherstone-ros bench --quick                          a few rounds: does everything run?
+  featherstone-ros bench --quick                    a few rounds: does it run?
   featherstone-ros bench --robot ur5e --robot my_arm.urdf
   featherstone-ros bench --only single --only growth
-  featherstone-ros bench --only nodes --minutes 10        and one loop at 1 kHz for ten minutes
-  featherstone-ros bench --callgrind                      count instructions, with valgrind
+  featherstone-ros bench --only nodes --minutes 10   one loop at 1 kHz, 10 min
+  featherstone-ros bench --callgrind                 instructions, with valgrind
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from featherstone_ros.tools.options import positive
+from featherstone_ros.tools.style import new_console
 
 if TYPE_CHECKING:
     from featherstone_ros.tools.bench.report import BenchReport
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.bench.sections import SECTIONS
     from featherstone_ros.tools.bench.session import Session
 
-    console = Console()
+    console = new_console()
     args.output.mkdir(parents=True, exist_ok=True)
     if args.callgrind:
         return _count(args.robot, args.output, console)

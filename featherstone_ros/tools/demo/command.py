@@ -12,7 +12,7 @@ Examples:
   featherstone-ros demo
   featherstone-ros demo --robot ur5e --output demo/ur5e
   featherstone-ros demo --robot my_arm.urdf --rate 1000
-  featherstone-ros demo --model-error 10        the arm is 10 % heavier than its model
+  featherstone-ros demo --model-error 10    an arm heavier than its model
   featherstone-ros demo --domain 42 & ROS_DOMAIN_ID=42 ros2 topic list
 """
 
@@ -77,7 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--discovery-range",
         default=os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"),
         choices=("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT"),
-        help="how far the nodes are visible (default: ROS_AUTOMATIC_DISCOVERY_RANGE, or LOCALHOST)",
+        metavar="RANGE",
+        help="how far the nodes are visible: LOCALHOST, SUBNET, OFF or SYSTEM_DEFAULT (default: "
+        "ROS_AUTOMATIC_DISCOVERY_RANGE, or LOCALHOST)",
     )
 
 

@@ -25,6 +25,7 @@ from featherstone_ros.tools.multi_sine import MultiSine, load_share, plan
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
 from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links, write_invented
 from featherstone_ros.tools.signals import held
+from featherstone_ros.tools.style import new_console
 
 _BRAKES_AFTER = 0.2  # [s] without a command, so that the arm does not fall if the controller hangs
 _REMAPPED = {
@@ -62,7 +63,7 @@ def play(options: DemoOptions) -> DemoReport:
     Raises:
         FeatherstoneError: The robot cannot be used, a node ended or nothing was received.
     """
-    console = Console(highlight=False)
+    console = new_console()
     logging.basicConfig(format="  note: %(message)s", level=logging.WARNING)
     robot = load(options.robot)
     motion = plan(robot.model, robot.inverse_dynamics, robot.start, options.duration)
@@ -70,7 +71,7 @@ def play(options: DemoOptions) -> DemoReport:
     conditions = _conditions(options, robot, motion)
     console.print(f"[bold]{robot.name}[/bold]: {robot.model.n} joints")
     for line in (*conditions, f"ROS_DOMAIN_ID={options.domain}, namespace /{namespace}"):
-        console.print(Padding(line, (0, 0, 0, 2)))
+        console.print(Padding(line, (0, 0, 0, 2), expand=False))
     options.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with _nodes(options, robot, namespace) as nodes, _progress(console) as progress:

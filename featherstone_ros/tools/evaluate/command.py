@@ -15,10 +15,10 @@ those of the motion and below the noise.
 
 Examples:
   featherstone-ros evaluate recording/ --urdf arm.urdf
-  featherstone-ros evaluate recording.mcap --urdf arm.urdf --fit-friction --plot torque.png
-  featherstone-ros evaluate recording.db3 --urdf arm.urdf.xacro --joints shoulder elbow
-  featherstone-ros evaluate recording/ --urdf panda --fit-armature --parameters friction.yaml
-  featherstone-ros evaluate recording/ --urdf arm_identified.urdf --with arm_identified.yaml
+  featherstone-ros evaluate rec.mcap --urdf arm.urdf --fit-friction --plot f.png
+  featherstone-ros evaluate rec.db3 --urdf arm.urdf --joints shoulder elbow
+  featherstone-ros evaluate rec/ --urdf panda --fit-armature --parameters f.yaml
+  featherstone-ros evaluate rec/ --urdf identified.urdf --with identified.yaml
 """
 
 import argparse
@@ -29,6 +29,7 @@ from featherstone_ros.tools.options import (
     add_recording_options,
     recording_options,
     require_matplotlib,
+    require_writable,
 )
 
 
@@ -75,8 +76,6 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; errors are raised.
     """
-    from rich.console import Console
-
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.evaluate.json_file import write_json
     from featherstone_ros.tools.evaluate.parameter_file import write_parameters
@@ -85,11 +84,13 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.evaluate.samples_file import write_csv
     from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
     from featherstone_ros.tools.progress import DelayedProgress
+    from featherstone_ros.tools.style import new_console
 
     require_matplotlib(args.plot)
+    require_writable(args.plot, args.csv, args.json, args.parameters)
     if args.known and (args.fit_friction or args.fit_armature or args.parameters):
         raise FeatherstoneError("--with fits nothing: leave out --fit-... and --parameters")
-    console = Console()
+    console = new_console()
     options = EvaluationOptions(
         fit_friction=args.fit_friction or args.parameters is not None,
         fit_armature=args.fit_armature,

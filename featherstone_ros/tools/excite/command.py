@@ -1,4 +1,4 @@
-"""Plan the motion to record for `identify`: every joint, from rest to rest, within all limits.
+r"""Plan the motion to record for `identify`: every joint, from rest to rest, within all limits.
 
 Searches finite Fourier series for the motion whose regressor (base parameters and friction) has
 the lowest condition number. The motion keeps a margin to the limits of position, speed and torque,
@@ -15,9 +15,9 @@ emergency stop.
 
 Examples:
   featherstone-ros excite --urdf panda --output excite.yaml --plot excite.png
-  featherstone-ros excite --urdf arm.urdf --parameters arm.yaml --duration 60 --speed 0.5 --output e.yaml
-  featherstone-ros excite --urdf arm.urdf --joints shoulder elbow --output e.yaml
-"""  # noqa: E501
+  featherstone-ros excite --urdf arm.urdf --parameters arm.yaml --output e.yaml
+  featherstone-ros excite --urdf arm.urdf --joints hip elbow --output e.yaml
+"""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
+    add_urdf_argument,
     positive,
     positive_up_to,
     require_matplotlib,
@@ -50,9 +51,7 @@ SPACING = 0.05  # [s] between points
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "--urdf", required=True, metavar="NAME|PATH", help="panda, ur5e, a URDF or xacro file"
-    )
+    add_urdf_argument(parser)
     parser.add_argument(
         "--parameters",
         type=Path,
@@ -100,8 +99,6 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; errors are raised.
     """
-    from rich.console import Console
-
     from featherstone_ros.identification.blas import one_thread
     from featherstone_ros.model import Model, read_file
     from featherstone_ros.model.robots import robot_file, robot_parameters
@@ -112,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.preflight.check import check_file
     from featherstone_ros.tools.preflight.source import as_yaml, from_arrays
     from featherstone_ros.tools.progress import DelayedProgress
+    from featherstone_ros.tools.style import new_console
 
     require_matplotlib(args.plot)
     require_writable(args.output, args.plot)
@@ -122,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     arm = load_arm(args.urdf, joints, parameters)
     text = read_file(urdf)
     clearance = Clearance.of(arm.model, text, urdf.parent)
-    console = Console(highlight=False)
+    console = new_console()
     planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
     start = _initial_positions(parameters, joints)
     with DelayedProgress("searching", console) as progress, one_thread():

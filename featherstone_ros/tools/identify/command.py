@@ -16,9 +16,9 @@ Effort must be joint torque in N m (N), gravity included; --current-gain convert
 
 Examples:
   featherstone-ros identify recording/ --urdf arm.urdf
-  featherstone-ros identify monday/ tuesday/ --held-out friday/ --urdf arm.urdf --plot fit.png
-  featherstone-ros identify rec.mcap --urdf arm.urdf --output mended.urdf --parameters mended.yaml
-  featherstone-ros identify rec/ --urdf arm.urdf --current-gain shoulder=11.4 elbow=7.9
+  featherstone-ros identify monday/ tuesday/ --held-out friday/ --urdf arm.urdf
+  featherstone-ros identify rec.mcap --urdf arm.urdf --output mended.urdf
+  featherstone-ros identify rec/ --urdf arm.urdf --current-gain j1=11.4 j2=7.9
 """
 
 from __future__ import annotations
@@ -74,8 +74,6 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; errors are raised.
     """
-    from rich.console import Console
-
     from featherstone_ros.identification.session import Options, identify, score
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.evaluate.session import load_arm
@@ -83,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.identify.picture import draw
     from featherstone_ros.tools.identify.report import tables
     from featherstone_ros.tools.progress import DelayedProgress
+    from featherstone_ros.tools.style import new_console
 
     require_matplotlib(args.plot)
     require_writable(args.output)
@@ -92,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     if output.absolute() == urdf or (output.exists() and output.samefile(urdf)):
         raise FeatherstoneError(f"--output {output} is the description itself: choose another name")
     require_writable(output, parameters, args.json, args.plot)
-    console = Console()
+    console = new_console()
     options = Options(held_out=args.held_out, **recording_options(args))
     with DelayedProgress("identifying", console) as progress:
         found = identify(args.bags, urdf, options, progress)

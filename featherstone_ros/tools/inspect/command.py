@@ -4,10 +4,10 @@ Prints every link (mass, centre of mass, principal moments, radius of gyration b
 its geometry) and every joint (limits, effort, friction), then what is wrong: the element, the rule
 it breaks, the values found, and the consequence for torques and simulation.
 
-  error    physically impossible, in wrong units, or without forward dynamics: correct it before
-           you trust the model with torque
+  error    physically impossible, in wrong units, or without forward dynamics:
+           correct it before you trust the model with torque
   warning  possible, but probably not what was meant
-  note     not checked, assumed, or without effect because the link does not move
+  note     not checked, assumed, or without effect: the link does not move
 
 For the whole robot it looks for: the same inertia for all links, all centres of mass in the
 joints, a weight that does not fit the reach, gravity beyond the effort limits.
@@ -23,25 +23,22 @@ Exit status: 0, or 1 if there is an error (or the file cannot be read).
 
 Examples:
   featherstone-ros inspect my_arm.urdf
-  featherstone-ros inspect my_arm.urdf.xacro          needs xacro
-  featherstone-ros inspect panda                      a robot that comes with the package
-  featherstone-ros inspect my_arm.urdf --findings     without the tables
-  featherstone-ros inspect my_arm.urdf --json | jq '.findings[] | select(.severity == "error")'
+  featherstone-ros inspect my_arm.urdf.xacro        needs xacro
+  featherstone-ros inspect panda                    comes with the package
+  featherstone-ros inspect my_arm.urdf --findings   without the tables
+  featherstone-ros inspect my_arm.urdf --json | jq '.findings[].severity'
 """
 
 import argparse
 import json
 
-from rich.console import Console
-
 from featherstone_ros.errors import FeatherstoneError
-
-_WIDTH = 120  # of tables in files and pipes
+from featherstone_ros.tools.options import add_urdf_argument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("urdf", metavar="URDF", help="URDF or xacro file, or panda, ur5e")
+    add_urdf_argument(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--findings", action="store_true", help="only the findings, no tables")
     output.add_argument("--json", action="store_true", help="tables and findings as JSON, in SI")
@@ -58,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.model.finding import Severity
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.inspect.report import findings, tables
+    from featherstone_ros.tools.style import new_console
 
     path = robot_file(args.urdf)
     try:
@@ -68,9 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(inspection.as_dict(), indent=1, allow_nan=False))
     else:
-        console = Console()
-        if not console.is_terminal:
-            console = Console(width=_WIDTH)
+        console = new_console()
         if not args.findings:
             console.print(tables(inspection, console.width))
         console.print(findings(inspection))

@@ -12,10 +12,10 @@ Press q or Ctrl-C to end. Without a terminal it writes one line per node and sec
 
 Examples:
   featherstone-ros monitor
-  featherstone-ros monitor --once                one table; exit status 1 if a node has an error
-  featherstone-ros monitor --once --timeout 30   wait that long for the first node
+  featherstone-ros monitor --once           exit status 1 if a node has an error
+  featherstone-ros monitor --once --timeout 30   wait that long for a first node
   featherstone-ros monitor > nodes.log
-  ROS_DOMAIN_ID=42 featherstone-ros monitor      the nodes of another domain, e.g. of the demo
+  ROS_DOMAIN_ID=42 featherstone-ros monitor      another domain, e.g. the demo's
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.monitor.listen import listening
 
     with listening() as listener:  # imports rclpy, which may restart the interpreter
-        from rich.console import Console
+        from featherstone_ros.tools.style import new_console
 
-        console = Console()
+        console = new_console()
         if args.once:
             return _once(listener, console, args.timeout)
         try:

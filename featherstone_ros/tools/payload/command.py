@@ -13,10 +13,10 @@ To find mass and centre of mass, turn the link about several axes. To find the i
 fast; otherwise the result stays near the inertia of a ball.
 
 Examples:
-  featherstone-ros payload recording/ --urdf arm_identified.urdf --with arm_identified.yaml --link tool0
-  featherstone-ros payload loaded/ --without bare/ --urdf arm.urdf --link tool0 --plot payload.png
-  featherstone-ros payload recording/ --urdf panda --link panda_hand --json payload.json
-"""  # noqa: E501
+  featherstone-ros payload loaded/ --without bare/ --urdf arm.urdf --link tool0
+  featherstone-ros payload rec/ --urdf arm.urdf --with arm.yaml --link tool0
+  featherstone-ros payload rec/ --urdf panda --link panda_hand --json load.json
+"""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from featherstone_ros.tools.options import (
     add_recording_options,
     recording_options,
     require_matplotlib,
+    require_writable,
 )
 
 if TYPE_CHECKING:
@@ -72,17 +73,17 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; errors are raised.
     """
-    from rich.console import Console
-
     from featherstone_ros.identification.payload import find_payload
     from featherstone_ros.identification.payload_report import as_dict, lines, snippet
     from featherstone_ros.identification.recording_checks import require_motion_enough
     from featherstone_ros.identification.session import Options, recorded
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.payload.picture import draw
+    from featherstone_ros.tools.style import new_console
 
     require_matplotlib(args.plot)
-    console = Console(highlight=False)
+    require_writable(args.plot, args.json, args.output)
+    console = new_console()
     urdf = robot_file(args.urdf)
     options = Options(**recording_options(args))
     bags = [args.bag, *([args.bare] if args.bare else [])]

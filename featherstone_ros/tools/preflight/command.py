@@ -24,9 +24,9 @@ Examples:
   featherstone-ros preflight plan.yaml --urdf arm.urdf
   featherstone-ros preflight plan.yaml --urdf panda --plot plan.png
   featherstone-ros preflight plan.yaml --urdf arm.urdf --parameters arm.yaml
-  featherstone-ros preflight recording/ --urdf arm.urdf --number 3     the third trajectory in it
+  featherstone-ros preflight recording/ --urdf arm.urdf --number 3   the third
   featherstone-ros preflight /arm_controller/joint_trajectory --urdf arm.urdf
-  featherstone-ros preflight plan.yaml --urdf arm.urdf --fill-effort with_effort.yaml
+  featherstone-ros preflight plan.yaml --urdf arm.urdf --fill-effort full.yaml
 
 --fill-effort writes the trajectory with its effort fields filled, for joint_trajectory_controller,
 which adds them to its command on an effort interface. Do not send it to feedforward_controller,
@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.options import add_urdf_argument, require_writable
 
 if TYPE_CHECKING:
     from featherstone_ros.tools.preflight.check import FileCheck
@@ -51,9 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "trajectory", metavar="TRAJECTORY", help="YAML file, rosbag2 recording, or /topic"
     )
-    parser.add_argument(
-        "--urdf", required=True, metavar="NAME|PATH", help="panda, ur5e, a URDF or xacro file"
-    )
+    add_urdf_argument(parser)
     parser.add_argument(
         "--parameters",
         type=Path,
@@ -84,15 +83,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> bool:
-    from rich.console import Console
-
     from featherstone_ros.tools.checked_arm import load_arm
     from featherstone_ros.tools.preflight import source
     from featherstone_ros.tools.preflight.check import check_file
     from featherstone_ros.tools.preflight.report import gap, show
+    from featherstone_ros.tools.style import new_console
 
+    require_writable(args.plot, args.fill_effort)
     found = source.read(args.trajectory, args.topic)
-    console = Console()
+    console = new_console()
     if not 1 <= args.number <= len(found):
         raise FeatherstoneError(f"--number {args.number}: {args.trajectory} has {len(found)}")
     if len(found) > 1:

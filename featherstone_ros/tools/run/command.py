@@ -18,10 +18,10 @@ trajectory was refused or could not be sent within 30 s.
 Examples:
   featherstone-ros run my_arm.urdf
   featherstone-ros run my_arm.urdf --parameters my_arm.yaml
-  featherstone-ros run my_arm.urdf --trajectory my_arm_motion.yaml     a file that setup wrote
+  featherstone-ros run my_arm.urdf --trajectory my_arm_motion.yaml   from setup
   featherstone-ros run my_arm.urdf.xacro --mode gravity_compensation
-  featherstone-ros run panda                   a robot that comes with the package, with its file
-  ros2 topic pub --once /feedforward_controller/joint_trajectory ...     in another terminal
+  featherstone-ros run panda     a robot that comes with the package
+  ros2 topic pub --once /feedforward_controller/joint_trajectory ...   beside it
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.options import add_urdf_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +51,7 @@ MODES = ("gravity_compensation", "feedforward", "computed_torque", "cartesian_im
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("urdf", metavar="URDF", help="URDF or xacro file, or panda, ur5e")
+    add_urdf_argument(parser)
     parser.add_argument(
         "--parameters",
         type=Path,
@@ -65,7 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="trajectory to follow once the controller accepts one: YAML, as for preflight",
     )
     parser.add_argument(
-        "--mode", choices=MODES, help="mode of the controller (default: the file's)"
+        "--mode",
+        choices=MODES,
+        metavar="MODE",
+        help=f"mode of the controller: {', '.join(MODES)} (default: the file's)",
     )
 
 
@@ -87,14 +91,13 @@ def run(args: argparse.Namespace) -> int:
         ) from None
     import tempfile
 
-    from rich.console import Console
-
     from featherstone_ros.tools.preflight import source
     from featherstone_ros.tools.run.session import ArmListener, domain, nodes
+    from featherstone_ros.tools.style import new_console
 
     arm = _load(args)
     plan = source.read(str(args.trajectory))[0] if args.trajectory else None
-    console = Console(highlight=False)
+    console = new_console()
     joints = ", ".join(arm.model.joint_names)
     console.print(f"[bold]{arm.model.name}[/bold]: {joints}; ROS_DOMAIN_ID={domain()}")
     console.print("[dim]Ctrl-C brings the arm to rest and ends both nodes.")

@@ -5,11 +5,11 @@ whole range of motion), a starting posture and the tool's link. Then it drives a
 the twin, once with the arm as described and once with all links 10 % heavier, to show how much the
 gains correct. Writes
 
-  ARM.yaml                       parameters of feedforward_controller and digital_twin, commented
-  ARM.png                        the first motion (needs matplotlib)
-  ARM_motion.yaml                a trajectory to send: for run, preflight, ros2 topic pub
-  ARM_ros2_control.yaml          controllers that take the torques of a real arm
-  ARM_moveit_controllers.yaml    controllers for a MoveIt configuration
+  ARM.yaml                      parameters of both nodes, with reasons
+  ARM.png                       the first motion (needs matplotlib)
+  ARM_motion.yaml               a trajectory for run, preflight, ros2 topic pub
+  ARM_ros2_control.yaml         controllers that take the torques of a real arm
+  ARM_moveit_controllers.yaml   controllers for a MoveIt configuration
 
 and prints the next commands. Files that are there already are kept unless --force says otherwise.
 Needs no ROS.
@@ -20,9 +20,9 @@ the twin.
 Examples:
   featherstone-ros setup my_arm.urdf
   featherstone-ros setup my_arm.urdf.xacro --output config/my_arm.yaml
-  featherstone-ros setup my_arm.urdf --period 0.001 --delay 0.001   for a faster loop
-  featherstone-ros setup my_robot.urdf --joints shoulder elbow wrist  the other joints are locked
-  featherstone-ros setup my_arm.urdf --gravity 9.81 0 0             on a wall, x pointing down
+  featherstone-ros setup my_arm.urdf --period 0.001 --delay 0.001  fast loop
+  featherstone-ros setup my_arm.urdf --joints shoulder elbow   lock the others
+  featherstone-ros setup my_arm.urdf --gravity 9.81 0 0   on a wall, x down
 """
 
 import argparse
@@ -31,12 +31,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.options import add_gravity_option, positive_up_to, require_writable
+from featherstone_ros.tools.options import (
+    add_gravity_option,
+    add_urdf_argument,
+    positive_up_to,
+    require_writable,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("urdf", metavar="URDF", help="URDF or xacro file, or panda, ur5e")
+    add_urdf_argument(parser)
     parser.add_argument(
         "--output",
         type=Path,
@@ -83,8 +88,6 @@ def run(args: argparse.Namespace) -> int:
     """
     from dataclasses import replace
 
-    from rich.console import Console
-
     from featherstone_ros.control.gains import BANDWIDTH, Timing, TimingError
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.progress import DelayedProgress
@@ -92,14 +95,16 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.setup.proposal import propose
     from featherstone_ros.tools.setup.report import next_steps, summary
     from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, gentle_motion
+    from featherstone_ros.tools.style import new_console
 
+    require_writable(args.output)
     urdf = robot_file(args.urdf)
     written = files.paths(args.output or Path(f"{_stem(urdf)}.yaml"))
     require_writable(*written.values())
     if not args.force:
         _require_new(written.values())
     given = {name: getattr(args, name) for name in ("period", "delay") if getattr(args, name)}
-    console = Console(highlight=False)
+    console = new_console()
     try:
         timing = replace(Timing(), **given)
         proposal = propose(urdf, args.bandwidth or BANDWIDTH, timing, args.gravity, args.joints)
