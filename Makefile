@@ -25,7 +25,7 @@ help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
 	@echo "make test   the whole test suite"
 	@echo "make oldest   compiles with the oldest Cython and NumPy that are promised, and tries the result"
-	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; picture in bench/"
+	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; pictures in bench/"
 	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"
 	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? table, picture in chaos/"
 	@echo "            (ARGS=\"--episodes 25 --seed 100\"; about 2 s each)"
@@ -48,7 +48,7 @@ oldest:
 	@$(PYTHON) .ci/oldest.py .venv-oldest
 
 bench: environment
-	@$(VENV)/bin/featherstone-ros bench $(ARGS)
+	@$(VENV)/bin/python -m benchmarks $(ARGS)
 
 fuzz: environment
 	@$(VENV)/bin/python .ci/sanitized.py test/fuzz $(ARGS)

@@ -201,6 +201,7 @@ TEST = [
     "matplotlib",
     "mpmath",
     "pytest>=7.4",
+    "pytest-benchmark",
     "pytest-timeout",
     "pytest-xdist>=3.2",
     "xacro",

@@ -56,6 +56,7 @@ def choose_package() -> None:
 
 
 choose_package()
+sys.path.append(str(SOURCE))  # for benchmarks/; behind what was chosen
 
 # What a machine may lack: ROS, and the libraries of setup.py's extras. A test that imports one that
 # is not there is skipped, and the reason names it.

@@ -17,5 +17,4 @@ COMMANDS = (
     "payload",
     "preflight",
     "monitor",
-    "bench",
 )

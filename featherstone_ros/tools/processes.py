@@ -43,7 +43,12 @@ class NodeProcess:
     """
 
     def __init__(
-        self, module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path
+        self,
+        module: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        program: Sequence[str] = (),
     ) -> None:
         """Start the process.
 
@@ -57,12 +62,14 @@ class NodeProcess:
             arguments: Those after ``--ros-args``.
             environment: The process's whole environment.
             folder: Working directory; the node's output goes to a file in it.
+            program: What to start instead of the module, which then is only a name.
         """
         self.name = module
         self.was_hurried = False
         self._log = folder / f"{module}.log"
         self._read = 0  # bytes of it that new_output has returned
-        node = [sys.executable, "-m", f"featherstone_ros.{module}", "--ros-args", *arguments]
+        module_of_package = [sys.executable, "-m", f"featherstone_ros.{module}"]
+        node = [*(program or module_of_package), "--ros-args", *arguments]
         command = ["setpriv", "--pdeathsig", "INT", *node] if shutil.which("setpriv") else node
         with contextlib.ExitStack() as unless_started:
             # Raised within Popen, an exception would leave a process behind.

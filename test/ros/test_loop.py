@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import DEADLINE, Ros  # skips this module where ROS is missing
+from support import DEADLINE, Ros, set_priority  # skips this module where ROS is missing
 
 # isort: split
 from rclpy.node import Node
@@ -34,7 +34,6 @@ from featherstone_ros.errors import MiddlewareError
 from featherstone_ros.nodes.realtime_loop import DetachedGroup, make_loop
 from featherstone_ros.realtime.histogram import LatencyHistogram
 from featherstone_ros.realtime.scheduling import Scheduling
-from featherstone_ros.tools.bench.nodes.scheduling import may_be_fifo
 
 VALUES = [1.0, 2.0, 3.0]
 ANSWER = serialize_message(Float64MultiArray(data=VALUES))
@@ -42,6 +41,14 @@ STATE = JointState(name=["a", "b"], position=[0.1, 0.2])
 LARGEST = 4096
 LARGE = JointState(name=["a"], position=[0.0] * LARGEST)
 TALKER = Path(__file__).with_name("talker.py")
+
+
+def may_be_fifo() -> bool:
+    """Tell whether this process may use SCHED_FIFO."""
+    set_priority(os.getpid(), 1)
+    policy = os.sched_getscheduler(0)
+    set_priority(os.getpid(), 0)
+    return policy == os.SCHED_FIFO
 
 
 class Host(Node):

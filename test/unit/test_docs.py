@@ -27,7 +27,8 @@ def test_every_python_line_runs(document, monkeypatch):
 @cache
 def sources():
     """Return the repository's own files of code and prose, relative to its folder."""
-    folders = ("cython_core", "docs", "examples", "featherstone_ros", "launch", "test", ".ci")
+    code = ("benchmarks", "cython_core", "examples", "featherstone_ros", "launch", "test", ".ci")
+    folders = (*code, "docs")
     found = [
         path for folder in folders for path in (SOURCE / folder).rglob("*") if path.suffix in CODE
     ]
@@ -43,7 +44,7 @@ def named(file):
 
 
 @pytest.mark.parametrize(
-    "folder", ["cython_core", "docs", "examples", "featherstone_ros", "README.md"]
+    "folder", ["benchmarks", "cython_core", "docs", "examples", "featherstone_ros", "README.md"]
 )
 def test_every_file_that_is_named_is_there(folder):
     """In documents, docstrings and comments alike."""

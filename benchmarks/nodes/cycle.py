@@ -1,0 +1,55 @@
+"""Time of a control cycle, from a joint state's bytes to a command's, without the middleware.
+
+The controller follows a trajectory by the model and PD. In a tight loop everything is in the
+caches; after a sleep, as between the states of a real arm, hardly anything is.
+"""
+
+import time
+
+import numpy as np
+
+from benchmarks.nodes.meter import standing_arm
+from benchmarks.nodes.processes import CONTROLLER
+from benchmarks.nodes.reaction import slow_motion
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.trajectory import JointSpace, Point
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.multi_sine import POINT_SPACING
+from featherstone_ros.tools.robot_setup import RobotSetup
+
+PAUSES = {"tight loop": 0.0, "after 2 ms of sleep": 2e-3}  # [s] before each cycle
+_COUNTS = {0.0: 2000, 2e-3: 200}
+_PERIOD = 1e-3  # [s] between the stamps of two states
+_TORQUE_RATE = 1000.0  # [N m/s]
+
+
+def durations(robot: RobotSetup, pause: float) -> Floats:
+    """Return how long some cycles took [s].
+
+    Raises:
+        FeatherstoneError: The controller did not follow the trajectory all the time.
+    """
+    zeros = np.zeros(robot.model.n)
+    settings = Settings(
+        p=robot.by_joint(CONTROLLER, "gains.{}.p"),
+        d=robot.by_joint(CONTROLLER, "gains.{}.d"),
+        damping=zeros,
+        coulomb=zeros,
+        viscous=zeros,
+        armature=robot.by_joint(CONTROLLER, "armature.{}"),
+        effort_limit=robot.model.effort_limit,
+        torque_rate=zeros + _TORQUE_RATE,
+    )
+    controller = TorqueController(JointSpace.of(robot.model), robot.model, settings)
+    controller.activate(time.monotonic())
+    controller.accept_state(time.monotonic(), robot.start, zeros, stamp=1.0)
+    samples = zip(*slow_motion(robot).samples(POINT_SPACING), strict=True)
+    points = [Point(*sample) for sample in samples]
+    controller.set_trajectory(time.monotonic(), robot.model.joint_names, points)
+    found = controller.compiled.time_cycles(*standing_arm(robot), _COUNTS[pause], pause, _PERIOD)
+    if controller.phase != Phase.TRAJECTORY:
+        raise FeatherstoneError(f"the controller ended in phase {controller.phase.text!r}")
+    return found

@@ -1,1 +1,0 @@
-"""What ``featherstone-ros bench`` is made of: cases, race, child processes, report, picture."""
