@@ -137,6 +137,48 @@ def test_poses_of_nearby_postures_are_reached(arm, random):
     assert (np.linalg.norm(left[~found.success], axis=1) > 1e-6).all()
 
 
+def test_without_a_start_every_pose_within_reach_is_found(arm, random):
+    model, dynamics, tip = arm
+    poses = dynamics.link_pose(random.uniform(model.lower, model.upper, (200, model.n)), tip)
+    found = inverse_kinematics(model, tip, poses)
+    assert found.success.all()
+    np.testing.assert_allclose(dynamics.link_pose(found.q, tip), poses, atol=5e-6)
+    assert np.all((found.q >= model.lower) & (found.q <= model.upper))
+    from_the_middle = inverse_kinematics(model, tip, poses, 0.5 * (model.lower + model.upper))
+    assert not from_the_middle.success.all()  # so several starts were needed
+    again = inverse_kinematics(model, tip, poses)
+    np.testing.assert_array_equal(again.q, found.q)
+    alone = inverse_kinematics(model, tip, poses[0])
+    assert alone.success and alone.q.shape == (model.n,)
+
+
+def test_a_position_alone_is_reached_in_any_orientation(arm, random):
+    model, dynamics, tip = arm
+    postures = random.uniform(model.lower, model.upper, (50, model.n))
+    places = dynamics.link_pose(postures, tip)[:, :3, 3]
+    found = inverse_kinematics(model, tip, places)
+    assert found.success.all()
+    np.testing.assert_allclose(dynamics.link_pose(found.q, tip)[:, :3, 3], places, atol=1e-6)
+    np.testing.assert_array_equal(found.error[:, 3:], 0.0)
+    assert inverse_kinematics(model, tip, places[0], postures[0]).iterations == 0
+
+
+def test_without_a_start_what_is_out_of_reach_is_a_failure(arm):
+    model, dynamics, tip = arm
+    found = inverse_kinematics(model, tip, [5.0, 0.0, 0.3])
+    assert not found.success
+    best = dynamics.link_pose(found.q, tip)[0, 3]
+    q = np.random.default_rng(1).uniform(model.lower, model.upper, (2000, model.n))
+    assert best > dynamics.link_pose(q, tip)[:, 0, 3].max()
+
+
+def test_a_joint_without_limits_needs_no_start():
+    model = Model.from_urdf(random_tree(3, 6).replace('type="revolute"', 'type="continuous"'))
+    tip = model.link_names[-1]
+    places = Dynamics(model).link_pose(np.random.default_rng(4).uniform(-2, 2, (20, 6)), tip)
+    assert inverse_kinematics(model, tip, places[:, :3, 3]).success.all()
+
+
 def test_a_pose_out_of_reach_is_a_failure_that_says_so(arm):
     model, dynamics, tip = arm
     far = dynamics.link_pose(np.full(model.n, 0.3), tip)
