@@ -32,7 +32,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.tools.options import add_urdf_argument
 
 if TYPE_CHECKING:
@@ -85,10 +85,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         import rclpy  # noqa: F401  may restart the interpreter: nothing is printed before
     except ImportError as error:
-        raise FeatherstoneError(
-            f"rclpy cannot be imported ({error}): source a ROS 2 workspace, or "
-            "pip install 'featherstone_ros[jazzy]'"
-        ) from None
+        raise FeatherstoneError(f"rclpy cannot be imported ({error}): {GET_ROS}") from None
     import tempfile
 
     from featherstone_ros.tools.preflight import source
