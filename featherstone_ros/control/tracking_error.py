@@ -26,9 +26,17 @@ class TrackingWarning:
 class TrackingWatch:
     """Distinguishes passing errors, as in a fast motion, from lasting or growing ones."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        """Begin; names are the joints', in order."""
+    def __init__(self, names: Sequence[str], reach: Floats | None = None) -> None:
+        """Begin.
+
+        Args:
+            names: Of the joints, in order.
+            reach: (n,) their range [rad or m]: the error of a joint with a shorter range than the
+                tolerance, as a gripper's finger, is compared with that; None: none is shorter.
+        """
         self._names = names
+        some = np.zeros(len(names)) if reach is None else reach
+        self._reach = np.where(some > 0.0, some, np.inf)
         self._since = 0.0
         self._first = 0.0  # error at the first warning; 0: none
 
@@ -40,9 +48,10 @@ class TrackingWatch:
             error: Desired position minus the arm's (n,) [rad] or [m]; None: none is desired.
             tolerance: The error that ends a motion [rad or m]; 0: none.
         """
-        tolerance = tolerance or USUAL_TOLERANCE
-        worst = 0 if error is None else int(np.argmax(np.abs(error)))
+        bounds = np.minimum(tolerance or USUAL_TOLERANCE, self._reach)
+        worst = 0 if error is None else int(np.argmax(np.abs(error) / bounds))
         size = 0.0 if error is None else float(np.abs(error[worst]))
+        tolerance = float(bounds[worst])
         if size <= NOTABLE * tolerance:
             self._first = 0.0
             return TrackingWarning()

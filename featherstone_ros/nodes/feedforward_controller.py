@@ -152,7 +152,7 @@ class FeedforwardController(ModelNode):
         self._formatter = RecordFormatter(model.joint_names)
         self._inspected = Dynamics(loaded)  # for the executor's thread
         self._unstable = ""  # what the check of the gains has found
-        self._tracking = TrackingWatch(self._space.names)
+        self._tracking = TrackingWatch(self._space.names, model.upper - model.lower)
         tip, offset = str(self.parameters["tip"]), offset_of(self.parameters)
         self._arrival = ArrivalWatch(model, HandArrival(model, tip, offset) if tip else None)
         self._asked: tuple[Any, Any] = (None, 0.0)  # goal and tolerance of the last trajectory

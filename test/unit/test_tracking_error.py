@@ -57,3 +57,18 @@ def test_without_a_tolerance_the_usual_one_counts(error, said):
 def test_without_a_tolerance_an_arm_far_away_is_still_told_of():
     (complaint,) = looks(7.8, tolerance=0.0)
     assert complaint.is_serious
+
+
+def test_finger_that_is_stuck_is_off_by_a_share_of_its_own_range():
+    names, reach = ("shoulder", "finger"), np.array([6.0, 0.04])
+    error = np.array([0.06, 0.03])
+    assert TrackingWatch(names).update(1.0, error, 0.3) == TrackingWarning()
+    watch = TrackingWatch(names, reach)
+    assert "'finger' is 0.03 away" in watch.update(1.0, error, 0.3).text
+    assert watch.update(1.1 + STAYS, error, 0.3).is_serious
+    assert watch.update(7.0, np.array([0.06, 0.009]), 0.3) == TrackingWarning()
+
+
+def test_joint_without_a_range_is_no_finger():
+    watch = TrackingWatch(NAMES, np.array([0.0, np.inf]))
+    assert watch.update(1.0, np.array([0.07, 0.07]), 0.3) == TrackingWarning()
