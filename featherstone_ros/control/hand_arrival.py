@@ -61,10 +61,9 @@ class HandArrival:
         its = settings.impedance
         if its is None or wrench.any() or (distance(way) > LED).any():
             return None
-        J = hand_jacobian(dynamics, q, self._tip, self._offset)
         R = self._axes(q, dynamics) if its["tip_axes"] else np.eye(6)
-        k = np.asarray(its["stiffness"], dtype=np.float64)
-        e, stiffness = R @ np.where(k > 0.0, R.T @ (error + way), 0.0), R @ np.diag(k) @ R.T
+        root = np.sqrt(np.asarray(its["stiffness"], dtype=np.float64))
+        e = np.where(root > 0.0, R.T @ (error + way), 0.0)
         # What dry friction, a contact or a wrong model must balance, since the arm stands.
         left = moment.command - (0.0 if settings.offset is None else settings.offset)
         if not settings.hardware_adds_gravity:
@@ -77,7 +76,12 @@ class HandArrival:
         return (
             f"hand {1e3 * far:.1f} mm and {np.degrees(turned):.1f} deg from its target (expected "
             f"{1e3 * near:.2g} mm, {np.degrees(straight):.2g} deg): "
-            + self._reason(J, e, stiffness, q, sticks)
+            + self._reason(
+                root[:, None] * (R.T @ hand_jacobian(dynamics, q, self._tip, self._offset)),
+                pull(e, root, its["largest"]),
+                q,
+                sticks,
+            )
         )
 
     def _axes(self, q: Floats, dynamics: Dynamics) -> Floats:
@@ -87,17 +91,22 @@ class HandArrival:
         axes[:3, :3] = axes[3:, 3:] = R
         return axes
 
-    def _reason(self, J: Floats, e: Floats, stiffness: Floats, q: Floats, sticks: bool) -> str:
-        """Return what keeps the hand from where its spring pulls it."""
-        model, torque = self._model, J.T @ (stiffness @ e)
+    def _reason(self, J: Floats, force: Floats, q: Floats, sticks: bool) -> str:
+        """Return what keeps the hand from where its spring pulls it.
+
+        Args:
+            J: (6, n) Jacobian times the square root of the stiffness.
+            force: (6,) the spring's over the same; both are then in the square root of energy,
+                which metres and radians share.
+            q: (n,) position.
+            sticks: Whether dry friction explains that the arm stands.
+        """
+        model, torque = self._model, J.T @ force
         margin = np.minimum(MARGIN_SHARE * (model.upper - model.lower), MARGIN)
         above, below = q > model.upper - margin, q < model.lower + margin
         pressed = np.where(above, torque, 0.0) - np.where(below, torque, 0.0)
         joint = int(np.argmax(pressed))
-        # In units of the square root of energy, which metres and radians share.
-        energy = np.sqrt(max(float(e @ stiffness @ e), 1e-30))
-        largest = float(np.linalg.norm(np.sqrt(np.diag(stiffness))[:, None] * J, 2))
-        if np.linalg.norm(torque) < SINGULAR * energy * largest:
+        if np.linalg.norm(torque) < SINGULAR * np.linalg.norm(force) * np.linalg.norm(J, 2):
             return "singular posture or out of reach, no motion of the joints leads it there"
         if pressed[joint] > PRESSED * np.abs(torque).max():
             limit = model.upper[joint] if above[joint] else model.lower[joint]
@@ -105,6 +114,20 @@ class HandArrival:
         if sticks:
             return "the joints' dry friction is stronger than the spring, see stiffness"
         return "something holds it: a contact, an unknown payload, or friction that is not known"
+
+
+def pull(e: Floats, root: Floats, largest: Floats) -> Floats:
+    """Return the spring's wrench (6,) over ``root``; its force and its moment have a largest.
+
+    Args:
+        e: (6,) error in the spring's axes.
+        root: (6,) square root of the stiffness.
+        largest: (2,) [N, N m].
+    """
+    force = (root * e).reshape(2, 3)
+    most = np.linalg.norm(force, axis=1) * root.reshape(2, 3).max(axis=1)
+    factor = np.divide(largest, most, out=np.ones(2), where=most > largest)
+    return np.asarray((factor[:, None] * force).reshape(6), dtype=np.float64)
 
 
 def distance(e: Floats) -> Floats:

@@ -375,6 +375,16 @@ def test_arm_that_is_stretched_upwards_says_that_its_posture_is_singular(robot, 
     assert ": singular posture or out of reach" in said
 
 
+@pytest.mark.parametrize("friction", [0.0, 0.25])
+@pytest.mark.parametrize("by", [[0.6, 0.0, 0.0], [0.0, 0.0, 0.8]])
+def test_target_out_of_reach_is_told_also_where_the_spring_pulls_with_all_its_force(by, friction):
+    arm = panda(HOME, friction=friction)
+    arm.lead(by)
+    arm.said()
+    assert ": singular posture or out of reach" in arm.said()
+    assert arm.controller.snapshot().strain > 0.9
+
+
 def test_hand_that_a_joints_limit_stops_names_the_joint():
     q = HOME.copy()
     q[5] = 3.6  # its upper limit is 3.75
