@@ -13,7 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.gains import GAIN_MARGIN, STEP, SampledLoop, Timing
+from featherstone_ros.control.gains import (
+    GAIN_MARGIN,
+    STEP,
+    NoStableGainsError,
+    SampledLoop,
+    Timing,
+)
 from featherstone_ros.control.settings import WATCHDOG_PERIOD, Mode
 from featherstone_ros.model import Model
 
@@ -102,7 +108,7 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
             velocity that was may reverse the motion, but no more.
 
     Raises:
-        ValueError: None is stable; names a joint and a remedy.
+        NoStableGainsError: None is stable; names a joint and a remedy.
     """
     loop = loop.under(Mode.GRAVITY_COMPENSATION)
     latency = loop.timing.delay + 0.5 * loop.timing.period
@@ -118,10 +124,11 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
         d = np.where(worst.contributing, d / STEP if worst.creeps else d * STEP, d)
         if (d < given_up).any():
             break
-    joint = loop.joint_names[worst.joint if worst else 0]
-    raise ValueError(
-        f"joint {joint!r}: no damping is stable with {loop.timing}; a shorter delay would help, or "
-        "the `armature` of its drive"
+    index = worst.joint if worst else 0
+    raise NoStableGainsError(
+        index,
+        f"joint {loop.joint_names[index]!r}: no damping is stable with {loop.timing}; a shorter "
+        "delay would help, or inertia of the drives (`armature`)",
     )
 
 

@@ -43,6 +43,19 @@ ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
 TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
 
 
+class NoStableGainsError(ValueError):
+    """No gains are stable with margin.
+
+    Attributes:
+        index: Of the joint that would need the smallest ones.
+    """
+
+    def __init__(self, index: int, message: str) -> None:
+        """Say why."""
+        super().__init__(message)
+        self.index = index
+
+
 class TimingError(ValueError):
     """A delay of so many periods that no gains can be found."""
 
@@ -444,7 +457,7 @@ def choose_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> C
         damping_ratio: zeta of the same.
 
     Raises:
-        ValueError: No gains are stable with margin; names a joint and a remedy.
+        NoStableGainsError: No gains are stable with margin; names a joint and a remedy.
     """
     m = loop.heaviest
     k = loop.gravity_gain
@@ -483,7 +496,7 @@ def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) 
     """Reduce the bandwidth of joints that feed unstable modes until none is left.
 
     Raises:
-        ValueError: One is always left.
+        NoStableGainsError: One is always left.
     """
     share = np.ones(len(loop.joint_names))
     worst = None
@@ -498,11 +511,12 @@ def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) 
             }
             return ChosenGains(gains.p, gains.d, slow)
         share[worst.contributing] *= STEP
-    joint = loop.joint_names[int(np.argmin(share))]
-    raise ValueError(
+    index = int(np.argmin(share))
+    joint = loop.joint_names[index]
+    raise NoStableGainsError(
+        index,
         f"joint {joint!r}: no gains of a bandwidth up to {bandwidth:g} rad/s are stable with "
-        f"{loop.timing}; a shorter delay would help, or the `armature` of its drive "
-        "(`featherstone-ros setup` assumes one)"
+        f"{loop.timing}; a shorter delay would help, or inertia of the drives (`armature`)",
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.armature import assumed_armature, in_words, least_armature
 from featherstone_ros.control.damping import (
     Damping,
     UnstableDamping,
@@ -24,6 +25,7 @@ from featherstone_ros.control.gains import (
     DAMPING_RATIO,
     GAIN_MARGIN,
     ChosenGains,
+    NoStableGainsError,
     SampledLoop,
     Timing,
     UnstableGain,
@@ -319,6 +321,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
     """Return the parameters of every joint, with defaults from the robot description."""
     yield from cartesian_parameters.joint_settings(model)
     torque_rate = default_torque_rate(model.effort_limit)
+    assumed = assumed_armature(model, partial(_choose_at_defaults, model))
     for index, joint in enumerate(model.joint_names):
         yield from (
             Setting(
@@ -340,7 +343,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
                 "chosen for hand guiding, as far as gains.period and gains.delay allow",
                 0.0,
             ),
-            *drive_parameters(model, index),
+            *drive_parameters(model, index, float(assumed[index])),
             Setting(
                 f"constraints.{joint}.trajectory",
                 0.0,
@@ -526,6 +529,16 @@ def chosen_gains(values: Mapping[str, Value], model: Model) -> ChosenGains | Non
     return _choose(model, *_loop_arguments(values, model), bandwidth, ratio)
 
 
+def with_remedy(error: NoStableGainsError, values: Mapping[str, Value], model: Model) -> str:
+    """Return why no gains can be chosen, and with which armature they could."""
+    timing = _loop_arguments(values, model)[1]
+    try:
+        held = least_armature(model, number(values, "gains.bandwidth"), timing)
+    except NoStableGainsError:
+        return str(error)
+    return f"{error}: {in_words(model.joint_names, held.armature)} would do"
+
+
 def unstable_gains(values: Mapping[str, Value], model: Model) -> list[UnstableGain]:
     """Return the set gains that are not stable with margin, in a mode that uses them."""
     if is_without_gains(values):
@@ -617,6 +630,13 @@ def _check(
 ) -> tuple[UnstableGain, ...]:
     loop = _sampled_loop(model, armature, timing, mode)
     return tuple(check_gains(loop, np.array(p), np.array(d)))
+
+
+def _choose_at_defaults(model: Model, armature: Floats) -> tuple[ChosenGains, Damping]:
+    """Choose gains and damping that the node will use if nothing is set, and remember them."""
+    arm = model, tuple(map(float, armature)), Timing()
+    gains = _choose(*arm, Mode.FEEDFORWARD, BANDWIDTH, DAMPING_RATIO)
+    return gains, _damping(*arm, Settings.state_timeout)
 
 
 def goal_defaults(values: Mapping[str, Value], model: Model) -> Tolerances:

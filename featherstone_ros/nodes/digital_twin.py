@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.nodes import (
     floating_base,
@@ -12,7 +14,12 @@ from featherstone_ros.nodes import (
     simulate_parameters,
 )
 from featherstone_ros.nodes.diagnostics_publisher import Report
-from featherstone_ros.nodes.drive_parameters import drive_parameters
+from featherstone_ros.nodes.drive_parameters import (
+    ASSUMED,
+    assumption,
+    drive_parameters,
+    tell_assumption,
+)
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import (
@@ -94,13 +101,14 @@ class DigitalTwin(ModelNode):
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
         """Return friction and armature of every joint, and what the modes need of it."""
-        for index in range(model.n):
-            yield from drive_parameters(model, index)
+        for index, armature in enumerate(assumed_armature(model)):
+            yield from drive_parameters(model, index, float(armature))
         yield from simulate_parameters.joint_settings(model, self.parameters)
         yield from shadow_parameters.joint_settings(model)
 
     def configure(self) -> None:
         """Make the mode."""
+        tell_assumption(self)
         self._mode = MODES[str(self.parameters["mode"])](self)
 
     @property
@@ -133,4 +141,6 @@ class DigitalTwin(ModelNode):
 
     def diagnose(self) -> Report:
         """Return what the mode says."""
-        return self._chosen.diagnose()
+        report = self._chosen.diagnose()
+        assumed = assumption(self.parameters, self.model.joint_names)
+        return replace(report, values={**report.values, ASSUMED: assumed or "none"})

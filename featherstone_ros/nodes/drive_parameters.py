@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from featherstone_ros.control.armature import in_words
 from featherstone_ros.model import Model
-from featherstone_ros.nodes.parameters import Setting
+from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.parameters import Parameters, Setting, per_joint
+
+ASSUMED = "armature assumed"  # in the diagnostics
 
 
-def drive_parameters(model: Model, index: int) -> tuple[Setting, ...]:
-    """Return friction and armature of a joint; the defaults of friction are the description's."""
+def drive_parameters(model: Model, index: int, armature: float) -> tuple[Setting, ...]:
+    """Return friction and armature of a joint; the defaults of friction are the description's.
+
+    Args:
+        model: The arm.
+        index: Of the joint.
+        armature: Assumed, see ``featherstone_ros.control.armature`` [kg m^2 or kg].
+    """
     joint = model.joint_names[index]
     return (
         Setting(
@@ -29,8 +43,27 @@ def drive_parameters(model: Model, index: int) -> tuple[Setting, ...]:
         ),
         Setting(
             f"armature.{joint}",
-            0.0,
-            "inertia of the drive, reflected to the joint [kg m^2 or kg]",
+            armature,
+            "inertia of the drive, reflected to the joint [kg m^2 or kg]; default: 0, or the least "
+            "with which there are stable gains",
             0.0,
         ),
     )
+
+
+def assumption(parameters: Parameters, joints: Sequence[str]) -> str:
+    """Return the armature that is assumed, not set; empty for none."""
+    values = per_joint(parameters, "armature.{}", joints)
+    defaults = [parameters.default(f"armature.{joint}") for joint in joints]
+    return in_words(joints, np.where(values == np.array(defaults), values, 0.0))
+
+
+def tell_assumption(node: ModelNode) -> None:
+    """Log what is assumed of the drives."""
+    assumed = assumption(node.parameters, node.model.joint_names)
+    if assumed:
+        node.get_logger().warning(
+            "no gains are stable without inertia of the drives, of which the robot description "
+            f"tells nothing. Assumed: {assumed}; set what your arm has (data sheet, or "
+            "featherstone-ros identify)"
+        )

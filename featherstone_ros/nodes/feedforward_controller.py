@@ -38,6 +38,7 @@ from featherstone_ros.control.events import (
     rejection_text,
 )
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
+from featherstone_ros.control.gains import NoStableGainsError
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.hand_arrival import HandArrival, distance
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
@@ -72,10 +73,12 @@ from featherstone_ros.nodes.controller_parameters import (
     goal_defaults,
     is_without_gains,
     joint_settings,
+    with_remedy,
     without_margin,
     without_set_gains,
 )
 from featherstone_ros.nodes.diagnostics_publisher import Report
+from featherstone_ros.nodes.drive_parameters import ASSUMED, assumption, tell_assumption
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers, publishers_of
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
@@ -132,7 +135,11 @@ class FeedforwardController(ModelNode):
     def configure(self) -> None:
         """Make the controller, its topics and its loop; it answers nothing yet."""
         model = self.model
-        self._settings = control_settings(self.parameters, model)
+        tell_assumption(self)
+        try:
+            self._settings = control_settings(self.parameters, model)
+        except NoStableGainsError as error:
+            raise FeatherstoneError(with_remedy(error, self.parameters, model)) from None
         loaded = model_with_payload(self.parameters, model)
         self._space = JointSpace.of(model)
         self._controller = _control.CompiledController(
@@ -711,6 +718,7 @@ class FeedforwardController(ModelNode):
             "commands saturated": counters["saturated"],
             "governor interventions": counters["interventions"],
             "gains": self._unstable or "nothing found",
+            ASSUMED: assumption(self.parameters, self.model.joint_names) or "none",
             **self._dexterity(moment),
             "scheduling": self._loop.scheduling,
         }

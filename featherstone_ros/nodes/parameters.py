@@ -267,6 +267,10 @@ class Parameters(Mapping[str, Value]):
         """Return the number of parameters."""
         return len(self._values)
 
+    def default(self, name: str) -> Value:
+        """Return a parameter's default."""
+        return self._settings[name].default
+
     def declare(self, settings: Iterable[Setting]) -> None:
         """Declare parameters; values from the command line or a file replace the defaults.
 

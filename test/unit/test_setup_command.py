@@ -257,7 +257,8 @@ def test_an_arm_that_is_stable_with_drives_alone_gets_as_little_of_them_as_will_
     proposal = propose(robot_file("panda"), timing=Timing(0.005, 0.01))
     armature, gains = proposal.armature, proposal.gains
     bare = SampledLoop(proposal.model, timing=proposal.loop.timing)
-    np.testing.assert_allclose(armature, 0.02 * bare.heaviest)
+    shares = armature[armature > 0.0] / bare.heaviest[armature > 0.0]
+    np.testing.assert_allclose(shares, 0.02)
     assert not bare.is_stable(gains.p, gains.d)
     for more in (1.0, 3.0, 30.0):  # real drives may have more
         loop = SampledLoop(proposal.model, more * armature, proposal.loop.timing)
@@ -269,7 +270,7 @@ def test_an_arm_that_is_stable_with_drives_alone_gets_as_little_of_them_as_will_
     for parameters in read_parameters(path).values():
         written = [parameters[f"armature.{joint}"] for joint in proposal.model.joint_names]
         np.testing.assert_allclose(written, armature, rtol=1e-3)
-    assert "Assumed: 2 % of" in path.read_text()
+    assert "Assumed: armature.panda_joint" in " ".join(path.read_text().replace("#", "").split())
     assert "Put in your arm's" in str(summary(proposal, [driven]).renderables[2])
 
 

@@ -34,3 +34,19 @@ def chain(*joint_names, **of_every_joint):
     names = ["base", *(f"link{k + 1}" for k in range(len(joint_names)))]
     steps = zip(joint_names, names, names[1:], strict=False)
     return robot(*map(link, names), *(joint(*step, **of_every_joint) for step in steps))
+
+
+def geared_arm():
+    """Return an arm that cannot be held without inertia of the drives.
+
+    As a Kinova Gen3 with its gripper: its axes are in line, with next to nothing between them,
+    which is all that moves where its joints turn against each other.
+    """
+    limit = '<limit lower="-2" upper="2" velocity="2" effort="60"/>'
+    return robot(
+        link("base"),
+        link("light", mass=0.01, com="0 0 0", inertia=(1e-5, 1e-5, 1e-5)),
+        link("heavy", mass=4.0, com="0 0 0.3", inertia=(0.1, 0.1, 0.02)),
+        joint("inner", "base", "light", axis="0 1 0", inside=limit),
+        joint("outer", "light", "heavy", axis="0 1 0", inside=limit, xyz="0 0 0"),
+    )

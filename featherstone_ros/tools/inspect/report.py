@@ -1,7 +1,7 @@
 """An inspection for people: tables and findings."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -9,8 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from featherstone_ros.control.armature import assumed_armature, in_words
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection
 from featherstone_ros.inspection.sizes import Size, gyration
+from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity, by_rule
 from featherstone_ros.model.robot_description import Joint, RobotDescription
 from featherstone_ros.tools.style import new_table
@@ -42,11 +45,31 @@ def tables(inspection: Inspection, width: int = WIDE) -> Group:
     return Group(*parts)
 
 
-def findings(inspection: Inspection) -> Group:
-    """Return what is wrong, and a verdict."""
+def findings(inspection: Inspection, drives: Mapping[str, float]) -> Group:
+    """Return what is wrong, what is assumed of the drives, and a verdict."""
     groups = by_rule(inspection.findings)
     parts = [_of_one_rule(*key, found) for key, found in groups.items()]
+    if drives:
+        assumed = in_words(list(drives), np.array(list(drives.values())))
+        parts.append(
+            Text("assumed  ", style=_STYLES[Severity.NOTE])
+            .append(f"inertia of the drives: {assumed}\n", style="not bold")
+            .append("  → without it no gains are stable; set what your arm has\n", style="dim")
+        )
     return Group(*parts, _verdict(inspection))
+
+
+def assumed_drives(text: str | bytes) -> dict[str, float]:
+    """Return the inertia of the drives that both nodes assume, by joint [kg m^2 or kg].
+
+    Empty where none is needed, or nothing can be controlled.
+    """
+    try:
+        model = Model.from_urdf(text)
+    except FeatherstoneError:
+        return {}  # the findings say why
+    armature = assumed_armature(model) if model.n else ()
+    return {j: float(a) for j, a in zip(model.joint_names, armature, strict=True) if a}
 
 
 def _link_table(

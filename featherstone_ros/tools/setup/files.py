@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from featherstone_ros.control.armature import in_words
 from featherstone_ros.control.damping import COASTING, GUIDING
 from featherstone_ros.control.gains import DAMPING_RATIO
 from featherstone_ros.control.trajectory import Point
@@ -158,9 +159,10 @@ def sentence(drive: Drive, proposal: Proposal) -> str:
 def assumption(proposal: Proposal) -> str:
     """Return the assumed inertia of the drives, and the reason."""
     share = np.max(proposal.armature / (proposal.loop.heaviest - proposal.armature))
+    needed = in_words(proposal.model.joint_names, proposal.armature)
     return (
-        f"{100 * share:.2g} % of the largest inertia that each joint moves; without any, no gains "
-        "would be stable."
+        f"{needed}, {100 * share:.2g} % of the largest inertia that such a joint moves; without "
+        "it, no gains would be stable."
     )
 
 

@@ -12,17 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.damping import Damping, choose_damping, wanted_damping
+from featherstone_ros.control.armature import SHARES, least_armature
+from featherstone_ros.control.damping import Damping
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
     ChosenGains,
     SampledLoop,
     Timing,
-    choose_gains,
     postures,
 )
-from featherstone_ros.control.settings import Settings
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, errors_naming, read_description
@@ -31,7 +30,6 @@ from featherstone_ros.model.model import EARTH
 ROUNDING = 1e-9  # [N m or N] of a weight that is none
 EASY = 0.5  # share of the effort limits that gravity may take in the middle of the range
 INNER = 0.6  # share of the range of motion in which an easier posture is looked for
-ROTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of a joint's largest inertia
 TOOLS = ("tool0", "tcp", "tool", "ee_link", "end_?effector", "flange", "hand", "wrist", "gripper")
 
 
@@ -54,7 +52,7 @@ class Proposal:
         damping: Of hand guiding and the gravity hold.
         asked: Requested bandwidth [rad/s].
         rotors: Drives' inertia with which every joint would get it [kg m^2 or kg]; None if every
-            joint does without, or none of ``ROTORS`` is enough.
+            joint does without, or none of ``SHARES`` is enough.
         start: Where the twin begins [rad or m].
         tip: The link of the tool; empty if ambiguous.
     """
@@ -107,41 +105,25 @@ def propose(
     if not model.n:
         raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
     _require_effort(model)
-    armature, loop, gains, damping = _held(model, bandwidth, timing)
+    try:
+        held = least_armature(model, bandwidth, timing)
+    except ValueError as error:
+        raise SetupError(str(error)) from None
+    loop = SampledLoop(model, held.armature, timing)
     return Proposal(
         urdf,
         text,
         model,
-        armature,
+        held.armature,
         examine(text, urdf.parent),
         loop,
-        gains,
-        damping,
+        held.gains,
+        held.damping,
         bandwidth,
-        sufficient_rotors(model, loop, bandwidth) if gains.reduced else None,
+        sufficient_rotors(model, loop, bandwidth) if held.gains.reduced else None,
         start_posture(model),
         tool_link(model),
     )
-
-
-def _held(
-    model: Model, bandwidth: float, timing: Timing | None
-) -> tuple[Floats, SampledLoop, ChosenGains, Damping]:
-    """Return the least inertia of the drives with which there are gains, the loop, and the gains.
-
-    Gains that are stable with little inertia are also stable with more, so too little is safe.
-    """
-    heaviest = SampledLoop(model, timing=timing).heaviest
-    reason = ""
-    for share in (0.0, *ROTORS):
-        loop = SampledLoop(model, share * heaviest, timing)
-        try:
-            gains = choose_gains(loop, bandwidth, DAMPING_RATIO)
-            damping = choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout)
-            return share * heaviest, loop, gains, damping
-        except ValueError as error:
-            reason = reason or str(error)
-    raise SetupError(reason)
 
 
 def _require_effort(model: Model) -> None:
@@ -201,7 +183,7 @@ def _branch(parent: NDArray[np.intp], body: int, depth: list[int], longest: int)
 
 def sufficient_rotors(model: Model, loop: SampledLoop, bandwidth: float) -> Floats | None:
     """Return inertias of the drives with which no gain need be reduced (n,), None if none do."""
-    for share in ROTORS:
+    for share in SHARES:
         rotors = share * loop.heaviest
         with_rotors = SampledLoop(model, rotors, loop.timing)
         m, k = with_rotors.heaviest, with_rotors.gravity_gain

@@ -1,0 +1,74 @@
+"""An arm that cannot be held without inertia of its drives: both nodes assume the same."""
+
+from support import Ros, status_values  # skips this module where ROS is missing
+from unit.urdf_text import geared_arm
+
+from featherstone_ros.control.armature import assumed_armature
+from featherstone_ros.model import Model
+
+URDF = geared_arm()
+CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
+MEET = ("-r", "~/commands:=feedforward_controller/commands")
+ASSUMED = float(assumed_armature(Model.from_urdf(URDF))[0])
+
+
+def start(ros: Ros, **parameters):
+    told = {"robot_description": URDF, **parameters}
+    return {
+        TWIN: ros.start(
+            f"featherstone_ros.{TWIN}", {**told, "initial_positions.outer": 0.3}, *MEET
+        ),
+        CONTROLLER: ros.start(f"featherstone_ros.{CONTROLLER}", told),
+    }
+
+
+def armature(ros: Ros, node: str) -> list[float]:
+    return [ros.get_parameter(f"/{node}", f"armature.{joint}") for joint in ("inner", "outer")]
+
+
+def says(ros: Ros, node: str, text: str):
+    ros.wait_for_diagnostics(
+        lambda s: node in s.name and status_values(s).get("armature assumed") == text, text
+    )
+
+
+def test_with_nothing_set_it_is_held_on_an_assumption_that_both_nodes_tell(ros):
+    nodes = start(ros)
+    ros.wait_for_diagnostics(
+        lambda s: CONTROLLER in s.name and s.message == "running: hold" and s.level == s.OK,
+        "arm that is held",
+    )
+    for name, node in nodes.items():
+        assert armature(ros, name) == [ASSUMED, 0.0]
+        assert f"Assumed: armature.inner {ASSUMED:.3g};" in node.output
+        says(ros, name, f"armature.inner {ASSUMED:.3g}")
+
+
+def test_what_is_set_counts_and_is_not_called_an_assumption(ros):
+    nodes = start(ros, **{"armature.inner": 0.02, "armature.outer": 0.01})
+    for name, node in nodes.items():
+        says(ros, name, "none")
+        assert armature(ros, name) == [0.02, 0.01]
+        assert "Assumed" not in node.output
+
+
+def test_where_it_is_not_enough_the_refusal_says_what_would_do(ros):
+    node = ros.start(
+        f"featherstone_ros.{CONTROLLER}", {"robot_description": URDF, "gains.delay": 0.02}
+    )
+    node.wait_for_output("would do")
+    assert "joint 'inner': no gains" in node.output
+    found = {}
+    for word in node.output.partition("(`armature`): ")[2].split(" would do")[0].split(", "):
+        name, _, value = word.partition(" ")
+        found[name] = float(value)
+    del node
+    ros.start(
+        f"featherstone_ros.{CONTROLLER}",
+        {"robot_description": URDF, "gains.delay": 0.02, **found},
+        "-r",
+        "__node:=second",
+    )
+    ros.wait_for_diagnostics(
+        lambda s: "second" in s.name and status_values(s).get("state") == "active", "controller"
+    )

@@ -1,0 +1,84 @@
+"""The least inertia of the drives, assumed where no gains are stable without."""
+
+import json
+
+import numpy as np
+import pytest
+from example_robots import ROBOTS
+from urdf_text import geared_arm
+
+from featherstone_ros.control.armature import SHARES, assumed_armature, in_words, least_armature
+from featherstone_ros.control.gains import (
+    BANDWIDTH,
+    DAMPING_RATIO,
+    NoStableGainsError,
+    SampledLoop,
+    Timing,
+    choose_gains,
+)
+from featherstone_ros.model import Model
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.tools import cli
+from featherstone_ros.tools.setup.proposal import propose
+
+URDF = geared_arm()
+ARM = Model.from_urdf(URDF)
+
+
+def gains(armature, timing=None):
+    return choose_gains(SampledLoop(ARM, armature, timing), BANDWIDTH, DAMPING_RATIO)
+
+
+@pytest.mark.parametrize("timing", [Timing(), Timing(0.004, 0.008)], ids=str)
+def test_it_is_the_least_share_that_will_do(timing):
+    held = least_armature(ARM, timing=timing)
+    heaviest = SampledLoop(ARM, timing=timing).heaviest
+    share = (held.armature / heaviest).max()
+    least = next(s for s in SHARES if share == pytest.approx(s))
+    assert gains(held.armature, timing).p.all()
+    assert SampledLoop(ARM, held.armature, timing).is_stable(held.gains.p, held.gains.d)
+    for less in [0.0, *(s for s in SHARES if s < least)]:
+        with pytest.raises(NoStableGainsError):
+            gains(less * heaviest, timing)
+
+
+def test_only_the_joint_that_needs_it_gets_any():
+    armature = assumed_armature(ARM)
+    assert armature[0] > 0.0 and armature[1] == 0.0
+    assert in_words(ARM.joint_names, armature) == f"armature.inner {armature[0]:.3g}"
+
+
+def test_an_arm_in_space_or_on_a_boat_is_the_same_arm():
+    for other in (
+        Model.from_urdf(URDF, gravity=(0, 0, 0)),
+        Model.from_urdf(URDF, base="floating"),
+    ):
+        np.testing.assert_array_equal(assumed_armature(other), assumed_armature(ARM))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *map(robot_file, ("panda", "ur5e")),
+        *(p for p in ROBOTS if p.stem in ("kinova", "xarm7", "ur10_robot", "romeo")),
+    ],
+    ids=lambda path: path.stem,
+)
+def test_nothing_is_assumed_where_nothing_is_needed(path):
+    """Nor where joints move no inertia at all, as two of Romeo's."""
+    assert not assumed_armature(Model.from_file(path)).any()
+
+
+def test_setup_assumes_what_the_nodes_assume_and_inspect_says_it(tmp_path, capsys):
+    path = tmp_path / "arm.urdf"
+    path.write_text(URDF)
+    assumed = assumed_armature(ARM)
+    np.testing.assert_array_equal(propose(path).armature, assumed)
+    assert cli.main(["inspect", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["assumed_armature"] == {"inner": assumed[0]}
+    assert cli.main(["inspect", str(path), "--findings"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"inertia of the drives: armature.inner {assumed[0]:.3g}" in said
+    assert cli.main(["inspect", "ur5e", "--findings"]) == 0
+    assert "armature" not in capsys.readouterr().out
