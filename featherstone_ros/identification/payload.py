@@ -3,7 +3,8 @@
 The torque that the arm without its payload leaves unexplained is the link's columns of the
 regressor times the payload's parameters. If the arm's friction is not known, it is fitted at the
 same time. A weak prior draws the payload towards a solid ball of its mass: static poses determine
-mass and centre of mass, but only fast rotations determine the inertia.
+mass and centre of mass, but only fast rotations determine the inertia. The deviations include the
+errors of the arm's own links, see ``arm_error``: they are larger than those of noise.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.arm_error import by_deformation, width
 from featherstone_ros.identification.blas import one_thread
-from featherstone_ros.identification.bodies import SIZE, Deformable, upper_cholesky
+from featherstone_ros.identification.bodies import SIZE, Bodies, Deformable, upper_cholesky
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
@@ -50,10 +52,12 @@ class Payload:
 
     Attributes:
         link: Which link.
+        joints: (n,) names of the joints that were judged.
         mass: [kg].
         com: (3,) in the link's frame [m].
         inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
-        mass_deviation: Standard deviation of ``mass``, given the prior [kg].
+        mass_deviation: Standard deviation of ``mass``, given the prior, by noise and by the errors
+            of the arm's links [kg].
         com_deviation: (3,) likewise [m].
         inertia_deviation: (3, 3) likewise [kg m^2].
         free_mass: Mass by least squares alone, which may be negative [kg].
@@ -63,6 +67,7 @@ class Payload:
     """
 
     link: str
+    joints: tuple[str, ...]
     mass: float
     com: Floats
     inertia: Floats
@@ -112,12 +117,15 @@ def find_payload(
     model = arm.model
     if link not in model.link_names:
         raise UnknownNameError("link", link, model.link_names)
+    bodies = Bodies.of(model)
     at, dynamics = SIZE * model.link_names.index(link), Dynamics(model)
     joints = list(range(model.n) if judged is None else judged)
 
     def columns(motion: SmoothMotion) -> Floats:
         Y = dynamics.regressor(motion.position, motion.velocity, motion.acceleration)
-        return np.concatenate([Y[:, :, at : at + SIZE], drive_columns(motion)], axis=2)
+        return np.concatenate(
+            [Y[:, :, at : at + SIZE], drive_columns(motion), by_deformation(Y, bodies)], axis=2
+        )
 
     def torque(motion: SmoothMotion) -> Floats:
         return motion.effort - arm.torque(motion)
@@ -125,16 +133,21 @@ def find_payload(
     with one_thread():
         stretches = [stretch for r in recordings for stretch in clean(r).stretches]
         facts = filtered(stretches, columns, torque, cut_off, arm.sliding_speed)
-        kept = list(range(SIZE))
-        if fit_drives:
-            kept += [SIZE + k * model.n + j for k in range(len(DRIVE_TERMS)) for j in joints]
-        facts = Equations(facts.A[:, joints][:, :, kept], facts.tau[:, joints])
+        own = [SIZE + k * model.n + j for k in range(len(DRIVE_TERMS)) for j in joints]
+        by_theta = facts.A[:, joints, SIZE + len(DRIVE_TERMS) * model.n :]
+        facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])
         if np.linalg.norm(facts.A[:, :, 0]) < 1e-9:
             raise IdentificationError(f"no joint that was recorded feels a load on {link}")
-        return _solve(link, facts, len(joints) if fit_drives else 0)
+        by_arm = width(facts, by_theta) * by_theta
+        if not fit_drives:
+            facts = Equations(facts.A[:, :, :SIZE], facts.tau)
+        names = tuple(model.joint_names[j] for j in joints)
+        return _solve(link, names, facts, by_arm, len(joints) if fit_drives else 0)
 
 
-def _solve(link: str, facts: Equations, drives: int) -> Payload:
+def _solve(
+    link: str, joints: tuple[str, ...], facts: Equations, by_arm: Floats, drives: int
+) -> Payload:
     sigma = noise(facts)
     rows = (facts.A / sigma[:, None]).reshape(-1, facts.A.shape[2])
     free, deviation = least_squares(rows, (facts.tau / sigma).ravel())
@@ -145,6 +158,9 @@ def _solve(link: str, facts: Equations, drives: int) -> Payload:
         )
     ball = Deformable(upper_cholesky(_ball(free)[None]))
     R, y = facts.reduced(1 / sigma)
+    arm = (by_arm / sigma[:, None]).reshape(len(rows), -1)
+    pulled = rows.T @ arm
+    hidden = np.linalg.lstsq(rows, arm, rcond=None)[0][:4]  # in mass and first moment
     fit = solve(R, y, ball, np.ones(drives), SPREAD)
     values = _mass_com_inertia(ball.deformed(fit.theta))
     left = facts.tau - facts.A @ fit.unknowns(ball)
@@ -153,9 +169,14 @@ def _solve(link: str, facts: Equations, drives: int) -> Payload:
         - facts.A[:, :, SIZE:]
         @ np.linalg.lstsq(rows[:, SIZE:], (facts.tau / sigma).ravel(), rcond=None)[0]
     )
-    spread = _deviations(R, ball, fit)
+    spread = _deviations(R, pulled, ball, fit)
+    # Near the least mass theta moves little: there the errors of the arm count as they are.
+    of_com = (hidden[1:] - np.outer(values[1:4], hidden[0])) / values[0]
+    of_arm = np.linalg.norm(np.vstack([hidden[:1], of_com]), axis=1)
+    spread[:4] = np.maximum(spread[:4], of_arm)
     return Payload(
         link=link,
+        joints=joints,
         mass=float(values[0]),
         com=values[1:4],
         inertia=inertia_matrix(values[4:]),
@@ -163,7 +184,7 @@ def _solve(link: str, facts: Equations, drives: int) -> Payload:
         com_deviation=spread[1:4],
         inertia_deviation=inertia_matrix(spread[4:]),
         free_mass=float(free[0]),
-        free_deviation=float(deviation[0]),
+        free_deviation=float(np.hypot(deviation[0], np.linalg.norm(hidden[0]))),
         before=np.sqrt((bare**2).mean(axis=0)),
         after=np.sqrt((left**2).mean(axis=0)),
     )
@@ -185,13 +206,24 @@ def _mass_com_inertia(parameters: Floats) -> Floats:
     return np.concatenate([[mass], com, about[np.triu_indices(3)]])
 
 
-def _deviations(R: Floats, ball: Deformable, fit: Fit) -> Floats:
-    """Return the standard deviations (10,) of ``_mass_com_inertia``, by linear propagation."""
-    by_theta = R[:, :SIZE] @ ball.jacobian(fit.theta)[0]
-    A = np.hstack([by_theta, R[:, SIZE:]])
+def _deviations(R: Floats, pulled: Floats, ball: Deformable, fit: Fit) -> Floats:
+    """Return the standard deviations (10,) of ``_mass_com_inertia``, by linear propagation.
+
+    Args:
+        R: Of ``Equations.reduced``.
+        pulled: The unknowns' columns times the errors of the torque that the arm's links may cause,
+            of unit deviation each; all weighted.
+        ball: The undeformed load.
+        fit: Its fit.
+    """
+    chain = np.eye(R.shape[1])
+    chain[:SIZE, :SIZE] = ball.jacobian(fit.theta)[0]
+    A = R @ chain
     information = A.T @ A
     information[:SIZE, :SIZE] += np.diag(1 / SPREAD**2)
-    covariance = np.linalg.pinv(information)[:SIZE, :SIZE]
+    by_noise = np.linalg.pinv(information)
+    by_arm = by_noise @ chain.T @ pulled
+    covariance = (by_noise + by_arm @ by_arm.T)[:SIZE, :SIZE]
     steps = STEP * np.eye(SIZE)
     slope = np.array(
         [

@@ -14,12 +14,18 @@ UPPER = np.triu_indices(3)  # xx xy xz yy yz zz
 
 def lines(found: Payload) -> list[str]:
     """Return mass, centre of mass and moments with two standard deviations, and a verdict."""
+    width = max(map(len, found.joints))
     text = [
         f"On {found.link}, with two standard deviations:",
         f"  mass            {found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg",
         f"  centre of mass  {_three(1e3 * found.com, 2e3 * found.com_deviation, '.0f')} mm",
         f"  inertia         {_moments(found)} kg m² (xx yy zz about it)",
-        f"  explains {found.explained:.0%} of the unexplained torque (squares)",
+        f"  explains {int(100 * found.explained)} % of the torque that the arm leaves (squares), "
+        "RMS without and with it [N m or N]:",
+        *(
+            f"    {joint:{width}} {before:8.3f} {after:8.3f}"
+            for joint, before, after in zip(found.joints, found.before, found.after, strict=True)
+        ),
     ]
     if found.free_mass < -SIGNIFICANT * found.free_deviation:
         text.append(
@@ -27,7 +33,7 @@ def lines(found: Payload) -> list[str]:
             "the URDF not mounted?"
         )
     elif not found.significant:
-        text.append("The data show no load.")
+        text.append("The data show no load beyond what errors of the arm's own model may cause.")
     return text
 
 

@@ -176,6 +176,36 @@ def test_online_a_load_is_found_after_enough_motion():
     assert not online.enough and online.duration == 0.0
 
 
+DRIVES = Friction(
+    known_arm.VISCOUS, known_arm.COULOMB, known_arm.ARMATURE, known_arm.OFFSET, doubtful={}
+)
+
+
+@pytest.mark.parametrize("error", [0.03, 0.1])
+@pytest.mark.parametrize("fit_drives", [True, False], ids=["drives fitted", "drives known"])
+def test_a_loads_interval_covers_the_errors_of_the_arms_own_model(error, fit_drives):
+    """As with a URDF that is a little wrong everywhere; torque noise alone would be 2 g."""
+    off, said, places = [], [], []
+    for seed in range(10):
+        mass, com = (0.5, 1.0, 3.0)[seed % 3], np.array([0.02, 0.01, 0.08])
+        bodies = Bodies.of(known_arm.NOMINAL)
+        theta = error * np.random.default_rng(seed).standard_normal(10 * len(bodies.names))
+        real = known_arm.NOMINAL.with_inertial_parameters(bodies.link_parameters(theta))
+        real = real.with_payload("tool0", mass, com, 0.003 * mass * np.eye(3))
+        recording = Recording(
+            "", known_arm.NAMES, *known_arm.record(real, seed=seed, duration=15.0)
+        )
+        arm = Arm(known_arm.NOMINAL, Friction.none(6) if fit_drives else DRIVES)
+        load = identification.find_payload(arm, [recording], "tool0", fit_drives=fit_drives)
+        off.append(load.mass - mass)
+        said.append(load.mass_deviation)
+        places.extend(np.abs(load.com - com) < 2 * load.com_deviation)
+    assert np.mean(np.abs(off) < 2 * np.array(said)) >= 0.8
+    assert np.mean(places) >= 0.8
+    rms = np.sqrt(np.mean(np.square(off)))
+    assert rms / 2 < np.mean(said) < 2.5 * rms
+
+
 def test_online_an_arm_at_rest_is_never_enough():
     model = known_arm.NOMINAL
     online = OnlinePayload(perfect_arm(model), "tool0")

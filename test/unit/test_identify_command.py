@@ -1,6 +1,7 @@
 """featherstone-ros identify and payload, on recordings of an arm that is known."""
 
 import json
+import re
 from pathlib import Path
 
 import bag_writer
@@ -297,7 +298,10 @@ def test_no_load_is_said_to_be_none(truth, tmp_path, capsys):
     model = known_arm.NOMINAL
     bag = known_arm.write(tmp_path / "bag", known_arm.record(model))
     assert not cli.main(["payload", bag, "--urdf", "ur5e", "--link", "tool0"])
-    assert "The data show no load" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "The data show no load" in shown
+    for joint in known_arm.NAMES:  # each with what is left without and with the load
+        assert re.search(rf"^    {joint} +\d+\.\d{{3}} +\d+\.\d{{3}}$", shown, re.MULTILINE)
 
 
 def test_an_unknown_link_is_named(result, capsys):

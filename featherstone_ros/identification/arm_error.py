@@ -1,0 +1,55 @@
+"""How wrong an arm's own model may be, judged by the torque that it leaves unexplained.
+
+The links deviate from the model by unknown deformations theta (see ``bodies``), all of the same
+standard deviation, the width. What of this shows in the torque, beyond noise and the fitted
+unknowns, says how large the width is; by it, the part that hides in the unknowns is estimated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.identification.fit import noise
+from featherstone_ros.identification.regression import Equations
+
+WIDTHS = np.geomspace(0.003, 1.0, 30)  # equally probable before the data
+NEGLIGIBLE = 1e-9  # relative singular value of unknowns that the torque does not determine
+
+
+def by_deformation(Y: Floats, bodies: Bodies) -> Floats:
+    """Return the derivative of the torque by theta (N, n, 10 b).
+
+    Args:
+        Y: (N, n, 10 L) regressor of the model.
+        bodies: Its bodies.
+    """
+    of_bodies = Y[:, :, bodies.columns()].reshape(*Y.shape[:2], len(bodies.names), -1)
+    jacobian = bodies.jacobian(np.zeros(of_bodies.shape[2] * of_bodies.shape[3]))
+    return np.einsum("ijbk,bkl->ijbl", of_bodies, jacobian).reshape(*Y.shape[:2], -1)
+
+
+def width(facts: Equations, by_theta: Floats) -> float:
+    """Return the root mean square width that the torque allows for.
+
+    Its probability, for unit noise, is that of the torque orthogonal to the fitted unknowns: normal
+    with variance 1 + (width s)^2 along each singular direction of ``by_theta`` there.
+
+    Args:
+        facts: N samples of the torque that the arm leaves, and the unknowns that may explain it:
+            drives too, even where they are known, for their errors are not those of links.
+        by_theta: (N, n, 10 b), filtered likewise.
+    """
+    p = facts.A.shape[2]
+    both = Equations(np.concatenate([facts.A, by_theta], axis=2), facts.tau)
+    R, y = both.reduced(1 / noise(both))
+    R, y = R[:-1], y[:-1]  # the last row is noise alone
+    U, s, _ = np.linalg.svd(R[:, :p] / (np.linalg.norm(R[:, :p], axis=0) + 1e-300))
+    rest = U[:, np.count_nonzero(s > NEGLIGIBLE * s[0]) :]
+    U, s, _ = np.linalg.svd(rest.T @ R[:, p:], full_matrices=False)
+    seen = U.T @ (rest.T @ y)
+    variance = 1 + (WIDTHS[:, None] * s) ** 2
+    logarithm = -0.5 * (np.log(variance) + seen**2 / variance).sum(axis=1)
+    probability = np.exp(logarithm - logarithm.max())
+    return float(np.sqrt(probability @ WIDTHS**2 / probability.sum()))
