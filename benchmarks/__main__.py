@@ -33,13 +33,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 import featherstone_ros as fr
 from benchmarks import callgrind, report
 from benchmarks.cases import missing
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.tools.signals import ended_by_signals
+from featherstone_ros.tools.style import new_console
 
 # What is timed on every instruction set.
 ON_EVERY_SET = "(single or batch) and (rnea or aba or crba) and not (derivatives or step or free)"
@@ -67,7 +66,7 @@ def main() -> int:
     """Measure, print and draw; return the exit status: 1 if calls do not compute the same."""
     args, for_pytest = arguments()
     args.output.mkdir(parents=True, exist_ok=True)
-    console, status = Console(), 0
+    console, status = new_console(), 0
     written: dict[str, Any] = {"machine": machine(), "missing": missing()}
     default = fr._core.instruction_set
     if args.callgrind:

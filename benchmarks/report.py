@@ -92,7 +92,7 @@ def _table(title: str, found: Sequence[Row], written: Callable[[float], str]) ->
     if down == "robot":
         found = sorted(found, key=lambda row: -row.ratio)
     cells = {
-        (getattr(row, down), getattr(row, across)): f"{written(row.ours)}{_ratio(row)}"
+        (getattr(row, down), getattr(row, across)): f"{written(row.ours)}{shown_ratio(row.ratio)}"
         for row in found
     }
     table = new_table(title, down)
@@ -105,10 +105,11 @@ def _table(title: str, found: Sequence[Row], written: Callable[[float], str]) ->
     return table
 
 
-def _ratio(row: Row) -> str:
-    if np.isnan(row.ratio):
+def shown_ratio(ratio: float) -> str:
+    """A ratio beside a time; nothing if there is none."""
+    if np.isnan(ratio):
         return ""
-    return f" [bold]{row.ratio:.2f}" if row.ratio >= 0.1 else f" [bold]{row.ratio:.3f}"
+    return " [bold]" + (f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}").removeprefix("0")
 
 
 def duration(seconds: float) -> str:
@@ -136,7 +137,7 @@ def draw(found: Sequence[Row], subtitle: str, path: Path) -> None:
         canvas = pyplot.figure(figsize=(13, 8.5), dpi=110, facecolor="white")
         grid = canvas.add_gridspec(
             2, 2, width_ratios=(1.1, 1), wspace=0.13, hspace=0.3,
-            left=0.16, right=0.985, top=0.87, bottom=0.06,
+            left=0.16, right=0.985, top=0.87, bottom=0.08,
         )  # fmt: skip
         title = "How long a call takes, as a share of the peer's in the same run"
         canvas.text(0.02, 0.957, title, fontsize=17, fontweight="bold", color=INK, va="center")
@@ -179,7 +180,7 @@ def _ratios(axes: Any, found: Sequence[Row]) -> None:
     axes.minorticks_off()
     axes.grid(axis="x", color=FAINT, lw=0.6)
     if shown:
-        axes.legend(frameon=False, loc="lower right")
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(-0.2, -0.03), ncols=4)
 
 
 def _robots(axes: Any, found: Sequence[Row]) -> None:

@@ -61,10 +61,13 @@ class Recorder:
         self.take()
         self.sent, self.number = [], []
 
-    @property
-    def published(self) -> int:
-        """How many were published from the first to the last that was seen."""
-        return self.number[-1] - self.number[0] + 1 if self.number else 0
+
+def unanswered(states: Recorder, commands: Recorder) -> int:
+    """Return how many more states than commands came from the first command to the last."""
+    begin, end = commands.sent[0], commands.sent[-1]
+    numbers = [n for sent, n in zip(states.sent, states.number, strict=True) if begin <= sent < end]
+    answered = commands.number[-1] - commands.number[0]
+    return max(numbers[-1] - numbers[0] + 1 - answered, 0) if numbers else 0
 
 
 def deviations(sent: list[int]) -> Floats:
@@ -136,8 +139,7 @@ def closed_loop(
             while (left := end - time.monotonic()) > 0:
                 drive()
                 _listen([states, commands], min(left, motion.duration + _PAUSE))
-        lost = max(states.published - commands.published, 0)
-        return Turns([reactions(states.sent, commands.sent)], lost=lost)
+        return Turns([reactions(states.sent, commands.sent)], lost=unanswered(states, commands))
 
 
 def _twin(arena: Arena, robot: RobotSetup, namespace: str, scheduling: str) -> MeasuredProcess:

@@ -16,7 +16,7 @@ from rich.console import Console
 from benchmarks.nodes import cycle, loops, reaction
 from benchmarks.nodes.processes import DEFAULT, FIFO, may_be_fifo
 from benchmarks.nodes.reaction import Turns
-from benchmarks.report import duration, pyplot_to_files
+from benchmarks.report import duration, pyplot_to_files, shown_ratio
 from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.processes import own_domain, raise_priority
 from featherstone_ros.tools.robot_setup import load
@@ -116,8 +116,7 @@ def _title(figures: Figures) -> str:
 def _cell(figures: Figures, name: str) -> str:
     if name not in figures:
         return ""
-    ratio = figures.get(f"{name} ratio")
-    return duration(figures[name]) + (f" [bold]{ratio:.2f}" if ratio else "")
+    return duration(figures[name]) + shown_ratio(figures.get(f"{name} ratio", np.nan))
 
 
 def _draw(found: list[Figures], path: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support import Ros, free_domain  # skips this module where ROS is missing
@@ -20,7 +21,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from benchmarks.nodes.loops import deviations, reactions
+from benchmarks.nodes.loops import deviations, reactions, unanswered
 from benchmarks.nodes.meter import Meter
 from featherstone_ros.tools.processes import node_environment
 from featherstone_ros.tools.rclpy_calls import take_waiting
@@ -99,6 +100,14 @@ def test_times_of_publications_are_compared_with_the_period_and_the_newest_state
     assert deviations([0, ms, 3 * ms, 4 * ms]) == pytest.approx([0.0, 1e-3, 0.0])
     states, commands = [10 * ms, 20 * ms, 30 * ms], [9 * ms, 11 * ms, 32 * ms]
     assert reactions(states, commands) == pytest.approx([1e-3, 2e-3])
+
+
+def test_states_without_a_command_are_counted_also_if_nobody_saw_them():
+    states = SimpleNamespace(sent=[10, 20, 40, 50], number=[4, 5, 7, 8])  # that at 30 unseen
+    commands = SimpleNamespace(sent=[11, 21, 51], number=[1, 2, 5])
+    assert unanswered(states, commands) == 0
+    commands.number[-1] = 3
+    assert unanswered(states, commands) == 2
 
 
 @contextlib.contextmanager
