@@ -48,6 +48,7 @@ pytestmark = pytest.mark.timeout(1800)  # each starts Python a dozen times
 def run(request, tmp_path):
     """Return what runs the program on a test file, and what it has left behind."""
     pytest.importorskip("xdist")
+    pytest.importorskip("pytest_timeout")
 
     def run(text, *arguments, **variables):
         fifo, file = tmp_path / "fifo", tmp_path / "test_it.py"
