@@ -237,7 +237,7 @@ def test_arguments_of_ros_are_obeyed(ros):
     )
     ros.wait_for_state("/cell/twin", "active")
     assert ros.get_parameter("/cell/twin", "rate") == 250
-    process.wait_for_output("ignored unknown parameters: armature.road")
+    process.wait_for_output("ignored unknown parameters: armature.road (nearest: armature.")
     ros.wait_for_diagnostics(lambda s: s.name == "cell/twin")
 
 
