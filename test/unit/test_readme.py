@@ -24,8 +24,8 @@ def test_python_example_runs_in_any_folder(tmp_path, monkeypatch, caplog):
 
 
 @pytest.mark.parametrize("path", re.findall(r"\]\(([\w/.]+)\)", README))
-def test_linked_file_exists(path):
-    assert (SOURCE / path).is_file()
+def test_what_is_linked_exists(path):
+    assert (SOURCE / path).exists()
 
 
 def test_console_command_is_asked_only_for_what_it_has():
