@@ -141,3 +141,9 @@ def test_lines_of_the_compiled_code_are_as_long_as_those_of_the_python():
         if len(line) > 100
     ]
     assert not long
+
+
+def test_no_two_test_files_have_one_name():
+    """Pytest could collect neither folder beside the other: their modules are not in packages."""
+    names = Counter(path.name for path in PACKAGE.parent.glob("test/*/test_*.py"))
+    assert not [name for name, count in names.items() if count > 1]
