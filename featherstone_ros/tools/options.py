@@ -99,10 +99,14 @@ def require_urdf(parser: argparse.ArgumentParser, args: argparse.Namespace) -> N
 
     The last of several recordings is taken for it if --urdf is not given and it looks like one.
     """
+    from featherstone_ros.model.robots import robot_names
+
     if getattr(args, "urdf", "") is not None:
         return
-    if args.command == "identify" and args.bags[-1].endswith((".urdf", ".xacro")):
-        args.urdf = args.bags.pop()
+    if args.command == "identify":
+        *bags, last = args.bags
+        if last.endswith((".urdf", ".xacro")) or last in robot_names():
+            args.bags, args.urdf = bags, last
     if args.urdf is None or getattr(args, "bags", True) == []:
         parser.error("the following arguments are required: URDF (or --urdf URDF)")
 

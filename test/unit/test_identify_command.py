@@ -241,6 +241,32 @@ def test_an_arm_in_several_messages_is_read_as_one(result, truth, tmp_path):
     np.testing.assert_allclose(joined["rms"], whole["rms"], rtol=0.2)
 
 
+def test_the_picture_is_legible(result, tmp_path, monkeypatch):
+    """Nothing smaller than 8 points, no text cut off, one colour for what was measured."""
+    from matplotlib.colors import to_hex
+    from matplotlib.figure import Figure
+
+    pictures, save = [], Figure.savefig
+    monkeypatch.setattr(
+        Figure, "savefig", lambda self, *to: pictures.append(self) or save(self, *to)
+    )
+    plot = tmp_path / "fit.png"
+    files = ["--output", str(tmp_path / "fit.urdf"), "--plot", str(plot)]
+    assert not cli.main(["identify", result["bag"], "ur5e", *files])
+    (figure,) = pictures
+    parameters = figure.axes[-1]
+    texts = [t for axes in figure.axes for t in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    texts = [t for t in (*texts, *figure.texts) if t.get_visible() and t.get_text()]
+    assert min(text.get_fontsize() for text in texts) >= 8
+    boxes = [text.get_window_extent() for text in (*parameters.get_yticklabels(), *figure.texts)]
+    assert all(0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    torque, friction = figure.axes[:2]
+    (legend,) = figure.legends
+    measured = to_hex(legend.get_lines()[0].get_color())
+    assert to_hex(torque.lines[0].get_color()) == to_hex(friction.lines[0].get_color()) == measured
+
+
 # What hangs on a link.
 
 

@@ -84,6 +84,28 @@ def test_the_picture_is_one(tmp_path):
     assert paths(tmp_path / "arm.yaml")["picture"].read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.usefixtures("pictured")
+@pytest.mark.parametrize("joints", [3, 8, 12, 29])
+def test_names_of_joints_do_not_collide_in_the_picture(joints, tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    pictures, save = [], Figure.savefig
+    monkeypatch.setattr(
+        Figure, "savefig", lambda self, *to: pictures.append(self) or save(self, *to)
+    )
+    limit = '<limit lower="-1" upper="1" velocity="2" effort="900"/>'
+    names = [f"left_shoulder_{'abcdefghijklmnopqrstuvwxyzäöü'[k]}_joint" for k in range(joints)]
+    path = tmp_path / "arm.urdf"
+    path.write_text(urdf_text.chain(*names, xyz="0 0 0.02", inside=limit))
+    assert cli.main(["setup", str(path), "--output", str(tmp_path / "arm.yaml")]) == 0
+    for axes in pictures[0].axes[1:]:
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+        texts = boxes + [text.get_window_extent() for text in axes.texts]
+        for group in (boxes, texts):
+            apart = [not a.overlaps(b) for k, a in enumerate(group) for b in group[:k]]
+            assert all(apart)
+
+
 def test_the_motion_stays_within_half_the_room_and_the_speed(panda):
     motion = gentle_motion(panda.model, panda.start)
     _, q, qd, _ = motion.samples(0.005)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEAST = 1e-3  # [mrad] at which the axis of errors begins at the latest
-MANY = 12  # joints whose names fit side by side
+WIDTH = 84  # letters of joints' names that fit side by side
+MANY = 9  # joints whose errors' figures do
 
 
 def draw(proposal: Proposal, drives: list[Drive], path: Path) -> None:
@@ -30,7 +31,7 @@ def draw(proposal: Proposal, drives: list[Drive], path: Path) -> None:
     timing = proposal.loop.timing
     with pyplot.rc_context(PANELS_STYLE):
         figure = pyplot.figure(figsize=(12, 6.2), dpi=130, facecolor="white")
-        low, gap = (0.09, 0.42) if proposal.model.n <= MANY else (0.2, 0.9)  # for longer names
+        low, gap = (0.2, 0.9) if _turned(proposal) else (0.09, 0.42)
         grid = figure.add_gridspec(
             2, 2, width_ratios=(1, 1.9), left=0.02, right=0.985, top=0.84, bottom=low, hspace=gap,
             wspace=0.14,
@@ -108,8 +109,16 @@ def _torques(axes: Axes, proposal: Proposal, drive: Drive) -> None:
 def _name_joints(axes: Axes, proposal: Proposal) -> None:
     n = proposal.model.n
     axes.set_xlim(-0.6, n - 0.4)
-    turned: dict[str, Any] = {} if n <= MANY else {"rotation": 90, "fontsize": max(3.5, 8 - n / 20)}
-    axes.set_xticks(range(n), short_names(proposal.model.joint_names), color=INK, **turned)
+    style: dict[str, Any] = (
+        {"rotation": 90, "fontsize": max(3.5, 8 - n / 20)} if _turned(proposal) else {}
+    )
+    axes.set_xticks(range(n), short_names(proposal.model.joint_names), color=INK, **style)
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def _turned(proposal: Proposal) -> bool:
+    """Return whether the joints' names are too long to stand side by side."""
+    names = short_names(proposal.model.joint_names)
+    return len(names) * (1 + max(map(len, names))) > WIDTH
