@@ -142,4 +142,4 @@ def in_words(joints: Sequence[str], armature: Floats) -> str:
     needy = [(joint, value) for joint, value in zip(joints, armature, strict=True) if value]
     text = ", ".join(f"armature.{joint} {value:.3g}" for joint, value in needy[:MOST_NAMED])
     more = len(needy) - MOST_NAMED
-    return text + (f" and {more} more joints" if more > 0 else "")
+    return text + (f" and {more} more" if more > 0 else "")

@@ -9,6 +9,11 @@ checked. It is rehearsed on a simulated arm and written as a trajectory_msgs/Joi
   ros2 topic pub --once /feedforward_controller/joint_trajectory \
       trajectory_msgs/msg/JointTrajectory "$(cat FILE.yaml)"
 
+It is also rehearsed with the gains of the parameter file (or those that the controller chooses) on
+an arm that is heavier and has friction that the file does not know. Where these gains would not
+follow, the gains needed are written beside the trajectory, FILE_gains.yaml, to be loaded after the
+arm's parameter file, and the output says which inertia of the drives makes them stable.
+
 The arm moves to the first point within five seconds: start it near there, with nothing in between.
 The planner does not know about people, tables and cables: watch the arm, with a hand on the
 emergency stop.
@@ -105,6 +110,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.checked_arm import load_arm, read
     from featherstone_ros.tools.excite.clearance import Clearance
     from featherstone_ros.tools.excite.excitation import Excitation
+    from featherstone_ros.tools.excite.gains import DEFAULTS, needed_gains
     from featherstone_ros.tools.excite.rehearsal import rehearse
     from featherstone_ros.tools.preflight.check import check_file
     from featherstone_ros.tools.preflight.source import as_yaml, from_arrays
@@ -133,9 +139,16 @@ def run(args: argparse.Namespace) -> int:
     if not checked.verdict.fits:
         raise FeatherstoneError("the motion found does not pass preflight: try another --seed")
     _tell(console, arm, args.duration, planner, plan, rehearsal)
+    needed = needed_gains(arm, plan.series, read(parameters) if parameters else DEFAULTS)
+    for line in needed.lines(joints):
+        console.print(line, style="yellow" if needed.changed else "dim", soft_wrap=True)
     args.output.parent.mkdir(parents=True, exist_ok=True)
     args.output.write_text(as_yaml(trajectory))
     console.print(f"[dim]{args.output}", soft_wrap=True)
+    if needed.changed:
+        gains = args.output.with_name(f"{args.output.stem}_gains.yaml")
+        gains.write_text(needed.parameter_file(joints))
+        console.print(f"[dim]{gains}", soft_wrap=True)
     if args.plot:
         from featherstone_ros.tools.preflight.picture import draw
 

@@ -1,0 +1,91 @@
+"""An arm with other masses and friction follows the motion that is to identify it."""
+
+import numpy as np
+import pytest
+from example_robots import ROBOTS
+
+from featherstone_ros import Simulator
+from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.gains import Timing
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.torque_governor import default_torque_rate
+from featherstone_ros.control.trajectory import JointSpace
+from featherstone_ros.model.parameter_files import read_parameters
+from featherstone_ros.tools import cli
+from featherstone_ros.tools.checked_arm import load_arm
+from featherstone_ros.tools.preflight.source import read as read_trajectory
+
+pytest.importorskip("scipy")
+
+PERIOD = Timing.period
+UR10 = next((str(path) for path in ROBOTS if path.stem == "ur10_robot"), "")
+needs_ur10 = pytest.mark.skipif(not UR10, reason="example-robot-data is not installed")
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    """Parameter file of setup, trajectory and gains of excite, for the UR10."""
+    folder = tmp_path_factory.mktemp("excite")
+    arm, motion = folder / "arm.yaml", folder / "motion.yaml"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
+        patch.setattr("featherstone_ros.tools.setup.trial_drive.DURATION", 0.1)
+        assert not cli.main(["setup", UR10, "--output", str(arm)])
+        command = ["excite", "--urdf", UR10, "--parameters", str(arm), "--output", str(motion)]
+        assert not cli.main(command)
+    return arm, motion, folder / "motion_gains.yaml"
+
+
+def follow(planned, gains):
+    """Return the phase of the real controller and where the arm is, at the end of the motion."""
+    file, motion, _ = planned
+    (plan,) = read_trajectory(str(motion))
+    arm = load_arm(UR10, plan.names, file)
+    model, n = arm.model, arm.model.n
+    values = read_parameters(gains)["feedforward_controller"]
+    p, d = (values.numbers(f"gains.{{}}.{kind}", model.joint_names, np.zeros(n)) for kind in "pd")
+    settings = Settings(
+        p=p,
+        d=d,
+        damping=np.zeros(n),
+        coulomb=arm.drives.coulomb,
+        viscous=arm.drives.viscous,
+        armature=arm.drives.armature,
+        effort_limit=model.effort_limit,
+        torque_rate=default_torque_rate(model.effort_limit),
+    )
+    controller = TorqueController(JointSpace.of(model), model, settings)
+    heavy = model.with_inertial_parameters(1.3 * model.inertial_parameters)
+    friction = arm.drives.coulomb + 0.05 * model.effort_limit
+    sim = Simulator(heavy, PERIOD / 2, "implicit", damping=arm.drives.viscous, friction=friction)
+    sim.reset(plan.points[0].positions)
+    now = 1.0
+    controller.activate(now)
+    for k in range(round((plan.points[-1].time + 1.0) / PERIOD)):
+        if k == 100:
+            controller.set_trajectory(now, model.joint_names, plan.points)
+        command = controller.accept_state(now, sim.q, sim.qd, None, now)
+        if command is None or (k > 100 and controller.phase is not Phase.TRAJECTORY):
+            break
+        sim.step(np.clip(command, -model.effort_limit, model.effort_limit), 2)
+        now += PERIOD
+    return (k - 100) * PERIOD - plan.points[-1].time, controller.hold_reason
+
+
+@needs_ur10
+def test_setups_gains_abandon_the_motion_and_those_of_excite_do_not(planned):
+    arm, _, gains = planned
+    early, why = follow(planned, arm)
+    assert early < -1.0 and "path_tolerance" in why  # a wrist that stands
+    end, why = follow(planned, gains)
+    assert end >= 0.0, why  # it has arrived
+
+
+def test_gains_that_are_enough_stay_and_no_file_is_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 3)
+    file = tmp_path / "e.yaml"
+    assert not cli.main(["excite", "--urdf", "ur5e", "--output", str(file), "--duration", "20"])
+    assert "the gains will do" in " ".join(capsys.readouterr().out.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["e.yaml"]
