@@ -34,7 +34,6 @@ from rich.table import Table
 
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.settings import Settings
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.demo.report import milli, short_names
 from featherstone_ros.tools.multi_sine import plan
@@ -142,7 +141,7 @@ def prepare(study: Study) -> Scene:
     believed = fr.Dynamics(model.with_payload(link, study.payload, CENTRE))
 
     def inverse_dynamics(q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        friction = coulomb * np.tanh(qd / Settings.friction_velocity) + viscous * qd
+        friction = coulomb * np.sign(qd) + viscous * qd
         return believed.rnea(q, qd, qdd) + armature * qdd + friction
 
     room = np.minimum(model.upper - robot.start, robot.start - model.lower)

@@ -8,7 +8,7 @@ from control.controller_state cimport Controller, fire, note_cause
 from control.dead_reckoning cimport add_reckoned, dead_reckoning
 from control.events cimport CAUSE_FROZEN, CAUSE_NO_STATES
 from control.faults cimport return_to_fault
-from control.laws cimport damped_gravity, motion_torque
+from control.laws cimport damped_gravity, motion_torque, slide
 from control.model_blend cimport pass_time
 from control.motion cimport sample
 from control.phases cimport FALL_BACK, HOLDING, STATE, STATES_STOPPED
@@ -68,7 +68,8 @@ cdef inline bint blind_command(Controller* c, double now) noexcept nogil:
         if not c.expects:
             expect(c, now)
         sample(&c.motion, now, c.desired)
-        motion_torque(&c.settings, &c.models, c.n, c.desired, c.torque)
+        slide(&c.settings, c.n, c.desired + c.n, dt, c.presliding)
+        motion_torque(&c.settings, &c.models, c.n, c.desired, c.presliding, c.torque)
         if (c.validator.last.rejection == CONTRADICTORY
                 and now - c.validator.compared_at < c.settings.state_timeout):
             for i in range(c.n):                                # positions show how well it brakes

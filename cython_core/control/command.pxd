@@ -9,7 +9,7 @@ from control.cartesian_mode cimport (drop_stale, find_inverse_inertia, hand_torq
 from control.controller_state cimport Controller, fire, is_blind, is_tracking, leads_hand
 from control.events cimport CAUSE_NOT_FINITE
 from control.faults cimport ABANDONED_TIME, MOST_ABANDONED, fall_back
-from control.laws cimport add_drives, damped_gravity, law
+from control.laws cimport add_drives, damped_gravity, law, slide
 from control.model_blend cimport combine, gravity, pass_time
 from control.monitoring cimport watch_oscillation, watch_path, watch_speed, watch_standing
 from control.motion cimport leads_to_rest, sample
@@ -85,7 +85,8 @@ cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
         c.desired[i] += c.validator.likely_q[i]
         c.reckoning.given[i] = c.torque[i]
         c.torque[i] += c.scratch[i]
-    add_drives(&c.settings, n, c.desired + n, c.desired + 2 * n, c.torque)
+    slide(&c.settings, n, c.desired + n, dt, c.presliding)
+    add_drives(&c.settings, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
     for i in range(n):
         c.reckoning.given[i] -= c.torque[i]                     # what is not feedback
         if c.settings.hardware_adds_gravity:
@@ -174,6 +175,8 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
         return False
     if c.phase == DAMPED and now >= c.hold_until and fire(c, RECOVER):
         begin_tracking(c)
+    if not is_tracking(c):
+        memset(c.presliding, 0, c.n * sizeof(double))
     if not (is_tracking(c) or c.phase == FLOATING):
         return damped_command(c, now, dt)
     if c.phase == FLOATING or not leads_hand(c):
@@ -188,8 +191,9 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     if leads_hand(c):
         lead_hand(c, now, dt)
     else:
+        slide(&c.settings, c.n, c.desired + c.n, dt, c.presliding)
         law(&c.settings, &c.models, c.n, c.validator.likely_q, c.validator.likely_qd, c.desired,
-            held_for(c), c.scratch, c.torque)
+            c.presliding, held_for(c), c.scratch, c.torque)
     if issue_command(c, now, dt, c.torque):
         if leads_hand(c):
             for i in range(c.n):

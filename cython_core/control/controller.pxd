@@ -68,7 +68,7 @@ cdef inline bint accept_state(Controller* c, double now, double stamp, double on
     cdef const double* pushed = c.zero
     cdef const double* likely = c.zero
     if is_tracking(c):
-        reckon(&c.reckoning, &c.settings, &c.models, &c.validator, c.desired,
+        reckon(&c.reckoning, &c.settings, &c.models, &c.validator, c.desired, c.presliding,
                elapsed(&c.validator, now, stamp))
         pushed, likely = c.reckoning.sure, c.scratch
         memset(c.scratch, 0, 2 * c.n * sizeof(double))

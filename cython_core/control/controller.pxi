@@ -168,6 +168,7 @@ cdef class CompiledController:
         c.desired, c.scratch, c.offset = (
             self._room(&at, 4 * n), self._room(&at, 4 * n), self._room(&at, 4 * n))
         c.zero, c.state = self._room(&at, 4 * n), self._room(&at, 4 * n)
+        c.presliding = self._room(&at, n)
         c.torque, c.gravity_torque, c.expected = (
             self._room(&at, n), self._room(&at, n), self._room(&at, n))
         c.turned, c.turns = self._room(&at, n), self._room(&at, n)

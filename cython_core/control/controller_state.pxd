@@ -52,6 +52,7 @@ cdef struct Controller:
     Hold fallen              # why DAMPED does not end before hold_until
     long long causes         # number of causes so far
     double* desired          # (4, n) of the last command
+    double* presliding       # (n,) of the desired motion, see smooth_friction.pxd; 0 without one
     double* torque
     double* gravity_torque   # at the arm's position, which some drives add by themselves
     double* bias             # (n,) torque at which no joint accelerates

@@ -16,7 +16,7 @@ from libc.math cimport NAN, copysign, fabs, isnan
 from libc.string cimport memcpy, memset
 
 from dynamics_interface cimport DynamicsInterface
-from smooth_friction cimport drag, smooth_sign
+from smooth_friction cimport drag
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, TERMS_FULL, Settings
 from control.state_consistency cimport encoder_step
@@ -28,6 +28,7 @@ cdef extern from *:
     #define RECKONING_STEP (0.001)
     #define LONGEST_RECKONING (0.005)
     #define STICKING_SPEED (1e-3)
+    #define BORNE (0.15)
     #define STOPPED_SPEED (0.05)
     #define MOST_STICTION (3.0)
     #define STICTION_SHARE (0.01)
@@ -41,6 +42,8 @@ cdef extern from *:
     const double LONGEST_RECKONING  # [s] for single joints
     const double STICKING_SPEED     # [rad/s, m/s] below which Coulomb friction is viscous, and a
                                     # joint sticks
+    const double BORNE              # share of a push, which errors of the model may balance, that
+                                    # friction bears for sure
     const double STOPPED_SPEED      # [rad/s, m/s] of a joint that has been stopped against a push
     const double MOST_STICTION      # times the Coulomb friction, plus
     const double STICTION_SHARE     # of the effort limit, may hold a joint; if friction is unknown,
@@ -156,10 +159,19 @@ cdef inline bint feeds_forward(const Settings* its) noexcept nogil:
             and (its.terms == TERMS_FULL or its.mode == COMPUTED_TORQUE))
 
 
-cdef inline double compensated(const Settings* its, Py_ssize_t i, double velocity) noexcept nogil:
-    """Coulomb friction that the feedforward of a desired velocity compensates."""
-    return (its.coulomb[i] * fabs(smooth_sign(velocity, its.friction_velocity))
-            if feeds_forward(its) else 0.0)
+cdef inline double compensated(const Settings* its, Py_ssize_t i, double state, double push,
+                               double change) noexcept nogil:
+    """The part of Coulomb friction that does not hold a joint against the change of a push; below
+    0, friction bore the push until then.
+
+    state: presliding, of the feedforward.
+    """
+    cdef double known = its.coulomb[i]
+    cdef double left = known * state
+    cdef double borne = min(max(left + BORNE * push, -known), known)
+    if not feeds_forward(its):
+        return 0.0
+    return min(copysign(1.0, change) * left, copysign(1.0, change) * borne)
 
 
 cdef inline bint was_stopped(const Settings* its, Py_ssize_t i, double push, double desired_speed,
@@ -246,10 +258,10 @@ cdef inline void move_joints(Reckoning* r, const Settings* its, const DynamicsIn
 
 
 cdef inline void reckon(Reckoning* r, const Settings* its, ModelBlend* models,
-                        const StateValidator* v, const double* desired,
+                        const StateValidator* v, const double* desired, const double* state,
                         double elapsed) noexcept nogil:
     """Compute up to a time since the last good state [s], under the command for that state, whose
-    desired state (4, n) is given.
+    desired state (4, n) and presliding state (n,) are given.
 
     After a gap everything begins anew.
     """
@@ -280,10 +292,9 @@ cdef inline void reckon(Reckoning* r, const Settings* its, ModelBlend* models,
     gravity(models, v.q, effort)
     for i in range(n):
         effort[i] += r.change[i]
-        left = compensated(its, i, desired[n + i])
+        left = 0.0 if isnan(r.push[i]) else compensated(its, i, state[i], r.push[i], r.change[i])
         r.friction[i] = its.coulomb[i] - left
-        r.most_friction[i] = (most_stiction(its, i)
-                              - (left if r.change[i] * desired[n + i] > 0.0 else 0.0))
+        r.most_friction[i] = most_stiction(its, i) - (left if r.change[i] * state[i] > 0.0 else 0.0)
     for k in range(steps):
         move_joints(r, its, models.newest.model, v.q, effort, r.most_friction, h, r.sure)
         move_joints(r, its, models.newest.model, v.q, effort, r.friction, h, r.likely)

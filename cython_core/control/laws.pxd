@@ -11,39 +11,53 @@
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
-from smooth_friction cimport friction_torque
+from smooth_friction cimport presliding
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL,
                                TERMS_GRAVITY, Settings)
 
 
+cdef inline void slide(const Settings* its, Py_ssize_t n, const double* velocity, double dt,
+                       double* state) noexcept nogil:
+    """Advance the presliding states (n,) by a time dt [s] of the desired motion.
+
+    Whatever the arm does, they follow what is asked of it: friction cannot be over-compensated into
+    a limit cycle.
+    """
+    cdef Py_ssize_t i
+    for i in range(n):
+        state[i] = presliding(state[i], velocity[i], dt, its.presliding_displacement)
+
+
 cdef inline void add_drives(const Settings* its, Py_ssize_t n, const double* velocity,
-                            const double* acceleration, double* torque) noexcept nogil:
+                            const double* acceleration, const double* state,
+                            double* torque) noexcept nogil:
     """Add what the drives need for themselves: rotor inertia, friction, a constant.
 
-    The velocity is the desired one: friction cannot be over-compensated into a limit cycle.
+    velocity: the desired one; state: presliding.
     """
     cdef Py_ssize_t i
     for i in range(n):
         torque[i] += its.armature[i] * acceleration[i] + its.offset[i]
-        torque[i] += friction_torque(its.viscous[i], its.coulomb[i], velocity[i],
-                                     its.friction_velocity)
+        torque[i] += its.viscous[i] * velocity[i] + its.coulomb[i] * state[i]
 
 
 cdef inline void motion_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
-                               const double* desired, double* torque) noexcept nogil:
+                               const double* desired, const double* state,
+                               double* torque) noexcept nogil:
     """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): the torque that a motion needs."""
     combine(models, desired, desired + n, desired + 2 * n, torque)
-    add_drives(its, n, desired + n, desired + 2 * n, torque)
+    add_drives(its, n, desired + n, desired + 2 * n, state, torque)
 
 
 cdef inline void model_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
-                              const double* desired, double* torque) noexcept nogil:
+                              const double* desired, const double* state,
+                              double* torque) noexcept nogil:
     """The mode's torque from the model along the desired motion, without feedback."""
     if its.mode == CARTESIAN_IMPEDANCE:
         gravity(models, desired, torque)
     elif its.terms == TERMS_FULL or its.mode == COMPUTED_TORQUE:
-        motion_torque(its, models, n, desired, torque)
+        motion_torque(its, models, n, desired, state, torque)
     elif its.terms == TERMS_GRAVITY:
         gravity(models, desired, torque)
     else:
@@ -62,11 +76,11 @@ cdef inline void damped_gravity(const Settings* its, ModelBlend* models, Py_ssiz
 
 
 cdef inline void feedforward(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q,
-                             const double* qd, const double* desired,
+                             const double* qd, const double* desired, const double* state,
                              double* torque) noexcept nogil:
     """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d) + Kp e + Kd ed."""
     cdef Py_ssize_t i
-    model_torque(its, models, n, desired, torque)
+    model_torque(its, models, n, desired, state, torque)
     for i in range(n):
         torque[i] += its.p[i] * (desired[i] - q[i]) + its.d[i] * (desired[n + i] - qd[i])
 
@@ -104,7 +118,8 @@ cdef inline void add_predicted_feedback(const Settings* its, const DynamicsInter
 
 cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
                                  const double* q, const double* qd, const double* desired,
-                                 double held, double* acceleration, double* torque) noexcept nogil:
+                                 const double* state, double held, double* acceleration,
+                                 double* torque) noexcept nogil:
     """RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed, of the errors after ``held``.
 
     acceleration: (n,) scratch.
@@ -116,24 +131,25 @@ cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssi
         wanted = its.p[i] * (desired[i] - q[i] + held * error) + its.d[i] * error
         acceleration[i] = desired[2 * n + i] + wanted / (1.0 + held * (its.d[i] + held * its.p[i]))
     combine(models, q, qd, acceleration, torque)
-    add_drives(its, n, desired + n, acceleration, torque)
+    add_drives(its, n, desired + n, acceleration, state, torque)
 
 
 cdef inline void law(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q,
-                     const double* qd, const double* desired, double held, double* scratch,
-                     double* torque) noexcept nogil:
+                     const double* qd, const double* desired, const double* state, double held,
+                     double* scratch, double* torque) noexcept nogil:
     """The effort of the mode in use, plus the motion's own.
 
-    held: how long the command will act [s] in a slow loop, else 0; scratch: (4, n).
+    state: presliding; held: how long the command will act [s] in a slow loop, else 0; scratch:
+    (4, n).
     """
     cdef Py_ssize_t i
     if its.mode == FEEDFORWARD:
-        feedforward(its, models, n, q, qd, desired, torque)
+        feedforward(its, models, n, q, qd, desired, state, torque)
         if held > 0.0:
             add_predicted_feedback(its, models.newest.model, n, q, qd, desired, held, scratch,
                                    torque)
     elif its.mode == COMPUTED_TORQUE:
-        computed_torque(its, models, n, q, qd, desired, held, scratch, torque)
+        computed_torque(its, models, n, q, qd, desired, state, held, scratch, torque)
     else:
         damped_gravity(its, models, n, q, qd, 1.0, torque)
         return

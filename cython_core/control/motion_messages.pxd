@@ -20,7 +20,7 @@ cdef inline void work_out_model_torque(ControlCycle* its, double* torque) noexce
     if c.settings.mode == GRAVITY_COMPENSATION:
         gravity(&c.models, c.validator.q, torque)
     else:
-        model_torque(&c.settings, &c.models, c.n, c.desired, torque)
+        model_torque(&c.settings, &c.models, c.n, c.desired, c.presliding, torque)
 
 
 cdef inline void write_row(Template* message, Py_ssize_t n, int before, const double* values,

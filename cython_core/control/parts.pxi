@@ -178,22 +178,23 @@ cdef class ControlLaws:
         return state
 
     def torque(self, q, qd, desired, double held=0.0):
-        """The effort that the mode in force asks for.
+        """The effort that the mode in force asks for, in a motion that has slid already.
 
         Args:
             held: How long it will act, if that is long [s].
         """
         cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n)
-        cdef cnp.ndarray scratch = np.empty(4 * self.n)
+        cdef cnp.ndarray scratch = np.empty(4 * self.n), sliding = np.sign(state[1])
         law(&self.settings.its, &self.models.its, self.n, numbers(q, self.n, "q"),
-            numbers(qd, self.n, "qd"), floats(state), held, <double*> cnp.PyArray_DATA(scratch),
-            result(tau, self.n, "tau"))
+            numbers(qd, self.n, "qd"), floats(state), floats(sliding), held,
+            <double*> cnp.PyArray_DATA(scratch), result(tau, self.n, "tau"))
         return tau
 
     def model_torque(self, desired):
-        """What the mode takes from the model, without feedback."""
+        """What the mode takes from the model, without feedback, likewise."""
         cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n)
-        model_torque(&self.settings.its, &self.models.its, self.n, floats(state),
+        cdef cnp.ndarray sliding = np.sign(state[1])
+        model_torque(&self.settings.its, &self.models.its, self.n, floats(state), floats(sliding),
                      result(tau, self.n, "tau"))
         return tau
 

@@ -149,7 +149,8 @@ cdef class ConfigureRequest(ControlRequest):
         self.its.hardware_adds_gravity = settings.hardware_adds_gravity
         self.its.start_from_measured_effort = settings.start_from_measured_effort
         self.its.blind_stop = settings.blind_stop
-        self.its.period, self.its.friction_velocity = settings.period, settings.friction_velocity
+        self.its.period = settings.period
+        self.its.presliding_displacement = settings.presliding_displacement
         self.its.blend_time, self.its.decay_time = settings.blend_time, settings.decay_time
         self.its.stop_time, self.its.state_timeout = settings.stop_time, settings.state_timeout
         self.its.reference_timeout = settings.reference_timeout

@@ -20,7 +20,7 @@ cdef struct Settings:
     bint start_from_measured_effort
     bint blind_stop
     double period
-    double friction_velocity
+    double presliding_displacement
     double blend_time
     double decay_time
     double stop_time

@@ -2,6 +2,7 @@
 # and the effort that holds it there, from which the commands go on without a step.
 
 from libc.math cimport INFINITY, fabs, isinf
+from libc.string cimport memset
 
 from control.controller_state cimport Controller, fire, note, note_cause
 from control.events cimport (CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE,
@@ -150,6 +151,7 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
         c.hold.cause = NO_CAUSE
     note_outside(c)
     start_from(&c.governor, &c.settings, holding_effort(c, effort))
+    memset(c.presliding, 0, c.n * sizeof(double))
     fire(c, STATE)
     begin_tracking(c)
     return_to_fault(c, now)

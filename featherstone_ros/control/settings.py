@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.friction import SLIDING_SPEED
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 
 
 class Choice(str, Enum):
@@ -70,7 +70,8 @@ class Settings:
         rate: Frequency of commands with ``update_on: timer`` [Hz].
         hardware_adds_gravity: The drives add g(q) to the command by themselves.
         start_from_measured_effort: Begin with the effort in the joint state, if it has any.
-        friction_velocity: Reference velocity at which 76 % of Coulomb friction are compensated.
+        presliding_displacement: Desired motion over which the compensation of Coulomb friction
+            turns round [rad] or [m].
         blend_time: Bumpless transfer after a change of law, gains or source of the reference [s].
         decay_time: How long the decay to gravity hold takes [s].
         stop_time: How long a stop takes [s].
@@ -111,7 +112,7 @@ class Settings:
     rate: float = 1000.0
     hardware_adds_gravity: bool = False
     start_from_measured_effort: bool = True
-    friction_velocity: float = SLIDING_SPEED
+    presliding_displacement: float = PRESLIDING_DISPLACEMENT
     blend_time: float = 0.2
     decay_time: float = 0.2
     stop_time: float = 0.25

@@ -25,6 +25,9 @@ NODES = ("digital_twin", "feedforward_controller")
 OF_EVERY_NODE = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 JOINT = "<joint>"  # in the names of parameters that each joint has
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
+FORMER = {  # parameters of earlier versions, and what has taken their place
+    "friction_velocity": "presliding_displacement, a distance [rad or m]; the default suits most",
+}
 Value = TypeVar("Value")
 
 
@@ -128,7 +131,9 @@ def check_names(path: Path, joints: Collection[str]) -> None:
 
 
 def misspelt(name: str, known: Collection[str]) -> str:
-    """Return an unknown name, with the nearest known one if any is near."""
+    """Return an unknown name, with what has replaced it or the nearest known one, if any."""
+    if name in FORMER:
+        return f"{name} (now {FORMER[name]})"
     nearest = get_close_matches(name, known, 1)
     return f"{name} (nearest: {nearest[0]})" if nearest else name
 

@@ -13,7 +13,7 @@ from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.model import Model
-from featherstone_ros.model.friction import SLIDING_SPEED
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.model.parameter_files import (
     NodeParameters,
     ParameterFileError,
@@ -56,7 +56,7 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
         robot: ``panda``, ``ur5e``, or the path of a URDF or xacro file.
         joints: The joints that move.
         parameters: A parameter file of the controller; friction, armature, payload, gravity,
-            ``effort_limit``, ``friction_velocity``, ``effort_scale`` and
+            ``effort_limit``, ``presliding_displacement``, ``effort_scale`` and
             ``allow_nonzero_velocity_at_trajectory_end`` are taken from it. None: the package's file
             for ``panda`` and ``ur5e``, else the URDF alone.
 
@@ -75,7 +75,7 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
             _by_joint(values, "armature.{}", np.zeros(model.n), model),
             _by_joint(values, "friction.{}.viscous", model.damping, model),
             _by_joint(values, "friction.{}.coulomb", model.friction, model),
-            values.number("friction_velocity", SLIDING_SPEED),
+            values.number("presliding_displacement", PRESLIDING_DISPLACEMENT),
         )
         effort = values.numbers("effort_limit.{}", model.joint_names, model.effort_limit)
         limits = Limits.of(model, effort * values.number("effort_scale", 1.0))

@@ -111,10 +111,16 @@ def test_commands_report_a_wrong_file_in_a_line(command, text, file, capsys, mon
     assert str(file) in capsys.readouterr().err
 
 
+def test_a_parameter_of_an_earlier_version_is_named_with_what_has_replaced_it(file):
+    file.write_text("/**: {ros__parameters: {friction_velocity: 0.02}}")
+    with pytest.raises(FeatherstoneError, match=r"friction_velocity \(now presliding_displacement"):
+        checked_arm.load_arm("ur5e", ("elbow_joint",), file)
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("friction_velocity: slow", "friction_velocity"),
+        ("presliding_displacement: short", "presliding_displacement"),
         ("effort_scale: [1.0]", "effort_scale"),
         ("armature: {elbow_joint: heavy}", "armature.elbow_joint"),
         ("friction: {elbow_joint: {viscous: true}}", "friction.elbow_joint.viscous"),

@@ -112,15 +112,17 @@ def test_torque_is_what_the_simulated_arm_needs(name):
     arm = load_arm(name, given.names)
     asked = check_file(given, arm).verdict.demand
     needed = robot.inverse_dynamics(asked.position, asked.velocity, asked.acceleration)
-    swift = np.abs(asked.velocity) > 5 * arm.drives.sliding_speed
-    assert_allclose(asked.torque[swift], needed[swift], rtol=1e-3, atol=1e-3)
+    swift = np.abs(asked.velocity) > 0.1
+    # But where a joint has just turned back: friction follows within 0.1 mrad.
+    close = np.isclose(asked.torque[swift], needed[swift], rtol=1e-3, atol=1e-3)
+    assert close.mean() > 0.998
 
 
 @pytest.mark.parametrize("factor", [1.3, 4.0])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_slowed_demand_is_that_of_the_slower_trajectory(name, factor):
     given, arm = fast_motion(name, 1.0), load_arm(name, fast_motion(name, 1.0).names)
-    arm = replace(arm, drives=replace(arm.drives, sliding_speed=1e-12))
+    arm = replace(arm, drives=replace(arm.drives, presliding_displacement=1e-12))
     slowed = check_file(given, arm).verdict.demand.slowed(factor)
     again = check_file(slower(given, factor), arm).verdict.demand
     for j in range(arm.model.n):

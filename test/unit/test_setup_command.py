@@ -18,7 +18,7 @@ from featherstone_ros.tools.preflight import source
 from featherstone_ros.tools.setup.files import _number, parameter_file, paths
 from featherstone_ros.tools.setup.proposal import SetupError, propose, sufficient_rotors, tool_link
 from featherstone_ros.tools.setup.report import summary
-from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, gentle_motion, settings
+from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion, settings
 
 ARMS = ("kinova", "xarm7", "z1", "so100", "tiago_no_hand")
 PATHS = [
@@ -57,7 +57,7 @@ def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
     assert np.all(start >= model.lower) and np.all(start <= model.upper)
     assert np.all(np.abs(Dynamics(model).gravity(start)) < model.effort_limit)
     assert controller.get("tip", model.link_names[0]) in model.link_names
-    assert drive(proposal, gentle_motion(model, proposal.start)).peak.max() < FOLLOWS
+    assert drive(proposal, first_motion(model, proposal.start)).peak.max() < FOLLOWS
     for step in ("featherstone-ros run", "ros2 launch", "ros2 topic pub", "load_controller"):
         assert step in shown
     (motion,) = source.read(str(tmp_path / "new/arm_motion.yaml"))
@@ -107,31 +107,32 @@ def test_names_of_joints_do_not_collide_in_the_picture(joints, tmp_path, monkeyp
 
 
 def test_the_motion_stays_within_half_the_room_and_the_speed(panda):
-    motion = gentle_motion(panda.model, panda.start)
-    _, q, qd, _ = motion.samples(0.005)
-    room = np.minimum(panda.model.upper - panda.start, panda.start - panda.model.lower)
-    assert np.all(np.abs(q - panda.start) <= 0.5 * room + 1e-9)
-    assert np.all(np.abs(qd).max(axis=0) <= 0.5 * panda.model.velocity_limit * (1 + 1e-3))
-    assert np.all(np.abs(q - panda.start).max(axis=0) > 0.05)
+    slow = replace(panda.model, velocity_limit=np.full(panda.model.n, 0.1))
+    for model in (panda.model, slow):
+        goal = first_motion(model, panda.start)
+        way = np.array(goal.positions) - panda.start
+        assert np.all(way <= 0.5 * (model.upper - panda.start))
+        assert np.all(1.5 * way / goal.time <= 0.5 * model.velocity_limit * (1 + 1e-9))
+        assert np.all(way > 0.015)  # half of the fingers' range
 
 
 def test_what_the_model_does_not_know_shows_in_the_second_drive(panda):
-    motion = gentle_motion(panda.model, panda.start)
-    exact, heavier = drive(panda, motion), drive(panda, motion, HEAVIER)
+    goal = first_motion(panda.model, panda.start)
+    exact, heavier = drive(panda, goal), drive(panda, goal, HEAVIER)
     assert not exact.trouble and not heavier.trouble
     assert heavier.peak.max() > 5 * exact.peak.max()
 
 
 def test_stiffer_gains_leave_less_of_the_error(panda):
-    motion = gentle_motion(panda.model, panda.start)
-    soft = drive(panda, motion, HEAVIER)
+    goal = first_motion(panda.model, panda.start)
+    soft = drive(panda, goal, HEAVIER)
     stiff = replace(panda, gains=ChosenGains(2.0 * panda.gains.p, panda.gains.d, {}))
-    assert drive(stiff, motion, HEAVIER).peak[1] < 0.7 * soft.peak[1]  # the one that bears most
+    assert drive(stiff, goal, HEAVIER).peak[1] < 0.7 * soft.peak[1]  # the one that bears most
 
 
 def test_a_drive_that_fails_says_why(panda):
     wrong = replace(panda, gains=ChosenGains(100.0 * panda.gains.p, 100.0 * panda.gains.d, {}))
-    failed = drive(wrong, gentle_motion(panda.model, panda.start))
+    failed = drive(wrong, first_motion(panda.model, panda.start))
     assert failed.trouble
     assert f"it failed: {failed.trouble}" in parameter_file(wrong, [failed])
 
@@ -285,7 +286,7 @@ def test_an_arm_that_is_stable_with_drives_alone_gets_as_little_of_them_as_will_
     for more in (1.0, 3.0, 30.0):  # real drives may have more
         loop = SampledLoop(proposal.model, more * armature, proposal.loop.timing)
         assert loop.is_stable(gains.p, gains.d)
-    driven = drive(proposal, gentle_motion(proposal.model, proposal.start))
+    driven = drive(proposal, first_motion(proposal.model, proposal.start))
     assert not driven.trouble and driven.peak.max() < 3.0 * FOLLOWS
     path = tmp_path / "panda.yaml"
     path.write_text(parameter_file(proposal, [driven]))

@@ -48,7 +48,7 @@ def check_trajectory(
         velocity: The desired velocity until then (n,) [rad/s] or [m/s].
     """
     drives = Drives(
-        settings.armature, settings.viscous, settings.coulomb, settings.friction_velocity
+        settings.armature, settings.viscous, settings.coulomb, settings.presliding_displacement
     )
     limits = Limits.of(model, settings.effort_limit)
     most = MOST / model.n

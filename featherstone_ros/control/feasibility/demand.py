@@ -10,7 +10,7 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.motion import Motion
-from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, presliding
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,13 +21,13 @@ class Drives:
         armature: Inertia reflected to the joint [kg m^2] or [kg].
         viscous: Viscous friction [N m s/rad] or [N s/m].
         coulomb: Coulomb friction [N m] or [N].
-        sliding_speed: Speed at which 76 % of Coulomb friction acts [rad/s] or [m/s].
+        presliding_displacement: Over which Coulomb friction turns round [rad] or [m].
     """
 
     armature: Floats
     viscous: Floats
     coulomb: Floats
-    sliding_speed: float = SLIDING_SPEED
+    presliding_displacement: float = PRESLIDING_DISPLACEMENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,8 @@ def demand(
     """
     time, q, qd, qdd, extra = motion.trace(begin, end, step, most)
     gravity = dynamics.gravity(q)
-    coulomb = drives.coulomb * smooth_sign(qd, drives.sliding_speed)
+    sliding = presliding(time, q, np.sign(qd[0]), drives.presliding_displacement)
+    coulomb = drives.coulomb * sliding
     standing = gravity + coulomb + extra if with_extra_effort else gravity + coulomb
     inertial = dynamics.rnea(q, qd, qdd) - gravity + drives.armature * qdd
     return Demand(time, q, qd, qdd, standing, drives.viscous * qd, inertial)

@@ -35,6 +35,8 @@ from featherstone_ros.identification.suspicions import (
     without_friction,
 )
 from featherstone_ros.model import EARTH
+from featherstone_ros.model.friction import SLIDING_SPEED
+from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools import checked_arm
 
 if TYPE_CHECKING:
@@ -165,8 +167,9 @@ def load_arm(
     Args:
         urdf: Robot description, .urdf or .xacro.
         joints: Those that move.
-        known: Parameter file with friction, armature, offset, payload, gravity and
-            ``friction_velocity``; what it lacks is taken from the URDF. None: links only.
+        known: Parameter file with friction, armature, offset, payload and gravity of the
+            controller, and ``sliding_speed`` of the twin; what it lacks is taken from the URDF.
+            None: links only.
         gravity: In the base link's frame, where the file says none [m/s^2].
 
     Raises:
@@ -181,7 +184,8 @@ def load_arm(
     offset = values.numbers("friction.{}.offset", joints, np.zeros(len(joints)))
     drives = arm.drives
     friction = Friction(drives.viscous, drives.coulomb, drives.armature, offset, {})
-    return Arm(model, friction, drives.sliding_speed)
+    twin = read_parameters(known)["digital_twin"]
+    return Arm(model, friction, twin.number("sliding_speed", SLIDING_SPEED))
 
 
 def unmodelled(

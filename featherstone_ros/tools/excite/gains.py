@@ -21,7 +21,7 @@ from featherstone_ros.control.armature import SHARES, in_words, least_armature
 from featherstone_ros.control.gains import BANDWIDTH, Gains, SampledLoop, Timing
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.friction import friction_torque
+from featherstone_ros.model.friction import presliding
 from featherstone_ros.model.parameter_files import NodeParameters, of_joint
 from featherstone_ros.simulation import TwinSettings
 from featherstone_ros.tools.checked_arm import CheckedArm
@@ -156,7 +156,8 @@ def rehearse_unknown(
     model, drives, limit = arm.model, arm.drives, arm.limits.effort
     time = np.arange(0.0, series.duration, timing.period)
     q, qd, qdd = series.at(time)
-    known = friction_torque(qd, drives.viscous, drives.coulomb, drives.sliding_speed)
+    sliding = presliding(time, q, np.zeros(model.n), drives.presliding_displacement)
+    known = drives.viscous * qd + drives.coulomb * sliding
     forward = Dynamics(model).rnea(q, qd, qdd) + drives.armature * qdd + known
     unknown = UNKNOWN * np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
     steps = max(1, round(timing.period / TwinSettings.time_step))

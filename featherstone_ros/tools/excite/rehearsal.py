@@ -8,7 +8,7 @@ import numpy as np
 
 from featherstone_ros import Dynamics, Simulator
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.friction import friction_torque
+from featherstone_ros.model.friction import presliding
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.excitation import Series
 
@@ -43,7 +43,8 @@ def rehearse(arm: CheckedArm, series: Series) -> Rehearsal:
     )
     time = np.arange(0.0, series.duration, STEP)
     q, qd, qdd = series.at(time)
-    friction = friction_torque(qd, drives.viscous, drives.coulomb, drives.sliding_speed)
+    sliding = presliding(time, q, np.zeros(model.n), drives.presliding_displacement)
+    friction = drives.viscous * qd + drives.coulomb * sliding
     simulator.reset(q[0])
     error, effort = np.zeros((2, model.n))
     for k in range(len(time)):

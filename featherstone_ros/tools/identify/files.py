@@ -43,8 +43,8 @@ def write_parameters(found: Identification, sources: str, path: Path) -> None:
     parameters = {"friction": terms, "armature": armature}
     content: dict[str, Any] = {"/**": {"ros__parameters": parameters}}
     if found.sliding_speed != SLIDING_SPEED:
-        eased = {"friction_velocity": found.sliding_speed}
-        content["/**/feedforward_controller"] = {"ros__parameters": eased}
+        eased = {"sliding_speed": found.sliding_speed}
+        content["/**/digital_twin"] = {"ros__parameters": eased}
     head = (
         f"# Drives of {found.model.name}, for both nodes, with the URDF of the same name:\n"
         f"# identified by featherstone-ros from {sources}.\n\n"
@@ -76,7 +76,7 @@ def as_dict(
             }
             for j in found.judged
         },
-        "friction_velocity": found.sliding_speed,
+        "sliding_speed": found.sliding_speed,
         "base_parameters": [
             {
                 "name": name,

@@ -93,7 +93,7 @@ def _remarks(found: Identification, held_out: Explanation, before: Explanation) 
         lines.append(
             Text(
                 f"76 % of Coulomb friction acts at {found.sliding_speed:g} rad/s: see "
-                "friction_velocity in the parameter file.",
+                "sliding_speed in the parameter file.",
                 style="dim",
             )
         )

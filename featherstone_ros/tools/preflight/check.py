@@ -69,7 +69,7 @@ def check_file(unchecked: UncheckedTrajectory, arm: CheckedArm) -> FileCheck:
     begin, end = trajectory.times[0], motion.end
     velocity = trajectory.state(0).velocity
     verdict = check(Dynamics(arm.model), arm.drives, limits, motion, begin, end, velocity)
-    return FileCheck(unchecked, arm, verdict, filled(unchecked, trajectory, motion, arm))
+    return FileCheck(unchecked, arm, verdict, filled(unchecked, trajectory, verdict.demand, arm))
 
 
 def started(trajectory: Trajectory) -> Motion:

@@ -13,15 +13,14 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.feasibility.demand import Demand, demand
-from featherstone_ros.control.motion import Motion
+from featherstone_ros.control.feasibility.demand import Demand
 from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 
 
 def filled(
-    unchecked: UncheckedTrajectory, trajectory: Trajectory, motion: Motion, arm: CheckedArm
+    unchecked: UncheckedTrajectory, trajectory: Trajectory, asked: Demand, arm: CheckedArm
 ) -> UncheckedTrajectory:
     """Return the trajectory with the torque at every point as its effort.
 
@@ -31,16 +30,14 @@ def filled(
     Args:
         unchecked: The trajectory as it was read.
         trajectory: The same, checked.
-        motion: The same as a motion that starts at time 0.
+        asked: The torque along it; its time is the trajectory's.
         arm: With the trajectory's joints, in that order.
     """
-    dynamics = Dynamics(arm.model)
     times = np.array(trajectory.times)
-    corners = demand(dynamics, arm.drives, motion, times[0], times[-1], np.inf, False)
-    before = np.searchsorted(corners.time, times, side="left")
-    after = np.searchsorted(corners.time, times, side="right") - 1
-    torque = (corners.torque[before] + corners.torque[after]) / 2.0
-    torque[-1] = dynamics.gravity(corners.position[-1])
+    before = np.searchsorted(asked.time, times, side="left")
+    after = np.searchsorted(asked.time, times, side="right") - 1
+    torque = (asked.torque[before] + asked.torque[after]) / 2.0
+    torque[-1] = Dynamics(arm.model).gravity(asked.position[after[-1]])
     points = [
         replace(point, effort=tuple(row.tolist()))
         for point, row in zip(unchecked.points, torque, strict=True)

@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.setup import files
     from featherstone_ros.tools.setup.proposal import propose
     from featherstone_ros.tools.setup.report import next_steps, summary
-    from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, gentle_motion
+    from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion
     from featherstone_ros.tools.style import new_console
 
     require_writable(args.output)
@@ -112,9 +112,9 @@ def run(args: argparse.Namespace) -> int:
         raise FeatherstoneError(f"--{error}") from None
     except OSError as error:
         raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
-    motion = gentle_motion(proposal.model, proposal.start)
+    goal = first_motion(proposal.model, proposal.start)
     with DelayedProgress("driving the twin", console) as progress:
-        drives = [drive(proposal, motion, excess, progress) for excess in (0.0, HEAVIER)]
+        drives = [drive(proposal, goal, excess, progress) for excess in (0.0, HEAVIER)]
     console.print(summary(proposal, drives))
     if drives[0].trouble:
         raise FeatherstoneError(f"no file is written, for the twin failed: {drives[0].trouble}")

@@ -12,16 +12,14 @@ import yaml
 from featherstone_ros.control.armature import in_words
 from featherstone_ros.control.damping import COASTING, GUIDING
 from featherstone_ros.control.gains import DAMPING_RATIO
-from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.tools.demo.report import milli
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory, as_yaml
 from featherstone_ros.tools.setup.proposal import Proposal
-from featherstone_ros.tools.setup.trial_drive import Drive
+from featherstone_ros.tools.setup.trial_drive import Drive, first_motion
 
 DIGITS = 4
-MOVE, MOVE_TIME = 0.2, 3.0  # [rad or m], [s] of the motion to send
 CONTROLLER = "effort_controller"  # forward_command_controller's name
 
 
@@ -84,10 +82,8 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
 
 def motion_file(proposal: Proposal) -> str:
     """Return a trajectory to a place near the start, as ``ros2 topic pub`` takes it."""
-    model, start = proposal.model, proposal.start
-    room = 0.5 * (model.upper - start)
-    goal = Point(MOVE_TIME, tuple(start + np.minimum(MOVE, room)), (0.0,) * model.n)
-    return as_yaml(UncheckedTrajectory(model.joint_names, (goal,)))
+    goal = first_motion(proposal.model, proposal.start)
+    return as_yaml(UncheckedTrajectory(proposal.model.joint_names, (goal,)))
 
 
 def moveit_file(proposal: Proposal) -> str:
@@ -153,7 +149,8 @@ def sentence(drive: Drive, proposal: Proposal) -> str:
     joint = int(np.argmax(drive.peak))
     name, kind = proposal.model.joint_names[joint], proposal.model.joint_types[joint]
     unit = "mm" if kind == "prismatic" else "mrad"
-    return f"{arm}: at most {milli(drive.peak[joint])} {unit} off ({name})"
+    end = milli(drive.end.max())
+    return f"{arm}: at most {milli(drive.peak[joint])} {unit} off ({name}), {end} at the end"
 
 
 def assumption(proposal: Proposal) -> str:

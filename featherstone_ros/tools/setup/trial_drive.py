@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,11 @@ from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.simulation import TwinSettings
-from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
 from featherstone_ros.tools.setup.proposal import Proposal
 
-DURATION, HOLD = 4.0, 0.5  # [s] of the motion, and of the rest before and after it
-SWING = 0.3  # [rad or m] at most
+MOVE, MOVE_TIME = 0.2, 3.0  # [rad or m] at most, [s] of the motion
+REST = 0.5  # [s] before and after it
 SPEED, ROOM, EFFORT = 0.5, 0.5, 0.8  # shares of the limits that the motion uses at most
-FREQUENCIES = 2.0, 4.0  # [rad/s] of the first and of the last joint
 MOST_HALVINGS = 10
 HEAVIER = 0.1  # excess of all masses in the second drive
 FAR = 0.2  # [rad or m] of error that is no longer following
@@ -55,9 +53,9 @@ class Drive:
         return _greatest(self.error)
 
     @property
-    def rms(self) -> Floats:
-        """(n,) root mean square error [rad or m]."""
-        return np.sqrt((self.error**2).mean(axis=0)) if len(self.error) else self.peak
+    def end(self) -> Floats:
+        """(n,) error at rest after the motion [rad or m]."""
+        return np.abs(self.error[-1]) if len(self.error) else self.peak
 
     def load(self, limit: Floats) -> Floats:
         """Return (n,) the largest effort over the limit."""
@@ -69,28 +67,31 @@ def _greatest(samples: Floats) -> Floats:
     return np.abs(samples).max(axis=0) if len(samples) else np.full(samples.shape[1], np.nan)
 
 
-def gentle_motion(model: Model, start: Floats) -> MultiSine:
-    """Return a motion of all joints about a posture that stays well within all limits."""
-    motion = MultiSine.of_unit_swings(start, FREQUENCIES, DURATION, ramp=DURATION / 4)
-    _, q, qd, _ = motion.samples(0.01)
-    reach, speed = np.abs(q - start).max(axis=0), np.abs(qd).max(axis=0)
-    room = np.minimum(model.upper - start, start - model.lower)
-    limit = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
-    amplitude = np.minimum(np.minimum(SWING, ROOM * room) / reach, SPEED * limit / speed)
+def first_motion(model: Model, start: Floats) -> Point:
+    """Return the goal of a motion from rest that stays well within all limits, every joint at once.
+
+    Args:
+        model: The arm.
+        start: (n,) where it begins [rad or m].
+    """
+    way = np.minimum(MOVE, ROOM * (model.upper - start))
+    speed = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
+    way = np.minimum(way, SPEED * speed * MOVE_TIME / 1.5)  # a cubic peaks at 1.5 times its mean
     for _ in range(MOST_HALVINGS):
-        motion = replace(motion, amplitude=amplitude)
-        heavy = _too_heavy(model, motion)
+        heavy = _too_heavy(model, start, way)
         if not heavy.any():
             break
-        amplitude = np.where(heavy, amplitude / 2, amplitude)
-    return motion
+        way = np.where(heavy, way / 2, way)
+    return Point(MOVE_TIME, tuple(start + way), (0.0,) * model.n)
 
 
-def _too_heavy(model: Model, motion: MultiSine) -> NDArray[np.bool_]:
+def _too_heavy(model: Model, start: Floats, way: Floats) -> NDArray[np.bool_]:
     """Return (n,) whether a joint needs too much effort for moving, beyond holding and friction."""
-    _, q, qd, qdd = motion.samples(0.01)
+    x = np.linspace(0.0, 1.0, 100)[:, None]
+    q = start + way * x**2 * (3.0 - 2.0 * x)
+    qd, qdd = way * 6.0 * x * (1.0 - x) / MOVE_TIME, way * 6.0 * (1.0 - 2.0 * x) / MOVE_TIME**2
     dynamics = Dynamics(model)
-    standing = np.abs(dynamics.gravity(motion.centre)) + model.friction
+    standing = np.abs(dynamics.gravity(start)) + model.friction
     torque = np.abs(dynamics.rnea(q, qd, qdd) + model.damping * qd).max(axis=0) + model.friction
     limit = model.effort_limit
     return torque > np.maximum(EFFORT * limit, standing + (1.0 - EFFORT) * limit)
@@ -98,15 +99,15 @@ def _too_heavy(model: Model, motion: MultiSine) -> NDArray[np.bool_]:
 
 def drive(
     proposal: Proposal,
-    motion: MultiSine,
+    goal: Point,
     excess: float = 0.0,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Drive:
-    """Drive the motion on a twin that answers as late as the gains allow for.
+    """Drive to a goal on a twin that answers as late as the gains allow for.
 
     Args:
         proposal: Arm and gains.
-        motion: From rest to rest, beginning at ``proposal.start``.
+        goal: Where the arm moves from ``proposal.start``.
         excess: How much heavier the twin is than the controller believes, as a share.
         progress: Told how many periods are done, and how many there are.
     """
@@ -120,13 +121,13 @@ def drive(
     coming: deque[Floats] = deque()
     rows: list[tuple[Floats, Floats, Floats]] = []
     trouble = ""
-    rest = round(HOLD / timing.period)
+    rest = round(REST / timing.period)
     try:
-        total = 2 * rest + round(DURATION / timing.period)
+        total = 2 * rest + round(goal.time / timing.period)
         for k in range(total):
             progress(k, total)
             if k == rest:
-                controller.set_trajectory(now, model.joint_names, _points(motion))
+                controller.set_trajectory(now, model.joint_names, [goal])
             command = controller.accept_state(now, sim.q, sim.qd, None, now)
             if command is None or controller.phase not in RUNNING:
                 trouble = controller.hold_reason or controller.rejection or "no command"
@@ -165,7 +166,3 @@ def settings(proposal: Proposal) -> Settings:
         effort_limit=model.effort_limit,
         torque_rate=default_torque_rate(model.effort_limit),
     )
-
-
-def _points(motion: MultiSine) -> list[Point]:
-    return [Point(*point) for point in zip(*motion.samples(POINT_SPACING), strict=True)]

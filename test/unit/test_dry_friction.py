@@ -1,0 +1,224 @@
+"""Dry friction: arms arrive, stand still, and no torque steps; the controller's feedforward of it.
+
+The arms are real ones with 1 N m in every joint, and the gains that setup chooses for them.
+"""
+
+from collections import deque
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from example_robots import ROBOTS
+from numpy.testing import assert_allclose
+
+import featherstone_ros as fr
+from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.feasibility.demand import Drives, demand
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, RELEASE_TIME, presliding
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.tools.preflight.check import started
+from featherstone_ros.tools.setup.proposal import propose
+from featherstone_ros.tools.setup.trial_drive import drive, first_motion, settings
+
+ARRIVED = 2e-3  # [rad or m]
+PATHS = [
+    *map(robot_file, ("panda", "ur5e")),
+    *(path for path in ROBOTS if path.stem in ("kinova", "xarm7", "ur10_robot")),
+]
+PERIOD = 0.002
+
+
+@cache
+def proposed(path, coulomb=1.0):
+    """Return a proposal for an arm with friction [N m or N], of revolute joints."""
+    proposal = propose(path)
+    revolute = np.array([kind != "prismatic" for kind in proposal.model.joint_types])
+    return replace(proposal, model=replace(proposal.model, friction=coulomb * revolute))
+
+
+class Bench:
+    """The controller of a proposal, and its arm with friction that may be another."""
+
+    def __init__(self, proposal, true_friction=1.0, encoder=0.0, **changes):
+        self.model, self.start, self.encoder = proposal.model, proposal.start, encoder
+        self.settings = replace(settings(proposal), **changes)
+        self.controller = TorqueController(JointSpace.of(self.model), self.model, self.settings)
+        self.arm = fr.Simulator(
+            self.model,
+            PERIOD / 2,
+            "implicit",
+            friction=true_friction * self.settings.coulomb,
+            armature=self.settings.armature,
+        )
+        self.arm.reset(self.start)
+        self.now, self.late = 1.0, deque([np.zeros(self.model.n)])
+        self.controller.activate(self.now)
+        self.run(0.2)
+
+    def run(self, duration):
+        """Let time pass [s]; return desired motion (N, 3, n), position and command (N, n)."""
+        rows = []
+        for _ in range(round(duration / PERIOD)):
+            q, qd = self.arm.q, self.arm.qd
+            if self.encoder:
+                q, qd = np.round(q / self.encoder) * self.encoder, None
+            command = self.controller.accept_state(self.now, q, qd)
+            assert command is not None
+            rows.append((self.controller.compiled.desired[:3], self.arm.q.copy(), command.copy()))
+            self.late.append(command.copy())
+            self.arm.step(self.late.popleft(), 2)
+            self.now += PERIOD
+        return [np.array(column) for column in zip(*rows, strict=True)]
+
+    def move(self, way, duration=1.0, back=True):
+        """Set out on a motion by ``way`` in every joint [rad or m], and back."""
+        still, there = (0.0,) * self.model.n, tuple(self.start + way)
+        points = [Point(duration, there, still, still)]
+        if back:
+            points.append(Point(2 * duration, tuple(self.start), still, still))
+        self.controller.set_trajectory(self.now, self.model.joint_names, points)
+
+    @property
+    def error(self):
+        """(n,) [rad or m]."""
+        return self.controller.compiled.desired[0] - self.arm.q
+
+
+def stiff(path, distance=0.02):
+    """Return a proposal with friction that feedback alone overcomes at a distance [rad]."""
+    proposal = proposed(path)
+    revolute = proposal.model.friction > 0.0
+    friction = distance * proposal.gains.p * revolute
+    return replace(proposal, model=replace(proposal.model, friction=friction))
+
+
+@pytest.mark.parametrize("duration", [3.0, 20.0])
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_an_arm_with_known_friction_arrives(path, duration):
+    """By tanh(qd / 0.02 rad/s) they ended up to 23 and 91 mrad off."""
+    proposal = proposed(path)
+    goal = replace(first_motion(proposal.model, proposal.start), time=duration)
+    driven = drive(proposal, goal)
+    assert not driven.trouble
+    assert driven.end.max() < ARRIVED
+    assert driven.peak.max() < 3 * ARRIVED
+
+
+@pytest.mark.parametrize("told", [0.7, 1.3])
+@pytest.mark.parametrize("name", ["panda", "ur5e"])
+def test_friction_that_is_wrong_costs_what_feedback_needs_for_the_difference(name, told):
+    bench = Bench(stiff(robot_file(name)), 1.0 / told)
+    bench.move(0.1, 3.0, back=False)
+    bench.run(5.0)
+    missing = abs(1.0 / told - 1.0) * 0.02
+    assert np.abs(bench.error).max() < 2.0 * missing  # joints push each other, too
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5e"])
+def test_friction_that_is_not_there_leaves_no_error(name):
+    """Compensation that stayed would leave all of 20 mrad."""
+    bench = Bench(stiff(robot_file(name)), 0.0)
+    bench.move(0.1, back=False)
+    bench.run(1.0)
+    bench.run(10.0)
+    assert np.abs(bench.error).max() < ARRIVED
+
+
+@pytest.mark.parametrize("bits", [12, 17])
+@pytest.mark.parametrize("told", [1.0, 1.3])
+def test_an_arm_stands_still(bits, told):
+    bench = Bench(stiff(robot_file("ur5e")), 1.0 / told, 2 * np.pi / 2**bits)
+    bench.move(0.1, back=False)
+    bench.run(2.0)
+    _, position, _ = bench.run(10.0)
+    assert np.ptp(position, axis=0).max() < 1e-5
+
+
+def test_torque_does_not_step_where_a_motion_begins_turns_and_ends():
+    """Of two controllers on the same arm one compensates friction: the difference is that alone."""
+    with_, without = (Bench(stiff(robot_file("ur5e")), 0.0) for _ in range(2))
+    zero = np.zeros(with_.model.n)
+    without.controller.configure(without.now, replace(without.settings, coulomb=zero))
+    without.run(1.0), with_.run(1.0)
+    for bench in (with_, without):
+        bench.move(0.1)
+    shares = []
+    for _ in range(round(3.0 / PERIOD)):
+        for bench in (with_, without):
+            bench.run(PERIOD)
+        torques = [bench.controller.desired().effort for bench in (with_, without)]
+        shares.append((torques[0] - torques[1]) / with_.settings.coulomb)
+    shares = np.array(shares)
+    assert shares.max() > 0.99 and shares.min() < -0.99
+    assert np.abs(np.diff(shares, axis=0)).max() < 0.25
+    assert np.abs(shares[-1]).max() < 1e-6
+
+
+def test_commands_go_on_without_a_step_whatever_happens_to_the_motion():
+    bench = Bench(stiff(robot_file("ur5e")))
+    coulomb, commands = bench.settings.coulomb, []
+
+    def configured(mode):
+        bench.controller.configure(bench.now, replace(bench.settings, mode=mode))
+
+    for event in (
+        lambda: bench.move(0.3),
+        lambda: bench.move(-0.2),
+        lambda: configured(Mode.COMPUTED_TORQUE),
+        lambda: configured(Mode.GRAVITY_COMPENSATION),
+        lambda: configured(Mode.FEEDFORWARD),
+        lambda: bench.move(0.3),
+        lambda: bench.controller.hold(bench.now),
+        lambda: bench.move(0.3),
+        lambda: bench.controller.deactivate(bench.now),
+        lambda: bench.controller.activate(bench.now),
+    ):
+        event()
+        commands.append(bench.run(0.5)[2])
+    steps = np.abs(np.diff(np.concatenate(commands), axis=0)) / coulomb
+    assert steps.max() < 0.8  # 0.7 where the hold begins, without any friction, too
+
+
+def test_the_check_of_trajectories_expects_the_friction_that_is_commanded():
+    bench = Bench(stiff(robot_file("ur5e")))
+    its = bench.settings
+    drives = Drives(0.0 * its.armature, 0.0 * its.viscous, its.coulomb)
+    still, there = (0.0,) * bench.model.n, tuple(bench.start + 0.1)
+    points = [
+        Point(0.0, tuple(bench.start), still),
+        Point(1.0, there, still),
+        Point(2.0, tuple(bench.start), still),
+    ]
+    motion = started(Trajectory(bench.model.joint_names, points, JointSpace.of(bench.model)))
+    dynamics = fr.Dynamics(bench.model)
+    asked = demand(dynamics, drives, motion, 0.0, 2.5, PERIOD, False)
+    expected = asked.torque - dynamics.rnea(asked.position, asked.velocity, asked.acceleration)
+    bench.controller.set_trajectory(bench.now, bench.model.joint_names, points)
+    commanded, times = [], []
+    for k in range(round(2.4 / PERIOD)):
+        desired, _, _ = bench.run(PERIOD)
+        effort = bench.controller.desired().effort - dynamics.rnea(*desired[0])
+        effort -= its.armature * desired[0, 2] + its.viscous * desired[0, 1]
+        commanded.append(effort / its.coulomb)
+        times.append((k + 1) * PERIOD)
+    share = expected / its.coulomb
+    for j in range(bench.model.n):
+        found = np.interp(times, asked.time, share[:, j])
+        # They count a period's motion at its end and in its middle.
+        assert_allclose(np.array(commanded)[:, j], found, atol=0.15)
+        assert np.mean(np.abs(np.array(commanded)[:, j] - found) < 0.02) > 0.95
+
+
+def test_presliding_depends_on_the_way_alone_and_ends_at_rest():
+    time = np.linspace(0.0, 1.0, 1001)
+    position = 0.01 * np.sin(2 * np.pi * time)[:, None]
+    swift, slow = (presliding(factor * time, position, np.zeros(1)) for factor in (1.0, 100.0))
+    assert_allclose(swift, slow)
+    assert swift.max() > 0.999 and swift.min() < -0.999
+    one = presliding(np.array([0.0, 1.0]), np.array([[0.0], [PRESLIDING_DISPLACEMENT]]), [0.0])
+    assert one[-1] == pytest.approx(1.0 - np.exp(-1.0))
+    rest = presliding(np.array([0.0, RELEASE_TIME]), np.zeros((2, 1)), [1.0])
+    assert rest[-1] == pytest.approx(np.exp(-1.0))
