@@ -74,7 +74,7 @@ def least_armature(
 
     def chosen(armature: Floats) -> tuple[ChosenGains, Damping]:
         loop = SampledLoop(model, armature, timing)
-        gains = choose_gains(loop, bandwidth, DAMPING_RATIO)
+        gains = choose_gains(loop, bandwidth, DAMPING_RATIO, model.friction)
         return gains, choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout)
 
     choose = choose or chosen

@@ -15,6 +15,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.gains import (
     GAIN_MARGIN,
+    NO_MARGIN,
     STEP,
     NoStableGainsError,
     SampledLoop,
@@ -27,7 +28,6 @@ GUIDING = 0.02  # share of the effort limit at the velocity limit: a person move
 BRAKING = 0.2  # the same in a fault
 COASTING = 1.0  # [s] time constant of a joint without limits, at its largest inertia
 REVERSED = 2.0  # a velocity times damping over inertia, held for its inverse, reverses the motion
-AT_MOST = 2.5  # latencies: damping of 2 / 2.5 times inertia over latency has no margin
 MOST_STEPS = 200
 LEAST_SHARE = 1e-4  # of the damping that is wanted: below, the search is given up
 
@@ -111,11 +111,10 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
         NoStableGainsError: None is stable; names a joint and a remedy.
     """
     loop = loop.under(Mode.GRAVITY_COMPENSATION)
-    latency = loop.timing.delay + 0.5 * loop.timing.period
-    d = np.maximum(wanted, GAIN_MARGIN * latency * loop.gravity_gain)
+    d = np.maximum(wanted, GAIN_MARGIN * loop.latency * loop.gravity_gain)
     given_up, zero, worst = LEAST_SHARE * d, np.zeros_like(d), None
-    longest = max(silence, AT_MOST * latency)
-    while (fastest := loop.fastest_decay(d))[0] * longest > REVERSED:
+    most = min(REVERSED / silence if silence else np.inf, NO_MARGIN / loop.latency)
+    while (fastest := loop.fastest_decay(d))[0] > most:
         d = np.where(fastest[1], STEP * d, d)
     for _ in range(MOST_STEPS):
         worst = loop.worst_first(zero, d, worst)

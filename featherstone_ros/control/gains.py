@@ -25,10 +25,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.model import Model
 
-BANDWIDTH, DAMPING_RATIO = 8.0, 1.0  # [rad/s] and 1: defaults
+BANDWIDTH, DAMPING_RATIO = 30.0, 1.0  # [rad/s] and 1: defaults
+FASTEST = 100.0  # [rad/s] to which friction may raise the bandwidth of a joint
+UNCERTAIN = 0.3  # share of the Coulomb friction that may be wrong
+ARRIVED = 0.005  # [rad or m] that wrong friction may cost, where the loop bears such gains
+LEAST_DAMPING_RATIO = 0.2  # of a joint at its largest inertia
 GAIN_MARGIN = 2.0  # all gains may be this much higher before the loop is unstable
 CANDIDATES = 1000  # postures from which the most demanding are taken
 EFFORT = 6000  # postures times joints squared: many joints get fewer postures
@@ -36,7 +40,9 @@ UNLIMITED = {"prismatic": 1.0}  # range on either side of 0 where there is no li
 STEP = 0.8  # factor on a gain in the search for one that is stable
 MOST_STEPS = 400
 SLIGHT = 1.0  # [1/s^2] stiffness over inertia of a joint that gravity itself does not move
+NO_MARGIN = 0.8  # a damping over inertia times latency that leaves no GAIN_MARGIN
 SLOWEST = 0.02  # share of the bandwidth below which the search is given up
+GENTLER = 0.25  # of the bandwidth, with which it is begun anew
 CONTRIBUTING = 0.3  # least share of the largest contribution for a joint to count
 MOST_PERIODS = 20  # that a command may be on its way: each is a state of the loop for every joint
 ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
@@ -100,9 +106,11 @@ class ChosenGains(Gains):
     Attributes:
         reduced: Joint name to its bandwidth [rad/s], where the loop's period and delay do not allow
             the requested one.
+        bandwidth: (n,) of every joint [rad/s].
     """
 
     reduced: dict[str, float]
+    bandwidth: Floats | float = np.nan
 
 
 @dataclass(frozen=True)
@@ -207,10 +215,28 @@ class SampledLoop:
         other._plant = other._discretise()
         return other
 
+    def estimating(self, cutoff: float) -> SampledLoop:
+        """Return the loop whose velocities are estimated from positions.
+
+        The filter's delay is that of the whole loop here, and the loop is sampled as slowly as it
+        answers: both are close where D matters most, and quick to compute.
+
+        Args:
+            cutoff: Of the estimate [Hz].
+        """
+        h = self.timing.period
+        whole = max(self.timing.delay + 0.5 / (pi * cutoff), h)
+        return self.at(Timing(whole, 0.5 * (whole + h)))
+
     @property
     def computed(self) -> bool:
         """Whether gains are of acceleration."""
         return self.mode is Mode.COMPUTED_TORQUE
+
+    @property
+    def latency(self) -> float:
+        """Time from a measurement to the middle of its command [s]."""
+        return self.timing.delay + 0.5 * self.timing.period
 
     @property
     def lightest(self) -> Floats:
@@ -308,7 +334,10 @@ class SampledLoop:
         enters[2 * n : 3 * n] = np.eye(n)
         if not self._whole_periods:
             enters[: 2 * n] = self._plant[1][posture]
-        left = np.linalg.lstsq(vectors, enters, rcond=None)[0][unstable]
+        try:
+            left = np.linalg.solve(vectors, enters)[unstable]
+        except np.linalg.LinAlgError:  # eigenvectors that coincide
+            left = np.linalg.lstsq(vectors, enters, rcond=None)[0][unstable]
         one = self.inertia[posture] if self.computed else np.eye(n)
         x, velocity = vectors[:n, unstable].T, vectors[n : 2 * n, unstable].T
         if self.mode is Mode.GRAVITY_COMPENSATION:
@@ -444,80 +473,164 @@ def _extreme_postures(inertia: Floats, stiffness: Floats) -> list[int]:
     return kept[:: -(-len(kept) // most)]
 
 
-def choose_gains(loop: SampledLoop, bandwidth: float, damping_ratio: float) -> ChosenGains:
-    """Choose P and D of every joint.
+def choose_gains(
+    loop: SampledLoop,
+    bandwidth: float,
+    damping_ratio: float,
+    coulomb: ArrayLike = 0.0,
+    cutoff: float = Settings.velocity_cutoff,
+) -> ChosenGains:
+    """Choose P and D of every joint, as stiff as wanted and as period and delay allow.
 
-    P = m w^2 + k and D = 2 zeta sqrt(m P), with the largest inertia m of the joint over its range
-    of motion and the stiffness k against which gravity cannot tip the arm over. Where period and
-    delay do not allow them, w and D of the joint are reduced.
+    Wanted are P = m w^2 + k and D = 2 zeta sqrt(m P), with the largest inertia m of the joint over
+    its range of motion and the stiffness k against which gravity cannot tip the arm over. Where
+    they have no margin, D is reduced, P - k in proportion, and further where the damping ratio at m
+    would fall below ``LEAST_DAMPING_RATIO``.
 
     Args:
         loop: Of the arm, in mode feedforward.
-        bandwidth: w, natural frequency of a joint in its heaviest posture [rad/s].
+        bandwidth: w, natural frequency of a joint in its heaviest posture [rad/s]; more, up to
+            ``FASTEST``, where friction that is wrong by ``UNCERTAIN`` would cost more than
+            ``ARRIVED``.
         damping_ratio: zeta of the same.
+        coulomb: (n,) Coulomb friction [N m] or [N].
+        cutoff: Of the estimate of velocities [Hz]: without measured ones the loop is stable, too.
 
     Raises:
         NoStableGainsError: No gains are stable with margin; names a joint and a remedy.
     """
     m = loop.heaviest
     k = loop.gravity_gain
+    wanted = np.minimum(wanted_bandwidth(m, bandwidth, coulomb), 1.0 / loop.latency)
 
-    def at(share: Floats) -> Gains:
-        p = k + m * (share * bandwidth) ** 2
-        return Gains(p, 2.0 * damping_ratio * share * np.sqrt(m * p))
+    def at(share: Floats, part: float) -> Gains:
+        most = m * (part * wanted) ** 2
+        d = share**2 * 2.0 * damping_ratio * np.sqrt(m * (k + most))
+        return Gains(k + np.minimum(share**2 * most, (0.5 * d / LEAST_DAMPING_RATIO) ** 2 / m), d)
 
-    return _reduce(loop, bandwidth, at)
+    gains = _reduce(loop, cutoff, bandwidth, at)
+    return _chosen(loop, gains, np.sqrt(np.maximum(gains.p - k, 0.0) / m), wanted)
+
+
+def wanted_bandwidth(m: Floats, bandwidth: float, coulomb: ArrayLike) -> Floats:
+    """Return the natural frequency (n,) that each joint is to have, see ``choose_gains``."""
+    by_friction = np.sqrt(UNCERTAIN * np.asarray(coulomb, float) / (ARRIVED * m))
+    return np.maximum(bandwidth, np.minimum(by_friction, FASTEST))
 
 
 def choose_acceleration_gains(
-    loop: SampledLoop, bandwidth: float, damping_ratio: float
+    loop: SampledLoop,
+    bandwidth: float,
+    damping_ratio: float,
+    coulomb: ArrayLike = 0.0,
+    cutoff: float = Settings.velocity_cutoff,
 ) -> ChosenGains:
     """Choose P = w^2 [1/s^2] and D = 2 zeta w [1/s] of computed torque.
 
     Args:
         loop: Of the arm, in mode computed_torque.
-        bandwidth: w [rad/s].
+        bandwidth: w [rad/s]; more where friction asks for it, as in ``choose_gains``, by the
+            inertia at which a joint is lightest.
         damping_ratio: zeta.
+        coulomb: (n,) Coulomb friction [N m] or [N].
+        cutoff: Of the estimate of velocities [Hz]: without measured ones the loop is stable, too.
+
+    Raises:
+        NoStableGainsError: No gains are stable with margin; names a joint and a remedy.
     """
+    wanted = wanted_bandwidth(loop.lightest, bandwidth, coulomb)
 
-    def at(share: Floats) -> Gains:
-        return Gains((share * bandwidth) ** 2, 2.0 * damping_ratio * share * bandwidth)
+    def at(share: Floats, part: float) -> Gains:
+        w = part * share * wanted
+        return Gains(w**2, 2.0 * damping_ratio * w)
 
-    return _reduce(loop, bandwidth, at)
+    gains = _reduce(loop, cutoff, bandwidth, at)
+    return _chosen(loop, gains, np.sqrt(gains.p), wanted)
 
 
-def choose(loop: SampledLoop, mode: Mode, bandwidth: float, damping_ratio: float) -> ChosenGains:
+def _chosen(loop: SampledLoop, gains: Gains, reached: Floats, wanted: Floats) -> ChosenGains:
+    slow = {
+        joint: float(w)
+        for joint, w, most in zip(loop.joint_names, reached, wanted, strict=True)
+        if w < most * (1.0 - ROUNDING)
+    }
+    return ChosenGains(gains.p, gains.d, slow, reached)
+
+
+def choose(
+    loop: SampledLoop,
+    mode: Mode,
+    bandwidth: float,
+    damping_ratio: float,
+    coulomb: ArrayLike = 0.0,
+    cutoff: float = Settings.velocity_cutoff,
+) -> ChosenGains:
     """Choose the gains that a mode takes; see the two functions for the arguments."""
     rule = choose_acceleration_gains if mode is Mode.COMPUTED_TORQUE else choose_gains
-    return rule(loop, bandwidth, damping_ratio)
+    return rule(loop, bandwidth, damping_ratio, coulomb, cutoff)
 
 
-def _reduce(loop: SampledLoop, bandwidth: float, at: Callable[[Floats], Gains]) -> ChosenGains:
-    """Reduce the bandwidth of joints that feed unstable modes until none is left.
+def _reduce(
+    loop: SampledLoop, cutoff: float, bandwidth: float, at: Callable[[Floats, float], Gains]
+) -> Gains:
+    """Reduce the gains of joints that feed unstable modes until none is left.
+
+    D must exceed P times the latency, or the loop would not be stable for drives with more inertia
+    than is known. Without measured velocities the loop should be stable, too. Where that cannot be
+    had, as for an arm of little inertia that gravity tips over, it is done without, and begun with
+    less stiffness.
+
+    Args:
+        loop: Of the arm.
+        cutoff: Of the estimate of velocities [Hz].
+        bandwidth: That is wanted, for the error.
+        at: Returns the gains for a share (n,) of what is wanted, of a part of the bandwidth.
 
     Raises:
         NoStableGainsError: One is always left.
     """
-    share = np.ones(len(loop.joint_names))
-    worst = None
-    while share.min() > SLOWEST:
-        gains = at(share)
-        worst = loop.worst_first(gains.p, gains.d, worst)
-        if worst is None:
-            slow = {
-                j: bandwidth * float(s)
-                for j, s in zip(loop.joint_names, share, strict=True)
-                if s < 1
-            }
-            return ChosenGains(gains.p, gains.d, slow)
-        share[worst.contributing] *= STEP
-    index = int(np.argmin(share))
-    joint = loop.joint_names[index]
+    estimating = loop.estimating(cutoff)
+    culprits: list[int] = []
+    for part, is_estimated in (
+        (1.0, True),
+        (GENTLER, True),
+        (GENTLER, False),
+        (GENTLER**2, False),
+    ):
+        share, worst = np.ones(len(loop.joint_names)), None
+        while not loop.computed and (
+            (fastest := loop.fastest_decay(at(share, part).d))[0] * loop.latency > NO_MARGIN
+        ):
+            share[fastest[1]] *= STEP  # quicker than by the eigenvalues of the whole loop
+        while share.min() > SLOWEST:
+            gains = at(share, part)
+            worst = loop.worst_first(gains.p, gains.d, worst)
+            if (gains.d < gains.p * loop.latency).any() and not loop.computed:
+                break
+            if worst is None and is_estimated:
+                worst = estimating.worst(gains.p, gains.d, margin=1.0)
+            if worst is None:
+                return gains
+            share[worst.contributing] *= STEP
+        culprits.append(int(np.argmin(share)))
+    joint = loop.joint_names[culprits[0]]
     raise NoStableGainsError(
-        index,
+        culprits[0],
         f"joint {joint!r}: no gains of a bandwidth up to {bandwidth:g} rad/s are stable with "
         f"{loop.timing}; a shorter delay would help, or inertia of the drives (`armature`)",
     )
+
+
+def error_of_friction(loop: SampledLoop, p: Floats, coulomb: ArrayLike) -> Floats:
+    """Return the error at rest (n,) that friction leaves which is wrong by ``UNCERTAIN`` [rad, m].
+
+    Args:
+        loop: Of the arm, in the mode that the gains are for.
+        p: (n,) position gains.
+        coulomb: (n,) Coulomb friction [N m] or [N].
+    """
+    stiffness = p * loop.lightest if loop.computed else p
+    return np.asarray(UNCERTAIN * np.broadcast_to(coulomb, p.shape) / stiffness)
 
 
 def check_gains(loop: SampledLoop, p: Floats, d: Floats) -> list[UnstableGain]:
@@ -543,7 +656,7 @@ def _correct(
     """Change one gain after another until the loop is stable; say why each was changed."""
     p, d = np.array(p, float), np.array(d, float)
     m = np.ones_like(p) if loop.computed else loop.lightest
-    latency = loop.timing.delay + 0.5 * loop.timing.period
+    latency = loop.latency
     reasons: dict[tuple[int, str], str] = {}
     worst = None
     for _ in range(MOST_STEPS):

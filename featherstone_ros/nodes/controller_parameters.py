@@ -31,6 +31,7 @@ from featherstone_ros.control.gains import (
     UnstableGain,
     check_gains,
     choose,
+    error_of_friction,
     one_line,
 )
 from featherstone_ros.control.goal_tolerances import Tolerances
@@ -78,7 +79,8 @@ GAIN_SETTINGS = (
         "gains.bandwidth",
         BANDWIDTH,
         "natural frequency of a joint at its largest inertia [rad/s], for gains chosen from the "
-        "model where gains.<joint>.p and .d are not set; 0: none are chosen",
+        "model where gains.<joint>.p and .d are not set: more where friction asks for it, less "
+        "where gains.period and gains.delay allow no more; 0: none are chosen",
         0.0,
         1e3,
     ),
@@ -526,7 +528,18 @@ def chosen_gains(values: Mapping[str, Value], model: Model) -> ChosenGains | Non
     bandwidth, ratio = number(values, "gains.bandwidth"), number(values, "gains.damping_ratio")
     if bandwidth == 0.0 or is_without_gains(values):
         return None
-    return _choose(model, *_loop_arguments(values, model), bandwidth, ratio)
+    coulomb = tuple(per_joint(values, "friction.{}.coulomb", model.joint_names))
+    cutoff = number(values, "velocity_cutoff")
+    return _choose(model, *_loop_arguments(values, model), bandwidth, ratio, coulomb, cutoff)
+
+
+def friction_error(values: Mapping[str, Value], model: Model) -> Floats:
+    """Return the error at rest (n,) that friction leaves which is 30 % wrong [rad or m]."""
+    p, _ = feedback(values, model)
+    coulomb = per_joint(values, "friction.{}.coulomb", model.joint_names)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = error_of_friction(_sampled_loop(model, *_loop_arguments(values, model)), p, coulomb)
+    return np.where(coulomb > 0.0, error, 0.0)
 
 
 def with_remedy(error: NoStableGainsError, values: Mapping[str, Value], model: Model) -> str:
@@ -541,7 +554,7 @@ def with_remedy(error: NoStableGainsError, values: Mapping[str, Value], model: M
 
 def unstable_gains(values: Mapping[str, Value], model: Model) -> list[UnstableGain]:
     """Return the set gains that are not stable with margin, in a mode that uses them."""
-    if is_without_gains(values):
+    if is_without_gains(values) or without_set_gains(values, model).all():
         return []
     p, d = feedback(values, model)
     if not p.any() and not d.any():
@@ -615,8 +628,11 @@ def _choose(
     mode: Mode,
     bandwidth: float,
     ratio: float,
+    coulomb: tuple[float, ...],
+    cutoff: float,
 ) -> ChosenGains:
-    return choose(_sampled_loop(model, armature, timing, mode), mode, bandwidth, ratio)
+    loop = _sampled_loop(model, armature, timing, mode)
+    return choose(loop, mode, bandwidth, ratio, coulomb, cutoff)
 
 
 @lru_cache(maxsize=4)
@@ -635,7 +651,8 @@ def _check(
 def _choose_at_defaults(model: Model, armature: Floats) -> tuple[ChosenGains, Damping]:
     """Choose gains and damping that the node will use if nothing is set, and remember them."""
     arm = model, tuple(map(float, armature)), Timing()
-    gains = _choose(*arm, Mode.FEEDFORWARD, BANDWIDTH, DAMPING_RATIO)
+    friction, cutoff = tuple(map(float, model.friction)), Settings.velocity_cutoff
+    gains = _choose(*arm, Mode.FEEDFORWARD, BANDWIDTH, DAMPING_RATIO, friction, cutoff)
     return gains, _damping(*arm, Settings.state_timeout)
 
 

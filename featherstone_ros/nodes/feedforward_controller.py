@@ -38,7 +38,7 @@ from featherstone_ros.control.events import (
     rejection_text,
 )
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
-from featherstone_ros.control.gains import NoStableGainsError
+from featherstone_ros.control.gains import UNCERTAIN, NoStableGainsError
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.hand_arrival import HandArrival, distance
 from featherstone_ros.control.motion import Motion, MotionState, stopping_position
@@ -70,6 +70,7 @@ from featherstone_ros.nodes.controller_parameters import (
     chosen_gains,
     control_settings,
     follows_drives,
+    friction_error,
     goal_defaults,
     is_without_gains,
     joint_settings,
@@ -272,6 +273,18 @@ class FeedforwardController(ModelNode):
         self.get_logger().info(
             f"gains{whose} chosen from the model for {self.parameters['gains.bandwidth']:g} rad/s"
             + (f"; less where gains.period and gains.delay allow no more: {slow}" if slow else "")
+            + self._error_of_friction()
+        )
+
+    def _error_of_friction(self) -> str:
+        error = friction_error(self.parameters, self.model)
+        worst = int(np.argmax(error))
+        if not error[worst] > 0.0:
+            return ""
+        unit = "mm" if self.model.joint_types[worst] == "prismatic" else "mrad"
+        return (
+            f"; friction that is {100 * UNCERTAIN:g} % wrong leaves up to "
+            f"{1e3 * error[worst]:.2g} {unit} ({self.model.joint_names[worst]})"
         )
 
     def _tell_chosen_damping(self) -> None:

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from featherstone_ros import Model
-from featherstone_ros.control.gains import SampledLoop, Timing, choose
+from featherstone_ros.control.gains import BANDWIDTH, SampledLoop, Timing, choose
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.nodes.controller_parameters import (
@@ -33,7 +33,7 @@ def values(**changes):
 @pytest.mark.parametrize("mode", TRACKING)
 def test_without_gains_they_are_those_of_the_model(mode):
     settings = control_settings(values(mode=str(mode), gains__bandwidth=5.0), UR5E)
-    expected = choose(SampledLoop(UR5E, mode=mode), mode, 5.0, 1.0)
+    expected = choose(SampledLoop(UR5E, mode=mode), mode, 5.0, 1.0, UR5E.friction)
     np.testing.assert_array_equal(settings.p, expected.p)
     np.testing.assert_array_equal(settings.d, expected.d)
     assert settings.p.all()
@@ -43,7 +43,7 @@ def test_armature_and_delay_count():
     rotors = {f"armature__{joint}": 1.0 for joint in UR5E.joint_names}
     loop = SampledLoop(UR5E, 1.0, Timing(0.001, 0.004))
     given = values(gains__period=0.001, gains__delay=0.004, **rotors)
-    expected = choose(loop, Mode.FEEDFORWARD, 8.0, 1.0)
+    expected = choose(loop, Mode.FEEDFORWARD, BANDWIDTH, 1.0, UR5E.friction)
     np.testing.assert_array_equal(control_settings(given, UR5E).p, expected.p)
 
 
@@ -69,7 +69,7 @@ def test_nothing_is_chosen_where_nothing_is_to_be(change):
 
 
 def test_a_loop_too_slow_for_any_gains_is_refused():
-    with pytest.raises(ValueError, match="no gains of a bandwidth up to 8 rad/s are stable"):
+    with pytest.raises(ValueError, match="no gains of a bandwidth up to 30 rad/s are stable"):
         control_settings(values(gains__period=0.1, gains__delay=0.2), UR5E)
 
 

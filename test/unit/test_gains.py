@@ -5,16 +5,19 @@ from collections import deque
 import control_arm
 import numpy as np
 import pytest
-from example_robots import ROBOTS
+from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS
 from urdf_text import chain
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.control.gains import (
+    BANDWIDTH,
+    DAMPING_RATIO,
     SampledLoop,
     Timing,
     TimingError,
     check_gains,
     choose,
+    error_of_friction,
     postures,
 )
 from featherstone_ros.control.settings import Mode
@@ -35,6 +38,7 @@ both_laws = pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TOR
 timings = pytest.mark.parametrize(
     "timing", [Timing(0.002, 0.0), Timing(0.001, 0.0025), Timing(0.002, 0.002)], ids=str
 )
+MOST_JOINTS = 16  # of a robot in tests of all: the others take long, and have such limbs
 SMALL = 1e-8  # [rad or m] so that the loop is as good as linear
 STEPS = 10  # of the simulation, per period
 
@@ -101,6 +105,54 @@ def test_chosen_gains_are_stable_with_margin_everywhere(path, mode, timing):
     everywhere = postures(model, 60, seed=4)
     elsewhere = SampledLoop(model, timing=timing, at=everywhere, mode=mode)
     assert elsewhere.radius(gains.p, gains.d).max() < 1.0 + 1e-6
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in ROBOTS if path.name not in {EMPTY, *MASSLESS_JOINTS}],
+    ids=lambda path: path.stem,
+)
+def test_default_gains_of_every_robot_with_rotors_are_stable_with_margin(path):
+    model = Model.from_file(path)
+    if not 0 < model.n <= MOST_JOINTS:
+        pytest.skip(f"{model.n} joints")
+    loop = SampledLoop(model, 0.05 * SampledLoop(model).heaviest)
+    for mode in (Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE):
+        under = loop.under(mode)
+        gains = choose(under, mode, BANDWIDTH, DAMPING_RATIO, model.friction)
+        assert under.is_stable(gains.p, gains.d)
+
+
+@every_arm
+@both_laws
+def test_friction_that_is_wrong_costs_little_where_the_loop_bears_it(path, mode):
+    """0.8 N m at each joint, and rotors of 0.1 kg m^2: 64 to 113 mrad with 8 rad/s."""
+    model = Model.from_file(path)
+    loop = SampledLoop(model, 0.1, mode=mode)
+    gains = choose(loop, mode, BANDWIDTH, DAMPING_RATIO, 0.8)
+    assert error_of_friction(loop, gains.p, 0.8).max() <= 0.005 * (1.0 + 1e-9)
+
+
+def test_friction_asks_for_more_than_the_bandwidth_up_to_a_bound():
+    loop = SampledLoop(Model.from_urdf(chain("only")), 0.1, Timing(0.001, 0.0))
+    m = loop.heaviest
+    for coulomb in (0.0, 5.0, 1000.0):
+        gains = choose(loop, Mode.FEEDFORWARD, 10.0, 1.0, coulomb)
+        wanted = np.sqrt(0.3 * coulomb / 0.005 / m)
+        np.testing.assert_allclose(gains.bandwidth, np.clip(wanted, 10.0, 100.0))
+        assert not gains.reduced
+        np.testing.assert_allclose(gains.d, 2.0 * np.sqrt(m * gains.p))
+
+
+@every_arm
+@timings
+def test_default_gains_are_stable_without_measured_velocities(path, timing):
+    """The estimate's filter of 30 Hz is a delay of 5.3 ms, here of the whole loop."""
+    model = Model.from_file(path)
+    loop = SampledLoop(model, 0.1, timing)
+    gains = choose(loop, Mode.FEEDFORWARD, BANDWIDTH, DAMPING_RATIO)
+    late = Timing(timing.period, timing.delay + 1.0 / (2.0 * np.pi * 30.0))
+    assert loop.at(late).radius(gains.p, gains.d).max() < 1.02
 
 
 @every_arm

@@ -10,7 +10,13 @@ import yaml
 from example_robots import ROBOTS
 
 from featherstone_ros import Dynamics, Model
-from featherstone_ros.control.gains import ChosenGains, SampledLoop, Timing, check_gains
+from featherstone_ros.control.gains import (
+    ChosenGains,
+    SampledLoop,
+    Timing,
+    check_gains,
+    choose_gains,
+)
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
@@ -120,7 +126,7 @@ def test_what_the_model_does_not_know_shows_in_the_second_drive(panda):
     goal = first_motion(panda.model, panda.start)
     exact, heavier = drive(panda, goal), drive(panda, goal, HEAVIER)
     assert not exact.trouble and not heavier.trouble
-    assert heavier.peak.max() > 5 * exact.peak.max()
+    assert heavier.peak.max() > 3 * exact.peak.max()
 
 
 def test_stiffer_gains_leave_less_of_the_error(panda):
@@ -157,7 +163,7 @@ def test_joints_that_friction_holds_up_are_named(tmp_path, capsys):
 @pytest.mark.parametrize(("upper", "is_named"), [(0.04, True), (0.4, False)])
 def test_friction_is_measured_by_the_range_of_a_short_joint(upper, is_named, tmp_path, capsys):
     limits = f'<limit lower="0" upper="{upper}" velocity="0.1" effort="30"/>'
-    inside = f'{limits}<dynamics friction="1"/>'
+    inside = f'{limits}<dynamics friction="20"/>'
     path = tmp_path / "finger.urdf"
     path.write_text(urdf_text.chain("finger", kind="prismatic", axis="1 0 0", inside=inside))
     assert cli.main(["setup", str(path), "--output", str(tmp_path / "arm.yaml")]) == 0
@@ -168,10 +174,29 @@ def test_friction_is_measured_by_the_range_of_a_short_joint(upper, is_named, tmp
 
 def test_armature_that_is_advised_is_enough(panda):
     loop = SampledLoop(panda.model, panda.rotors)
-    m, k = loop.heaviest, loop.gravity_gain
-    p = k + m * panda.asked**2
-    assert check_gains(loop, p, 2.0 * np.sqrt(m * p)) == []
-    assert sufficient_rotors(panda.model, SampledLoop(panda.model), 1e4) is None
+    gains = choose_gains(loop, panda.asked, 1.0, panda.model.friction)
+    assert not gains.reduced
+    assert check_gains(loop, gains.p, gains.d) == []
+    assert sufficient_rotors(panda.model, SampledLoop(panda.model), 1e3) is None
+
+
+def test_the_file_tells_what_wrong_friction_leaves_at_each_joint(panda, tmp_path):
+    text = parameter_file(panda, [])
+    for joint, c, p in zip(
+        panda.model.joint_names, panda.model.friction, panda.gains.p, strict=True
+    ):
+        (line,) = (line for line in text.splitlines() if line.strip().startswith(f"{joint}: {{p"))
+        assert f", {300.0 * c / p:.2g} mrad" in line
+
+
+def test_the_file_has_the_damping_and_its_reason(panda, tmp_path):
+    path = tmp_path / "panda.yaml"
+    path.write_text(parameter_file(panda, []))
+    parameters = read_parameters(path)["feedforward_controller"]
+    written = [parameters[f"damping.{joint}"] for joint in panda.model.joint_names]
+    np.testing.assert_allclose(written, panda.damping.value, rtol=1e-3)
+    assert (panda.damping.value < panda.damping.wanted).any()
+    assert "for hand guiding, no more at its lightest" in path.read_text()
 
 
 LIMITED = '<limit lower="-1" upper="1" velocity="2" effort="{}"/>'
@@ -287,7 +312,7 @@ def test_an_arm_that_is_stable_with_drives_alone_gets_as_little_of_them_as_will_
         loop = SampledLoop(proposal.model, more * armature, proposal.loop.timing)
         assert loop.is_stable(gains.p, gains.d)
     driven = drive(proposal, first_motion(proposal.model, proposal.start))
-    assert not driven.trouble and driven.peak.max() < 3.0 * FOLLOWS
+    assert not driven.trouble and driven.peak.max() < 4.0 * FOLLOWS  # with 12.5 ms of latency
     path = tmp_path / "panda.yaml"
     path.write_text(parameter_file(proposal, [driven]))
     for parameters in read_parameters(path).values():

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bandwidth",
         type=positive_up_to(1000),
         metavar="W",
-        help="bandwidth of the gains [rad/s] (default: 8)",
+        help="bandwidth of the gains [rad/s] (default: 30)",
     )
     parser.add_argument(
         "--period",

@@ -11,7 +11,7 @@ import yaml
 
 from featherstone_ros.control.armature import in_words
 from featherstone_ros.control.damping import COASTING, GUIDING
-from featherstone_ros.control.gains import DAMPING_RATIO
+from featherstone_ros.control.gains import ARRIVED, DAMPING_RATIO, FASTEST, UNCERTAIN
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.tools.demo.report import milli
@@ -168,10 +168,13 @@ def _gains(proposal: Proposal) -> list[str]:
     text = (
         "Of torque [N m/rad, N m s/rad; N/m, N s/m], for mode feedforward. Without the joints' "
         "lines the controller chooses for itself, for mode computed_torque, too. For a joint that "
-        f"is to answer with w = {asked:g} rad/s, P = m w^2 + k, D = 2 (w / {asked:g}) sqrt(m P): "
-        "m is the largest inertia that it moves anywhere, and k keeps gravity from tipping it "
-        "over. w is smaller where period and delay of the loop are too long for the joint at its "
-        "lightest. The arm is stable everywhere with twice these gains."
+        "is to answer with w, P = m w^2 + k, D = 2 sqrt(m P): m is the largest inertia that it "
+        f"moves anywhere, and k keeps gravity from tipping it over. w is {asked:g} rad/s, where "
+        "the joints' own elasticity, which no URDF has, is still far away; more, at most "
+        f"{FASTEST:g}, where friction that is {100 * UNCERTAIN:g} % wrong would cost more than "
+        f"{1e3 * ARRIVED:g} mrad or mm; less where period and delay of the loop are too long for "
+        "the joint at its lightest. The arm is stable everywhere with twice these gains, and "
+        "without measured velocities."
     )
     if proposal.gains.reduced:
         text += (
@@ -185,7 +188,8 @@ def _gains(proposal: Proposal) -> list[str]:
             "joints' lines here."
         )
     lines = _comment(text)
-    columns = "inertia moved [kg m^2 or kg], w" + ", armature" * (proposal.rotors is not None)
+    columns = "inertia moved [kg m^2 or kg], w, the error that wrong friction leaves"
+    columns += ", armature" * (proposal.rotors is not None)
     lines += [
         *_comment(f"Right of each joint: {columns}."),
         "    gains:",
@@ -206,11 +210,19 @@ def _gains(proposal: Proposal) -> list[str]:
         )
         if joint in proposal.gains.reduced:
             remark += " *"
+        remark += f", {_friction_error(proposal, i)}"
         if proposal.rotors is not None:
             remark += f", {proposal.rotors[i]:.2g}"
         for key, value in gains[i].items():
             lines.append(f"      {key + ':':{width}} {value:<28}# {remark}")
     return lines
+
+
+def _friction_error(proposal: Proposal, joint: int) -> str:
+    unit, per = ("mm", "N") if proposal.model.joint_types[joint] == "prismatic" else ("mrad", "N m")
+    if proposal.model.friction[joint] > 0.0:
+        return f"{1e3 * proposal.friction_error[joint]:.2g} {unit}"
+    return f"{1e3 / proposal.gains.p[joint]:.2g} {unit} per {per}"
 
 
 def _damping(proposal: Proposal, names: list[str]) -> list[str]:

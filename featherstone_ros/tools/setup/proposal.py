@@ -20,6 +20,8 @@ from featherstone_ros.control.gains import (
     ChosenGains,
     SampledLoop,
     Timing,
+    choose_gains,
+    error_of_friction,
     postures,
 )
 from featherstone_ros.errors import FeatherstoneError
@@ -73,8 +75,12 @@ class Proposal:
     @property
     def bandwidth(self) -> Floats:
         """Bandwidth of each joint [rad/s]."""
-        reduced = self.gains.reduced
-        return np.array([reduced.get(joint, self.asked) for joint in self.model.joint_names])
+        return np.broadcast_to(self.gains.bandwidth, (self.model.n,))
+
+    @property
+    def friction_error(self) -> Floats:
+        """(n,) error at rest that Coulomb friction leaves which is wrong by 30 % [rad or m]."""
+        return error_of_friction(self.loop, self.gains.p, self.model.friction)
 
 
 def propose(
@@ -186,8 +192,10 @@ def sufficient_rotors(model: Model, loop: SampledLoop, bandwidth: float) -> Floa
     for share in SHARES:
         rotors = share * loop.heaviest
         with_rotors = SampledLoop(model, rotors, loop.timing)
-        m, k = with_rotors.heaviest, with_rotors.gravity_gain
-        p = k + m * bandwidth**2
-        if with_rotors.is_stable(p, 2.0 * DAMPING_RATIO * np.sqrt(m * p)):
+        try:
+            gains = choose_gains(with_rotors, bandwidth, DAMPING_RATIO, model.friction)
+        except ValueError:
+            continue
+        if not gains.reduced:
             return rotors
     return None
