@@ -1,0 +1,452 @@
+"""Arms without friction under the controller's defaults: no law, phase or way into it excites them.
+
+    python test/chaos/frictionless.py [--robots iiwa ur10] [--seeds 3] [--workers 2]
+
+Friction hides a law that is unstable in the sampled loop. Here there is none: neither in the arm
+nor in the model. The controller has the node's defaults for the robot description, and commands
+that act as late as ``gains.delay`` states, or sooner. An arm that is moved at half its speed limits
+at most, or pushed so that it would move so fast by itself, never exceeds them by more than BEYOND.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+from featherstone_ros import Dynamics, Model, Simulator
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.gains import Timing
+from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.trajectory import JointSpace, Point
+from featherstone_ros.errors import DivergenceError
+from featherstone_ros.nodes.controller_parameters import SETTINGS, control_settings, joint_settings
+from featherstone_ros.tools.setup.proposal import SetupError, propose
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
+from example_robots import ROBOTS
+
+BEYOND = 1.2  # times the speed limits
+SHARE = 0.4  # of the speed limits at which arms are moved and pushed
+HELD = 0.8  # share of the effort limits that gravity may take at most of an arm that can be held
+ANY_SPEED = 10.0  # [rad/s or m/s] where the URDF gives no limit
+PUSH = 0.2  # [s]
+# [s] without states: time to notice and to brake. Longer, and what gravity tips over falls: without
+# friction or states nothing holds it, whatever the law.
+BLIND = 0.35
+STEP = 0.5e-3  # [s] of the simulation; delays are multiples of it
+DELAYS = ((0.002, 0.0), (0.002, 0.001), (0.002, 0.002), (0.005, 0.003), (0.005, 0.005))
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """A robot that can be held; arrays are (n,) in joint order."""
+
+    name: str
+    model: Model
+    armature: Floats
+    start: Floats
+    tip: str
+    speed: Floats
+
+
+@lru_cache(maxsize=16)
+def default_settings(the_arm: Arm, delay: float, mode: Mode) -> Settings:
+    """Return the node's settings where only the robot description and the delay are given."""
+    model = the_arm.model
+    values = {one.name: one.default for one in (*SETTINGS, *joint_settings(model))}
+    for joint, armature in zip(model.joint_names, the_arm.armature, strict=True):
+        values |= {f"friction.{joint}.{kind}": 0.0 for kind in ("coulomb", "viscous")}
+        values[f"armature.{joint}"] = float(armature)
+    values |= {"gains.delay": delay, "tip": the_arm.tip, "mode": mode}
+    return control_settings(values, model)
+
+
+@lru_cache(maxsize=4)
+def arm(path: Path) -> Arm | str:
+    """Return a robot, without the friction of its description, or why it cannot be held."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            proposal = propose(path, timing=Timing(0.002, max(stated for stated, _ in DELAYS)))
+        except (SetupError, ValueError) as error:
+            return str(error)
+    model = proposal.model
+    weight = np.abs(Dynamics(model).gravity(proposal.start)) / model.effort_limit
+    if weight.max() > HELD:
+        joint = int(np.argmax(weight))
+        return f"joint {model.joint_names[joint]!r} bears {weight[joint]:.2g} of its effort limit"
+    limit = model.velocity_limit
+    speed = np.where(np.isfinite(limit) & (limit > 0.0), limit, ANY_SPEED)
+    return Arm(path.stem, model, proposal.armature, proposal.start, proposal.tip, speed)
+
+
+class Episode:
+    """An arm without friction and its controller in simulated time."""
+
+    def __init__(self, the_arm: Arm, stated: float, late: float, mode: Mode, seed: int) -> None:
+        """Take the arm over at rest; its commands act ``late`` [s] after the state."""
+        self.arm, self.model = the_arm, the_arm.model
+        self.random = np.random.default_rng(seed)
+        self.stated = stated
+        self.settings = default_settings(the_arm, stated, mode)
+        self.controller = TorqueController(
+            JointSpace.of(self.model), self.model, self.settings, tip=the_arm.tip
+        )
+        none = np.zeros(self.model.n)
+        self.sim = Simulator(
+            self.model, STEP, damping=none, friction=none, armature=the_arm.armature
+        )
+        self.sim.reset(the_arm.start)
+        self.dynamics = Dynamics(self.model)
+        self.now = 100.0
+        self.steps = round(0.002 / STEP)
+        self.waiting = deque([self.dynamics.gravity(the_arm.start)] * round(late / STEP))
+        self.command = self.dynamics.gravity(the_arm.start)
+        self.push = none
+        self.fastest = 0.0
+        self.sees = True
+        self.controller.activate(self.now)
+        self.run(0.3)
+
+    def run(self, duration: float) -> None:
+        """Let time pass, until the arm is far too fast."""
+        limit = self.model.effort_limit
+        for _ in range(round(duration / (STEP * self.steps))):
+            command = None
+            if self.sees:
+                command = self.controller.accept_state(self.now, self.sim.q, self.sim.qd)
+            if not self.sees or command is None:
+                command = self.controller.update(self.now)
+            if command is not None:
+                self.command = command.copy()
+            for _ in range(self.steps):
+                self.waiting.append(self.command)
+                acting = self.waiting.popleft()
+                self.sim.step(np.clip(acting, -limit, limit) + self.push)
+            self.now += STEP * self.steps
+            self.fastest = max(self.fastest, float((np.abs(self.sim.qd) / self.arm.speed).max()))
+            if self.fastest > 100.0:
+                return
+
+    def move(self, share: float = 1.0) -> None:
+        """Begin a motion of all joints and follow a share of it."""
+        target, duration = self._target()
+        point = Point(duration, tuple(target), *np.zeros((2, self.model.n)))
+        self.controller.set_trajectory(self.now, self.model.joint_names, [point])
+        self.run(share * duration)
+
+    def _target(self) -> tuple[Floats, float]:
+        model, start = self.model, self.arm.start
+        lower = np.maximum(model.lower, start - 1.0)
+        upper = np.minimum(model.upper, start + 1.0)
+        while True:
+            target = start + 0.8 * (self.random.uniform(lower, upper) - start)
+            way = target - start
+            duration = max(1.0, 1.875 * float((np.abs(way) / self.arm.speed).max()) / SHARE)
+            s = np.linspace(0.0, 1.0, 50)[:, None]
+            q = start + way * (10 * s**3 - 15 * s**4 + 6 * s**5)
+            for _ in range(4):
+                qd = way * (30 * s**2 - 60 * s**3 + 30 * s**4) / duration
+                qdd = way * (60 * s - 180 * s**2 + 120 * s**3) / duration**2
+                torque = np.abs(self.dynamics.rnea(q, qd, qdd) + self.arm.armature * qdd)
+                if (torque <= HELD * model.effort_limit).all():
+                    return target, duration
+                duration *= 1.5
+            lower, upper = start + 0.7 * (lower - start), start + 0.7 * (upper - start)
+
+    def pushed(self, joint: int | None = None) -> None:
+        """Push a joint for PUSH: as hard as moves no joint beyond its share of the speed limit."""
+        joint = int(self.random.integers(self.model.n)) if joint is None else joint
+        inertia = self.dynamics.crba(self.sim.q) + np.diag(self.arm.armature)
+        column = np.abs(np.linalg.inv(inertia)[:, joint]) / self.arm.speed
+        effort = SHARE / (PUSH * column.max())
+        push = np.zeros(self.model.n)
+        push[joint] = self.random.choice([-1.0, 1.0]) * min(effort, self.model.effort_limit[joint])
+        self.push = push
+        self.run(PUSH)
+        self.push = np.zeros(self.model.n)
+
+    def change(self, mode: Mode) -> None:
+        """Change the mode while everything goes on."""
+        self.settings = default_settings(self.arm, self.stated, mode)
+        self.controller.configure(self.now, self.settings)
+
+    def lead(self) -> None:
+        """Give the end effector a target as far away as some motion of the joints would take it."""
+        target, _ = self._target()
+        self.controller.set_target(self.now, self.dynamics.link_pose(target, self.arm.tip))
+
+    def blind(self, duration: float) -> None:
+        """Keep joint states from the controller."""
+        self.sees = False
+        self.run(duration)
+        self.sees = True
+
+
+# Ways into the phases. Each gets an episode in which the arm stands.
+
+
+def stop_standing(e: Episode) -> None:
+    e.controller.deactivate(e.now)
+    e.run(2.0)
+
+
+def stop_moving(e: Episode) -> None:
+    e.move(e.random.uniform(0.2, 0.8))
+    stop_standing(e)
+
+
+def hold_moving(e: Episode) -> None:
+    e.move(e.random.uniform(0.2, 0.8))
+    e.controller.hold(e.now)
+    e.run(1.0)
+
+
+def arrive(e: Episode) -> None:
+    e.move(1.0)
+    e.run(1.0)
+
+
+def fall_back_moving(e: Episode) -> None:
+    e.move(e.random.uniform(0.2, 0.8))
+    for _ in range(100):
+        e.controller.fall_back(e.now)
+        e.run(0.01)
+    e.run(1.0)
+
+
+def blind_moving(e: Episode) -> None:
+    e.move(e.random.uniform(0.2, 0.8))
+    e.blind(e.random.uniform(0.05, BLIND))
+    e.run(1.0)
+
+
+def blind_then_stop(e: Episode) -> None:
+    e.move(e.random.uniform(0.2, 0.8))
+    e.sees = False
+    e.run(0.15)
+    e.controller.deactivate(e.now)
+    e.run(0.2)
+    e.sees = True
+    e.run(1.5)
+
+
+def push_holding(e: Episode) -> None:
+    e.pushed()
+    e.run(1.0)
+
+
+def push_moving(e: Episode) -> None:
+    e.move(0.3)
+    e.pushed()
+    e.run(1.0)
+
+
+def push_stopping(e: Episode) -> None:
+    e.move(0.3)
+    e.controller.deactivate(e.now)
+    e.run(0.1)
+    e.pushed()
+    e.run(1.0)
+
+
+def push_floating(e: Episode) -> None:
+    e.change(Mode.GRAVITY_COMPENSATION)
+    e.run(0.3)
+    e.pushed()
+    e.run(2.0)
+
+
+def push_floating_stop(e: Episode) -> None:
+    e.change(Mode.GRAVITY_COMPENSATION)
+    e.run(0.3)
+    e.pushed()
+    stop_standing(e)
+
+
+def push_floating_hold(e: Episode) -> None:
+    e.change(Mode.GRAVITY_COMPENSATION)
+    e.run(0.3)
+    e.pushed()
+    e.change(Mode.FEEDFORWARD)
+    e.run(1.0)
+
+
+def float_moving(e: Episode) -> None:
+    e.move(e.random.uniform(0.2, 0.8))
+    e.change(Mode.GRAVITY_COMPENSATION)
+    e.run(2.0)
+
+
+def push_fault(e: Episode) -> None:
+    """Pushes that are off the path again and again lead to the phase ``fault``."""
+    e.settings = replace(e.settings, path_tolerance=1e-3)
+    e.controller.configure(e.now, e.settings)
+    for _ in range(5):
+        e.pushed()
+    e.run(1.0)
+
+
+def compute_torque_moving(e: Episode) -> None:
+    e.move(e.random.uniform(0.2, 0.8))
+    e.change(Mode.COMPUTED_TORQUE)
+    e.run(0.5)
+    e.pushed()
+    stop_standing(e)
+
+
+def compliant(e: Episode) -> None:
+    """The end effector is led, pushed, and stopped."""
+    e.change(Mode.CARTESIAN_IMPEDANCE)
+    e.run(0.3)
+    e.lead()
+    e.run(1.0)
+    e.pushed()
+    e.run(1.0)
+    stop_standing(e)
+
+
+def compliant_moving(e: Episode) -> None:
+    """A motion of the joints, then the end effector's spring, then gravity compensation."""
+    e.move(e.random.uniform(0.2, 0.8))
+    e.change(Mode.CARTESIAN_IMPEDANCE)
+    e.run(1.0)
+    e.lead()
+    e.run(0.5)
+    e.change(Mode.GRAVITY_COMPENSATION)
+    e.run(1.0)
+
+
+def compliant_blind(e: Episode) -> None:
+    e.change(Mode.CARTESIAN_IMPEDANCE)
+    e.run(0.3)
+    e.lead()
+    e.run(0.7)
+    e.blind(e.random.uniform(0.05, BLIND))
+    e.run(1.0)
+
+
+WAYS: dict[str, Callable[[Episode], None]] = {
+    way.__name__: way
+    for way in (
+        stop_standing,
+        stop_moving,
+        hold_moving,
+        arrive,
+        fall_back_moving,
+        blind_moving,
+        blind_then_stop,
+        push_holding,
+        push_moving,
+        push_stopping,
+        push_floating,
+        push_floating_stop,
+        push_floating_hold,
+        float_moving,
+        push_fault,
+        compute_torque_moving,
+        compliant,
+        compliant_moving,
+        compliant_blind,
+    )
+}
+
+COMPLIANT = [way for way in WAYS if way.startswith("compliant")]  # with an end effector only
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an episode: ``fastest`` is the largest speed over its limit."""
+
+    robot: str
+    way: str
+    stated: float
+    late: float
+    seed: int
+    fastest: float
+    trouble: str = ""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether the arm was too fast, or the episode did not run."""
+        return bool(self.trouble) or not self.fastest <= BEYOND
+
+
+def outcome(path: Path, way: str, stated: float, late: float, seed: int) -> Outcome | None:
+    """Run one episode; None where the robot cannot be held or has no end effector."""
+    the_arm = arm(path)
+    if isinstance(the_arm, str) or (way in COMPLIANT and not the_arm.tip):
+        return None
+    fastest, trouble = 0.0, ""
+    try:
+        episode = Episode(the_arm, stated, late, Mode.FEEDFORWARD, seed)
+        WAYS[way](episode)
+        fastest = episode.fastest
+    except DivergenceError:
+        fastest = np.inf
+    except (ValueError, RuntimeError) as error:
+        trouble = f"{type(error).__name__}: {error}"
+    return Outcome(the_arm.name, way, stated, late, seed, fastest, trouble)
+
+
+def outcomes_of(path: Path, seeds: Iterable[int], delays=DELAYS) -> list[Outcome]:
+    """Run all ways with all delays on one robot."""
+    runs = (
+        outcome(path, way, stated, late, seed)
+        for stated, late in delays
+        for way in WAYS
+        for seed in seeds
+    )
+    return [one for one in runs if one is not None]
+
+
+def paths(names: list[str]) -> list[Path]:
+    """Return URDF files: those named (a file, or part of a name), or all that are known here."""
+    known = [*ROBOTS, *sorted(CONFIG.glob("*.urdf"))]
+    files = [Path(name) for name in names if Path(name).is_file()]
+    return files + [p for p in known if any(n in str(p) for n in names) or not names]
+
+
+def main() -> int:
+    """Run the episodes; return 1 if an arm was too fast."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--robots", nargs="*", default=[], help="files, or parts of their names")
+    parser.add_argument("--seeds", type=int, default=1, help="episodes of each sort; default: 1")
+    parser.add_argument("--workers", type=int, default=2)
+    arguments = parser.parse_args()
+    console, bad, count, idle = Console(width=120), [], 0, []
+    with ProcessPoolExecutor(arguments.workers, get_context("spawn")) as pool:
+        robots = paths(arguments.robots)
+        jobs = [pool.submit(outcomes_of, path, range(arguments.seeds)) for path in robots]
+        for path, job in track(list(zip(robots, jobs, strict=True)), "Robots", console=console):
+            outcomes = job.result()
+            count += len(outcomes)
+            idle += [path.stem] * (not outcomes)
+            for one in filter(lambda o: o.is_bad, outcomes):
+                bad.append(one)
+                console.print(
+                    f"{one.robot} {one.way} {1e3 * one.late:g} of {1e3 * one.stated:g} ms, seed "
+                    f"{one.seed}: {one.fastest:.3g} times the limit {one.trouble}",
+                    markup=False,
+                )
+    console.print(f"{count} episodes, {len(robots) - len(idle)} robots, {len(bad)} beyond {BEYOND}")
+    console.print(f"not held: {', '.join(idle) or 'none'}", markup=False)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""No law, phase or way into it excites an arm without friction: some of the campaign's robots."""
+
+from dataclasses import replace
+
+import frictionless
+import numpy as np
+import pytest
+
+# Light wrists and hands, grippers, a long arm: those that were worst with unchecked damping. The
+# campaign has all (`python test/chaos/frictionless.py`).
+ROBOTS = ["config/panda", "config/ur5e", "kinova", "so100", "xarm7", "z1", "allegro_left", "romeo"]
+FAST, SLOW = (0.002, 0.002), (0.005, 0.003)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_no_phase_or_way_into_it_excites_an_arm_without_friction(name: str) -> None:
+    path = frictionless.paths([name])[0]
+    seed = ROBOTS.index(name)
+    delays = [FAST, SLOW][seed % 2 : seed % 2 + 1]
+    outcomes = frictionless.outcomes_of(path, [seed], delays)
+    assert len(outcomes) >= len(frictionless.WAYS) - len(frictionless.COMPLIANT)
+    assert not [one for one in outcomes if one.is_bad]
+
+
+def test_damping_that_is_too_strong_for_the_loop_is_found() -> None:
+    """What the node refuses: the campaign would show it."""
+    arm = frictionless.arm(frictionless.paths(["config/panda"])[0])
+    assert not isinstance(arm, str)
+    episode = frictionless.Episode(arm, *FAST, frictionless.Mode.FEEDFORWARD, seed=0)
+    damping = episode.settings.damping.copy()
+    damping[np.argmin(arm.model.effort_limit)] *= 20.0
+    episode.controller.configure(episode.now, replace(episode.settings, damping=damping))
+    frictionless.stop_moving(episode)
+    assert episode.fastest > frictionless.BEYOND
