@@ -29,6 +29,7 @@ from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.gains import Timing
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import JointSpace, Point
 from featherstone_ros.errors import DivergenceError
@@ -48,6 +49,7 @@ PUSH = 0.2  # [s]
 BLIND = 0.35
 STEP = 0.5e-3  # [s] of the simulation; delays are multiples of it
 DELAYS = ((0.002, 0.0), (0.002, 0.001), (0.002, 0.002), (0.005, 0.003), (0.005, 0.005))
+COASTING = (Phase.FLOATING, Phase.DAMPED, Phase.FAULT, Phase.SETTLING)
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
 
@@ -117,7 +119,7 @@ class Episode:
         self.waiting = deque([self.dynamics.gravity(the_arm.start)] * round(late / STEP))
         self.command = self.dynamics.gravity(the_arm.start)
         self.push = none
-        self.fastest = 0.0
+        self.fastest = self.driven = 0.0  # of the speed limits; [J] when it was last driven
         self.sees = True
         self.controller.activate(self.now)
         self.run(0.3)
@@ -126,6 +128,8 @@ class Episode:
         """Let time pass, until the arm is far too fast."""
         limit = self.model.effort_limit
         for _ in range(round(duration / (STEP * self.steps))):
+            if self.controller.phase in (Phase.INACTIVE, Phase.SILENT):
+                return  # commands have ended: brakes hold the arm
             command = None
             if self.sees:
                 command = self.controller.accept_state(self.now, self.sim.q, self.sim.qd)
@@ -138,9 +142,18 @@ class Episode:
                 acting = self.waiting.popleft()
                 self.sim.step(np.clip(acting, -limit, limit) + self.push)
             self.now += STEP * self.steps
-            self.fastest = max(self.fastest, float((np.abs(self.sim.qd) / self.arm.speed).max()))
+            self._watch()
             if self.fastest > 100.0:
                 return
+
+    def _watch(self) -> None:
+        """Note the speed, unless the arm coasts: it may pass all its energy to a light wrist."""
+        energy = self.dynamics.energy(self.sim.q, self.sim.qd)[0]
+        energy += 0.5 * self.arm.armature @ self.sim.qd**2
+        if self.controller.phase not in COASTING or self.push.any():
+            self.driven = energy
+        if self.controller.phase not in COASTING or energy > self.driven:
+            self.fastest = max(self.fastest, float((np.abs(self.sim.qd) / self.arm.speed).max()))
 
     def move(self, share: float = 1.0) -> None:
         """Begin a motion of all joints and follow a share of it."""
