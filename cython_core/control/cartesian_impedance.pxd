@@ -37,9 +37,13 @@
 #    has sqrt(SHAPED / mu), which keeps the mode's damping ratio.
 # 8. No joint is driven to its speed limit: from SLOW of it on, what would drive it further is
 #    reduced, and a damper brakes it. Both only take energy out.
+# 9. Torques act late, by a delay T. A mode of the hand, a joint on its posture's spring or before
+#    its stop that would be too fast for T at this posture gets a softer spring, with the same
+#    damping ratio. A spring that is softened by posture is no potential: of rule 5 the dampers are
+#    left.
 #
-# Each term has its file: impedance_target.pxd (rule 6), impedance_modes.pxd (2, 3, 4 and 7),
-# impedance_wrench.pxd (1), impedance_joints.pxd (4, 5 and 8). Settings and state are in
+# Each term has its file: impedance_target.pxd (rule 6), impedance_modes.pxd (2, 3, 4, 7 and 9),
+# impedance_wrench.pxd (1), impedance_joints.pxd (4, 5, 8 and 9). Settings and state are in
 # impedance_state.pxd.
 
 from control.impedance_joints cimport add_posture, add_repulsion, spare_speed

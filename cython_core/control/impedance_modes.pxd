@@ -1,5 +1,5 @@
 # Cartesian impedance control (cartesian_impedance.pxd): the modes of the hand on its spring, and
-# the damper that gives each its damping ratio (rules 2, 3, 4 and 7).
+# the damper that gives each its damping ratio (rules 2, 3, 4, 7 and 9).
 
 from libc.math cimport INFINITY, atan, fmax, fmin, sqrt
 from libc.string cimport memcpy
@@ -9,6 +9,27 @@ from task_space.matrix6 cimport cholesky, divide_by_lower, divide_by_upper, eige
 
 cdef enum:
     SHAPED = 10              # the most that inertia shaping makes of a spring
+
+cdef extern from *:
+    """
+    #define LEAST_RATIO (0.1)
+    """
+    const double LEAST_RATIO     # damping ratio below which a spring is not softened further
+
+
+cdef inline double edge(double z) noexcept nogil:
+    """w T at which a mode with the damping ratio z and a delay T is at the edge of stability.
+
+    Its loop is (2 z w s + w^2) / s^2 exp(-s T): its gain is 1 at w_c = w sqrt(2 z^2 +
+    sqrt(4 z^4 + 1)), where atan(2 z w_c / w) is left of its phase for w_c T.
+    """
+    cdef double crossover = sqrt(2.0 * z * z + sqrt(4.0 * z * z * z * z + 1.0))
+    return atan(2.0 * z * crossover) / crossover
+
+
+cdef inline double highest_frequency(const ImpedanceSettings* settings, double z) noexcept nogil:
+    """The fastest mode with the damping ratio z that the delay allows [rad/s] (rule 9)."""
+    return edge(fmax(z, LEAST_RATIO)) / settings.delay if settings.delay > 0.0 else INFINITY
 
 
 cdef inline void to_axes(const Impedance* its, const ImpedanceSettings* settings, const double* x,
@@ -102,6 +123,53 @@ cdef inline void shape(const Impedance* its, const ImpedanceSettings* settings, 
         F[i] *= sqrt(settings.shaped_inertia[i])
 
 
+cdef inline void soften_modes(Impedance* its, const ImpedanceSettings* settings) noexcept nogil:
+    """Slow the modes that are faster than the delay allows; their damping ratio stays (rule 9)."""
+    cdef double w, share
+    cdef Py_ssize_t k
+    for k in range(6):
+        w, its.softened[k] = its.mode_frequency[k], 1.0
+        if w > 0.0:
+            share = highest_frequency(settings, 0.5 * its.mode_damping[k] / w) / w
+            if share < 1.0:
+                its.softened[k] = share * share
+                its.mode_frequency[k] *= share
+                its.mode_damping[k] *= share
+
+
+cdef inline void soften(const Impedance* its, const ImpedanceSettings* settings,
+                        double* F) noexcept nogil:
+    """F <- L^-T U s U^T L^T F, the wrench K e of the springs that are left; compliance axes.
+
+    With inertia shaping each axis is a mode.
+    """
+    cdef double[6] z
+    cdef double least = 1.0
+    cdef Py_ssize_t i, k
+    for k in range(6):
+        least = fmin(least, its.softened[k])
+    if least == 1.0:
+        return
+    if settings.inertia_shaping:
+        for k in range(6):
+            F[k] *= its.softened[k]
+        return
+    for i in range(6):
+        z[i] = 0.0
+        for k in range(i, 6):
+            z[i] += its.L[6 * k + i] * F[k]
+    for k in range(6):
+        F[k] = 0.0
+        for i in range(6):
+            F[k] += its.softened[k] * its.modes[6 * i + k] * z[i]
+    for i in range(6):
+        z[i] = 0.0
+        for k in range(6):
+            z[i] += its.modes[6 * i + k] * F[k]
+    memcpy(F, z, 6 * sizeof(double))
+    divide_by_upper(its.L, F)
+
+
 cdef inline void find_modes(Impedance* its, const ImpedanceSettings* settings) noexcept nogil:
     """The modes U of the hand on its spring and their damping 2 zeta w (rule 3)."""
     cdef double[36] P
@@ -109,6 +177,7 @@ cdef inline void find_modes(Impedance* its, const ImpedanceSettings* settings) n
     cdef Py_ssize_t i, j, k
     if settings.inertia_shaping:
         find_shape(its, settings)
+        soften_modes(its, settings)
         return
     for i in range(6):
         for j in range(i + 1):
@@ -131,23 +200,20 @@ cdef inline void find_modes(Impedance* its, const ImpedanceSettings* settings) n
         if energy > 1e-12 * largest:
             its.mode_frequency[k] = sqrt(energy)
             its.mode_damping[k] = 2.0 * ratio / sqrt(energy)
+    soften_modes(its, settings)
 
 
 cdef inline double delay_margin(const Impedance* its) noexcept nogil:
     """The delay from state to torque that brings the fastest mode to the edge of stability [s].
 
-    A mode's loop is (2 zeta w s + w^2) / s^2 exp(-s T): its gain is 1 at w_c = w sqrt(2 zeta^2 +
-    sqrt(4 zeta^4 + 1)), where atan(2 zeta w_c / w) is left of its phase for w_c T. Half a sampling
-    period is part of T. ``damping`` is left out.
+    Half a sampling period is part of it. ``damping`` is left out.
     """
-    cdef double least = INFINITY, w, z, crossover
+    cdef double least = INFINITY, w
     cdef Py_ssize_t k
     for k in range(6):
         w = its.mode_frequency[k]
         if w > 0.0:
-            z = 0.5 * its.mode_damping[k] / w
-            crossover = sqrt(2.0 * z * z + sqrt(4.0 * z * z * z * z + 1.0))
-            least = fmin(least, atan(2.0 * z * crossover) / (crossover * w))
+            least = fmin(least, edge(0.5 * its.mode_damping[k] / w) / w)
     return least
 
 

@@ -14,7 +14,7 @@ cdef fill_settings(ImpedanceSettings* its, Py_ssize_t n, s):
     cdef Py_ssize_t k
     cdef double[:, ::1] walls = s["walls"]
     its.tip_axes = s["tip_axes"]
-    its.transition_time, its.tank = s["transition_time"], s["tank"]
+    its.transition_time, its.tank, its.delay = s["transition_time"], s["tank"], s["delay"]
     fill(its.stiffness, s["stiffness"], 6)
     fill(its.damping_ratio, s["damping_ratio"], 6)
     fill(its.damping, s["damping"], 6)

@@ -29,6 +29,7 @@ cdef struct ImpedanceSettings:
     double[6] shaped_inertia     # M_d [kg, kg m^2]
     double transition_time   # of a change of stiffness [s]
     double tank              # [J]
+    double delay             # that every spring and damper has to bear [s]; 0: none
     Approach approach
     Py_ssize_t walls
     Wall[WALLS] wall
@@ -66,6 +67,7 @@ cdef struct Impedance:       # state, and results of the last step
     double[6] shaped_damper
     double[6] mode_frequency # w [rad/s]
     double[6] mode_damping   # 2 zeta w
+    double[6] softened       # share of each mode's spring that is left (rule 9)
     double[36] modes         # U, columns; begins as 1
     double* T                # (6, n) J M^-1, in compliance axes
     double* Jc               # (6, n) J in compliance axes

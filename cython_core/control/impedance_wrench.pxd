@@ -3,7 +3,7 @@
 
 from libc.math cimport fmax, fmin, sqrt
 
-from control.impedance_modes cimport damper, from_axes, shape, to_axes
+from control.impedance_modes cimport damper, from_axes, shape, soften, to_axes
 from control.impedance_state cimport Hand, Impedance, ImpedanceSettings, Wall
 from task_space.pose cimport add_cross_product, norm, pose_error, turn_factor
 
@@ -118,10 +118,11 @@ cdef inline double find_wrench(Impedance* its, const ImpedanceSettings* settings
         F[k] = 0.0
         pull[k] += its.feedforward[k]
     add_spring(its, settings, e, F)
+    soften(its, settings, F)
     if settings.inertia_shaping:
         shape(its, settings, its.shaped_spring, F)
-        limit(settings.largest[0], F)
-        limit(settings.largest[1], F + 3)
+    limit(settings.largest[0], F)
+    limit(settings.largest[1], F + 3)
     for k in range(6):
         F[k] -= drag[k]
         dissipated += drag[k] * v[k]

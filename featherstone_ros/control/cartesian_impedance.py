@@ -22,6 +22,7 @@ from featherstone_ros.model import Model
 
 AXES = ("base", "tip")
 APPROACH_RATE = 20.0  # [1/s] rate at which the desired pose approaches its target
+DELAY_MARGIN = 1.8  # times the delay is borne: about what GAIN_MARGIN asks of gains
 LEAST_INERTIA = 1e-4  # least inertia that the hand may be given [kg, kg m^2]
 POSTURES = 100  # number of postures in which the delay margin is computed
 REPULSION = 20.0  # [N m, N] at the stop of a joint without effort limit
@@ -96,6 +97,8 @@ class CartesianSettings:
             times the stiffness.
         shaped_inertia: (6,) along and about the compliance axes [kg, kg m^2].
         transition_time: Time in which a new stiffness takes effect [s].
+        delay: From a state to its torque, with half of a period [s]: whatever that makes unstable
+            with ``DELAY_MARGIN`` is softened, as far as needed at each posture; 0: nothing.
         walls: Half-spaces that the tip keeps out of, see ``Wall`` and ``box``.
     """
 
@@ -120,6 +123,7 @@ class CartesianSettings:
     inertia_shaping: bool = False
     shaped_inertia: ArrayLike = (4.0, 4.0, 4.0, 0.05, 0.05, 0.05)
     transition_time: float = 0.2
+    delay: float = 0.0
     walls: tuple[Wall, ...] = ()
 
 
@@ -347,6 +351,8 @@ def _checked(its: CartesianSettings, model: Model, start: Floats) -> dict[str, A
         raise ValueError(f"axes: expected one of {', '.join(AXES)}, got {its.axes!r}")
     if its.transition_time < 0 or not np.isfinite(its.transition_time):
         raise ValueError(f"transition_time: expected a time >= 0, got {its.transition_time}")
+    if its.delay < 0 or not np.isfinite(its.delay):
+        raise ValueError(f"delay: expected a time >= 0, got {its.delay}")
     mass, inertia, tank = _positive(its, "largest_mass", "largest_inertia", "posture_energy")
     posture = start if its.posture is None else its.posture
     return {
@@ -359,6 +365,7 @@ def _checked(its: CartesianSettings, model: Model, start: Floats) -> dict[str, A
         "inertia_shaping": bool(its.inertia_shaping),
         "shaped_inertia": _spread("shaped_inertia", its.shaped_inertia, 6, LEAST_INERTIA),
         "transition_time": float(its.transition_time),
+        "delay": DELAY_MARGIN * its.delay,
         "tank": tank,
         "rate": np.full(2, APPROACH_RATE),
         "speed": _positive(its, "max_speed", "max_turn_rate"),

@@ -11,6 +11,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import (
     AXES,
+    DELAY_MARGIN,
     LEAST_INERTIA,
     CartesianSettings,
     Wall,
@@ -251,6 +252,7 @@ def hand_settings(values: Mapping[str, Value], model: Model) -> CartesianSetting
         posture_stiffness=number(values, "nullspace.stiffness"),
         posture_damping_ratio=number(values, "nullspace.damping_ratio"),
         limit_margin=None if values["limit_repulsion"] else 0.0,
+        delay=latency(values),
         walls=tuple(walls),
         **same_name,
     )
@@ -270,15 +272,20 @@ def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
         bool(values["inertia_shaping"]),
         tuple(numbers(values, "shaped_inertia")),
     )
-    delay = number(values, "gains.delay") + 0.5 * number(values, "gains.period")
-    if delay < margin:
+    delay = latency(values)
+    if DELAY_MARGIN * delay <= margin:
         return ""
-    share = (margin / delay) ** 2
+    share = (margin / (DELAY_MARGIN * delay)) ** 2
     return (
-        f"stiffness: the hand may oscillate if the delay exceeds {1e3 * margin:.2g} ms; "
-        f"gains.delay plus half of gains.period is {1e3 * delay:.2g} ms; {share:.2g} times the "
-        "stiffness would be stable"
+        f"stiffness: the hand is softer in some postures, where it would oscillate with a delay of "
+        f"{1e3 * margin:.2g} ms; gains.delay plus half of gains.period is {1e3 * delay:.2g} ms; "
+        f"{share:.2g} times the stiffness is kept everywhere"
     )
+
+
+def latency(values: Mapping[str, Value]) -> float:
+    """Return the time from a state to the middle of its torque's [s]."""
+    return number(values, "gains.delay") + 0.5 * number(values, "gains.period")
 
 
 @lru_cache(maxsize=4)

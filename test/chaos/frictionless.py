@@ -47,6 +47,7 @@ PUSH = 0.2  # [s]
 # [s] without states: time to notice and to brake. Longer, and what gravity tips over falls: without
 # friction or states nothing holds it, whatever the law.
 BLIND = 0.35
+TIPPING = 1.0  # of its time constants in which nothing holds the arm
 STEP = 0.5e-3  # [s] of the simulation; delays are multiples of it
 DELAYS = ((0.002, 0.0), (0.002, 0.001), (0.002, 0.002), (0.005, 0.003), (0.005, 0.005))
 COASTING = (Phase.FLOATING, Phase.DAMPED, Phase.FAULT, Phase.SETTLING)
@@ -204,9 +205,13 @@ class Episode:
         self.controller.set_target(self.now, self.dynamics.link_pose(target, self.arm.tip))
 
     def blind(self, duration: float) -> None:
-        """Keep joint states from the controller."""
+        """Keep joint states from the controller: for less time where the arm tips over faster."""
+        rest = np.zeros(self.model.n)
+        stiffness, _, inertia = self.dynamics.rnea_derivatives(self.sim.q, rest, rest)
+        inertia = inertia + np.diag(self.arm.armature)
+        tipping = -np.linalg.eigvals(np.linalg.solve(inertia, stiffness)).real.min()
         self.sees = False
-        self.run(duration)
+        self.run(min(duration, TIPPING / np.sqrt(max(tipping, 1.0))))
         self.sees = True
 
 
@@ -250,11 +255,9 @@ def blind_moving(e: Episode) -> None:
 
 def blind_then_stop(e: Episode) -> None:
     e.move(e.random.uniform(0.2, 0.8))
-    e.sees = False
-    e.run(0.15)
+    e.blind(0.15)
     e.controller.deactivate(e.now)
-    e.run(0.2)
-    e.sees = True
+    e.blind(0.2)
     e.run(1.5)
 
 
