@@ -92,7 +92,7 @@ WORST, LAST = 0.02, 0.003  # [rad]
 
 @pytest.mark.parametrize("path", MUJOCO_ARMS, ids=lambda path: path.stem)
 def test_an_arm_in_mujoco_follows_and_arrives(path, ros):
-    """All joints by 1.2 rad in 2.5 s, joint states at 500 Hz, steps of 0.5 ms."""
+    """All joints by 1.2 rad in 2.5 s, joint states at 500 Hz, steps of 0.5 ms; gains by default."""
     pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco")
     model = Model.from_file(path)
     revolute = [
@@ -109,15 +109,8 @@ def test_an_arm_in_mujoco_follows_and_arrives(path, ros):
     }
     twin = {"initial_positions": dict(zip(revolute, start.tolist(), strict=True))}
     file = ros.folder / "arm.yaml"
-    file.write_text(
-        yaml.safe_dump(
-            {
-                "/**": {"ros__parameters": both},
-                "/**/digital_twin": {"ros__parameters": twin},
-                "/**/feedforward_controller": {"ros__parameters": {"gains": {"bandwidth": 30.0}}},
-            }
-        )
-    )
+    nodes = {"/**": {"ros__parameters": both}, "/**/digital_twin": {"ros__parameters": twin}}
+    file.write_text(yaml.safe_dump(nodes))
     plant = ros.run([sys.executable, str(EXAMPLE), str(path), "--parameters", str(file)])
     controlled = Controlled(ros, path, file)
     goal = start + np.minimum(1.2, 0.7 * (model.upper - start))
