@@ -112,9 +112,12 @@ class NodeProcess:
             raise DemoError(self.end_text(status))
 
     def check_end(self) -> None:
-        """Raise DemoError if the process, once stopped, did not end in order by itself."""
+        """Raise DemoError if the process, once stopped, did not end in order by itself.
+
+        Ended by Python's own KeyboardInterrupt, it had not begun: a node has a handler of its own.
+        """
         status = self._process.wait()
-        if status and not self.was_hurried:
+        if status and status != -signal.SIGINT and not self.was_hurried:
             raise DemoError(self.end_text(status))
 
     def end_text(self, status: int) -> str:

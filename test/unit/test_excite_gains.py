@@ -30,7 +30,6 @@ def planned(tmp_path_factory):
     arm, motion = folder / "arm.yaml", folder / "motion.yaml"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
-        patch.setattr("featherstone_ros.tools.setup.trial_drive.DURATION", 0.1)
         assert not cli.main(["setup", UR10, "--output", str(arm)])
         command = ["excite", "--urdf", UR10, "--parameters", str(arm), "--output", str(motion)]
         assert not cli.main(command)
