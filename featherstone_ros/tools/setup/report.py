@@ -51,7 +51,10 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
 
 
 def _reduced(proposal: Proposal) -> str:
-    slow = f"* Less than {proposal.asked:g} rad/s: more damping would be unstable at its lightest."
+    slow = (
+        f"* Less than {proposal.asked:g} rad/s, or than friction asks for: more damping would be "
+        "unstable at its lightest."
+    )
     if proposal.rotors is None:
         return slow
     share = np.max(proposal.rotors / proposal.loop.heaviest)
