@@ -16,6 +16,7 @@ Examples:
 """
 
 import argparse
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
@@ -176,7 +177,8 @@ def run(arm: MujocoArm, joints: Sequence[str], rate: float) -> None:
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     finally:
-        rclpy.try_shutdown()
+        with contextlib.suppress(RuntimeError):  # the signal may be shutting it down at this moment
+            rclpy.try_shutdown()
 
 
 def main() -> int:
