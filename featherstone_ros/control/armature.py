@@ -78,19 +78,16 @@ def least_armature(
         return gains, choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout)
 
     choose = choose or chosen
-    nothing = np.zeros(model.n)
-    try:
-        return HeldArm(nothing, *choose(nothing))
-    except NoStableGainsError as error:
-        refusal = error
+    without = _held(choose, np.zeros(model.n))
+    if isinstance(without, HeldArm):
+        return without
     heaviest = SampledLoop(model, timing=timing).heaviest
     for share in SHARES:
-        enough = share * heaviest
-        held = _try(choose, enough)
-        if held is not None:
-            few = _of_few(choose, enough, refusal.index)
-            return few if few and _bears_more(few, enough, model, timing) else held
-    raise refusal
+        held = _held(choose, share * heaviest)
+        if isinstance(held, HeldArm):
+            few = _of_few(choose, held.armature, without.index)
+            return few if few and _bears_more(few, held.armature, model, timing) else held
+    raise without
 
 
 def _bears_more(held: HeldArm, enough: Floats, model: Model, timing: Timing | None) -> bool:
@@ -107,18 +104,19 @@ def _of_few(choose: Choose, enough: Floats, index: int) -> HeldArm | None:
     armature = np.zeros_like(enough)
     for _ in range(MOST_NAMED):
         armature[index] = enough[index]
-        try:
-            return HeldArm(armature, *choose(armature))
-        except NoStableGainsError as error:
-            index = error.index
+        held = _held(choose, armature)
+        if isinstance(held, HeldArm):
+            return held
+        index = held.index
     return None
 
 
-def _try(choose: Choose, armature: Floats) -> HeldArm | None:
+def _held(choose: Choose, armature: Floats) -> HeldArm | NoStableGainsError:
+    """Return the arm with an armature (n,), or why it cannot be held with it."""
     try:
         return HeldArm(armature, *choose(armature))
-    except NoStableGainsError:
-        return None
+    except NoStableGainsError as error:
+        return error
 
 
 def assumed_armature(model: Model, choose: Choose | None = None) -> Floats:

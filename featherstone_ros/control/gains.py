@@ -452,25 +452,25 @@ def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:
 
 
 def _extreme_postures(inertia: Floats, stiffness: Floats) -> list[int]:
-    """Return the postures in which something is extreme; not all of them for many joints.
+    """Return the postures in which something is extreme; for many joints only the first of them.
 
-    What: each joint's own inertia, its inertia with the others free, its gravity stiffness, and
-    the least inertia of any motion of all joints.
+    What: the least inertia of any motion of all joints, the least stiffness of gravity; then each
+    joint's inertia with the others free, its gravity stiffness, and its own inertia.
     """
     own = np.diagonal(inertia, axis1=1, axis2=2)
     mobility = np.linalg.inv(inertia)
     scale = np.sqrt(own.max(axis=0))
     swiftest = np.linalg.eigvalsh(mobility * np.outer(scale, scale))[:, -1]
     extremes = (
-        own.argmax(axis=0),
+        [0],
+        np.argsort(swiftest)[:-4:-1],
+        np.argsort(np.linalg.eigvalsh(stiffness)[:, 0])[:3],
         np.diagonal(mobility, axis1=1, axis2=2).argmax(axis=0),
         np.diagonal(stiffness, axis1=1, axis2=2).argmin(axis=0),
-        np.argsort(swiftest)[-3:],
-        np.argsort(np.linalg.eigvalsh(stiffness)[:, 0])[:3],
+        own.argmax(axis=0),
     )
-    kept = sorted({0, *map(int, np.concatenate(extremes))})
-    most = max(4, EFFORT // own.shape[1] ** 2)
-    return kept[:: -(-len(kept) // most)]
+    kept = list(dict.fromkeys(map(int, np.concatenate(extremes))))
+    return kept[: max(4, EFFORT // own.shape[1] ** 2)]
 
 
 def choose_gains(
@@ -525,18 +525,14 @@ def choose_acceleration_gains(
     coulomb: ArrayLike = 0.0,
     cutoff: float = Settings.velocity_cutoff,
 ) -> ChosenGains:
-    """Choose P = w^2 [1/s^2] and D = 2 zeta w [1/s] of computed torque.
+    """Choose P = w^2 [1/s^2] and D = 2 zeta w [1/s] of computed torque, as ``choose_gains`` does.
 
     Args:
         loop: Of the arm, in mode computed_torque.
-        bandwidth: w [rad/s]; more where friction asks for it, as in ``choose_gains``, by the
-            inertia at which a joint is lightest.
+        bandwidth: w; where friction asks for more, by the inertia at which a joint is lightest.
         damping_ratio: zeta.
-        coulomb: (n,) Coulomb friction [N m] or [N].
-        cutoff: Of the estimate of velocities [Hz]: without measured ones the loop is stable, too.
-
-    Raises:
-        NoStableGainsError: No gains are stable with margin; names a joint and a remedy.
+        coulomb: (n,) Coulomb friction.
+        cutoff: Of the estimate of velocities [Hz].
     """
     wanted = wanted_bandwidth(loop.lightest, bandwidth, coulomb)
 
@@ -598,10 +594,11 @@ def _reduce(
         (GENTLER**2, False),
     ):
         share, worst = np.ones(len(loop.joint_names)), None
-        while not loop.computed and (
-            (fastest := loop.fastest_decay(at(share, part).d))[0] * loop.latency > NO_MARGIN
-        ):
-            share[fastest[1]] *= STEP  # quicker than by the eigenvalues of the whole loop
+        while not loop.computed and share.min() > SLOWEST:
+            decay, joints = loop.fastest_decay(at(share, part).d)
+            if decay * loop.latency <= NO_MARGIN:
+                break
+            share[joints] *= STEP  # quicker than by the eigenvalues of the whole loop
         while share.min() > SLOWEST:
             gains = at(share, part)
             worst = loop.worst_first(gains.p, gains.d, worst)

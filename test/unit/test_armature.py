@@ -48,6 +48,14 @@ def test_only_the_joint_that_needs_it_gets_any():
     assert in_words(ARM.joint_names, armature) == f"armature.inner {armature[0]:.3g}"
 
 
+def test_the_search_ends_where_a_joint_moves_next_to_no_inertia():
+    """A massless neck: 8e15 times its mobility left the search in a loop without end."""
+    (path,) = [path for path in ROBOTS if path.stem == "human"]
+    held = least_armature(Model.from_file(path))
+    assert held.armature.max() > 0.0
+    assert (held.gains.d > 0.0).all()
+
+
 def test_an_arm_in_space_or_on_a_boat_is_the_same_arm():
     for other in (
         Model.from_urdf(URDF, gravity=(0, 0, 0)),
