@@ -163,11 +163,9 @@ class Episode:
         """Note the speed, unless the arm coasts: it may pass all its energy to a light wrist."""
         energy = self.dynamics.energy(self.sim.q, self.sim.qd)[0]
         energy += 0.5 * self.arm.armature @ self.sim.qd**2
-        if (
-            self.controller.phase not in COASTING
-            or self.push.any()
-            or self.now < self.transfers_until
-        ):
+        falls = (np.abs(self.dynamics.gravity(self.sim.q)) > self.model.effort_limit).any()
+        drives = self.controller.phase not in COASTING or self.now < self.transfers_until
+        if drives or falls or self.push.any():
             self.driven = energy
         if self.controller.phase not in COASTING or energy > self.driven:
             self.fastest = max(self.fastest, float((np.abs(self.sim.qd) / self.arm.speed).max()))
