@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
@@ -58,7 +59,8 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
         parameters: A parameter file of the controller; friction, armature, payload, gravity,
             ``effort_limit``, ``presliding_displacement``, ``effort_scale`` and
             ``allow_nonzero_velocity_at_trajectory_end`` are taken from it. None: the package's file
-            for ``panda`` and ``ur5e``, else the URDF alone.
+            for ``panda`` and ``ur5e``, else the URDF alone. Armature that it does not have is what
+            both nodes assume.
 
     Raises:
         FeatherstoneError: A file or a joint is missing, or a value cannot be used.
@@ -69,10 +71,11 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
     if parameters:
         values = read(parameters)
         check_names(parameters, {*model.joint_names, *model.locked})
+    armature = assumed_armature(model)
     try:
         model = model_with_payload(_model_values(values, model), model)
         drives = Drives(
-            _by_joint(values, "armature.{}", np.zeros(model.n), model),
+            _by_joint(values, "armature.{}", armature, model),
             _by_joint(values, "friction.{}.viscous", model.damping, model),
             _by_joint(values, "friction.{}.coulomb", model.friction, model),
             values.number("presliding_displacement", PRESLIDING_DISPLACEMENT),

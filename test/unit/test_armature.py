@@ -19,6 +19,7 @@ from featherstone_ros.control.gains import (
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
+from featherstone_ros.tools.checked_arm import load_arm
 from featherstone_ros.tools.setup.proposal import propose
 
 URDF = geared_arm()
@@ -75,6 +76,14 @@ def test_an_arm_in_space_or_on_a_boat_is_the_same_arm():
 def test_nothing_is_assumed_where_nothing_is_needed(path):
     """Nor where joints move no inertia at all, as two of Romeo's."""
     assert not assumed_armature(Model.from_file(path)).any()
+
+
+def test_preflight_and_excite_assume_what_the_nodes_assume(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(URDF)
+    arm = load_arm(str(path), ARM.joint_names)
+    assert arm.drives.armature.max() > 0.0
+    np.testing.assert_array_equal(arm.drives.armature, assumed_armature(ARM))
 
 
 def test_setup_assumes_what_the_nodes_assume_and_inspect_says_it(tmp_path, capsys):

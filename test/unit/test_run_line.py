@@ -41,6 +41,15 @@ def test_error_and_load_name_the_worst_joint():
     assert "torque 50% of limit (elbow_joint)" in text
 
 
+def test_an_arm_that_gave_its_motion_up_shows_no_error_of_none():
+    """It is held where it is, 0 mrad from there."""
+    why = "abandoned: joint 'elbow_joint' is 0.3 away from where it should be"
+    gave_up = {CONTROLLER: condition(CONTROLLER, DiagnosticLevel.WARN, why)}
+    text = line(ArmStatus(np.zeros(6), np.zeros(6), gave_up), MODEL, 1.0, 100.0).plain
+    assert why in text
+    assert "error" not in text
+
+
 def test_load_of_an_arm_without_effort_limits_is_in_newton_metres():
     limit = MODEL.effort_limit.copy()
     effort = np.array([15.0, 30.0, -75.0, 0.0, 0.0, 0.0])
