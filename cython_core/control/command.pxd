@@ -24,9 +24,11 @@ cdef extern from *:
     """
     #define STANDING (0.02)
     #define STANDING_MOST (0.05)
+    #define FASTER (1.1)
     """
     const double STANDING          # share of the velocity limit below which an arm stands,
     const double STANDING_MOST     # [rad/s, m/s] at most
+    const double FASTER            # times the speed from which a fault began to brake, or the limit
 
 
 cdef inline void keep_within_limits(Controller* c) noexcept nogil:
@@ -133,11 +135,20 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
 
 
 cdef inline bint damped_command(Controller* c, double now, double dt) noexcept nogil:
-    """Gravity and damping for the likely state, which is fresh."""
+    """Gravity and damping for the likely state, which is fresh.
+
+    Damping that makes an arm faster than it was as a fault began is that of wrong velocities: then
+    gravity's torque alone is left.
+    """
     cdef const double* qd = c.validator.likely_qd
     cdef Py_ssize_t i
-    damped_gravity(&c.settings, &c.models, c.n, c.validator.likely_q, qd, 1.0, c.torque)
     if c.phase == FAULT:
+        for i in range(c.n):
+            c.watch.pumped |= fabs(qd[i]) > FASTER * max(c.watch.braked_from,
+                                                         1.0) * c.limits.velocity[i]
+    damped_gravity(&c.settings, &c.models, c.n, c.validator.likely_q, qd,
+                   0.0 if c.watch.pumped else 1.0, c.torque)
+    if c.phase == FAULT and not c.watch.pumped:
         for i in range(c.n):
             c.torque[i] -= max(c.settings.fault_damping[i] - c.settings.damping[i], 0.0) * qd[i]
     return issue_command(c, now, dt, c.torque)

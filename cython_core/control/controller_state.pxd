@@ -22,6 +22,8 @@ cdef struct Monitoring:      # of what no single state shows
     double* direction        # (n,) of the last swing: -1, 0, 1
     double abandoned         # motions that left their path; decays
     double incident          # [s] in which another abandoned motion is not counted again
+    double braked_from       # fastest joint over its limit as the fault began
+    bint pumped              # damping has made the arm faster: its velocities are wrong
     int in_a_row             # trajectories that left their path since the last that arrived
 
 cdef struct Hold:            # why the arm is, or was last, held instead of moved

@@ -26,8 +26,13 @@ cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
     """Begin without a transfer from the last command, which is part of what went wrong: only the
     rate limit remains.
     """
+    cdef Py_ssize_t i
     if c.phase == FAULT:
         c.fault = c.hold
+    c.watch.braked_from = 0.0
+    for i in range(c.n):
+        c.watch.braked_from = max(c.watch.braked_from,
+                                  fabs(c.validator.likely_qd[i]) / c.limits.velocity[i])
     begin_hold(c, now)
     begin_transfer(&c.governor, 0.0)
     reset_watch(c)

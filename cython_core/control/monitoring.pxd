@@ -8,7 +8,7 @@ from control.controller_state cimport Controller
 from control.events cimport (CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OSCILLATION, CAUSE_STANDS,
                              CAUSE_TOO_FAST)
 from control.faults cimport abandon, fail
-from control.phases cimport TRAJECTORY
+from control.phases cimport REFERENCE, TRAJECTORY
 from control.state_consistency cimport encoder_step
 from control.validator_state cimport StateValidator, common, same
 
@@ -51,12 +51,15 @@ cdef inline double excess_velocity(const StateValidator* v, Py_ssize_t i,
 
 
 cdef inline void watch_speed(Controller* c, double now, double dt) noexcept nogil:
-    """Fail if a joint is faster than allowed and than desired, for longer than a bump lasts."""
+    """Fail if a joint is faster than allowed and than a motion that is followed, for longer than a
+    bump lasts.
+    """
+    cdef bint follows = c.phase == TRAJECTORY or c.phase == REFERENCE
     cdef double speed, bound
     cdef Py_ssize_t i
     for i in range(c.n):
         speed = fabs(excess_velocity(&c.validator, i, 0.0))
-        bound = SPEEDING * max(c.limits.velocity[i], fabs(c.desired[c.n + i]))
+        bound = SPEEDING * max(c.limits.velocity[i], fabs(c.desired[c.n + i]) if follows else 0.0)
         c.watch.speeding[i] = max(c.watch.speeding[i]
                                   + (dt * speed / bound if speed > bound else -0.5 * dt), 0.0)
         if c.watch.speeding[i] > SPEEDING_TIME:

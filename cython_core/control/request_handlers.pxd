@@ -6,11 +6,13 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport CartesianTarget, copy_impedance, set_target
+from control.command cimport held_for
 from control.controller_state cimport (Controller, Hold, answers_states, fire, is_blind,
                                        is_tracking, leads_hand, note_cause)
 from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES,
                              FOLLOWS_POSES, GRANTED, GRAVITY_IN_USE, IN_FAULT, NOT_RUNNING,
                              NO_CAUSE, NO_TIP, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
+from control.laws cimport law
 from control.model_blend cimport change_model
 from control.motion cimport (Path, extrapolate, follow_path, lead_in, lead_in_duration, sample,
                              sample_path)
@@ -19,7 +21,7 @@ from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLO
 from control.settings cimport (CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, SETTINGS_ARRAYS,
                                Settings)
 from control.stop cimport begin_hold, begin_tracking, latch, stop_desired
-from control.torque_governor cimport begin_transfer
+from control.torque_governor cimport begin_transfer, shift_transfer
 from control.validator_state cimport forget, forget_clocks, trust
 from dynamics_interface cimport DynamicsInterface
 
@@ -189,14 +191,25 @@ cdef inline void copy_arrays(Settings* to, const Settings* mine, const Settings*
     memcpy(to.p, given.p, SETTINGS_ARRAYS * n * sizeof(double))
 
 
+cdef inline void find_torque(Controller* c, double* torque) noexcept nogil:
+    """What the law of the joints asks for, in the state of the last command."""
+    law(&c.settings, &c.models, c.n, c.validator.likely_q, c.validator.likely_qd, c.desired,
+        c.presliding, held_for(c), c.scratch, torque)
+
+
 cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept nogil:
     """Take other settings, without a step in the command."""
     cdef bint commanding = answers_states(c) or is_blind(c), led_hand = leads_hand(c)
+    cdef bint same_law = (settings.mode == c.settings.mode and not led_hand
+                          and (c.phase == FLOATING or is_tracking(c)))
     cdef Settings mine = c.settings
+    cdef Py_ssize_t i
     if settings.mode == CARTESIAN_IMPEDANCE and c.hand.link < 0:
         return NO_TIP
     if commanding and settings.hardware_adds_gravity != c.settings.hardware_adds_gravity:
         return GRAVITY_IN_USE
+    if same_law:
+        find_torque(c, c.torque)
     c.settings = settings[0]
     copy_arrays(&c.settings, &mine, settings, c.n)
     if settings.impedance != NULL:
@@ -205,6 +218,12 @@ cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept 
     c.reckoning.begins = True
     c.floats = settings.mode == GRAVITY_COMPENSATION
     if not (c.phase == FLOATING or c.phase == FAULT or is_tracking(c)):
+        return GRANTED
+    if same_law:
+        find_torque(c, c.offset)
+        for i in range(c.n):
+            c.offset[i] -= c.torque[i]
+        shift_transfer(&c.governor, c.offset, c.settings.blend_time)
         return GRANTED
     begin_transfer(&c.governor, c.settings.blend_time)
     c.let_go |= led_hand and c.floats

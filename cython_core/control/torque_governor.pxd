@@ -1,9 +1,9 @@
 # The torque governor: what stands between the control law and the drives.
 #
 # Per joint, in this order:
-# 1. bumpless transfer: after a change of law, gains, model or state the first command equals the
-#    last one, and the difference goes to zero smoothly; when the arm is stopped, the difference
-#    drives no joint further in the direction in which it moves;
+# 1. bumpless transfer: after a change of law, model or state the first command equals the last one,
+#    and the difference goes to zero smoothly; so does the step that other settings make; when the
+#    arm is stopped, the difference drives no joint further in the direction in which it moves;
 # 2. clamp to the effort limits;
 # 3. rate limit, which wins over the clamp: if a limit is lowered below the present command, the
 #    command goes there at the rate limit;
@@ -61,6 +61,21 @@ cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
     """
     g.begins, g.transferring, g.duration, g.elapsed = duration > 0.0, False, duration, 0.0
     memset(g.moving, 0, g.n * sizeof(double))
+
+
+cdef inline void shift_transfer(Governor* g, const double* step, double duration) noexcept nogil:
+    """Let a step (n,) that was made in what is asked for act within the duration [s], smoothly.
+
+    What an earlier transfer has left goes on with it. Unlike ``begin_transfer``, this repeats no
+    command: steps that follow each other quickly do not freeze it.
+    """
+    cdef double weight = transfer_left(g)
+    cdef Py_ssize_t i
+    if g.begins or duration <= 0.0:
+        return
+    for i in range(g.n):
+        g.difference[i] = (weight * g.difference[i] if weight != 0.0 else 0.0) - step[i]
+    g.transferring, g.duration, g.elapsed = True, duration, 0.0
 
 
 cdef inline void drive_no_further(Governor* g, const double* qd) noexcept nogil:

@@ -25,6 +25,7 @@ SPEED, ROOM, EFFORT = 0.5, 0.5, 0.8  # shares of the limits that the motion uses
 MOST_HALVINGS = 10
 HEAVIER = 0.1  # excess of all masses in the second drive
 FAR = 0.2  # [rad or m] of error that is no longer following
+MOSTLY = 0.5  # share of its effort limit from which friction is why a joint does not follow
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +150,8 @@ def drive(
     if not trouble and result.peak.max() > FAR:
         worst = int(np.argmax(result.peak))
         trouble = f"joint {model.joint_names[worst]!r} was {result.peak[worst]:.2g} off"
+        if model.friction[worst] >= MOSTLY * model.effort_limit[worst]:
+            trouble += f" (friction {model.friction[worst]:g} of {model.effort_limit[worst]:g})"
         return Drive(excess, time, desired, off, effort, trouble)
     return result
 
