@@ -8,7 +8,7 @@ from control.cartesian_mode cimport (drop_stale, find_inverse_inertia, hand_torq
                                      joint_motion, move_target)
 from control.controller_state cimport Controller, fire, is_blind, is_tracking, leads_hand
 from control.events cimport CAUSE_NOT_FINITE
-from control.faults cimport ABANDONED_TIME, MOST_ABANDONED, fall_back
+from control.faults cimport ABANDONED_TIME, MOST_ABANDONED, fall_back, max_speed_share
 from control.laws cimport add_drives, damped_gravity, law, slide
 from control.model_blend cimport combine, gravity, pass_time
 from control.monitoring cimport watch_oscillation, watch_path, watch_speed, watch_standing
@@ -25,10 +25,12 @@ cdef extern from *:
     #define STANDING (0.02)
     #define STANDING_MOST (0.05)
     #define FASTER (1.1)
+    #define COASTING (0.5)
     """
     const double STANDING          # share of the velocity limit below which an arm stands,
     const double STANDING_MOST     # [rad/s, m/s] at most
     const double FASTER            # times the speed from which a fault began to brake, or the limit
+    const double COASTING          # [s] without damping then
 
 
 cdef inline void keep_within_limits(Controller* c) noexcept nogil:
@@ -138,17 +140,20 @@ cdef inline bint damped_command(Controller* c, double now, double dt) noexcept n
     """Gravity and damping for the likely state, which is fresh.
 
     Damping that makes an arm faster than it was as a fault began is that of wrong velocities: then
-    gravity's torque alone is left.
+    gravity's torque alone is left for a while.
     """
     cdef const double* qd = c.validator.likely_qd
+    cdef double fastest
+    cdef bint coasts
     cdef Py_ssize_t i
     if c.phase == FAULT:
-        for i in range(c.n):
-            c.watch.pumped |= fabs(qd[i]) > FASTER * max(c.watch.braked_from,
-                                                         1.0) * c.limits.velocity[i]
-    damped_gravity(&c.settings, &c.models, c.n, c.validator.likely_q, qd,
-                   0.0 if c.watch.pumped else 1.0, c.torque)
-    if c.phase == FAULT and not c.watch.pumped:
+        fastest = max_speed_share(c)
+        if fastest > FASTER * max(c.watch.braked_from, 1.0):
+            c.watch.braked_from, c.watch.coasts_until = fastest, now + COASTING
+    coasts = now < c.watch.coasts_until
+    damped_gravity(&c.settings, &c.models, c.n, c.validator.likely_q, qd, 0.0 if coasts else 1.0,
+                   c.torque)
+    if c.phase == FAULT and not coasts:
         for i in range(c.n):
             c.torque[i] -= max(c.settings.fault_damping[i] - c.settings.damping[i], 0.0) * qd[i]
     return issue_command(c, now, dt, c.torque)

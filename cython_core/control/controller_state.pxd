@@ -23,7 +23,7 @@ cdef struct Monitoring:      # of what no single state shows
     double abandoned         # motions that left their path; decays
     double incident          # [s] in which another abandoned motion is not counted again
     double braked_from       # fastest joint over its limit as the fault began
-    bint pumped              # damping has made the arm faster: its velocities are wrong
+    double coasts_until      # damping has made the arm faster: none until then
     int in_a_row             # trajectories that left their path since the last that arrived
 
 cdef struct Hold:            # why the arm is, or was last, held instead of moved

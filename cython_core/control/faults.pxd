@@ -22,17 +22,22 @@ cdef extern from *:
     const double HALF_WAY          # share of the tolerance that the state before has to be off
 
 
+cdef inline double max_speed_share(const Controller* c) noexcept nogil:
+    """The speed of the fastest joint over its limit."""
+    cdef double fastest = 0.0
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        fastest = max(fastest, fabs(c.validator.likely_qd[i]) / c.limits.velocity[i])
+    return fastest
+
+
 cdef inline void begin_fault(Controller* c, double now) noexcept nogil:
     """Begin without a transfer from the last command, which is part of what went wrong: only the
     rate limit remains.
     """
-    cdef Py_ssize_t i
     if c.phase == FAULT:
         c.fault = c.hold
-    c.watch.braked_from = 0.0
-    for i in range(c.n):
-        c.watch.braked_from = max(c.watch.braked_from,
-                                  fabs(c.validator.likely_qd[i]) / c.limits.velocity[i])
+    c.watch.braked_from = max_speed_share(c)
     begin_hold(c, now)
     begin_transfer(&c.governor, 0.0)
     reset_watch(c)

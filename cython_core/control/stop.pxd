@@ -47,7 +47,7 @@ cdef inline void reset_watch(Controller* c) noexcept nogil:
     memset(c.watch.speeding, 0, c.n * sizeof(double))
     memset(c.watch.swings, 0, c.n * sizeof(double))
     memset(c.watch.direction, 0, c.n * sizeof(double))
-    c.watch.pumped = False
+    c.watch.coasts_until = 0.0
 
 
 cdef inline void begin_tracking(Controller* c) noexcept nogil:

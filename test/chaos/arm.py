@@ -23,7 +23,6 @@ GIVE_UP_AFTER = 0.4  # [s] the controller's
 # the controller's state_timeout (0.1) it does, then it stops within stop_time (0.25) on half the
 # way; or for the drives' time-out (0.2), then its brakes stop it within 0.1.
 BRAKING = 0.25  # [s]
-SPEED = 2.0  # times the limits: faster, and the controller would not believe the joint states
 TRACKED = 0.01  # [rad] from the desired position: the arm tracks, or holds
 # A hand on its spring is off by what dry friction leaves (up to 0.13 in nine of ten poses of the
 # workspace, more near singular ones), and lags behind what leads it. Standing, it has recovered.

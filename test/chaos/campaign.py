@@ -19,7 +19,7 @@ import pytest
 from arm import arm
 from bench import STARVED, Bench
 from checks import Figures, judge_episode
-from episodes import KINDS, Episode, draw
+from episodes import KINDS, SPEED, Episode, draw
 from report import Outcome
 from support import free_domain
 
@@ -103,7 +103,8 @@ class Worker:
             self._process.join(LAST_WORDS)
         self._renew()
         figures = Figures(recovery=np.inf, faults=[f"no verdict: its process {words}"])
-        return Outcome(self._seed, list(KINDS)[self._seed % len(KINDS)], "", False, False, figures)
+        kind = list(KINDS)[self._seed % len(KINDS)]
+        return Outcome(self._seed, kind, "", 0, SPEED, False, False, figures)
 
     def _renew(self) -> None:
         self.end()

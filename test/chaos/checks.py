@@ -11,12 +11,11 @@ from arm import (
     BRAKING,
     COMMAND_TIMEOUT,
     POSTURE_RATE,
-    SPEED,
     STANDING,
     WRONG_COMMANDS,
     Arm,
 )
-from episodes import Episode, Fault
+from episodes import SPEED, Episode, Fault
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats, Indices
@@ -107,10 +106,10 @@ def judge_episode(
     """
     fault = episode.fault
     about = arm.led(episode.by_hand), episode.at_rest, fault.is_lie, fault.loses_commands
-    figures = judge(traffic, *about)
+    figures = judge(traffic, *about, most_speed=fault.most_speed)
     if figures.faults and episode.by_hand:
         calm = run(replace(episode, fault=Fault("none", duration=fault.duration)))
-        figures = judge(traffic, *about, calm)
+        figures = judge(traffic, *about, calm, fault.most_speed)
     return figures
 
 
@@ -121,6 +120,7 @@ def judge(
     is_lie: bool = False,
     loses_commands: bool = False,
     calm: Traffic | None = None,
+    most_speed: float = SPEED,
 ) -> Figures:
     """Measure an episode and judge it by the bounds.
 
@@ -133,6 +133,7 @@ def judge(
         loses_commands: Some commands did not reach the drives, which keep the last one, unknown to
             the controller: the speed that this causes, and its consequences, are the fault's.
         calm: The same motion without a fault: the arm's error in it is not the fault's.
+        most_speed: That is allowed, over the limits.
     """
     figures = Figures()
     finite = np.isfinite(traffic.command).all() and np.isfinite(traffic.effort).all()
@@ -154,7 +155,7 @@ def judge(
     if figures.speed > 1.0 or loses_commands or arm.is_led_by_hand:
         stood = max(standstill(traffic, arm) - coasted(traffic, arm), 0.0)
         figures.recovery = min(figures.recovery, float(stood))
-    allowed = SPEED * model.velocity_limit + arm.surge * kept
+    allowed = most_speed * model.velocity_limit + arm.surge * kept
     too_fast = bool((np.abs(traffic.qd) > allowed).any())
     effort = np.abs(np.concatenate([traffic.command, traffic.effort[driven(traffic)]]))
     for wrong, words in (

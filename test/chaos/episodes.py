@@ -29,6 +29,8 @@ STATE_DAMAGE = (
 )
 COMMAND_DAMAGE = ("nan", "inf", "huge", "wrong length", "empty")
 
+MOST_WRONG = 0.1  # share of wrong messages of class 3
+SPEED, SPEED_WITH_LOST_COMMANDS = 1.2, 2.0  # over the limits
 REACH = 0.5  # [rad] of a start around the arm's home, and of a motion around its start
 SHARE_OF_SPEED = 0.5  # of the velocity limits that a motion uses
 LIMIT_DISTANCE = 0.02  # [rad] from a position limit at which every third motion ends
@@ -64,6 +66,20 @@ class Fault:
         """Tell whether joint states are false."""
         spoils = self.kind.endswith("states") and self.kind.split()[0] in ("corrupt", "garbage")
         return spoils or self.kind in ("all at once", "spike, then freeze", KILL_INTO_DAMAGE)
+
+    @property
+    def fault_class(self) -> int:
+        """The class of docs/faults.md: 1 silence, 3 wrong now and then, 5 hostile."""
+        spoils = self.kind.split()[0].rstrip(",") in ("corrupt", "garbage", "spike", "all", "kill")
+        if not spoils or self.kind in ("kill controller", "kill twin"):
+            return 1
+        return 3 if self.probability <= MOST_WRONG or self.kind.startswith("spike") else 5
+
+    @property
+    def most_speed(self) -> float:
+        """The speed over its limit that docs/faults.md promises; of class 5 that of commands."""
+        lost = COMMANDS in self.links or self.fault_class == 5
+        return SPEED_WITH_LOST_COMMANDS if lost else SPEED
 
     @property
     def loses_commands(self) -> bool:

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from arm import RECOVERY, RECOVERY_BY_HAND, SPEED
+from arm import RECOVERY, RECOVERY_BY_HAND
 from checks import Figures
-from episodes import Episode
+from episodes import SPEED, SPEED_WITH_LOST_COMMANDS, Episode
 from rich.table import Table
 
 from featherstone_ros.tools.style import BLUE, GREY, PICTURE_STYLE, RED, new_table, shrink
@@ -27,6 +27,8 @@ class Outcome:
         seed: Of the episode.
         kind: Of fault.
         fault: With its numbers, in words.
+        fault_class: Of docs/faults.md.
+        most_speed: That it promises for it, over the limit.
         at_rest: Whether the arm stood still when it came.
         by_hand: Whether the arm was led by its hand.
         figures: Of safety.
@@ -35,6 +37,8 @@ class Outcome:
     seed: int
     kind: str
     fault: str
+    fault_class: int
+    most_speed: float
     at_rest: bool
     by_hand: bool
     figures: Figures
@@ -47,8 +51,9 @@ class Outcome:
             for name, value in asdict(episode.fault).items()
             if value and name != "links"
         )
+        promise = episode.fault.fault_class, episode.fault.most_speed
         where = episode.at_rest, episode.by_hand
-        return cls(episode.seed, episode.fault.kind, fault, *where, figures)
+        return cls(episode.seed, episode.fault.kind, fault, *promise, *where, figures)
 
 
 def table(outcomes: Sequence[Outcome]) -> Table:
@@ -70,13 +75,16 @@ def table(outcomes: Sequence[Outcome]) -> Table:
     for kind in dict.fromkeys(outcome.kind for outcome in outcomes):
         result.add_row(kind, *row([outcome for outcome in outcomes if outcome.kind == kind]))
     result.add_section()
+    for number in sorted({outcome.fault_class for outcome in outcomes}):
+        same = [outcome for outcome in outcomes if outcome.fault_class == number]
+        result.add_row(f"class {number}", *row(same))
     for name, by_hand in (("led by its joints", False), ("led by its hand", True)):
         if led := [outcome for outcome in outcomes if outcome.by_hand == by_hand]:
             result.add_row(name, *row(led))
     result.add_row("all", *row(outcomes))
     result.add_row(
         "bound",
-        *("", "1", "1", "1", f"{SPEED:g}"),
+        *("", "1", "1", "1", f"{SPEED:g}; {SPEED_WITH_LOST_COMMANDS:g}"),
         *("", "", "1", f"{RECOVERY:g}; {RECOVERY_BY_HAND:g}", ""),
         style="bold",
     )
@@ -109,12 +117,13 @@ def write_csv(outcomes: Sequence[Outcome], path: Path) -> None:
     """Write a line for every episode."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(("seed", "fault", "at_rest", "by_hand", *COLUMNS, "failed"))
+        writer.writerow(("seed", "class", "fault", "at_rest", "by_hand", *COLUMNS, "failed"))
         for outcome in outcomes:
             figures = [f"{getattr(outcome.figures, name):.6g}" for name in COLUMNS]
             failed = "; ".join(outcome.figures.faults)
-            episode = (outcome.seed, outcome.fault, outcome.at_rest, outcome.by_hand)
-            writer.writerow((*episode, *figures, failed))
+            what = (outcome.seed, outcome.fault_class, outcome.fault)
+            where = (outcome.at_rest, outcome.by_hand)
+            writer.writerow((*what, *where, *figures, failed))
 
 
 def draw(outcomes: Sequence[Outcome], path: Path) -> None:
@@ -130,7 +139,7 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     bad = np.array([bool(outcome.figures.faults) for outcome in outcomes])
     panels = (
         ("torque step", [o.figures.step for o in outcomes]),
-        ("speed", [o.figures.speed / SPEED for o in outcomes]),
+        ("speed", [o.figures.speed / o.most_speed for o in outcomes]),
         ("sag", [o.figures.sag_share for o in outcomes]),
         (
             "recovery time",

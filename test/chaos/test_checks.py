@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arm import BRAKING, SPEED, WRONG_COMMANDS, arm
+from arm import BRAKING, WRONG_COMMANDS, arm
 from checks import Traffic, judge
+from episodes import SPEED
 
 PANDA = arm("panda")
 COUNT = 400

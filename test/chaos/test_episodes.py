@@ -5,7 +5,7 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 from arm import arm
-from episodes import KINDS, draw
+from episodes import COMMANDS, KINDS, STATES, draw
 
 PANDA = arm("panda")
 
@@ -30,3 +30,17 @@ def test_motions_are_within_the_limits_and_fast_at_most_as_intended(seed):
     peak = 1.875 * np.abs(episode.target - episode.start) / episode.motion_time
     assert (peak <= 0.5 * model.velocity_limit + 1e-9).all()
     assert 0.05 <= episode.fault.duration <= 2.0
+
+
+def test_every_fault_has_a_class_and_the_promise_of_its_class():
+    """docs/faults.md: where commands are lost on the way, and in class 5, only drives can help."""
+    faults = [draw(seed, PANDA.model, PANDA.home).fault for seed in range(40 * len(KINDS))]
+    assert {fault.fault_class for fault in faults} == {1, 3, 5}
+    for fault in faults:
+        is_mild = fault.fault_class != 5 and COMMANDS not in fault.links
+        assert fault.most_speed == (1.2 if is_mild else 2.0)
+        if fault.damage and STATES in fault.links:
+            rare = fault.probability <= 0.1 or fault.kind == "spike, then freeze"
+            assert fault.fault_class == (3 if rare else 5)
+        if fault.kind.split()[0] in ("drop", "delay", "freeze", "stop", "duplicate", "ROS"):
+            assert fault.fault_class == 1

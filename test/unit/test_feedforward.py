@@ -903,8 +903,8 @@ def test_excess_speed_ends_in_a_damped_hold_until_the_arm_is_asked_to_hold(bench
     assert bench.largest_rate() <= 1.0
 
 
-def test_damping_that_drives_the_arm_is_given_up_in_a_fault(bench, monkeypatch):
-    """As with a wrong sign: it would swing the arm up. Gravity alone is left."""
+def test_damping_that_drives_the_arm_pauses_in_a_fault(bench, monkeypatch):
+    """As with a wrong sign: it would swing the arm up."""
     swing(bench)
     forward = bench.applied
     monkeypatch.setattr(bench, "applied", lambda: 2.0 * bench.gravity() - forward())

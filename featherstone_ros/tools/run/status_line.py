@@ -16,6 +16,7 @@ from featherstone_ros.tools.monitor.view import STYLES
 
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
 WAITING = "waiting for the nodes"
+ABANDONED = "abandoned"  # in the controller's message
 
 
 @dataclass
@@ -58,7 +59,7 @@ def line(arm: ArmStatus, model: Model, elapsed: float, now: float) -> Text:
     said = f"silent for {now - status.heard:.0f} s" if silent else status.message
     style = STYLES[DiagnosticLevel.ERROR if silent else status.level]
     text.append("● ", style=style).append(said, style=style)
-    if arm.error is not None and status.level is DiagnosticLevel.OK:  # else the message tells it
+    if arm.error is not None and ABANDONED not in said:  # 0, where the arm was given up
         text.append(f"   {_largest_error(arm.error, model)}")
     if arm.effort is not None:
         text.append(f"   {_largest_load(arm.effort, model)}", style="dim")
