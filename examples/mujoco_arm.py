@@ -16,8 +16,9 @@ Examples:
 """
 
 import argparse
-import contextlib
+import signal
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -142,11 +143,14 @@ def run(arm: MujocoArm, joints: Sequence[str], rate: float) -> None:
     """Publish joint states and take commands in real time, until interrupted."""
     import rclpy
     from rclpy.duration import Duration
-    from rclpy.executors import ExternalShutdownException
+    from rclpy.signals import SignalHandlerOptions
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
 
-    rclpy.init()
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node("mujoco_arm")
     publisher = node.create_publisher(JointState, "joint_states", 10)
     steps, commanded = round(1.0 / (rate * STEP)), -np.inf
@@ -158,27 +162,22 @@ def run(arm: MujocoArm, joints: Sequence[str], rate: float) -> None:
     node.create_subscription(Float64MultiArray, COMMANDS, take, 10)
     state, due = JointState(name=list(joints)), time.monotonic()
     ahead = node.get_clock().now() - Duration(seconds=due)  # of ROS time before the steady one
-    try:
+    while not stopping.is_set():
+        if due - commanded < BRAKES:
+            arm.advance(steps)
+        else:
+            arm.reset(arm.q)
+        state.header.stamp = (ahead + Duration(seconds=due)).to_msg()
+        state.position, state.velocity = arm.q.tolist(), arm.qd.tolist()
+        state.effort = arm.torque.tolist()
+        publisher.publish(state)
+        due = max(due + steps * STEP, time.monotonic() - MOST_BEHIND)
         while True:
-            if due - commanded < BRAKES:
-                arm.advance(steps)
-            else:
-                arm.reset(arm.q)
-            state.header.stamp = (ahead + Duration(seconds=due)).to_msg()
-            state.position, state.velocity = arm.q.tolist(), arm.qd.tolist()
-            state.effort = arm.torque.tolist()
-            publisher.publish(state)
-            due = max(due + steps * STEP, time.monotonic() - MOST_BEHIND)
-            while True:
-                left = due - time.monotonic()
-                rclpy.spin_once(node, timeout_sec=max(left, 0.0))
-                if left <= 0.0:
-                    break
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    finally:
-        with contextlib.suppress(RuntimeError):  # the signal may be shutting it down at this moment
-            rclpy.try_shutdown()
+            left = due - time.monotonic()
+            rclpy.spin_once(node, timeout_sec=max(left, 0.0))
+            if left <= 0.0:
+                break
+    rclpy.shutdown()
 
 
 def main() -> int:

@@ -115,9 +115,11 @@ class NodeProcess:
         """Raise DemoError if the process, once stopped, did not end in order by itself.
 
         Ended by Python's own KeyboardInterrupt, it had not begun: a node has a handler of its own.
+        Where Python itself was still starting, that is exit status 1.
         """
         status = self._process.wait()
-        if status and status != -signal.SIGINT and not self.was_hurried:
+        interrupted = self.last_output().rstrip().endswith("KeyboardInterrupt")
+        if status and status != -signal.SIGINT and not interrupted and not self.was_hurried:
             raise DemoError(self.end_text(status))
 
     def end_text(self, status: int) -> str:
