@@ -47,6 +47,7 @@ class Controlled:
         point.time_from_start.sec = int(duration)
         point.time_from_start.nanosec = int(duration % 1 * 1e9)
         self.errors.clear()
+        self.ros.wait_for(lambda: self.errors, "an error: the arm is commanded")
         self.publisher.publish(JointTrajectory(joint_names=joints, points=[point]))
         self.ros.run_for(duration + REST)
         errors = np.abs([message.position for message in self.errors])
