@@ -2,10 +2,11 @@
 
 The nodes, and what belongs to one of them:
 
-- ``feedforward_controller`` with ``controller_parameters``, ``controller_state``,
-  ``cartesian_parameters``, ``cartesian_topics`` and ``follow_joint_trajectory``.
+- ``feedforward_controller`` with ``controller_loop``, ``motion_input`` (what the arm is to do) and
+  ``controller_diagnostics`` (whether it does); ``controller_parameters``, ``chosen_settings``,
+  ``cartesian_parameters``, ``cartesian_topics``; ``controller_state``, ``follow_joint_trajectory``.
 - ``digital_twin`` with ``simulate_mode`` and ``simulate_parameters``, ``floating_base``;
-  ``shadow_mode`` and ``shadow_parameters``, ``payload_service``; ``loop_mode`` is what both share.
+  ``shadow_mode`` and ``shadow_parameters``, ``payload_service``.
 - ``torque_markers``: arrows for RViz.
 
 What they share:
@@ -13,8 +14,8 @@ What they share:
 - ``execution``: runs a node as a process that nothing ends before its arm is at rest.
 - ``signals``, ``output_pump``: what each signal means; output that never blocks.
 - ``lifecycle``: ``ModelNode``, a lifecycle node that has a robot description and a model.
-- ``realtime_loop``, ``realtime_parameters``: a compiled cycle in a thread without the interpreter,
-  or in the executor, and the parameters that choose.
+- ``loop_mode``: a compiled cycle with its topics, run by a ``realtime_loop``: a thread without the
+  interpreter, or the executor, as ``realtime_parameters`` choose.
 - ``parameters``: how they are declared, checked and changed; ``drive_parameters``: those of drives.
 - ``diagnostics_publisher``, ``description_check``: one status on ``/diagnostics``, once a second.
 - ``duplicate_publishers``: two nodes that publish where one is expected.

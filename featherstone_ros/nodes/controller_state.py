@@ -13,6 +13,8 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.trajectory import TrajectoryError
+from featherstone_ros.nodes.controller_loop import ControllerLoop
+from featherstone_ros.nodes.lifecycle import ModelNode
 
 QUEUE = 10
 CHECK_PERIOD = 0.5  # [s] between two checks whether anybody listens; each costs half a millisecond
@@ -21,14 +23,15 @@ CHECK_PERIOD = 0.5  # [s] between two checks whether anybody listens; each costs
 class ControllerState:
     """Publishes the desired state, the measured state and the command, all of the same cycle."""
 
-    def __init__(self, node: Any, rate: float) -> None:
+    def __init__(self, node: ModelNode, loop: ControllerLoop, rate: float) -> None:
         """Make the topic.
 
         Args:
-            node: The controller's node, with ``snapshot`` and ``joint_names``.
+            node: The controller's.
+            loop: Its loop.
             rate: [Hz].
         """
-        self._node = node
+        self._node, self._loop = node, loop
         self._publisher = node.create_publisher(
             JointTrajectoryControllerState, "~/controller_state", QUEUE
         )
@@ -54,11 +57,11 @@ class ControllerState:
             self._timer.cancel()
             return
         try:
-            moment = self._node.snapshot()
+            moment = self._loop.snapshot()
         except TrajectoryError:  # the loop is busy
             return
         if Phase(moment.phase) in RUNNING:
-            self._publisher.publish(state_message(moment, self._node.joint_names))
+            self._publisher.publish(state_message(moment, self._loop.space.names))
 
 
 def state_message(moment: Any, names: tuple[str, ...]) -> JointTrajectoryControllerState:

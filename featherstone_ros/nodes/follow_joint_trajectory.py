@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.control.goal_tolerances import (
     ErrorCode,
@@ -26,38 +25,15 @@ from featherstone_ros.control.goal_tolerances import (
     goal_tolerances,
 )
 from featherstone_ros.control.trajectory import TrajectoryError
+from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.controller_state import point
+from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import seconds
+from featherstone_ros.nodes.motion_input import MotionInput
 from featherstone_ros.nodes.replies import Replies
 
 ACTION = "follow_joint_trajectory"
 Result, Feedback = FollowJointTrajectory.Result, FollowJointTrajectory.Feedback
-
-
-class ActionHost(Protocol):
-    """The part of a node that the action needs, besides rclpy's."""
-
-    joint_names: tuple[str, ...]
-    tolerances: Tolerances  # where a goal has none
-    log: Any
-
-    def plan_trajectory(self, message: JointTrajectory, tolerances: Tolerances) -> Any:
-        """Return the request to follow a trajectory; raises TrajectoryError."""
-
-    def follow(self, request: Any) -> None:
-        """Have the loop follow it; raises TrajectoryError."""
-
-    def plan_hold(self) -> Any:
-        """Return the request to stop and hold; raises TrajectoryError."""
-
-    def stop_motion(self) -> None:
-        """Have the arm stop and hold, without waiting for it."""
-
-    def snapshot(self) -> Any:
-        """Return a snapshot of the loop's state; raises TrajectoryError."""
-
-    def note_refusal(self, topic: str, error: Exception) -> None:
-        """Report that a message was refused."""
 
 
 @dataclass
@@ -71,14 +47,19 @@ class Goal:
 class Goals:
     """The action server of one controller: at most one goal is followed at a time."""
 
-    def __init__(self, node: Any, rate: float) -> None:
+    def __init__(
+        self, node: ModelNode, loop: ControllerLoop, motions: MotionInput, rate: float
+    ) -> None:
         """Serve.
 
         Args:
-            node: The controller's node, an ``ActionHost``.
+            node: The controller's.
+            loop: Its loop.
+            motions: Plans what the loop is asked to follow.
             rate: Rate at which a goal is checked and feedback published [Hz].
         """
-        self._node = node
+        self._node, self._loop, self._motions = node, loop, motions
+        self._joints = loop.space.names
         self._goal: Goal | None = None
         self._planned: tuple[Any, Tolerances] | None = None
         self._timer = node.create_timer(1.0 / rate, self._update, clock=node.steady_clock)
@@ -105,7 +86,7 @@ class Goals:
         try:
             self._planned = self._plan(goal)
         except TrajectoryError as error:
-            self._node.note_refusal(ACTION, TrajectoryError(f"{code_of(error).name}: {error}"))
+            self._motions.note_refusal(ACTION, TrajectoryError(f"{code_of(error).name}: {error}"))
         except Exception:
             self._node.log.error(f"refused a goal: unexpected exception\n{traceback.format_exc()}")
         else:
@@ -116,15 +97,15 @@ class Goals:
         if goal.multi_dof_trajectory.points:
             raise TrajectoryError("multi_dof_trajectory has points, expected none")
         tolerances = goal_tolerances(
-            self._node.tolerances,
-            self._node.joint_names,
+            self._motions.tolerances,
+            self._joints,
             goal.path_tolerance,
             goal.goal_tolerance,
             seconds(goal.goal_time_tolerance),
         )
         if not goal.trajectory.points:
-            return self._node.plan_hold(), tolerances
-        return self._node.plan_trajectory(goal.trajectory, tolerances), tolerances
+            return self._motions.plan_hold(), tolerances
+        return self._motions.plan_trajectory(goal.trajectory, tolerances), tolerances
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
         handle.execute()
@@ -132,8 +113,8 @@ class Goals:
             if self._planned is None:
                 raise TrajectoryError("nothing was planned for the goal")
             request, tolerances = self._planned
-            causes = self._node.snapshot().causes
-            self._node.follow(request)
+            causes = self._loop.snapshot().causes
+            self._motions.follow(request)
         except Exception as error:  # the motion before goes on
             if not isinstance(error, TrajectoryError):
                 self._node.log.error(f"goal aborted:\n{traceback.format_exc()}")
@@ -141,7 +122,7 @@ class Goals:
             self._server.conclude(handle, result(aborted(str(error))))
             return
         path = request.path.number if hasattr(request, "path") else 0
-        tracker = GoalTracker(path, tolerances, self._node.joint_names, causes)
+        tracker = GoalTracker(path, tolerances, self._joints, causes)
         before, self._goal = self._goal, Goal(handle, tracker)
         self._timer.reset()
         if before is not None:
@@ -152,7 +133,7 @@ class Goals:
         if goal is None or goal.handle.goal_id != handle.goal_id:
             return CancelResponse.REJECT
         try:
-            self._node.stop_motion()
+            self._motions.stop_motion()
         except Exception:
             self._node.log.error(f"goal not cancelled:\n{traceback.format_exc()}")
             return CancelResponse.REJECT
@@ -167,17 +148,17 @@ class Goals:
             self._timer.cancel()
             return
         try:
-            moment = self._node.snapshot()
+            moment = self._loop.snapshot()
             verdict = goal.tracker.update(moment)
             if verdict.status is GoalStatus.RUNNING:
-                goal.handle.publish_feedback(feedback(moment, self._node.joint_names))
+                goal.handle.publish_feedback(feedback(moment, self._joints))
                 return
         except TrajectoryError as error:  # the loop is busy
             self._node.log.warning(f"a goal could not be checked: {error}")
             return
         except Exception:
             self._node.log.error(f"goal aborted:\n{traceback.format_exc()}")
-            self._node.stop_motion()
+            self._motions.stop_motion()
             verdict = aborted("unexpected exception, see the controller's log")
         self._end(goal, verdict)
 

@@ -1,4 +1,4 @@
-"""A mode of the digital twin: a compiled cycle that a loop runs while the node is active."""
+"""What a node has a loop run: a compiled cycle with its topics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LoopMode:
         """
         self._node = node
         self._publishers = publishers
-        self._publish_failures = PublishFailures(node, publishers)
+        self.publish_failures = PublishFailures(node, publishers)
         self._inputs: list[Subscription] = []
         self._loop: realtime_loop.Loop | None = None
 
@@ -67,10 +67,10 @@ class LoopMode:
         for subscription in self._inputs:
             self._node.destroy_subscription(subscription)
 
-    def halt(self) -> None:
-        """End the loop's thread."""
+    def halt(self, within: float = 1.0) -> None:
+        """End the loop when it is safe, ``within`` seconds from now at the latest."""
         if self._loop is not None:
-            self._loop.stop()
+            self._loop.stop(within)
             self._loop = None
 
     def cleanup(self) -> None:
@@ -79,7 +79,7 @@ class LoopMode:
             self._node.destroy_publisher(publisher)
 
     @property
-    def _running(self) -> realtime_loop.Loop:
+    def running(self) -> realtime_loop.Loop:
         """The loop: there is one while the mode is active."""
         if self._loop is None:
             raise RuntimeError("the loop is not running")
@@ -92,12 +92,12 @@ class LoopMode:
             TimeoutError: It has no time; nothing happens.
         """
         address = 0 if payload is None else payload.address
-        return self._running.runner.request(request, address, payload, ANSWER_TIMEOUT)
+        return self.running.runner.request(request, address, payload, ANSWER_TIMEOUT)
 
     def _ask_later(self, request: int, payload: Any = None) -> None:
         """Ask the loop for something without waiting for the answer."""
         address = 0 if payload is None else payload.address
-        self._running.runner.post(request, address, payload)
+        self.running.runner.post(request, address, payload)
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
         """Turn the loop's records into text."""

@@ -74,10 +74,10 @@ class ShadowMode(LoopMode):
         self._shadow.use(self._shadow.change)  # the last loop may have ended before it did
         self._run(self._shadow, INPUTS, BEST_EFFORT)
 
-    def halt(self) -> None:
+    def halt(self, within: float = 1.0) -> None:
         """End the threads."""
         self._payload.stop()
-        super().halt()
+        super().halt(within)
 
     def cleanup(self) -> None:
         """Stop publishing."""
@@ -137,7 +137,7 @@ class ShadowMode(LoopMode):
             elif kind == TOO_LARGE_RECORD:
                 self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
             elif kind == PUBLISH_FAILED_RECORD:
-                self._publish_failures.note(index, value[0])
+                self.publish_failures.note(index, value[0])
 
     def _report_verdict(self, verdict: ContractVerdict | None) -> None:
         if verdict is None:
@@ -164,13 +164,13 @@ class ShadowMode(LoopMode):
             "effort contract": verdict.text,
             "contact at": ", ".join(in_contact) or "none",
             "payload": self._payload.text,
-            "joint states lost": self._running.runner.counters()["lost"],
-            "messages not published": self._running.runner.counters()["publish_failed"],
-            "scheduling": self._running.scheduling,
+            "joint states lost": self.running.runner.counters()["lost"],
+            "messages not published": self.running.runner.counters()["publish_failed"],
+            "scheduling": self.running.scheduling,
             **self._refusals.values,
-            "refused messages": shadow.refused + self._running.runner.counters()["too_large"],
+            "refused messages": shadow.refused + self.running.runner.counters()["too_large"],
         }
-        failures = self._publish_failures.recent
+        failures = self.publish_failures.recent
         problems = [*failures, *self._refusals.recent]
         silence = now - max(shadow.received, self._activated)
         if silence > max(1.0, shadow.settings.max_gap):

@@ -153,7 +153,7 @@ class SimulateMode(LoopMode):
             elif kind == TOO_LARGE_RECORD:
                 self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
             elif kind == PUBLISH_FAILED_RECORD:
-                self._publish_failures.note(index, value[0])
+                self.publish_failures.note(index, value[0])
 
     # Services.
 
@@ -199,15 +199,15 @@ class SimulateMode(LoopMode):
             "base": "held" if twin.base_is_held else "free",
             "wrenches on": ", ".join(twin.wrenches) or "none",
             "command publishers": publishers,
-            **self._running.timing.report("commands lost"),
+            **self.running.timing.report("commands lost"),
             "commands saturated": twin.saturated,
-            "scheduling": self._running.scheduling,
+            "scheduling": self.running.scheduling,
             **self._refusals.values,
-            "refused messages": twin.refused + self._running.runner.counters()["too_large"],
+            "refused messages": twin.refused + self.running.runner.counters()["too_large"],
         }
         if fault:
             return Report(ERROR, fault, values)
-        failures = self._publish_failures.recent
+        failures = self.publish_failures.recent
         problems = [*failures, *duplicates, *self._refusals.recent]
         if twin.overruns > self._known_overruns:
             self._known_overruns = twin.overruns

@@ -448,15 +448,16 @@ REFUSING = """
 import sys
 from featherstone_ros._control import FollowRequest
 from featherstone_ros.control.trajectory import TrajectoryError
-from featherstone_ros.nodes import execution, feedforward_controller
+from featherstone_ros.nodes import controller_loop, execution, feedforward_controller
 
-class Controller(feedforward_controller.FeedforwardController):
-    def _ask(self, request):
+class RefusingLoop(controller_loop.ControllerLoop):
+    def ask(self, request):
         if isinstance(request, FollowRequest) and len(request.path.times) > 2:
             raise TrajectoryError("refused on purpose")
-        super()._ask(request)
+        super().ask(request)
 
-sys.exit(execution.run("__main__:Controller"))
+feedforward_controller.ControllerLoop = RefusingLoop
+sys.exit(execution.run("featherstone_ros.nodes.feedforward_controller:FeedforwardController"))
 """
 
 

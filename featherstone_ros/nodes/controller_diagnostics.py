@@ -1,0 +1,163 @@
+"""What the controller's node tells of itself: whether the arm follows, and if not, why."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from featherstone_ros.control import events
+from featherstone_ros.control.arrival import ArrivalWatch
+from featherstone_ros.control.controller import lost_of
+from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
+from featherstone_ros.control.hand_arrival import HandArrival, distance
+from featherstone_ros.control.phases import TRACKING, Event, Phase
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.tracking_error import TrackingWarning, TrackingWatch
+from featherstone_ros.control.trajectory import TrajectoryError
+from featherstone_ros.nodes import cartesian_topics
+from featherstone_ros.nodes.cartesian_parameters import offset_of
+from featherstone_ros.nodes.controller_loop import ControllerLoop
+from featherstone_ros.nodes.diagnostics_publisher import Report
+from featherstone_ros.nodes.drive_parameters import ASSUMED, assumption
+from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers, publishers_of
+from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.motion_input import MotionInput
+
+GIVEN_UP = (Event.ABANDON, Event.STATES_STOPPED, Event.FALL_BACK, Event.FAIL)  # a motion
+
+
+class ControllerDiagnostics:
+    """Looks at the loop once for every report.
+
+    Attributes:
+        without_margin: What is not stable with margin in the settings; empty for nothing.
+    """
+
+    def __init__(self, node: ModelNode, loop: ControllerLoop, motions: MotionInput) -> None:
+        """Watch.
+
+        Args:
+            node: The controller's.
+            loop: Its loop.
+            motions: What the arm is asked to do.
+        """
+        self._node, self._loop, self._motions = node, loop, motions
+        self.without_margin = ""
+        model = node.model
+        self._tip, self._offset = str(node.parameters["tip"]), offset_of(node.parameters)
+        hand = HandArrival(model, self._tip, self._offset) if self._tip else None
+        self._arrival = ArrivalWatch(model, hand)
+        self._tracking = TrackingWatch(model.joint_names, model.upper - model.lower)
+        self._duplicates = DuplicatePublishers(node)
+
+    def note_event(self, event: Event, before: Phase) -> None:
+        """Keep in mind what was asked of the arm."""
+        if event is Event.FOLLOW and self._motions.followed is not None:
+            self._arrival.begin(self._motions.followed.goal, self._motions.followed.tolerance)
+        elif event in (Event.SET_POINT, Event.HOLD):
+            self._arrival.begin()
+        elif event in (Event.ACTIVATE, Event.FLOAT):
+            self._arrival.forget()
+        elif event in GIVEN_UP and before in TRACKING:
+            self._arrival.abandon()
+
+    def report(self) -> Report:
+        """Return the controller's condition."""
+        node, loop, motions = self._node, self._loop, self._motions
+        controller, commands, names = loop.controller, loop.commands, loop.space.names
+        loop.inspect_an_example()
+        phase = loop.phase
+        moment = self._moment()
+        lost = lost_of(moment, loop.settings, names) if moment else {}
+        duplicates = self._duplicates.among(
+            {
+                "on joint_states": 1 + controller.has_several_publishers(monotonic()),
+                f"on {commands.topic_name}": node.count_publishers(commands.topic_name),
+            }
+        )
+        goal_tolerance = motions.tolerances.goal[0]
+        not_arrived = self._arrival.update(
+            monotonic(), moment, loop.settings, goal_tolerance, loop.dynamics
+        )
+        level, text = summary(
+            phase,
+            loop.hold_reason(),
+            Findings(
+                duplicates=duplicates,
+                unheard="" if commands.get_subscription_count() else commands.topic_name,
+                answers=moment is not None,
+                publish_failures=loop.publish_failures.recent,
+                off_path=self._off_path(moment),
+                not_arrived=not_arrived,
+                is_abandoned=self._arrival.is_abandoned,
+                is_late=controller.is_late,
+                is_saturated=bool(lost),
+                is_strained=moment is not None and moment.strain > 1.0,
+                preflight=motions.followed.preflight if motions.followed else "",
+                refusal=motions.refusal.recent,
+                unusable=loop.unusable,
+            ),
+        )
+        counters, refused = controller.counters(), loop.state_refusal()
+        runner = loop.running.runner
+        values = {
+            "mode": node.parameters["mode"],
+            "phase": phase_text(phase),
+            "following": following(phase),
+            "age of the joint state [s]": f"{monotonic() - controller.received:.3f}",
+            "joint states accepted": controller.accepted,
+            **{f"joint states refused, {k}": n for k, n in self._rejected().items()},
+            "messages refused on joint_states": counters["malformed"]
+            + runner.counters()["too_large"],
+            "joint states of other joints": counters["foreign"],
+            **{f"messages refused on {topic}": n for topic, n in motions.refused.items()},
+            "last refusal": motions.refusal.last or (refused and f"joint_states: {refused}"),
+            "publishers on joint_states": ", ".join(publishers_of(node, loop.states.topic_name)),
+            **{f"effort limit of {joint}": what for joint, what in lost.items()},
+            **loop.running.timing.report(),
+            "commands saturated": counters["saturated"],
+            "governor interventions": counters["interventions"],
+            "gains": self.without_margin or "nothing found",
+            ASSUMED: assumption(node.parameters, names) or "none",
+            **self._dexterity(moment),
+            "scheduling": loop.running.scheduling,
+        }
+        return Report(bytes([level]), text, values)
+
+    def _dexterity(self, moment: Any) -> dict[str, str]:
+        """Return how far the hand is from its target and from a singular posture."""
+        loop = self._loop
+        if not self._tip or not np.isfinite(loop.controller.received):
+            return {}
+        values = cartesian_topics.singular_values(
+            loop.dynamics, loop.controller.q, self._tip, self._offset
+        )
+        values = values if len(values) == 6 else np.zeros(6)
+        away = np.full(2, np.nan) if moment is None else distance(moment.hand[:2].sum(axis=0))
+        return {
+            "hand from its target [m]": f"{away[0]:.3g}",
+            "hand from its target [rad]": f"{away[1]:.3g}",
+            "manipulability": f"{np.prod(values):.3g}",
+            "smallest singular value": f"{values[-1]:.3g}",
+        }
+
+    def _rejected(self) -> dict[str, int]:
+        counts = zip(events.REJECTIONS, self._loop.controller.rejected, strict=True)
+        return {reason: count for reason, count in counts if count}
+
+    def _moment(self) -> Any:
+        """Return a snapshot of the loop's state, None if it has no time to answer."""
+        try:
+            return self._loop.snapshot()
+        except TrajectoryError:
+            return None
+
+    def _off_path(self, moment: Any) -> TrackingWarning:
+        """Return the complaint about the tracking error; none if no motion is tracked."""
+        error, settings = None, self._loop.settings
+        follows = moment is not None and Phase(moment.phase) in TRACKING
+        if follows and settings.mode is not Mode.CARTESIAN_IMPEDANCE:
+            error = moment.desired[0] - moment.q
+        return self._tracking.update(monotonic(), error, settings.path_tolerance)

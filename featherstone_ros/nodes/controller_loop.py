@@ -1,0 +1,286 @@
+"""The torque controller in its loop: its topics, the requests to it, and its records.
+
+From a joint state's bytes to a command's, everything is compiled and runs without Python
+(cython_core/control, ``realtime_loop``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import monotonic
+
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from featherstone_ros import Dynamics, _control
+from featherstone_ros._core import BoundDynamics
+from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
+from featherstone_ros.control import events
+from featherstone_ros.control.controller import explain, tip_index
+from featherstone_ros.control.events import (
+    Reason,
+    RecordFormatter,
+    cause_text,
+    message_text,
+    refusal_text,
+    rejection_text,
+)
+from featherstone_ros.control.phases import SILENT, Event, Phase
+from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.trajectory import JointSpace, TrajectoryError
+from featherstone_ros.control.unusable_messages import unusable_state
+from featherstone_ros.model import Model
+from featherstone_ros.nodes.cartesian_parameters import offset_of
+from featherstone_ros.nodes.controller_parameters import DeadlineAction, Output
+from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.loop_mode import LoopMode
+from featherstone_ros.nodes.parameters import Value, number, whole
+from featherstone_ros.nodes.realtime_loop import Record, too_large
+from featherstone_ros.nodes.refusals import RecentText
+
+RELIABLE = QoSProfile(depth=10)
+# Short, since a waiting state is a late one; long enough to lose none of a burst.
+SHALLOW = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
+SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
+ANSWER_TIMEOUT = 0.5  # [s] in which the loop must answer
+UNUSABLE_TIME = 2.0  # [s] without a usable state until one is inspected
+
+
+class ControllerLoop(LoopMode):
+    """A torque controller that a loop runs, until ``cleanup``.
+
+    Attributes:
+        controller: The ``CompiledController``; any thread may read its single numbers.
+        settings: Those in force.
+        dynamics: Of the model with its payload, for the executor's thread.
+        space: The joints and their limits.
+    """
+
+    def __init__(self, node: ModelNode, settings: Settings, loaded: Model) -> None:
+        """Make the controller and the topics it publishes on; it answers nothing yet.
+
+        Args:
+            node: Has a model.
+            settings: The first ones.
+            loaded: The model with its payload.
+
+        Raises:
+            ValueError: The settings need a tip, and there is none.
+        """
+        parameters, model = node.parameters, node.model
+        commands_joints = parameters["output"] == Output.JOINT_STATE
+        topics: dict[str, type] = {
+            "joint_commands" if commands_joints else "commands": (
+                JointState if commands_joints else Float64MultiArray
+            ),
+            "desired": JointState,
+            "error": JointState,
+        }
+        if parameters["tip"]:
+            topics |= {"current_pose": PoseStamped, "current_twist": TwistStamped}
+        super().__init__(
+            node, [node.create_publisher(kind, f"~/{t}", RELIABLE) for t, kind in topics.items()]
+        )
+        self.settings, self.dynamics, self.space = settings, Dynamics(loaded), JointSpace.of(model)
+        self.controller = _control.CompiledController(
+            model.joint_names,
+            self.space.lower,
+            self.space.upper,
+            self.space.velocity_limit,
+            settings,
+            _control.ModelRequest(BoundDynamics(loaded)),
+            1.0 / number(parameters, "state_publish_rate"),
+            tip=tip_index(model, str(parameters["tip"])),
+            offset=offset_of(parameters),
+            base=model.base_link,
+            continuous=self.space.continuous,
+            commands_joints=commands_joints,
+        )
+        self._formatter = RecordFormatter(model.joint_names)
+        self._unusable = RecentText(SHOW_REFUSAL)
+        self._unusable_since = monotonic()
+        self._example: Subscription | None = None  # looks at one joint state
+
+    def start(self, note_event: Callable[[Event, Phase], None]) -> None:
+        """Let the loop run.
+
+        Args:
+            note_event: Called in the executor's thread after an event, with the phase before.
+        """
+        self._note_event = note_event
+        self._run(self.controller, {"joint_states": JointState}, SHALLOW)
+        self.set_deadline(self._node.parameters)
+
+    def activate(self) -> None:
+        """Answer the next joint state."""
+        self._unusable_since = monotonic()
+        self.post(_control.ACTIVATE_REQUEST)
+
+    def cleanup(self) -> None:
+        """Take the topics away."""
+        super().deactivate()
+        super().cleanup()
+        self._forget_example()
+
+    @property
+    def commands(self) -> Publisher:
+        """The commands."""
+        return self._publishers[0]
+
+    @property
+    def states(self) -> Subscription:
+        """The joint states."""
+        return self._inputs[0]
+
+    @property
+    def phase(self) -> Phase:
+        """The present phase."""
+        return Phase(self.controller.phase)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no commands hold or move an arm; any thread may ask."""
+        return self.phase in SILENT
+
+    # Requests.
+
+    def post(self, request: _control.ControlRequest) -> None:
+        """Have the loop do something that it does not refuse, if it still runs."""
+        loop = self._loop
+        if loop is not None:
+            self.controller.keep_alive(request)
+            loop.runner.post(request.kind, request.payload, request)
+
+    def ask(self, request: _control.ControlRequest) -> None:
+        """Have the loop do something.
+
+        Raises:
+            TrajectoryError: The loop refuses, has no time for it, or has ended.
+        """
+        if self.running.has_ended:
+            raise TrajectoryError("the loop has ended")
+        self.controller.keep_alive(request)
+        try:
+            answer = self.running.runner.request(
+                request.kind, request.payload, request, ANSWER_TIMEOUT
+            )
+        except TimeoutError as error:
+            self._let_go(request)
+            raise TrajectoryError(f"the loop is too busy: {error}") from None
+        if answer:
+            self._let_go(request)
+            raise TrajectoryError(self.text_of(explain(request, answer)))
+
+    def _let_go(self, request: _control.ControlRequest) -> None:
+        if isinstance(request, _control.FollowRequest):
+            self.controller.release(request.path.number)
+
+    def snapshot(self) -> _control.SnapshotRequest:
+        """Return a snapshot of the loop's state.
+
+        Raises:
+            TrajectoryError: The loop has no time to answer.
+        """
+        snapshot = _control.SnapshotRequest(len(self.space.names))
+        self.ask(snapshot)
+        return snapshot
+
+    def configure(self, settings: Settings) -> None:
+        """Go over to other settings."""
+        self.settings = settings
+        self.post(_control.ConfigureRequest(settings))
+
+    def change_model(self, loaded: Model, request: _control.ModelRequest) -> None:
+        """Go over to a model with another payload or gravity."""
+        self.dynamics = Dynamics(loaded)
+        self.post(request)
+
+    def set_deadline(self, values: Mapping[str, Value]) -> None:
+        """Go over to another deadline of commands."""
+        cycle_time = number(values, "deadline.cycle_time")
+        holds = values["deadline.action"] == str(DeadlineAction.HOLD)
+        self.running.runner.allowed = cycle_time
+        self.post(_control.DeadlineRequest(cycle_time, whole(values, "deadline.allowed"), holds))
+
+    # Reasons.
+
+    def text_of(self, refusal: Reason) -> str:
+        """Return why something is refused now."""
+        return refusal_text(refusal, self.space.names, self.phase.text, self.hold_reason())
+
+    def hold_reason(self) -> str:
+        """Return why the arm is held; if states are refused, also why the last one was."""
+        cause = Reason(*self.controller.hold)
+        text = cause_text(cause, self.space.names)
+        refused = self.state_refusal()
+        if cause.code == events.NO_STATES and refused:
+            text += f" (refused: {refused})"
+        return text
+
+    def state_refusal(self) -> str:
+        """Return why the last joint states were refused; empty if they were not."""
+        rejection = Reason(*self.controller.rejection)
+        if rejection.code:
+            return rejection_text(rejection, self.space.names)
+        return self.unusable
+
+    @property
+    def unusable(self) -> str:
+        """Why nothing can be read from messages on joint_states; empty if that is long ago."""
+        return self._unusable.recent
+
+    # Records.
+
+    def _deliver(self, records: list[Record]) -> None:
+        """Log the loop's records, and release objects that it no longer uses."""
+        names, changed = self.space.names, False
+        for kind, index, _, values, sequence in records:
+            if kind == events.RELEASED:
+                self.controller.release(sequence)
+            elif kind == events.REJECTED:
+                text = rejection_text(Reason(int(values[0]), index, *values[1:3]), names)
+                self._node.log.warning(f"joint_states: a state was refused: {text}")
+            elif kind == events.PHASE:
+                self._note_event(Event(index), Phase(int(values[0])))
+            elif kind == events.MESSAGE:
+                self._note_unusable(message_text(index, values, names))
+            elif kind == TOO_LARGE_RECORD:
+                self._note_unusable(str(too_large(values[0])))
+            elif kind == PUBLISH_FAILED_RECORD:
+                self.publish_failures.note(index, values[0])
+            changed |= kind in (events.PHASE, events.CAUSE)
+        for line in self._formatter.lines(records):
+            self._node.log.warning(line)
+        if changed:
+            self._node.publish_diagnostics()
+
+    # Joint states of which none is usable.
+
+    def _note_unusable(self, why: str) -> None:
+        self._unusable.set(why)
+        self._node.log.warning(f"joint_states: {why}")
+
+    def inspect_an_example(self) -> None:
+        """If unusable states arrive, say what is wrong with one of them."""
+        if self.phase is not Phase.WAITING:
+            self._unusable_since = monotonic()
+        elif monotonic() - self._unusable_since > UNUSABLE_TIME and self._example is None:
+            self._example = self._node.create_subscription(
+                JointState, "joint_states", self._explain_example, SHALLOW
+            )
+
+    def _explain_example(self, message: JointState) -> None:
+        text = unusable_state(message.name, message.position, message.velocity, self._node.model)
+        if text:
+            self._note_unusable(text)
+        self._unusable_since = monotonic()
+        self._node.defer(self._forget_example)
+
+    def _forget_example(self) -> None:
+        if self._example is not None:
+            self._node.destroy_subscription(self._example)
+            self._example = None

@@ -1,0 +1,266 @@
+"""What the controller's arm is asked to do: trajectories, set-points, targets of the hand, holds.
+
+Each message becomes a request to the loop, or is refused with a reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from rclpy.qos import QoSProfile
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from featherstone_ros import _control
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control import events
+from featherstone_ros.control.controller import target_request
+from featherstone_ros.control.events import Reason
+from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
+from featherstone_ros.control.goal_tolerances import Tolerances, with_others
+from featherstone_ros.control.motion import Motion, MotionState, stopping_position
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, set_point
+from featherstone_ros.control.trajectory_acceptance import PlanningContext
+from featherstone_ros.control.trajectory_start import is_same_clock, start_delay
+from featherstone_ros.control.unusable_messages import late_start
+from featherstone_ros.errors import MessageError
+from featherstone_ros.nodes import cartesian_topics
+from featherstone_ros.nodes.controller_loop import RELIABLE, SHALLOW, SHOW_REFUSAL, ControllerLoop
+from featherstone_ros.nodes.controller_parameters import goal_defaults
+from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.messages import decode, seconds
+from featherstone_ros.nodes.refusals import RecentText
+from featherstone_ros.text import plain
+
+
+class PlannedTrajectory(_control.FollowRequest):
+    """The request to follow a trajectory.
+
+    Attributes:
+        preflight: Why the arm cannot follow it; empty if it can, or if that is not checked.
+        goal: (n,) where it ends [rad or m].
+        tolerance: (n,) its goal tolerance [rad or m].
+    """
+
+    preflight = ""
+    goal: Any = None
+    tolerance: Any = 0.0
+
+
+class MotionInput:
+    """The topics and the service that move the arm, and what the action needs of them.
+
+    Attributes:
+        followed: The last trajectory that the loop has accepted; None before.
+        refused: Numbers of refused messages by topic.
+        refusal: Why the last of them was refused.
+    """
+
+    def __init__(self, node: ModelNode, loop: ControllerLoop) -> None:
+        """Listen.
+
+        Args:
+            node: The loop's.
+            loop: Is asked to follow.
+        """
+        self._node, self._loop = node, loop
+        self.followed: PlannedTrajectory | None = None
+        self.refused: Counter[str] = Counter()
+        self.refusal = RecentText(SHOW_REFUSAL)
+        self._subscriptions = [
+            self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE),
+            self._listen(JointTrajectoryPoint, "reference", self._on_reference, SHALLOW),
+            self._listen(PoseStamped, "target_pose", self._on_target, SHALLOW),
+            self._listen(TwistStamped, "target_twist", self._on_target, SHALLOW),
+            self._listen(WrenchStamped, "target_wrench", self._on_target, SHALLOW),
+        ]
+        self._hold = node.create_service(Trigger, "~/hold", self._on_hold)
+
+    def destroy(self) -> None:
+        """Stop listening."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._node.destroy_service(self._hold)
+
+    def _listen(
+        self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
+    ) -> Any:
+        """Subscribe, and report messages that the callback refuses."""
+
+        def take(message: bytes) -> None:
+            try:
+                callback(decode(kind, message))
+            except (MessageError, TrajectoryError) as error:
+                self.note_refusal(topic, error)
+
+        return self._node.create_subscription(kind, f"~/{topic}", take, qos, raw=True)
+
+    def note_refusal(self, topic: str, error: Exception) -> None:
+        """Report that a message on one of the node's topics was refused."""
+        self.refused[topic] += 1
+        self.refusal.set(f"{topic}: {plain(str(error))}")
+        self._node.log.error(f"refused a message on ~/{self.refusal.last}")
+        self._node.publish_diagnostics()
+
+    # Trajectories.
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        self.follow(self.plan_trajectory(message, self.tolerances))
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """For trajectories and goals without tolerances of their own."""
+        return goal_defaults(self._node.parameters, self._node.model)
+
+    def plan_trajectory(self, message: JointTrajectory, tolerances: Tolerances) -> Any:
+        """Return the request to follow a trajectory.
+
+        Args:
+            message: The trajectory.
+            tolerances: Its own.
+
+        Raises:
+            TrajectoryError: It is refused.
+        """
+        loop, settings = self._loop, self._loop.settings
+        names, points = message.joint_names, [point_of(point) for point in message.points]
+        if self._node.parameters["allow_partial_joints_goal"]:
+            rest = self._stopping_position(loop.snapshot())
+            names, points = with_others(names, points, loop.space.names, rest)
+        trajectory = Trajectory(names, points, loop.space, settings.allow_moving_end)
+        self._require_tracking()
+        snapshot = loop.snapshot()
+        asked, stamp = seconds(message.header.stamp), snapshot.stamp[0] + 1e-9 * snapshot.stamp[1]
+        now = self._node.get_clock().now().nanoseconds * 1e-9
+        delay = start_delay(asked, stamp, now) if asked else None  # stamp 0 is now
+        context = PlanningContext.of(snapshot, settings)
+        verdict = ""
+
+        def inspect(motion: Motion, begin: float) -> None:
+            nonlocal verdict
+            verdict = self._inspect(context.desired.velocity, motion, begin)
+
+        start = context.check(trajectory, delay, inspect)
+        if asked and is_same_clock(asked, stamp, now):
+            start = asked - snapshot.origin  # the same to the bit, whenever it arrives
+        late = late_start(delay or 0.0, now)
+        if late:
+            self._node.get_logger().warning(late)
+        request = PlannedTrajectory(trajectory.compiled(settings.stop_time, tolerances.path), start)
+        request.goal = trajectory.state(-1).position
+        request.tolerance = tolerances.goal[0]
+        request.preflight = verdict
+        return request
+
+    def follow(self, request: Any) -> None:
+        """Have the loop follow what was planned.
+
+        Raises:
+            TrajectoryError: It refuses.
+        """
+        self._loop.ask(request)
+        if isinstance(request, PlannedTrajectory):
+            self.followed = request
+            count, duration = len(request.path.times), request.path.duration
+            self._node.get_logger().info(f"trajectory of {count} points, {duration:.3f} s")
+
+    def plan_hold(self) -> Any:
+        """Return the request to stop and hold.
+
+        Raises:
+            TrajectoryError: No motion of the joints can be followed now.
+        """
+        self._require_tracking()
+        return _control.HOLD_REQUEST
+
+    def stop_motion(self) -> None:
+        """Have the arm stop and hold, without waiting for it."""
+        self._loop.post(_control.HOLD_REQUEST)
+
+    def _stopping_position(self, snapshot: Any) -> Floats:
+        space, settings = self._loop.space, self._loop.settings
+        desired = MotionState(*snapshot.desired)
+        return stopping_position(desired, settings.stop_time, space.lower, space.upper)
+
+    def _require_tracking(self) -> None:
+        """Raise TrajectoryError if no motion of the joints can be followed now."""
+        refusal = events.why_not(self._loop.phase)
+        if not refusal and self._loop.settings.mode is Mode.CARTESIAN_IMPEDANCE:
+            refusal = events.FOLLOWS_POSES
+        if refusal:
+            raise TrajectoryError(self._loop.text_of(Reason(refusal, -1, 0.0, 0.0)))
+
+    def _inspect(self, velocity: Floats, motion: Motion, begin: float) -> str:
+        """Return why the arm cannot follow; empty if it can, or if ``preflight`` is off.
+
+        Raises:
+            TrajectoryError: It cannot, and ``preflight`` is ``reject``.
+        """
+        preflight, loop = self._node.parameters["preflight"], self._loop
+        if preflight == Preflight.OFF:
+            return ""
+        verdict = check_trajectory(
+            loop.dynamics, self._node.model, loop.settings, motion, begin, velocity
+        )
+        if preflight == Preflight.REJECT and not verdict.fits:
+            raise TrajectoryError(f"the arm cannot follow: {verdict}")
+        if verdict.fits:
+            return ""
+        self._node.get_logger().warning(f"the arm cannot follow the trajectory: {verdict}")
+        return str(verdict)
+
+    # Set-points, targets, holds.
+
+    def _on_reference(self, message: JointTrajectoryPoint) -> None:
+        loop = self._loop
+        state = set_point(point_of(message), loop.space, loop.controller.desired[0])
+        self._inspect_set_point(state)
+        loop.ask(_control.SetPointRequest(state.rows()))
+
+    def _inspect_set_point(self, state: MotionState) -> None:
+        """Check whether the motors can follow a set-point, as ``_inspect`` does."""
+        preflight, loop = self._node.parameters["preflight"], self._loop
+        if preflight == Preflight.OFF:
+            return
+        problem = check_set_point(loop.dynamics, self._node.model, loop.settings, state)
+        if problem and preflight == Preflight.REJECT:
+            raise TrajectoryError(f"the arm cannot follow: {problem}")
+        if problem:
+            self._node.log.warning(f"the arm cannot follow a set-point: {problem}")
+
+    def _on_target(self, message: PoseStamped | TwistStamped | WrenchStamped) -> None:
+        """Give the hand a target; its frame is taken at its present pose."""
+        frame, model = message.header.frame_id, self._node.model
+        q = self._loop.snapshot().q if frame else np.zeros(model.n)
+        place = cartesian_topics.frame_pose(frame, model, self._loop.dynamics, q)
+        if isinstance(message, PoseStamped):
+            request = target_request(pose=cartesian_topics.pose_of(message, place))
+        elif isinstance(message, TwistStamped):
+            request = target_request(twist=cartesian_topics.twist_of(message, place))
+        else:
+            request = target_request(wrench=cartesian_topics.wrench_of(message, place))
+        self._loop.ask(request)
+
+    def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success, response.message = True, "stopping and holding"
+        try:
+            self._loop.ask(_control.HOLD_REQUEST)
+        except TrajectoryError as error:
+            response.success, response.message = False, str(error)
+        return response
+
+
+def point_of(message: JointTrajectoryPoint) -> Point:
+    """Return a message's point."""
+    return Point(
+        seconds(message.time_from_start),
+        message.positions,
+        message.velocities,
+        message.accelerations,
+        message.effort,
+    )
