@@ -10,6 +10,7 @@ import subprocess
 from glob import glob
 from pathlib import Path
 
+import setuptools
 from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 
@@ -223,17 +224,29 @@ def ros_wheels(rclpy, messages):
     ]
 
 
+# Ubuntu Noble has setuptools 68, which knows only the old name.
+LICENSE = "license_expression" if int(setuptools.__version__.split(".")[0]) >= 77 else "license"
+
 setup(
     name=NAME,
-    version="0.1.0",
+    version="0.1.0",  # catkin_prepare_release writes it, here and in package.xml
     description="Model-based torque control and digital twins in ROS 2, from the robot's URDF",
-    long_description="Featherstone's rigid body algorithms in a compiled core, a feedforward "
-    "torque controller and a digital twin as ROS 2 lifecycle nodes.",
+    long_description=Path(__file__).resolve().with_name("README.md").read_text(),
+    long_description_content_type="text/markdown",
     author="featherstone_ros maintainers",
-    maintainer="featherstone_ros maintainers",
-    maintainer_email="maintainers@users.noreply.a-seed-91ffa660.example",
-    license="Apache-2.0",
+    author_email="maintainers@users.noreply.a-seed-91ffa660.example",
+    url="https://a-seed-91ffa660.example/featherstone_ros",  # a placeholder, as the address
+    keywords="robotics ROS URDF rigid-body-dynamics torque-control digital-twin",
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Cython",
+        *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
+        "Topic :: Scientific/Engineering :: Physics",
+    ],
     python_requires=">=3.10",
+    **{LICENSE: "Apache-2.0"},
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={NAME: ["py.typed", "*.pyi"]},
     ext_modules=[*cores, *others],

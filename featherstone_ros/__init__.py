@@ -51,15 +51,18 @@ __all__ = [
     "sphere",
 ]
 
-__version__ = "0.1.0"  # as in package.xml and setup.py
-
-
 if TYPE_CHECKING:
     from . import identification as identification
+
+    __version__: str
 else:
 
     def __getattr__(name: str) -> object:
-        """Import ``identification`` when it is first asked for."""
+        """Import ``identification``, or read the version, when it is first asked for."""
         if name == "identification":
             return import_module(f"{__name__}.{name}")
+        if name == "__version__":
+            from .model.share import version
+
+            return version()
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from defusedxml import ElementTree
+
 
 def share_directory() -> Path:
     """Find the folder that holds ``config/`` and ``launch/``.
@@ -23,3 +25,13 @@ def share_directory() -> Path:
     raise FileNotFoundError(
         f"no share/featherstone_ros in any folder above {above[0]}: install the package anew"
     )
+
+
+def version() -> str:
+    """Return the package's version, as package.xml has it.
+
+    Raises:
+        FileNotFoundError: The package was installed without its files.
+    """
+    text: str = ElementTree.parse(share_directory() / "package.xml").findtext("version")
+    return text
