@@ -198,6 +198,7 @@ TEST = [
     *SCIPY,
     "clarabel",
     "cvxpy",
+    "cython>=3.0.8",
     "hypothesis",
     "matplotlib",
     "mpmath",

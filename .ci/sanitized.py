@@ -42,7 +42,13 @@ def main() -> None:
     libraries = f"{runtime('libasan.so')} {runtime('libubsan.so')}"
     settings = {"FEATHERSTONE_SANITIZE": "1", "FEATHERSTONE_BUILD_FOR": instruction_set()}
     build_aside(FOLDER, sys.executable, settings)
-    environment = {**os.environ, **OPTIONS, "LD_PRELOAD": libraries, "PYTHONPATH": str(FOLDER)}
+    environment = {
+        **os.environ,
+        **settings,
+        **OPTIONS,
+        "LD_PRELOAD": libraries,
+        "PYTHONPATH": str(FOLDER),
+    }
     os.execve(sys.executable, [sys.executable, *sys.argv[1:]], environment)  # noqa: S606
 
 

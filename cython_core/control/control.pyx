@@ -32,8 +32,6 @@ from control.deadline cimport DeadlinePayload
 from control.events cimport CAUSE_FAILURE, NO_TIP
 from control.faults cimport fall_back
 from control.impedance_state cimport Impedance, ImpedanceSettings, Wall, lay_out, memory_size
-from control.laws cimport damped_gravity, law, model_torque
-from control.model_blend cimport ModelBlend, change_model, combine, gravity, pass_time
 from control.motion cimport LEAD_CUBIC, LEAD_QUINTIC, LEAD_STRAIGHT, Path, hold_at
 from control.phases cimport EVENTS, PHASES
 from control.request_handlers cimport configure
@@ -41,13 +39,9 @@ from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD
                                GRAVITY_COMPENSATION, SETTINGS_ARRAYS, TERMS_FULL, TERMS_GRAVITY,
                                TERMS_NONE, Settings)
 from control.snapshot cimport SnapshotPayload
-from control.speed_limit cimport SpeedLimit
-from control.state_estimate cimport best_estimate
-from control.state_validator cimport CLOCK_JUMP as _CLOCK_JUMP, accept
-from control.torque_governor cimport (Governor, begin_transfer, drive_no_further, govern,
-                                      start_from, transfer_weight)
-from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, forget,
-                                      forget_clocks, trust)
+from control.state_validator cimport CLOCK_JUMP as _CLOCK_JUMP
+from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, forget_clocks,
+                                      trust)
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from ros.atomic cimport SECOND, steady_now, timespec
@@ -60,9 +54,8 @@ import itertools
 
 import numpy as np
 
-from featherstone_ros._core import BoundDynamics
-from featherstone_ros._cdr import Float64MultiArrayEncoder, JointStateEncoder, stamped
 from featherstone_ros.control.phases import TRANSITIONS
+from featherstone_ros.message_templates import float64_multi_array, joint_state, stamped
 
 cnp.import_array()
 
@@ -73,4 +66,3 @@ include "impedance_settings.pxi"
 include "arrays.pxi"
 include "requests.pxi"       # the request classes; uses both
 include "controller.pxi"     # CompiledController; uses all above
-include "parts.pxi"          # its parts one by one, for tests; uses all above

@@ -226,9 +226,8 @@ cdef class CompiledController:
         begin_validator(&c.validator)
 
     cdef _make_messages(self, names, base):
-        command = bytearray(Float64MultiArrayEncoder(len(names)).encode())
-        desired, error, joint_command = (bytearray(JointStateEncoder(names).encode(0, 0))
-                                         for _ in range(3))
+        command = bytearray(float64_multi_array(len(names)))
+        desired, error, joint_command = (bytearray(joint_state(names)) for _ in range(3))
         pose, twist = (bytearray(stamped(base, count)) for count in (7, 6))
         self.owned += [command, desired, error, pose, twist, joint_command]
         for template, message in enumerate((command, desired, error, pose, twist, joint_command)):

@@ -29,7 +29,7 @@ from simulator_interface cimport SIMULATOR_INTERFACE, SimulatorInterface
 
 import numpy as np
 
-from featherstone_ros._cdr import JointStateEncoder, stamped
+from featherstone_ros.message_templates import joint_state, stamped
 
 cnp.import_array()
 
@@ -162,7 +162,7 @@ cdef class CompiledShadow(CycleOwner):
             raise ValueError(f"joint_names: expected {snapshot.n}, got {self.n}")
         self.allocate()
         self.memory.list_names(&self.its.joints, joint_names)
-        state = JointStateEncoder(joint_names).encode(0, 0)
+        state = joint_state(joint_names)
         self.memory.template(&self.its.predicted, state)
         self.memory.template(&self.its.residual, state)
         self.memory.template(&self.its.contact, b"\0\1\0\0\0")

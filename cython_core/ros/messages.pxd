@@ -299,8 +299,8 @@ cdef inline Doubles read_multi_array(Reader* r) noexcept nogil:
     return read_doubles(r, FIELD_DATA)
 
 
-# Writing: a message is made once, as bytes in Python (cdr.pyx); its stamp and values are then
-# overwritten in place.
+# Writing: a message is made once, as bytes in Python (message_templates.py); its stamp and values
+# are then overwritten in place.
 
 cdef struct Template:
     uint8_t* data

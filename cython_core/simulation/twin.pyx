@@ -34,7 +34,7 @@ from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
 
 import numpy as np
 
-from featherstone_ros._cdr import JointStateEncoder
+from featherstone_ros.message_templates import joint_state
 
 cnp.import_array()
 
@@ -89,7 +89,7 @@ cdef class Twin(CycleOwner):
         snapshot: The first settings.
         clock: Whether to publish simulation time.
         base_messages: At most three messages about a floating base: tuples of bytes and the offsets
-            of stamp, pose and twist, as from ``_cdr.odometry``.
+            of stamp, pose and twist, as from ``message_templates.odometry``.
 
     Raises:
         ValueError: The names do not fit the simulator, or there are too many base messages.
@@ -110,7 +110,7 @@ cdef class Twin(CycleOwner):
         self.memory.list_names(&self.twin.links, link_names)
         self.twin.names.place = <int32_t*> self.memory.block(self.twin.joints.n, np.int32)
         self.twin.wanted = self.memory.doubles(max(3 * self.n, 6))
-        self.memory.template(&self.twin.states, JointStateEncoder(joint_names).encode(0, 0))
+        self.memory.template(&self.twin.states, joint_state(joint_names))
         if clock:
             self.memory.template(&self.twin.clock, b"\0\1\0\0" + bytes(8))
         self.take_base_messages(base_messages)

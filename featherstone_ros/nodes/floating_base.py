@@ -14,12 +14,18 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
-from featherstone_ros._cdr import odometry, pose_stamped, tf_message, twist_stamped
+from featherstone_ros.message_templates import (
+    BaseMessage,
+    odometry,
+    pose_stamped,
+    tf_message,
+    twist_stamped,
+)
 from featherstone_ros.model.model import BASES
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting, default_of, of_length
 from featherstone_ros.simulation import TwinSettings
-from featherstone_ros.simulation.twin import UNIT, BaseMessage
+from featherstone_ros.simulation.twin import UNIT
 
 QUEUE = QoSProfile(depth=10)  # reliable
 TRANSFORMS = QoSProfile(depth=100)  # as tf2_ros publishes them

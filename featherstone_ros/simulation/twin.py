@@ -19,13 +19,13 @@ from featherstone_ros import (
 from featherstone_ros._twin import REQUESTS, Snapshot
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.message_templates import BaseMessage
 
 from .drive_gains import drive_gains
 from .settings import TwinSettings
 
 # What is recorded: (kind, index, time, four values, object).
 Records = list[tuple[int, int, int, tuple[float, ...], int]]
-BaseMessage = tuple[bytes, int, int, int]  # message; offsets of stamp, pose and twist
 
 ABSURD_SPEED = 1e4  # [rad/s or m/s], far beyond any robot: the simulation diverges
 NANOSECONDS = 1_000_000_000
@@ -85,7 +85,7 @@ class Twin(_twin.Twin):
             model: The arm.
             settings: The settings.
             clock: Also publish simulation time.
-            base_messages: Messages on a floating base, from ``_cdr.odometry`` and the like; they
+            base_messages: Messages on a floating base, from ``message_templates.odometry``; they
                 are the last outputs.
 
         Raises:

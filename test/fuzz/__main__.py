@@ -8,13 +8,15 @@ import sys
 from pathlib import Path
 from random import Random
 
-from fuzzer import LastInput, Outcome, fuzz
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
-from targets import TARGETS
 
-from featherstone_ros import _cdr
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for compiled
+
+from compiled import _codec
+from fuzzer import LastInput, Outcome, fuzz
+from targets import TARGETS
 
 FOLDER = Path("build/fuzz")
 
@@ -43,7 +45,7 @@ def main() -> int:
     logging.disable(logging.WARNING)  # oddities of URDFs
     console = Console()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    sanitized = b"__asan_init" in Path(_cdr.__file__).read_bytes()
+    sanitized = b"__asan_init" in Path(_codec.__file__).read_bytes()
     console.print(f"sanitizers: {'on' if sanitized else 'off'}; seed {options.seed}")
     table = Table("target", "executions", "refused", "answers", "slowest", "time", "findings")
     found = 0

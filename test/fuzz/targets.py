@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from compiled._codec import Float64MultiArrayDecoder, JointStateDecoder
 from mutations import OF_CDR, OF_XML, Change
 
 import featherstone_ros as fr
-from featherstone_ros._cdr import Float64MultiArrayDecoder, JointStateDecoder
 from featherstone_ros.errors import MessageError, ModelError
 from featherstone_ros.inspection.doctor import examine
 

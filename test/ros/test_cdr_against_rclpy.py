@@ -7,6 +7,12 @@ import pytest
 from support import Ros  # noqa: F401  (skips this module where ROS is missing)
 
 # isort: split
+from compiled._codec import (
+    Float64MultiArrayDecoder,
+    Float64MultiArrayEncoder,
+    JointStateDecoder,
+    JointStateEncoder,
+)
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,13 +20,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
-from featherstone_ros import _cdr
-from featherstone_ros._cdr import (
-    Float64MultiArrayDecoder,
-    Float64MultiArrayEncoder,
-    JointStateDecoder,
-    JointStateEncoder,
-)
+from featherstone_ros import message_templates as templates
 from featherstone_ros.errors import MessageError
 
 FIELDS = ("position", "velocity", "effort")
@@ -237,11 +237,11 @@ STAMP, POSE, TWIST = [-3, 17], [1.0, 2.0, 3.0, 0.1, 0.2, 0.3, 0.4], [1.5, 2.5, 3
 
 @given(texts, texts)
 def test_rclpy_reads_what_tells_of_a_base(frame_id, child):
-    data = filled(_cdr.pose_stamped(frame_id), STAMP, POSE, TWIST)
+    data = filled(templates.pose_stamped(frame_id), STAMP, POSE, TWIST)
     pose = deserialize_message(data, PoseStamped)
     assert_header(pose.header, frame_id, STAMP)
     assert fields(pose.pose.position, pose.pose.orientation) == POSE
-    data = filled(_cdr.twist_stamped(child), STAMP, POSE, TWIST)
+    data = filled(templates.twist_stamped(child), STAMP, POSE, TWIST)
     twist = deserialize_message(data, TwistStamped)
     assert_header(twist.header, child, STAMP)
     assert fields(twist.twist.linear, twist.twist.angular) == TWIST
@@ -251,7 +251,7 @@ def test_rclpy_reads_what_tells_of_a_base(frame_id, child):
 def test_rclpy_reads_the_odometry(frame_id, child):
     Odometry = pytest.importorskip("nav_msgs.msg", reason="nav_msgs is not installed").Odometry
     message = deserialize_message(
-        filled(_cdr.odometry(frame_id, child), STAMP, POSE, TWIST), Odometry
+        filled(templates.odometry(frame_id, child), STAMP, POSE, TWIST), Odometry
     )
     assert_header(message.header, frame_id, STAMP)
     assert message.child_frame_id == child
@@ -263,7 +263,7 @@ def test_rclpy_reads_the_odometry(frame_id, child):
 @given(texts, texts)
 def test_rclpy_reads_the_transform(frame_id, child):
     TFMessage = pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not installed").TFMessage
-    data = filled(_cdr.tf_message(frame_id, child), STAMP, POSE, TWIST)
+    data = filled(templates.tf_message(frame_id, child), STAMP, POSE, TWIST)
     (transform,) = deserialize_message(data, TFMessage).transforms
     assert_header(transform.header, frame_id, STAMP)
     assert transform.child_frame_id == child

@@ -19,8 +19,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from featherstone_ros._cdr import Float64MultiArrayEncoder
 from featherstone_ros.control.torque_governor import LONGEST_STEP, default_torque_rate
+from featherstone_ros.message_templates import float64_multi_array
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
@@ -32,7 +32,7 @@ LARGEST_STEP = (
 HOME = np.pi / 4 * np.array([0.0, -1.0, 0.0, -3.0, 0.0, 2.0, 1.0])  # [rad], as panda.yaml says
 SWAY = 0.1  # [rad] about it
 PERIOD = 4.0  # [s]
-COMMAND = Float64MultiArrayEncoder(len(JOINTS)).encode()  # rclpy leaves the padding undefined
+COMMAND = float64_multi_array(len(JOINTS))  # rclpy leaves the padding undefined
 VALUES = len(COMMAND) - 8 * len(JOINTS)  # where a command's values begin
 NO_FRAME = b"\1\0\0\0\0"  # an empty frame_id, as the twin sends it, behind the stamp
 

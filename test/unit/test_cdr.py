@@ -6,16 +6,16 @@ import struct
 import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
-from each import each
-from hypothesis import given
-from hypothesis import strategies as st
-
-from featherstone_ros._cdr import (
+from compiled._codec import (
     Float64MultiArrayDecoder,
     Float64MultiArrayEncoder,
     JointStateDecoder,
     JointStateEncoder,
 )
+from each import each
+from hypothesis import given
+from hypothesis import strategies as st
+
 from featherstone_ros.errors import MalformedMessageError, MessageError
 
 NAMES = ["a", "b", "c"]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled._control_parts import ControlLaws
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
-from featherstone_ros._control import ControlLaws
 from featherstone_ros.control.settings import Settings, Terms
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -5,10 +5,10 @@ import contextlib
 import control_arm
 import numpy as np
 import pytest
+from compiled._control_parts import ControlLaws, InverseDynamicsBlend
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
-from featherstone_ros._control import ControlLaws, InverseDynamicsBlend
 from featherstone_ros.control.settings import Mode, Terms
 
 Q, QD = np.array([0.3, -0.4]), np.array([0.7, 0.2])

@@ -6,10 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
+from compiled._codec import JointStateDecoder
 from numpy.testing import assert_array_equal
 
 import featherstone_ros as fr
-from featherstone_ros._cdr import JointStateDecoder
 from featherstone_ros._shadow import INPUTS, OUTPUTS, RECORDS, REQUESTS, StateBuffer
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.observer import Shadow, ShadowSettings

@@ -6,9 +6,9 @@ The bounds are those of cython_core/control/state_*.pxd, for a joint whose speed
 
 import numpy as np
 import pytest
+from compiled._control_parts import JointStateValidator
 from numpy.testing import assert_allclose
 
-from featherstone_ros._control import JointStateValidator
 from featherstone_ros.control.events import REJECTIONS
 
 STEP = 0.001  # [s] from state to state

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from compiled._control_parts import JointStateValidator
 from numpy.testing import assert_allclose
 
-from featherstone_ros._control import JointStateValidator
 from featherstone_ros.control.events import REJECTIONS
 from featherstone_ros.control.trajectory_start import start_delay
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from compiled._control_parts import TorqueGovernor
+from compiled._control_parts import transfer_weight_at as transfer_weight
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
-from featherstone_ros._control import TorqueGovernor
-from featherstone_ros._control import transfer_weight_at as transfer_weight
 from featherstone_ros.control.torque_governor import cut, default_torque_rate
 
 DT = 0.001

@@ -7,7 +7,7 @@ from comparison import assert_equal_to_rounding
 from test_twin import ARM
 
 import featherstone_ros as fr
-from featherstone_ros import _cdr
+from featherstone_ros import message_templates as templates
 from featherstone_ros._twin import INPUTS, OUTPUTS, REQUESTS
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.simulation import Noise, Twin, TwinSettings
@@ -244,9 +244,9 @@ def test_base_without_inertia_is_refused_at_once():
 # What it tells.
 
 EVERY_MESSAGE = (
-    _cdr.odometry("world", "panda_link0"),
-    _cdr.pose_stamped("world"),
-    _cdr.tf_message("map", "panda_link0"),
+    templates.odometry("world", "panda_link0"),
+    templates.pose_stamped("world"),
+    templates.tf_message("map", "panda_link0"),
 )
 
 
@@ -292,7 +292,7 @@ def test_pose_and_twist_go_out_with_every_state_and_its_stamp(model, clock):
 
 
 def test_twist_is_told_in_the_axes_of_the_base(model):
-    twin = Twin(model, TwinSettings(lockstep=True), False, [_cdr.twist_stamped("panda_link0")])
+    twin = Twin(model, TwinSettings(lockstep=True), False, [templates.twist_stamped("panda_link0")])
     twin.start(0.0)
     push(twin)
     _, published, _ = twin.request(REQUESTS["pause"], 0)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
+from compiled._codec import JointStateDecoder
 from test_twin import ARM, START
 
 import featherstone_ros as fr
-from featherstone_ros._cdr import JointStateDecoder
 from featherstone_ros._twin import INPUTS, OUTPUTS
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.simulation import Noise, Twin, TwinSettings

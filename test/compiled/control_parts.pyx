@@ -1,5 +1,30 @@
-# The parts of the controller one by one, for tests. They are in this extension so that tests call
-# the code that runs: another extension would compile it once more, perhaps to other instructions.
+"""The parts of the controller one by one, from the product's sources: see __init__.py."""
+
+cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.math cimport INFINITY, NAN, isfinite
+
+from control.laws cimport damped_gravity, law, model_torque
+from control.model_blend cimport ModelBlend, change_model, combine, gravity, pass_time
+from control.settings cimport Settings
+from control.speed_limit cimport SpeedLimit
+from control.state_estimate cimport best_estimate
+from control.state_validator cimport accept
+from control.torque_governor cimport (Governor, begin_transfer, drive_no_further, govern,
+                                      start_from, transfer_weight)
+from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, forget,
+                                      forget_clocks, trust)
+from dynamics_interface cimport DynamicsInterface
+
+import numpy as np
+
+from featherstone_ros._control import ConfigureRequest
+from featherstone_ros._core import BoundDynamics
+
+cnp.import_array()
+
+include "control/arrays.pxi"
+
 
 cdef double* own(list owned, Py_ssize_t count):
     """Room for numbers, zero at first, that lives as long as the list."""
@@ -125,7 +150,8 @@ cdef class InverseDynamicsBlend:
     cdef const DynamicsInterface* _bind(self, model) except NULL:
         bound = BoundDynamics(model)
         self.owned.append(bound)
-        return interface_of(bound)
+        return <const DynamicsInterface*> PyCapsule_GetPointer(
+            bound.capsule, "featherstone_ros.DynamicsInterface")
 
     def change(self, model, double duration):
         """Go over to another model, linearly in time [s]."""
@@ -165,12 +191,14 @@ cdef class ControlLaws:
     """
 
     cdef InverseDynamicsBlend models
-    cdef ConfigureRequest settings
+    cdef object request
+    cdef const Settings* settings
     cdef Py_ssize_t n
 
     def __cinit__(self, model, settings):
-        self.models, self.settings, self.n = (
+        self.models, self.request, self.n = (
             InverseDynamicsBlend(model), ConfigureRequest(settings), model.n)
+        self.settings = <const Settings*> <size_t> self.request.payload
 
     cdef cnp.ndarray _motion_state(self, desired):
         state = np.zeros((4, self.n))
@@ -185,8 +213,8 @@ cdef class ControlLaws:
         """
         cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n)
         cdef cnp.ndarray scratch = np.empty(4 * self.n), sliding = np.sign(state[1])
-        law(&self.settings.its, &self.models.its, self.n, numbers(q, self.n, "q"),
-            numbers(qd, self.n, "qd"), floats(state), floats(sliding), held,
+        law(self.settings, &self.models.its, self.n, numbers(q, self.n, "q"),
+            numbers(qd, self.n, "qd"), numbers(state, 4 * self.n, "desired"), numbers(sliding, self.n, "sliding"), held,
             <double*> cnp.PyArray_DATA(scratch), result(tau, self.n, "tau"))
         return tau
 
@@ -194,14 +222,14 @@ cdef class ControlLaws:
         """What the mode takes from the model, without feedback, likewise."""
         cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n)
         cdef cnp.ndarray sliding = np.sign(state[1])
-        model_torque(&self.settings.its, &self.models.its, self.n, floats(state), floats(sliding),
+        model_torque(self.settings, &self.models.its, self.n, numbers(state, 4 * self.n, "desired"), numbers(sliding, self.n, "sliding"),
                      result(tau, self.n, "tau"))
         return tau
 
     def damped_gravity(self, q, qd, double share=1.0):
         """g(q) - share * D qd."""
         cdef cnp.ndarray tau = np.empty(self.n)
-        damped_gravity(&self.settings.its, &self.models.its, self.n, numbers(q, self.n, "q"),
+        damped_gravity(self.settings, &self.models.its, self.n, numbers(q, self.n, "q"),
                        numbers(qd, self.n, "qd"), share, result(tau, self.n, "tau"))
         return tau
 
@@ -220,7 +248,7 @@ cdef class JointStateValidator:
     def __cinit__(self, velocity_limit, lower=None, upper=None):
         cdef StateValidator* v = &self.its
         cdef Py_ssize_t n = len(velocity_limit)
-        none = np.full(n, np.inf)
+        cdef Py_ssize_t i
         self.owned = []
         v.n = n
         v.q, v.qd, v.last_q, v.last_qd = (
@@ -233,9 +261,17 @@ cdef class JointStateValidator:
             own(self.owned, n), own(self.owned, n), own(self.owned, n))
         v.step_velocity, v.shown = own(self.owned, n), own(self.owned, n)
         v.moved, v.smallest_step = own(self.owned, n), own(self.owned, n)
-        limit_validator(v, -none if lower is None else lower, none if upper is None else upper,
-                        velocity_limit)
-        begin_validator(v)
+        for i in range(n):
+            limited = isfinite(velocity_limit[i]) and velocity_limit[i] > 0.0
+            v.plausible_speed[i] = 2.0 * (velocity_limit[i] if limited else FALLBACK_SPEED)
+            v.half_range[i] = INFINITY
+            if lower is not None and isfinite(upper[i] - lower[i]):
+                v.middle[i], v.half_range[i] = (lower[i] + upper[i]) / 2.0, (upper[i] - lower[i]) / 2.0
+        v.received = v.seen_at = v.compared_at = -INFINITY
+        v.origin = NAN
+        forget_clocks(v)
+        v.fresh, v.jumped = True, INFINITY
+        trust(v)
 
     def accept(self, double now, double stamp, cnp.ndarray q not None, qd,
                double jump_tolerance=0.1, double velocity_cutoff=30.0, double state_timeout=0.1,

@@ -1,9 +1,5 @@
-"""Messages between CDR and Python: decoders and encoders of sensor_msgs/JointState and
-std_msgs/Float64MultiArray, which read as the loop's cycles do (messages.pxd), and templates of
-messages that compiled code fills in.
-
-Bytes are as DDS carries them, for rclpy's raw subscriptions and publishers: XCDR1, either byte
-order when read, little-endian when written. No ROS is needed. An object is for one thread.
+"""Decoders and encoders of messages, which read and write as the loop's cycles do
+(ros/messages.pxd): see __init__.py. An object is for one thread.
 """
 
 cimport numpy as cnp
@@ -11,26 +7,25 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from ros.messages cimport (FIELD_DATA, HEADER_SIZE, MESSAGE_WHOLE, MOST_NAMES, NAMED_TWICE,
-                           OTHER_LENGTH, Doubles, JointNames, JointStateMessage, Reader, Template,
-                           double_at, gather, open_message, read_joint_names, read_joint_values,
+from ros.messages cimport (FIELD_DATA, MESSAGE_WHOLE, MOST_NAMES, NAMED_TWICE, OTHER_LENGTH,
+                           Doubles, JointNames, JointStateMessage, Reader, Template, double_at,
+                           gather, open_message, read_joint_names, read_joint_values,
                            read_multi_array, refuse_message, write_last, write_stamp)
 
 import numpy as np
 
 from featherstone_ros.errors import MalformedMessageError, MessageError
 from featherstone_ros.message_faults import message_fault
+from featherstone_ros.message_templates import float64_multi_array, joint_state
 
 cnp.import_array()
 
-include "memory.pxi"         # Memory: a template's bytes and names
+include "memory.pxi"         # Memory: the names
 
 
 cdef inline double* data(cnp.ndarray array) noexcept:
     return <double*> cnp.PyArray_DATA(array)
 
-
-# Reading.
 
 cdef void begin(Reader* r, bytes message) noexcept:
     open_message(r, <const uint8_t*> PyBytes_AS_STRING(message), PyBytes_GET_SIZE(message))
@@ -142,46 +137,7 @@ cdef class Float64MultiArrayDecoder:
             data(self.values)[k] = double_at(&values, k)
 
 
-# Writing: a message is made once; its stamp and values are then overwritten in copies.
-
-cdef class Writer:
-    """A message being built, little-endian."""
-
-    cdef bytearray data
-
-    def __cinit__(self):
-        self.data = bytearray(b"\0\1\0\0")
-
-    cdef size_t add(self, bytes value, size_t alignment):
-        """Append a value; return its offset from the beginning of the message, header included."""
-        cdef size_t end = len(self.data) - HEADER_SIZE
-        self.data += bytes(-end & (alignment - 1))
-        start = len(self.data)
-        self.data += value
-        return start
-
-    cdef size_t add_uint32(self, uint32_t value):
-        return self.add((<char*> &value)[:4], 4)
-
-    cdef add_string(self, str text, str field):
-        if "\0" in text:
-            raise ValueError(f"{field} is {text!r}, expected no zero byte within")
-        data = text.encode() + b"\0"
-        self.add_uint32(len(data))
-        self.add(data, 1)
-
-    cdef size_t add_header(self, str frame_id):
-        """Append a std_msgs/Header; return the offset of its stamp."""
-        cdef size_t stamp = self.add_uint32(0)
-        self.add_uint32(0)
-        self.add_string(frame_id, "frame_id")
-        return stamp
-
-    cdef size_t add_doubles(self, size_t length):
-        """Append a sequence of zeros; return the offset of the first."""
-        self.add_uint32(length)
-        return self.add(bytes(sizeof(double) * length), sizeof(double) if length else 1)
-
+# Writing: stamp and values are overwritten in copies of a template.
 
 cdef bytes copied(bytes content, Template* message):
     """A copy of content, and ``message`` to write into it before it is handed out."""
@@ -202,16 +158,8 @@ cdef class JointStateEncoder:
     cdef bytes _message                                         # with zeros as values
 
     def __cinit__(self, joint_names, str frame_id not None=""):
-        cdef Writer writer = Writer()
-        names = tuple(joint_names)
-        self.position, self.velocity, self.effort = np.zeros((3, len(names)))
-        writer.add_header(frame_id)
-        writer.add_uint32(len(names))
-        for name in names:
-            writer.add_string(name, "joint name")
-        for _ in range(3):
-            writer.add_doubles(len(names))
-        self._message = bytes(writer.data)
+        self.position, self.velocity, self.effort = np.zeros((3, len(joint_names)))
+        self._message = joint_state(joint_names, frame_id)
 
     def encode(self, int32_t sec, uint32_t nanosec):
         """Return a message with this stamp ([s], [ns]) and the arrays' present values.
@@ -241,12 +189,8 @@ cdef class Float64MultiArrayEncoder:
 
     def __cinit__(self, count):
         """Write ``count`` values."""
-        cdef Writer writer = Writer()
         self.values = np.zeros(count)
-        writer.add_uint32(0)                                     # layout.dim
-        writer.add_uint32(0)                                     # layout.data_offset
-        writer.add_doubles(count)
-        self._message = bytes(writer.data)
+        self._message = float64_multi_array(count)
 
     def encode(self):
         """Return a message with the array's present values."""
@@ -254,53 +198,3 @@ cdef class Float64MultiArrayEncoder:
         cdef bytes encoded = copied(self._message, &message)
         write_last(&message, <int32_t> cnp.PyArray_DIM(self.values, 0), 0, data(self.values))
         return encoded
-
-
-# Messages about the motion of a floating base: each as bytes with zeros, and the offsets of the
-# stamp (int32, uint32), the pose (position, quaternion x y z w) and the twist (linear, angular),
-# both as doubles. An offset of 0 means that the message has no such field.
-
-def odometry(str frame_id not None, str child_frame_id not None):
-    """A nav_msgs/Odometry: pose in ``frame_id``, twist in the axes of ``child_frame_id``, zero
-    covariances.
-    """
-    cdef Writer writer = Writer()
-    stamp = writer.add_header(frame_id)
-    writer.add_string(child_frame_id, "child_frame_id")
-    pose = writer.add(bytes(7 * sizeof(double)), sizeof(double))
-    writer.add(bytes(36 * sizeof(double)), sizeof(double))
-    twist = writer.add(bytes(6 * sizeof(double)), sizeof(double))
-    writer.add(bytes(36 * sizeof(double)), sizeof(double))
-    return bytes(writer.data), stamp, pose, twist
-
-
-def stamped(str frame_id not None, size_t count):
-    """A std_msgs/Header and ``count`` doubles: the layout of a geometry_msgs/PoseStamped,
-    TwistStamped or WrenchStamped.
-    """
-    cdef Writer writer = Writer()
-    writer.add_header(frame_id)
-    writer.add(bytes(count * sizeof(double)), sizeof(double))
-    return bytes(writer.data)
-
-
-def pose_stamped(str frame_id not None):
-    """A geometry_msgs/PoseStamped."""
-    message = stamped(frame_id, 7)
-    return message, HEADER_SIZE, len(message) - 7 * sizeof(double), 0
-
-
-def twist_stamped(str frame_id not None):
-    """A geometry_msgs/TwistStamped."""
-    message = stamped(frame_id, 6)
-    return message, HEADER_SIZE, 0, len(message) - 6 * sizeof(double)
-
-
-def tf_message(str frame_id not None, str child_frame_id not None):
-    """A tf2_msgs/TFMessage with one transform."""
-    cdef Writer writer = Writer()
-    writer.add_uint32(1)
-    stamp = writer.add_header(frame_id)
-    writer.add_string(child_frame_id, "child_frame_id")
-    pose = writer.add(bytes(7 * sizeof(double)), sizeof(double))
-    return bytes(writer.data), stamp, pose, 0
