@@ -16,6 +16,7 @@ import featherstone_ros._cartesian as _cartesian
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.gains import postures
+from featherstone_ros.declaration import declared
 from featherstone_ros.errors import SingularInertiaError, UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
@@ -70,17 +71,13 @@ def box(
 class CartesianSettings:
     """Settings that may change while the law runs. A scalar applies to all axes, or all joints.
 
+    What a field is that is ``declared`` stands there.
+
     Attributes:
         stiffness: (6,) along and about x y z [N/m, N m/rad]; 0 leaves an axis free.
         damping_ratio: (6,) of the hand on its spring, 1 is critical.
         damping: (6,) additional, for axes without stiffness [N s/m, N m s/rad].
         axes: Axes of stiffness and damping: "base", or "tip", those of the desired pose.
-        max_force: Of the spring; the same limit holds for feed-forward and D V_d together [N].
-        max_torque: The same for moments [N m].
-        max_speed: Of the desired pose on its way to the target [m/s].
-        max_turn_rate: [rad/s].
-        max_acceleration: [m/s^2].
-        max_turn_acceleration: [rad/s^2].
         posture: (n,) desired positions in the null space; None: the positions at start. In the
             controller's mode NaN means the same for one joint.
         posture_stiffness: (n,) [N m/rad, N/m].
@@ -92,9 +89,6 @@ class CartesianSettings:
         limit_torque: (n,) of the repulsion at the stop [N m, N]; None: half the effort limit.
         largest_mass: Bound on the hand's apparent mass near singular postures [kg].
         largest_inertia: The same for its apparent rotational inertia [kg m^2].
-        inertia_shaping: Give the hand the inertia ``shaped_inertia``, each axis apart from the
-            others, at the price of passivity; a push then meets that over the hand's own inertia
-            times the stiffness.
         shaped_inertia: (6,) along and about the compliance axes [kg, kg m^2].
         transition_time: Time in which a new stiffness takes effect [s].
         delay: From a state to its torque, with half of a period [s]: whatever that makes unstable
@@ -106,12 +100,26 @@ class CartesianSettings:
     damping_ratio: ArrayLike = 1.0
     damping: ArrayLike = 0.0
     axes: str = "base"
-    max_force: float = 60.0
-    max_torque: float = 15.0
-    max_speed: float = 0.25
-    max_turn_rate: float = 1.0
-    max_acceleration: float = 2.0
-    max_turn_acceleration: float = 8.0
+    max_force: float = declared(
+        60.0,
+        "largest force of the hand's spring, and of feed-forward and damping towards the target's "
+        "velocity together [N]",
+        1e-3,
+        1e5,
+    )
+    max_torque: float = declared(
+        15.0, "largest moment of the hand's spring, likewise [N m]", 1e-3, 1e5
+    )
+    max_speed: float = declared(0.25, "largest speed on the way to a target [m/s]", 1e-4, 10.0)
+    max_turn_rate: float = declared(
+        1.0, "largest turning rate on the way to a target [rad/s]", 1e-4, 50.0
+    )
+    max_acceleration: float = declared(
+        2.0, "largest acceleration on the way to a target [m/s^2]", 1e-3, 100.0
+    )
+    max_turn_acceleration: float = declared(
+        8.0, "largest angular acceleration on the way to a target [rad/s^2]", 1e-3, 1e3
+    )
     posture: ArrayLike | None = None
     posture_stiffness: ArrayLike = 5.0
     posture_damping_ratio: ArrayLike = 1.0
@@ -120,7 +128,9 @@ class CartesianSettings:
     limit_torque: ArrayLike | None = None
     largest_mass: float = 1e5
     largest_inertia: float = 1e4
-    inertia_shaping: bool = False
+    inertia_shaping: bool = declared(
+        False, "give the hand shaped_inertia, with decoupled axes; the arm is then not passive"
+    )
     shaped_inertia: ArrayLike = (4.0, 4.0, 4.0, 0.05, 0.05, 0.05)
     transition_time: float = 0.2
     delay: float = 0.0

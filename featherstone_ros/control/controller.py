@@ -184,7 +184,9 @@ class TorqueController:
         Raises:
             TrajectoryError: It is refused; nothing has changed.
         """
-        trajectory = Trajectory(names, points, self._space, self._settings.allow_moving_end)
+        trajectory = Trajectory(
+            names, points, self._space, self._settings.allow_nonzero_velocity_at_trajectory_end
+        )
         start = self.context().check(trajectory, delay, inspect)
         self.ask(_control.FollowRequest(trajectory.compiled(self._settings.stop_time), start), now)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.declaration import declared
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 
 
@@ -52,6 +53,8 @@ class UpdateOn(Choice):
 class Settings:
     """Settings of the controller; arrays are (n,) in joint order, all finite unless said otherwise.
 
+    What a field is that is ``declared`` stands there.
+
     Attributes:
         p: Position gains [N m/rad] or [N/m]; in computed torque [1/s^2].
         d: Velocity gains [N m s/rad] or [N s/m]; in computed torque [1/s].
@@ -64,36 +67,8 @@ class Settings:
         armature: Inertia of the drives on the joints' side [kg m^2] or [kg].
         effort_limit: Largest total effort [N m] or [N], inf where there is none.
         torque_rate: Largest change of a command per second [N m/s] or [N/s].
-        mode: The control law.
-        feedforward_terms: The model's terms in mode feedforward.
-        update_on: What triggers a command.
-        rate: Frequency of commands with ``update_on: timer`` [Hz].
-        hardware_adds_gravity: The drives add g(q) to the command by themselves.
-        start_from_measured_effort: Begin with the effort in the joint state, if it has any.
-        presliding_displacement: Desired motion over which the compensation of Coulomb friction
-            turns round [rad] or [m].
-        blend_time: Bumpless transfer after a change of law, gains or source of the reference [s].
-        decay_time: How long the decay to gravity hold takes [s].
-        stop_time: How long a stop takes [s].
-        state_timeout: Age of the last joint state at which it is stale [s].
-        executor_timeout: Time without a sign of life from Python until a motion is stopped [s]; 0:
-            never.
-        reference_timeout: Age of the last streamed set-point at which the arm is stopped [s]; a
-            set-point without velocity is reached first.
-        give_up_after: Duration of the gravity hold before the commands end [s].
-        start_tolerance: How far from the arm a trajectory or set-point may begin [rad] or [m].
-        path_tolerance: Distance from the desired position at which the motion is abandoned [rad] or
-            [m]; 0: never.
-        blind_stop: Without joint states, brake the arm on states predicted by the model and hold it
-            where it must have come to rest, instead of holding the last good state.
-        jump_tolerance: Largest jump of a joint's position beyond the way at twice its velocity
-            limit [rad] or [m].
-        velocity_cutoff: Corner frequency of the estimate where states have no velocity [Hz].
-        target_timeout: Age at which velocity and wrench of a target of the hand end; its pose is
-            held [s].
         impedance: Of mode cartesian_impedance: ``CartesianSettings`` as
             ``cartesian_impedance.prepared`` makes them; None: as they are.
-        allow_moving_end: Accept trajectories whose last point has velocity.
     """
 
     p: Floats
@@ -106,27 +81,98 @@ class Settings:
     torque_rate: Floats
     fault_damping: Floats | None = None
     offset: Floats | None = None
-    mode: Mode = Mode.FEEDFORWARD
-    feedforward_terms: Terms = Terms.FULL
-    update_on: UpdateOn = UpdateOn.STATE
-    rate: float = 1000.0
-    hardware_adds_gravity: bool = False
-    start_from_measured_effort: bool = True
-    presliding_displacement: float = PRESLIDING_DISPLACEMENT
-    blend_time: float = 0.2
-    decay_time: float = 0.2
-    stop_time: float = 0.25
-    state_timeout: float = 0.1
-    reference_timeout: float = 0.1
-    executor_timeout: float = 2.0
-    give_up_after: float = 1.0
-    start_tolerance: float = 0.2
-    path_tolerance: float = 0.3
-    blind_stop: bool = True
-    jump_tolerance: float = 0.1
-    velocity_cutoff: float = 30.0
-    target_timeout: float = 0.2
-    allow_moving_end: bool = False
+    mode: Mode = declared(Mode.FEEDFORWARD, "control law")
+    feedforward_terms: Terms = declared(
+        Terms.FULL, "torque that mode feedforward takes from the model: full, gravity alone or none"
+    )
+    update_on: UpdateOn = declared(
+        UpdateOn.STATE, "a command for every joint state, or at `rate`", read_only=True
+    )
+    rate: float = declared(
+        1000.0, "commands per second with update_on timer [Hz]", 1.0, 1e4, read_only=True
+    )
+    hardware_adds_gravity: bool = declared(
+        False,
+        "the drives add g(q) to the command by themselves; fixed while commands are published",
+    )
+    start_from_measured_effort: bool = declared(
+        True,
+        "begin with the effort in joint_states if it is finite, not all zero, and differs from "
+        "g(q) by less than half the effort limits, else with g(q)",
+    )
+    presliding_displacement: float = declared(
+        PRESLIDING_DISPLACEMENT,
+        "desired motion after which 63 % of Coulomb friction is compensated [rad or m]",
+        1e-9,
+        1.0,
+    )
+    blend_time: float = declared(
+        0.2,
+        "duration of a smooth change of mode, gains, state or source of the reference [s]",
+        0.0,
+        10.0,
+    )
+    decay_time: float = declared(
+        0.2, "duration of the change from the last command to the gravity hold [s]", 1e-3, 10.0
+    )
+    stop_time: float = declared(
+        0.25,
+        "time in which a hold stops the arm, or a new trajectory takes over from motion [s]",
+        1e-2,
+        10.0,
+    )
+    state_timeout: float = declared(
+        0.1, "age of the last joint state at which the motion is abandoned [s]", 1e-3, 10.0
+    )
+    reference_timeout: float = declared(
+        0.1,
+        "age of the last ~/reference at which the arm is stopped [s]; a set-point at rest is "
+        "reached first",
+        1e-3,
+        10.0,
+    )
+    executor_timeout: float = declared(
+        2.0,
+        "time without a sign of life from the executor until a motion is stopped [s]; 0: never",
+        0.0,
+        3600.0,
+    )
+    give_up_after: float = declared(
+        1.0, "duration of the gravity hold before commands end [s]", 0.0, 3600.0
+    )
+    start_tolerance: float = declared(
+        0.2, "how far from the arm a trajectory or reference may begin [rad or m]", 1e-6, 100.0
+    )
+    path_tolerance: float = declared(
+        0.3,
+        "distance from the desired position at which the motion is abandoned [rad or m]; 0: never",
+        0.0,
+        100.0,
+    )
+    blind_stop: bool = declared(
+        True,
+        "without joint states, brake the arm on states predicted by the model and hold it where it "
+        "must have come to rest; false: hold the last good state",
+    )
+    jump_tolerance: float = declared(
+        0.1,
+        "a joint state further from the last one than this plus twice the velocity limit is refused"
+        " [rad or m]",
+        1e-6,
+        100.0,
+    )
+    velocity_cutoff: float = declared(
+        30.0, "cut-off of the velocity estimate where joint_states have no velocity [Hz]", 0.1, 1e3
+    )
+    target_timeout: float = declared(
+        0.2,
+        "age at which ~/target_twist and ~/target_wrench end; ~/target_pose is held [s]",
+        1e-3,
+        10.0,
+    )
+    allow_nonzero_velocity_at_trajectory_end: bool = declared(
+        False, "accept trajectories that end in motion; the arm is then stopped"
+    )
     impedance: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
@@ -145,7 +191,7 @@ class Settings:
                 require_array(field.name, value, self.p.shape)
                 object.__setattr__(self, field.name, np.ascontiguousarray(value, np.float64))
             elif isinstance(value, float):
-                require_positive(field.name, value)
+                require_positive(field.name, value, field.metadata["minimum"] == 0.0)
 
     @property
     def n(self) -> int:
@@ -159,7 +205,6 @@ class Settings:
 
 
 WATCHDOG_PERIOD = 0.01  # [s] between two checks of the joint state's age
-MAY_BE_ZERO = ("blend_time", "executor_timeout", "give_up_after", "path_tolerance")
 SIGNED = ("offset",)
 
 
@@ -173,8 +218,7 @@ def require_array(name: str, value: Floats, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{name} is {value}, expected nothing below 0")
 
 
-def require_positive(name: str, value: float) -> None:
+def require_positive(name: str, value: float, may_be_zero: bool) -> None:
     """Raise ValueError unless ``value`` is finite and positive, or zero where that makes sense."""
-    zero = name in MAY_BE_ZERO and value == 0.0
-    if not (np.isfinite(value) and value > 0.0) and not zero:
-        raise ValueError(f"{name} is {value}, expected {'>=' if name in MAY_BE_ZERO else '>'} 0")
+    if not (np.isfinite(value) and value > 0.0) and not (may_be_zero and value == 0.0):
+        raise ValueError(f"{name} is {value}, expected {'>=' if may_be_zero else '>'} 0")

@@ -16,7 +16,8 @@ What they share:
 - ``lifecycle``: ``ModelNode``, a lifecycle node that has a robot description and a model.
 - ``loop_mode``: a compiled cycle with its topics, run by a ``realtime_loop``: a thread without the
   interpreter, or the executor, as ``realtime_parameters`` choose.
-- ``parameters``: how they are declared, checked and changed; ``drive_parameters``: those of drives.
+- ``parameters``: how they are declared, checked and changed; ``declared_parameters``: those that an
+  algorithm's settings declare; ``drive_parameters``: those of drives.
 - ``diagnostics_publisher``, ``description_check``: one status on ``/diagnostics``, once a second.
 - ``duplicate_publishers``: two nodes that publish where one is expected.
 - ``publish_failures``: messages that could not be published.

@@ -20,8 +20,9 @@ from featherstone_ros.control.cartesian_impedance import (
     one_pose,
     prepared,
 )
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.model import Model
+from featherstone_ros.nodes.declared_parameters import settings_of, values_of
 from featherstone_ros.nodes.parameters import (
     Setting,
     Value,
@@ -57,6 +58,7 @@ def at_most_one(values: list[float]) -> str | None:
 
 
 SETTINGS = (
+    *settings_of(CartesianSettings),
     Setting("tip", "", "link that mode cartesian_impedance moves", read_only=True),
     Setting(
         "tip_offset",
@@ -90,11 +92,6 @@ SETTINGS = (
         check=of_length(6),
     ),
     Setting(
-        "inertia_shaping",
-        DEFAULT.inertia_shaping,
-        "give the hand shaped_inertia, with decoupled axes; the arm is then not passive",
-    ),
-    Setting(
         "shaped_inertia",
         default_of(DEFAULT.shaped_inertia),
         "inertia of the hand with inertia_shaping [kg, kg m^2]",
@@ -107,41 +104,6 @@ SETTINGS = (
         DEFAULT.axes,
         "axes of stiffness and damping: of the base, or of the tip's desired pose",
         choices=AXES,
-    ),
-    Setting("max_force", DEFAULT.max_force, "largest force of the hand's spring [N]", 1e-3, 1e5),
-    Setting(
-        "max_torque", DEFAULT.max_torque, "largest moment of the hand's spring [N m]", 1e-3, 1e5
-    ),
-    Setting(
-        "max_speed", DEFAULT.max_speed, "largest speed on the way to a target [m/s]", 1e-4, 10.0
-    ),
-    Setting(
-        "max_turn_rate",
-        DEFAULT.max_turn_rate,
-        "largest turning rate on the way to a target [rad/s]",
-        1e-4,
-        50.0,
-    ),
-    Setting(
-        "max_acceleration",
-        DEFAULT.max_acceleration,
-        "largest acceleration on the way to a target [m/s^2]",
-        1e-3,
-        100.0,
-    ),
-    Setting(
-        "max_turn_acceleration",
-        DEFAULT.max_turn_acceleration,
-        "largest angular acceleration on the way to a target [rad/s^2]",
-        1e-3,
-        1e3,
-    ),
-    Setting(
-        "target_timeout",
-        Settings.target_timeout,
-        "age at which ~/target_twist and ~/target_wrench end; ~/target_pose is held [s]",
-        1e-3,
-        10.0,
     ),
     Setting(
         "nullspace.stiffness",
@@ -242,7 +204,6 @@ def hand_settings(values: Mapping[str, Value], model: Model) -> CartesianSetting
     ]
     for row in rows(numbers(values, "boxes"), BOX):
         walls += box(row[:3], row[3:6], *row[6:])
-    same_name: dict[str, Any] = {name: values[name] for name in SAME_NAME}
     return CartesianSettings(
         stiffness=numbers(values, "stiffness"),
         damping_ratio=numbers(values, "damping_ratio"),
@@ -254,7 +215,8 @@ def hand_settings(values: Mapping[str, Value], model: Model) -> CartesianSetting
         limit_margin=None if values["limit_repulsion"] else 0.0,
         delay=latency(values),
         walls=tuple(walls),
-        **same_name,
+        shaped_inertia=numbers(values, "shaped_inertia"),
+        **values_of(CartesianSettings, values),
     )
 
 
@@ -313,15 +275,3 @@ def _least_delay_margin(
 def rows(values: list[float], count: int) -> Floats:
     """Return a list of numbers as rows of ``count``."""
     return np.reshape(np.asarray(values, float), (-1, count))
-
-
-SAME_NAME = (
-    "inertia_shaping",
-    "shaped_inertia",
-    "max_force",
-    "max_torque",
-    "max_speed",
-    "max_turn_rate",
-    "max_acceleration",
-    "max_turn_acceleration",
-)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +40,11 @@ from featherstone_ros.control.settings import (
     Choice,
     Mode,
     Settings,
-    Terms,
-    UpdateOn,
 )
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.nodes import cartesian_parameters
+from featherstone_ros.nodes.declared_parameters import settings_of, values_of
 from featherstone_ros.nodes.drive_parameters import drive_parameters
 from featherstone_ros.nodes.parameters import (
     Setting,
@@ -104,13 +102,7 @@ GAIN_SETTINGS = (
 
 SETTINGS = (
     *GAIN_SETTINGS,
-    Setting("mode", str(Settings.mode), "control law", choices=tuple(map(str, Mode))),
-    Setting(
-        "feedforward_terms",
-        str(Settings.feedforward_terms),
-        "torque that mode feedforward takes from the model: full, gravity alone or none",
-        choices=tuple(map(str, Terms)),
-    ),
+    *settings_of(Settings),
     Setting(
         "output",
         str(Output.EFFORT),
@@ -119,126 +111,8 @@ SETTINGS = (
         choices=tuple(map(str, Output)),
         read_only=True,
     ),
-    Setting(
-        "update_on",
-        str(Settings.update_on),
-        "a command for every joint state, or at `rate`",
-        choices=tuple(map(str, UpdateOn)),
-        read_only=True,
-    ),
-    Setting(
-        "rate", Settings.rate, "commands per second with update_on timer [Hz]", 1.0, 1e4, (), True
-    ),
     Setting("state_publish_rate", 50.0, "rate of ~/desired and ~/error [Hz]", 0.1, 1e3, (), True),
-    Setting(
-        "hardware_adds_gravity",
-        Settings.hardware_adds_gravity,
-        "the drives add g(q) to the command by themselves; fixed while commands are published",
-    ),
-    Setting(
-        "start_from_measured_effort",
-        Settings.start_from_measured_effort,
-        "begin with the effort in joint_states if it is finite, not all zero, and differs from "
-        "g(q) by less than half the effort limits, else with g(q)",
-    ),
     Setting("effort_scale", 1.0, "usable share of the URDF effort limits", 0.0, 1.0),
-    Setting(
-        "presliding_displacement",
-        Settings.presliding_displacement,
-        "desired motion after which 63 % of Coulomb friction is compensated [rad or m]",
-        1e-9,
-        1.0,
-    ),
-    Setting(
-        "state_timeout",
-        Settings.state_timeout,
-        "age of the last joint state at which the motion is abandoned [s]",
-        1e-3,
-        10.0,
-    ),
-    Setting(
-        "reference_timeout",
-        Settings.reference_timeout,
-        "age of the last ~/reference at which the arm is stopped [s]; a set-point at rest is "
-        "reached first",
-        1e-3,
-        10.0,
-    ),
-    Setting(
-        "executor_timeout",
-        Settings.executor_timeout,
-        "time without a sign of life from the executor until a motion is stopped [s]; 0: never",
-        0.0,
-        3600.0,
-    ),
-    Setting(
-        "blind_stop",
-        Settings.blind_stop,
-        "without joint states, brake the arm on states predicted by the model and hold it where it "
-        "must have come to rest; false: hold the last good state",
-    ),
-    Setting(
-        "give_up_after",
-        Settings.give_up_after,
-        "duration of the gravity hold before commands end [s]",
-        0.0,
-        3600.0,
-    ),
-    Setting(
-        "decay_time",
-        Settings.decay_time,
-        "duration of the change from the last command to the gravity hold [s]",
-        1e-3,
-        10.0,
-    ),
-    Setting(
-        "blend_time",
-        Settings.blend_time,
-        "duration of a smooth change of mode, gains, state or source of the reference [s]",
-        0.0,
-        10.0,
-    ),
-    Setting(
-        "stop_time",
-        Settings.stop_time,
-        "time in which a hold stops the arm, or a new trajectory takes over from motion [s]",
-        1e-2,
-        10.0,
-    ),
-    Setting(
-        "start_tolerance",
-        Settings.start_tolerance,
-        "how far from the arm a trajectory or reference may begin [rad or m]",
-        1e-6,
-        100.0,
-    ),
-    Setting(
-        "path_tolerance",
-        Settings.path_tolerance,
-        "distance from the desired position at which the motion is abandoned [rad or m]; 0: never",
-        0.0,
-        100.0,
-    ),
-    Setting(
-        "jump_tolerance",
-        Settings.jump_tolerance,
-        "a joint state further from the last one than this plus twice the velocity limit is refused"
-        " [rad or m]",
-        1e-6,
-        100.0,
-    ),
-    Setting(
-        "velocity_cutoff",
-        Settings.velocity_cutoff,
-        "cut-off of the velocity estimate where joint_states have no velocity [Hz]",
-        0.1,
-        1e3,
-    ),
-    Setting(
-        "allow_nonzero_velocity_at_trajectory_end",
-        Settings.allow_moving_end,
-        "accept trajectories that end in motion; the arm is then stopped",
-    ),
     Setting(
         "allow_partial_joints_goal",
         False,
@@ -392,8 +266,6 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
     def array(pattern: str) -> Floats:
         return per_joint(values, pattern, model.joint_names)
 
-    same_name: dict[str, Any] = {name: values[name] for name in SAME_NAME}
-
     p, d = feedback(values, model)
     damping, fault_damping = dampings(values, model)
     return Settings(
@@ -407,12 +279,8 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
         offset=array("friction.{}.offset"),
         effort_limit=scaled(array("effort_limit.{}"), number(values, "effort_scale")),
         torque_rate=array("torque_rate.{}"),
-        mode=Mode(values["mode"]),
-        feedforward_terms=Terms(values["feedforward_terms"]),
-        update_on=UpdateOn(values["update_on"]),
         impedance=cartesian_parameters.impedance(values, model),
-        allow_moving_end=bool(values["allow_nonzero_velocity_at_trajectory_end"]),
-        **same_name,
+        **values_of(Settings, values),
     )
 
 
@@ -668,27 +536,6 @@ def goal_defaults(values: Mapping[str, Value], model: Model) -> Tolerances:
         np.stack([goal, stopped]),
         number(values, "constraints.goal_time"),
     )
-
-
-SAME_NAME = (
-    "rate",
-    "hardware_adds_gravity",
-    "start_from_measured_effort",
-    "presliding_displacement",
-    "blend_time",
-    "decay_time",
-    "stop_time",
-    "state_timeout",
-    "reference_timeout",
-    "executor_timeout",
-    "give_up_after",
-    "start_tolerance",
-    "path_tolerance",
-    "blind_stop",
-    "jump_tolerance",
-    "velocity_cutoff",
-    "target_timeout",
-)
 
 
 def scaled(limit: Floats, scale: float) -> Floats:

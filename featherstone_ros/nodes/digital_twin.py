@@ -33,7 +33,6 @@ from featherstone_ros.nodes.parameters import (
 )
 from featherstone_ros.nodes.shadow_mode import ShadowMode
 from featherstone_ros.nodes.simulate_mode import SimulateMode
-from featherstone_ros.simulation.settings import INTEGRATORS, TwinSettings
 
 Mode = SimulateMode | ShadowMode
 MODES: dict[str, type[Mode]] = {
@@ -50,13 +49,6 @@ SETTINGS = (
         read_only=True,
     ),
     Setting(
-        "time_step",
-        TwinSettings.time_step,
-        "longest integration step [s]; a period of 1/rate is divided evenly",
-        1e-6,
-        0.1,
-    ),
-    Setting(
         "gravity",
         default_of(EARTH),
         "in the frame of the base link, or of the world if the base floats [m/s^2]",
@@ -65,7 +57,6 @@ SETTINGS = (
         read_only=True,
         check=of_length(3),
     ),
-    Setting("integrator", TwinSettings.integrator, "integration method", choices=INTEGRATORS),
     *simulate_parameters.SETTINGS,
     *floating_base.SETTINGS,
     *shadow_parameters.SETTINGS,

@@ -132,7 +132,9 @@ class MotionInput:
         if self._node.parameters["allow_partial_joints_goal"]:
             rest = self._stopping_position(loop.snapshot())
             names, points = with_others(names, points, loop.space.names, rest)
-        trajectory = Trajectory(names, points, loop.space, settings.allow_moving_end)
+        trajectory = Trajectory(
+            names, points, loop.space, settings.allow_nonzero_velocity_at_trajectory_end
+        )
         self._require_tracking()
         snapshot = loop.snapshot()
         asked, stamp = seconds(message.header.stamp), snapshot.stamp[0] + 1e-9 * snapshot.stamp[1]

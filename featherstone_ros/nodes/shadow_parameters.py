@@ -7,58 +7,13 @@ from functools import partial
 
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import payload_service
+from featherstone_ros.nodes.declared_parameters import settings_of, values_of
 from featherstone_ros.nodes.parameters import Setting, Value, default_of, number, per_joint
 from featherstone_ros.observer import ShadowSettings
-from featherstone_ros.observer.effort_contract import CONTRACTS
-from featherstone_ros.observer.settings import EFFORT_SOURCES, default_threshold
+from featherstone_ros.observer.settings import default_threshold
 
 SETTINGS = (
-    Setting(
-        "prediction_horizon",
-        ShadowSettings.prediction_horizon,
-        "time from the measured state to ~/predicted_joint_states [s]",
-        0.0,
-        1.0,
-    ),
-    Setting(
-        "prediction_effort",
-        ShadowSettings.prediction_effort,
-        "torque assumed for the prediction: measured, or the last one on ~/commands",
-        choices=EFFORT_SOURCES,
-    ),
-    Setting(
-        "effort_contract",
-        ShadowSettings.effort_contract,
-        "meaning of effort in joint_states: full joint torque, without the gravity torque that the "
-        "drives add, without friction (a sensor behind the gears), or motor current",
-        choices=CONTRACTS,
-    ),
-    Setting(
-        "sliding_speed",
-        ShadowSettings.sliding_speed,
-        "speed at which full Coulomb friction is assumed [rad/s or m/s]",
-        1e-6,
-        1.0,
-    ),
-    Setting(
-        "wrench_link",
-        "",
-        "link on which an external wrench is estimated; empty: the last joint's link",
-    ),
-    Setting(
-        "wrench_damping",
-        ShadowSettings.wrench_damping,
-        "damping of the Jacobian's pseudo-inverse: singular values below it are not trusted",
-        1e-6,
-        1.0,
-    ),
-    Setting(
-        "max_gap",
-        ShadowSettings.max_gap,
-        "longest time between successive joint states [s]; after that the observer restarts",
-        1e-3,
-        10.0,
-    ),
+    *settings_of(ShadowSettings),
     *payload_service.SETTINGS,
 )
 
@@ -105,21 +60,15 @@ def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings
     """Return a shadow's settings from the node's parameters."""
     of_joints = partial(per_joint, values, joints=model.joint_names)
     return ShadowSettings(
-        prediction_horizon=number(values, "prediction_horizon"),
-        prediction_effort=str(values["prediction_effort"]),
+        **values_of(ShadowSettings, values),
         time_step=number(values, "time_step"),
         integrator=str(values["integrator"]),
         viscous=of_joints("friction.{}.viscous"),
         coulomb=of_joints("friction.{}.coulomb"),
         offset=of_joints("friction.{}.offset"),
         armature=of_joints("armature.{}"),
-        sliding_speed=number(values, "sliding_speed"),
         observer_gain=of_joints("observer_gain.{}"),
-        effort_contract=str(values["effort_contract"]),
         effort_gain=of_joints("effort_gain.{}"),
-        wrench_link=str(values["wrench_link"]),
-        wrench_damping=number(values, "wrench_damping"),
         contact_threshold=of_joints("contact.{}.threshold"),
         contact_hysteresis=of_joints("contact.{}.hysteresis"),
-        max_gap=number(values, "max_gap"),
     )

@@ -8,50 +8,16 @@ from functools import partial
 import numpy as np
 
 from featherstone_ros.model import Model
+from featherstone_ros.nodes.declared_parameters import settings_of, values_of
 from featherstone_ros.nodes.parameters import Setting, Value, number, numbers, per_joint, whole
 from featherstone_ros.simulation import Noise, TwinSettings
 from featherstone_ros.simulation.drive_gains import drive_gains
 from featherstone_ros.simulation.twin import home_positions
 
 SETTINGS = (
-    Setting("rate", TwinSettings.rate, "states per second of simulation time [Hz]", 1.0, 10_000.0),
-    Setting(
-        "real_time_factor",
-        TwinSettings.real_time_factor,
-        "simulation time per real time; 0 is as fast as possible",
-        0.0,
-        1000.0,
-    ),
-    Setting(
-        "lockstep",
-        TwinSettings.lockstep,
-        "advance by one period per command received, whatever the real time",
-        read_only=True,
-    ),
+    *settings_of(TwinSettings),
     Setting("publish_clock", False, "publish simulation time on /clock", read_only=True),
-    Setting(
-        "hold_until_command",
-        TwinSettings.hold_until_command,
-        "keep the brakes on, and a floating base held, from start or reset to the first command",
-    ),
-    Setting(
-        "command_timeout",
-        TwinSettings.command_timeout,
-        "real time without a command after which the brakes engage [s]; 0: never",
-        0.0,
-        3600.0,
-    ),
-    Setting(
-        "wrench_timeout",
-        TwinSettings.wrench_timeout,
-        "simulation time after which an external wrench ends [s]; 0: when the next one arrives",
-        0.0,
-        3600.0,
-    ),
     Setting("steps_per_call", 1, "integration steps per call of ~/step", 1, 10_000_000),
-    Setting(
-        "saturate_effort", TwinSettings.saturate_effort, "clip commands to the URDF effort limits"
-    ),
     Setting(
         "stops.stiffness",
         TwinSettings.stop_stiffness,
@@ -110,11 +76,7 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
     """Return a twin's settings from the node's parameters."""
     of_joints = partial(per_joint, values, joints=model.joint_names)
     return TwinSettings(
-        rate=number(values, "rate"),
-        time_step=number(values, "time_step"),
-        integrator=str(values["integrator"]),
-        real_time_factor=number(values, "real_time_factor"),
-        lockstep=bool(values["lockstep"]),
+        **values_of(TwinSettings, values),
         initial_positions=of_joints("initial_positions.{}"),
         initial_base_position=numbers(values, "initial_base.position"),
         initial_base_orientation=numbers(values, "initial_base.orientation"),
@@ -126,10 +88,6 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
         drive_d=of_joints("drive.{}.d"),
         stop_stiffness=number(values, "stops.stiffness"),
         stop_damping=number(values, "stops.damping"),
-        saturate_effort=bool(values["saturate_effort"]),
-        hold_until_command=bool(values["hold_until_command"]),
-        command_timeout=number(values, "command_timeout"),
-        wrench_timeout=number(values, "wrench_timeout"),
         noise=Noise(
             position=number(values, "noise.position"),
             velocity=number(values, "noise.velocity"),

@@ -8,6 +8,8 @@ from functools import cached_property
 
 from numpy.typing import ArrayLike
 
+from featherstone_ros.declaration import declared
+
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
 ROUNDING = 1e-9  # relative: a period that is a multiple of the time step but for rounding
 
@@ -33,12 +35,9 @@ class Noise:
 class TwinSettings:
     """Settings of a twin. Arrays follow ``model.joint_names``; a scalar holds for every joint.
 
+    What a field is that is ``declared`` stands there.
+
     Attributes:
-        rate: States per second of simulation time [Hz].
-        time_step: Longest integration step [s]; a period of 1 / rate is divided evenly.
-        integrator: One of ``INTEGRATORS``.
-        real_time_factor: Simulation time per real time; 0 is as fast as possible.
-        lockstep: Advance by one period per command received, and not otherwise.
         initial_positions: (n,) after a reset [rad or m]; None is ``home_positions(model)``.
         initial_base_position: (3,) of a floating base's link in the world, after a reset [m].
         initial_base_orientation: (4,) likewise, quaternion x y z w, its length 1 to 1 %.
@@ -50,21 +49,22 @@ class TwinSettings:
         drive_d: (n,) gain of their velocity loop [N m s/rad or N s/m]; None chooses it.
         stop_stiffness: Of the joint stops at the position limits [N m/rad or N/m]; 0 is no stops.
         stop_damping: Of the joint stops [N m s/rad or N s/m].
-        saturate_effort: Clip commands to the model's effort limits.
-        hold_until_command: Brakes on from a reset to the first command; only these brakes also
-            hold a floating base.
-        command_timeout: Brakes on after this real time without a command [s]; 0 is never.
-        wrench_timeout: A wrench ends after this simulation time [s]; 0 is never.
         noise: Of the sensors.
         simulation_stamps: Stamp states with simulation time, as in lockstep anyway.
         follows_ros_time: The clock for other stamps is another node's simulation time.
     """
 
-    rate: float = 1000.0
-    time_step: float = 0.001
-    integrator: str = "implicit"
-    real_time_factor: float = 1.0
-    lockstep: bool = False
+    rate: float = declared(1000.0, "states per second of simulation time [Hz]", 1.0, 10_000.0)
+    time_step: float = declared(
+        0.001, "longest integration step [s]; a period of 1/rate is divided evenly", 1e-6, 0.1
+    )
+    integrator: str = declared("implicit", "integration method", choices=INTEGRATORS)
+    real_time_factor: float = declared(
+        1.0, "simulation time per real time; 0 is as fast as possible", 0.0, 1000.0
+    )
+    lockstep: bool = declared(
+        False, "advance by one period per command received, whatever the real time", read_only=True
+    )
     initial_positions: ArrayLike | None = None
     initial_base_position: ArrayLike = (0.0, 0.0, 0.0)
     initial_base_orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0)
@@ -76,10 +76,20 @@ class TwinSettings:
     drive_d: ArrayLike | None = None
     stop_stiffness: float = 0.0
     stop_damping: float = 0.0
-    saturate_effort: bool = True
-    hold_until_command: bool = True
-    command_timeout: float = 0.0
-    wrench_timeout: float = 0.0
+    saturate_effort: bool = declared(True, "clip commands to the URDF effort limits")
+    hold_until_command: bool = declared(
+        True,
+        "keep the brakes on, and a floating base held, from start or reset to the first command",
+    )
+    command_timeout: float = declared(
+        0.0, "real time without a command after which the brakes engage [s]; 0: never", 0.0, 3600.0
+    )
+    wrench_timeout: float = declared(
+        0.0,
+        "simulation time after which an external wrench ends [s]; 0: when the next one arrives",
+        0.0,
+        3600.0,
+    )
     noise: Noise = field(default_factory=Noise)
     simulation_stamps: bool = False
     follows_ros_time: bool = False
