@@ -19,12 +19,13 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test oldest bench chaos replica fuzz sanitize hostile lint environment clean
+.PHONY: help demo test oldest wheels bench chaos replica fuzz sanitize hostile lint environment clean
 
 help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
 	@echo "make test   the whole test suite"
 	@echo "make oldest   compiles with the oldest Cython and NumPy that are promised, and tries the result"
+	@echo "make wheels   dist/: wheels for Python 3.10 to 3.14 and any Linux with glibc 2.28, and the sdist (ARGS=3.12)"
 	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; pictures in bench/"
 	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"
 	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? table, picture in chaos/"
@@ -46,6 +47,9 @@ test: environment
 
 oldest:
 	@$(PYTHON) .ci/oldest.py .venv-oldest
+
+wheels:
+	@$(PYTHON) .ci/wheels.py .venv-wheels $(ARGS)
 
 bench: environment
 	@$(VENV)/bin/python -m benchmarks $(ARGS)

@@ -184,6 +184,7 @@ others = [
             {*glob(f"{CORE}/**/*.[hp]*", recursive=True)}.difference(glob(f"{DYNAMICS}/*"))
         ),
         define_macros=[NUMPY],
+        libraries=["dl", "pthread"],  # parts of the C library since glibc 2.34
         extra_compile_args=FLAGS,
         extra_link_args=SANITIZERS,
     )
