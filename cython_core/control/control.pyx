@@ -8,11 +8,10 @@ passes on as well.
 """
 
 cimport numpy as cnp
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.math cimport INFINITY, NAN, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
@@ -44,11 +43,7 @@ from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator
                                       trust)
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
-from ros.atomic cimport SECOND, steady_now, timespec
-from ros.messages cimport MOST_NAMES, Template, write_stamp
-
-cdef extern from "<time.h>" nogil:
-    int nanosleep(const timespec* wanted, timespec* left)
+from ros.messages cimport MOST_NAMES, JointNames, Template
 
 import itertools
 
@@ -62,6 +57,8 @@ cnp.import_array()
 CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory_start.py
 
 # What is compiled stands before what uses it.
+include "memory.pxi"         # Memory: all that the controller points to
+include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
 include "impedance_settings.pxi"
 include "arrays.pxi"
 include "requests.pxi"       # the request classes; uses both

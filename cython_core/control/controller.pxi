@@ -1,35 +1,4 @@
-# CompiledController: the memory of a ControlCycle, and Python's way to it.
-
-cdef enum:
-    LOCAL_RECORDS = 256
-
-
-cdef struct PythonOutput:              # an Output for callers of the controller in Python
-    Record[LOCAL_RECORDS] records
-    int count
-    int64_t heartbeat
-
-
-cdef int publish_nothing(void* loop, int output, const uint8_t* data, size_t size) noexcept nogil:
-    return 0
-
-
-cdef bint nobody_watches(void* loop, int output) noexcept nogil:
-    return False
-
-
-cdef bint keep_record(void* loop, const Record* record) noexcept nogil:
-    cdef PythonOutput* local = <PythonOutput*> loop
-    if local.count == LOCAL_RECORDS:
-        return False
-    local.records[local.count] = record[0]
-    local.count += 1
-    return True
-
-
-cdef int64_t no_time(void* loop) noexcept nogil:
-    return 0
-
+# CompiledController: the owner of a ControlCycle, and Python's way to it.
 
 cdef void begin_validator(StateValidator* v) noexcept:
     """Without a state."""
@@ -51,7 +20,7 @@ cdef limit_validator(StateValidator* v, lower, upper, velocity):
         v.half_range[i] = (upper[i] - lower[i]) / 2.0 if bounded else INFINITY
 
 
-cdef class CompiledController:
+cdef class CompiledController(CycleOwner):
     """The compiled torque controller: see featherstone_ros.control.controller.TorqueController for
     its use from Python.
 
@@ -68,50 +37,35 @@ cdef class CompiledController:
         continuous: (n,) which joints turn without end; None: none.
         commands_joints: Commands are JointStates for drives with loops of their own, not efforts
             alone.
-
-    Attributes:
-        capsule: A PyCapsule "featherstone_ros.Cycle": what a loop runs. It must not be used from
-            Python meanwhile.
     """
 
     cdef ControlCycle its
-    cdef Cycle cycle
-    cdef Output output
-    cdef PythonOutput local
+    cdef Collector collector           # of the calls below
     cdef double* block
-    cdef object owned                  # what the structures point to
     cdef dict in_use                   # objects that the controller may point to, by number
-    cdef readonly object capsule
     cdef cnp.ndarray command_array     # (n,) the last command
 
     def __cinit__(self, names, lower, upper, velocity, settings, ModelRequest model not None,
                   double show_period=0.02, Py_ssize_t tip=-1, offset=None, str base="",
                   continuous=None, bint commands_joints=False):
         cdef Py_ssize_t n = len(names)
-        self.block = <double*> calloc(self._lay_out(n), sizeof(double))
-        self.its.names.guess = <int32_t*> calloc(MOST_NAMES, sizeof(int32_t))
-        self.its.names.name = <const char**> calloc(n, sizeof(char*))
-        self.its.names.length = <size_t*> calloc(n, sizeof(size_t))
-        self.its.message.place = <int32_t*> calloc(n, sizeof(int32_t))
-        self.its.there = <bint*> calloc(n, sizeof(bint))
-        self.its.controller.limits.continuous = <bint*> calloc(n, sizeof(bint))
-        self.its.sequence = <int64_t*> calloc(n, sizeof(int64_t))
-        if (self.block == NULL or self.its.names.guess == NULL or self.its.names.name == NULL
-                or self.its.names.length == NULL or self.its.message.place == NULL
-                or self.its.there == NULL or self.its.controller.limits.continuous == NULL
-                or self.its.sequence == NULL):
-            raise MemoryError()
+        cdef Memory memory = self.memory
         if interface_of(model.dynamics).n != n:
             raise ValueError(f"model: expected {n} joints, got {interface_of(model.dynamics).n}")
-        self.owned, self.in_use = [], {model.number: model.dynamics}
+        self.collector, self.in_use = Collector(0), {model.number: model.dynamics}
+        self.block = memory.doubles(self._lay_out(n))
         self._lay_out(n)
+        self.its.message.place = <int32_t*> memory.block(n, np.int32)
+        self.its.there = <bint*> memory.block(n, np.intc)
+        self.its.controller.limits.continuous = <bint*> memory.block(n, np.intc)
+        self.its.sequence = <int64_t*> memory.block(n, np.int64)
         # Owns its memory: an array that kept this object alive would keep it for ever.
         self.command_array = np.zeros(n)
         self.its.controller.governor.command = <double*> cnp.PyArray_DATA(self.command_array)
         self.its.controller.hand.link = tip
         fill(self.its.controller.hand.point,
              np.array(np.eye(4) if offset is None else offset, dtype=float).reshape(-1), 16)
-        self._name_joints(names)
+        memory.list_names(&self.its.names, names)
         self._set_limits(lower, upper, velocity)
         for i in range(n):
             self.its.controller.limits.continuous[i] = continuous is not None and continuous[i]
@@ -124,16 +78,6 @@ cdef class CompiledController:
         self.its.show_period = <int64_t> (show_period * 1e9)
         self._begin(settings)
         self._connect()
-
-    def __dealloc__(self):
-        free(self.block)
-        free(self.its.names.guess)
-        free(self.its.names.name)
-        free(self.its.names.length)
-        free(self.its.message.place)
-        free(self.its.there)
-        free(self.its.controller.limits.continuous)
-        free(self.its.sequence)
 
     # Construction.
 
@@ -205,17 +149,6 @@ cdef class CompiledController:
         r.inertia, r.friction, r.most_friction = (
             self._room(at, n), self._room(at, n), self._room(at, n))
 
-    cdef _name_joints(self, names):
-        cdef Py_ssize_t i
-        for i, name in enumerate(names):
-            text = name.encode()
-            self.owned.append(text)
-            self.its.names.name[i] = PyBytes_AS_STRING(text)
-            self.its.names.length[i] = PyBytes_GET_SIZE(text)
-        self.its.names.n = <int32_t> len(names)
-        for i in range(MOST_NAMES):
-            self.its.names.guess[i] = -1
-
     cdef _set_limits(self, lower, upper, velocity):
         cdef Controller* c = &self.its.controller
         cdef Py_ssize_t i
@@ -226,27 +159,14 @@ cdef class CompiledController:
         begin_validator(&c.validator)
 
     cdef _make_messages(self, names, base):
-        command = bytearray(float64_multi_array(len(names)))
-        desired, error, joint_command = (bytearray(joint_state(names)) for _ in range(3))
-        pose, twist = (bytearray(stamped(base, count)) for count in (7, 6))
-        self.owned += [command, desired, error, pose, twist, joint_command]
-        for template, message in enumerate((command, desired, error, pose, twist, joint_command)):
-            self._set_template(message, template)
-
-    cdef _set_template(self, bytearray message, int which):
-        cdef uint8_t* data = message
-        if which == 0:
-            self.its.command.data, self.its.command.size = data, len(message)
-        elif which == 1:
-            self.its.desired.data, self.its.desired.size = data, len(message)
-        elif which == 2:
-            self.its.error.data, self.its.error.size = data, len(message)
-        elif which == 3:
-            self.its.pose.data, self.its.pose.size = data, len(message)
-        elif which == 4:
-            self.its.twist.data, self.its.twist.size = data, len(message)
-        else:
-            self.its.joint_command.data, self.its.joint_command.size = data, len(message)
+        cdef Memory memory = self.memory
+        states = joint_state(names)
+        memory.template(&self.its.command, float64_multi_array(len(names)))
+        memory.template(&self.its.joint_command, states)
+        memory.template(&self.its.desired, states)
+        memory.template(&self.its.error, states)
+        memory.template(&self.its.pose, stamped(base, 7))
+        memory.template(&self.its.twist, stamped(base, 6))
 
     cdef _fill_table(self):
         cdef int phase, event
@@ -264,16 +184,11 @@ cdef class CompiledController:
         c.heartbeat, c.updated, c.hold_until, c.noted_at = INFINITY, -INFINITY, -INFINITY, -INFINITY
 
     cdef _connect(self):
-        """Fill the capsule's structure, and the output for calls from Python."""
+        """Fill the capsule's structure."""
         self.its.controller.notify, self.its.controller.listener = record_note, &self.its
         self.cycle.self, self.cycle.message, self.cycle.request = &self.its, on_message, on_request
         self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = on_due, on_tick, on_safe_to_end
-        self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
-        self.output.loop, self.output.publish, self.output.is_watched = (
-            &self.local, publish_nothing, nobody_watches)
-        self.output.record, self.output.ros_time, self.output.heartbeat = (
-            keep_record, no_time, no_time)
-        self.its.output = &self.output
+        self.its.output = &self.collector.output
 
     # Calls from Python, where no loop runs.
 
@@ -320,10 +235,9 @@ cdef class CompiledController:
     def apply(self, ControlRequest request not None, double now):
         """Do what is asked for; returns 0, or why not (``Refusal``)."""
         cdef Request its
-        its.kind, its.answer, its.payload = request.kind, 0, <void*> request.payload
+        its.kind, its.answer, its.payload = request.kind, 0, <void*> request.address
         self.keep_alive(request)
-        self.its.output = &self.output
-        on_request(&self.its, &its, <int64_t> (now * 1e9), &self.output)
+        on_request(&self.its, &its, <int64_t> (now * 1e9), &self.collector.output)
         return its.answer
 
     def fall_back(self, double now):
@@ -332,67 +246,18 @@ cdef class CompiledController:
         fall_back(&self.its.controller, now, CAUSE_FAILURE, 0.0, 0.0)
 
     cdef _at(self, double now):
-        self.its.now, self.its.output = <int64_t> (now * 1e9), &self.output
+        self.its.now, self.its.output = <int64_t> (now * 1e9), &self.collector.output
 
     @property
     def has_records(self):
-        return self.local.count > 0
+        return bool(self.collector.records)
 
     def records(self):
         """Take all records of calls from Python: tuples (kind, index, time [ns], four values,
         object).
         """
-        cdef int k
-        taken = []
-        for k in range(self.local.count):
-            r = &self.local.records[k]
-            taken.append((r.kind, r.index, r.time, (r.value[0], r.value[1], r.value[2], r.value[3]),
-                          r.object))
-        self.local.count = 0
+        taken, self.collector.records = self.collector.records, []
         return taken
-
-    def time_cycles(self, bytes first not None, bytes second not None, Py_ssize_t count,
-                    double pause=0.0, double period=0.001):
-        """How long cycles take from a joint state's bytes to a command's, for benchmarks: nothing
-        is published.
-
-        Args:
-            first, second: Serialised JointStates, taken in turn; their stamp is advanced from cycle
-                to cycle.
-            count: Of cycles.
-            pause: To sleep before each [s].
-            period: Between two stamps [s].
-
-        Returns:
-            (count,) durations [s].
-        """
-        cdef cnp.ndarray durations = np.empty(count)
-        cdef double* out = <double*> cnp.PyArray_DATA(durations)
-        cdef bytearray even = bytearray(first), odd = bytearray(second)
-        cdef Template states[2]
-        cdef Template* state
-        cdef IncomingMessage incoming
-        cdef int64_t begun, stamp
-        cdef timespec wait
-        cdef Py_ssize_t k
-        states[0].data, states[0].size, states[1].data, states[1].size = (
-            even, len(even), odd, len(odd))
-        incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
-        wait.tv_sec, wait.tv_nsec = 0, <long> (pause * 1e9)
-        with nogil:
-            begun = steady_now()
-            for k in range(count):
-                if pause > 0.0:
-                    nanosleep(&wait, NULL)
-                stamp = SECOND + <int64_t> ((k + 1) * period * 1e9)
-                state = &states[k % 2]
-                incoming.data, incoming.size = state.data, state.size
-                write_stamp(state, <int32_t> (stamp // SECOND), <uint32_t> (stamp % SECOND))
-                begun = steady_now()
-                on_message(&self.its, 0, &incoming, begun, &self.output)
-                out[k] = (steady_now() - begun) * 1e-9
-                self.local.count = 0
-        return durations
 
     # Objects that the structures point to.
 

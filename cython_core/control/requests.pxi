@@ -24,11 +24,11 @@ cdef class ControlRequest:
 
     Attributes:
         kind: Which one, of cycle_requests.pxd.
-        payload: Address of what belongs to it; this object must outlive the request.
+        address: Of its payload; this object must outlive the request.
     """
 
     cdef readonly int kind
-    cdef readonly size_t payload
+    cdef readonly size_t address
 
     def __init__(self, int kind):
         self.kind = kind
@@ -108,7 +108,7 @@ cdef class FollowRequest(_Detailed):
         self.path = path
         self.its.path, self.its.number = &path.path, path.number
         self.its.start = -INFINITY if start is None else start
-        self.payload, self.its_detail = <size_t> &self.its, &self.its.detail
+        self.address, self.its_detail = <size_t> &self.its, &self.its.detail
 
 
 cdef class SetPointRequest(_Detailed):
@@ -121,7 +121,7 @@ cdef class SetPointRequest(_Detailed):
         super().__init__(REQUEST_SET_POINT)
         self.state = np.array(state, dtype=float, order="C")
         self.its.state = floats(self.state)
-        self.payload, self.its_detail = <size_t> &self.its, &self.its.detail
+        self.address, self.its_detail = <size_t> &self.its, &self.its.detail
 
 
 cdef class ConfigureRequest(ControlRequest):
@@ -166,7 +166,7 @@ cdef class ConfigureRequest(ControlRequest):
                     <double*> cnp.PyArray_DATA(self.impedance_arrays))
             fill_settings(&self.impedance, n, settings.impedance)
             self.its.impedance = &self.impedance
-        self.payload = <size_t> &self.its
+        self.address = <size_t> &self.its
 
 
 cdef void place_arrays(Settings* its, double* block, Py_ssize_t n) noexcept:
@@ -197,7 +197,7 @@ cdef class TargetRequest(ControlRequest):
             fill(self.its.twist, np.array(twist, dtype=float), 6)
         if wrench is not None:
             fill(self.its.wrench, np.array(wrench, dtype=float), 6)
-        self.payload = <size_t> &self.its
+        self.address = <size_t> &self.its
 
 
 cdef class ModelRequest(ControlRequest):
@@ -217,7 +217,7 @@ cdef class ModelRequest(ControlRequest):
         self.dynamics, self.number = dynamics, next(_numbers)
         self.its.model = interface_of(dynamics)
         self.its.number, self.its.transition = self.number, transition
-        self.payload = <size_t> &self.its
+        self.address = <size_t> &self.its
 
 
 cdef const DynamicsInterface* interface_of(dynamics) except NULL:
@@ -235,7 +235,7 @@ cdef class DeadlineRequest(ControlRequest):
     def __init__(self, double cycle_time, int allowed=0, bint holds=False):
         super().__init__(REQUEST_DEADLINE)
         self.its.cycle_time, self.its.allowed, self.its.holds = cycle_time, allowed, holds
-        self.payload = <size_t> &self.its
+        self.address = <size_t> &self.its
 
 
 cdef class SnapshotRequest(ControlRequest):
@@ -267,7 +267,7 @@ cdef class SnapshotRequest(ControlRequest):
         self.arrays, self.model_torque = np.zeros((9, n)), np.zeros(n)
         self.its.arrays = <double*> cnp.PyArray_DATA(self.arrays)
         self.its.model_torque = <double*> cnp.PyArray_DATA(self.model_torque)
-        self.payload = <size_t> &self.its
+        self.address = <size_t> &self.its
 
     q = property(lambda self: self.arrays[0])
     qd = property(lambda self: self.arrays[1])

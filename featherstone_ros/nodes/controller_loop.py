@@ -46,7 +46,6 @@ RELIABLE = QoSProfile(depth=10)
 # Short, since a waiting state is a late one; long enough to lose none of a burst.
 SHALLOW = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
-ANSWER_TIMEOUT = 0.5  # [s] in which the loop must answer
 UNUSABLE_TIME = 2.0  # [s] without a usable state until one is inspected
 
 
@@ -59,6 +58,8 @@ class ControllerLoop(LoopMode):
         dynamics: Of the model with its payload, for the executor's thread.
         space: The joints and their limits.
     """
+
+    ANSWER_TIMEOUT = 0.5  # [s]
 
     def __init__(self, node: ModelNode, settings: Settings, loaded: Model) -> None:
         """Make the controller and the topics it publishes on; it answers nothing yet.
@@ -150,10 +151,10 @@ class ControllerLoop(LoopMode):
 
     def post(self, request: _control.ControlRequest) -> None:
         """Have the loop do something that it does not refuse, if it still runs."""
-        loop = self._loop
+        loop = self._loop  # any thread may ask for rest, while the executor's ends the loop
         if loop is not None:
             self.controller.keep_alive(request)
-            loop.runner.post(request.kind, request.payload, request)
+            loop.runner.post(request.kind, request.address, request)
 
     def ask(self, request: _control.ControlRequest) -> None:
         """Have the loop do something.
@@ -165,9 +166,7 @@ class ControllerLoop(LoopMode):
             raise TrajectoryError("the loop has ended")
         self.controller.keep_alive(request)
         try:
-            answer = self.running.runner.request(
-                request.kind, request.payload, request, ANSWER_TIMEOUT
-            )
+            answer = self._ask(request.kind, request)
         except TimeoutError as error:
             self._let_go(request)
             raise TrajectoryError(f"the loop is too busy: {error}") from None

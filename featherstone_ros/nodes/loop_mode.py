@@ -13,11 +13,11 @@ from featherstone_ros.nodes import realtime_loop, realtime_parameters
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.publish_failures import PublishFailures
 
-ANSWER_TIMEOUT = 1.0  # [s] that a request waits for the loop
-
 
 class LoopMode:
     """Listens and runs a cycle from activation to deactivation; publishes until ``cleanup``."""
+
+    ANSWER_TIMEOUT = 1.0  # [s] that a request waits for the loop
 
     def __init__(self, node: ModelNode, publishers: list[Publisher]) -> None:
         """Wait for ``activate``.
@@ -92,7 +92,7 @@ class LoopMode:
             TimeoutError: It has no time; nothing happens.
         """
         address = 0 if payload is None else payload.address
-        return self.running.runner.request(request, address, payload, ANSWER_TIMEOUT)
+        return self.running.runner.request(request, address, payload, self.ANSWER_TIMEOUT)
 
     def _ask_later(self, request: int, payload: Any = None) -> None:
         """Ask the loop for something without waiting for the answer."""

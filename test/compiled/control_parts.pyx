@@ -198,7 +198,7 @@ cdef class ControlLaws:
     def __cinit__(self, model, settings):
         self.models, self.request, self.n = (
             InverseDynamicsBlend(model), ConfigureRequest(settings), model.n)
-        self.settings = <const Settings*> <size_t> self.request.payload
+        self.settings = <const Settings*> <size_t> self.request.address
 
     cdef cnp.ndarray _motion_state(self, desired):
         state = np.zeros((4, self.n))
