@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, remembered
 from featherstone_ros.control.armature import assumed_armature, in_words, least_armature
 from featherstone_ros.control.damping import (
     Damping,
@@ -308,17 +308,16 @@ def _require_possible(values: Mapping[str, Value], model: Model, p: Floats) -> N
 
     Only where the rotor's inertia is known: without it a bound would refuse gains that are good.
     """
-    armature, timing, mode = _loop_arguments(values, model)
-    known = np.array(armature) > 0.0
+    known = per_joint(values, "armature.{}", model.joint_names) > 0.0
     if is_without_gains(values) or not (known & (p > 0.0)).any():
         return
-    bounds = np.where(known, _sampled_loop(model, armature, timing, mode).largest_p, np.inf)
+    bounds = np.where(known, _loop_of_mode(values, model).largest_p, np.inf)
     for joint, value, bound in zip(model.joint_names, p, bounds, strict=True):
         if value >= bound:
             raise ValueError(
                 f"gains.{joint}.p is {value:g}, expected less than {bound:.4g}: with gains.period "
-                f"{timing.period:g} s, the joint's inertia and armature.{joint}, no d makes it "
-                "stable"
+                f"{values['gains.period']:g} s, the joint's inertia and armature.{joint}, no d "
+                "makes it stable"
             )
 
 
@@ -338,8 +337,7 @@ def dampings(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]
     if findings := [f for f in _check_dampings(values, model, damping, 1.0) if f.swings]:
         raise ValueError(one_line(findings))
     cutoff = number(values, "velocity_cutoff")
-    armature, timing, _ = _loop_arguments(values, model)
-    return damping, _fault_damping(model, armature, timing, tuple(damping), cutoff)
+    return damping, _choose_fault_damping(model, _loop(values, model), damping, cutoff)
 
 
 def chosen_damping(values: Mapping[str, Value], model: Model) -> Damping:
@@ -348,8 +346,7 @@ def chosen_damping(values: Mapping[str, Value], model: Model) -> Damping:
     Raises:
         ValueError: None that could be chosen is stable.
     """
-    armature, timing, _ = _loop_arguments(values, model)
-    return _damping(model, armature, timing, number(values, "state_timeout"))
+    return _choose_damping(model, _loop(values, model), number(values, "state_timeout"))
 
 
 def damping_without_margin(values: Mapping[str, Value], model: Model) -> str:
@@ -361,10 +358,8 @@ def damping_without_margin(values: Mapping[str, Value], model: Model) -> str:
 
 def _check_dampings(
     values: Mapping[str, Value], model: Model, damping: Floats, margin: float
-) -> tuple[UnstableDamping, ...]:
-    armature, timing, _ = _loop_arguments(values, model)
-    silence = number(values, "state_timeout")
-    return _check_damping(model, armature, timing, silence, tuple(damping), margin)
+) -> list[UnstableDamping]:
+    return check_damping(_loop(values, model), damping, chosen_damping(values, model), margin)
 
 
 def without_set_gains(values: Mapping[str, Value], model: Model) -> NDArray[np.bool_]:
@@ -396,9 +391,9 @@ def chosen_gains(values: Mapping[str, Value], model: Model) -> ChosenGains | Non
     bandwidth, ratio = number(values, "gains.bandwidth"), number(values, "gains.damping_ratio")
     if bandwidth == 0.0 or is_without_gains(values):
         return None
-    coulomb = tuple(per_joint(values, "friction.{}.coulomb", model.joint_names))
-    cutoff = number(values, "velocity_cutoff")
-    return _choose(model, *_loop_arguments(values, model), bandwidth, ratio, coulomb, cutoff)
+    coulomb = per_joint(values, "friction.{}.coulomb", model.joint_names)
+    loop, cutoff = _loop_of_mode(values, model), number(values, "velocity_cutoff")
+    return _choose(loop, loop.mode, bandwidth, ratio, coulomb, cutoff)
 
 
 def friction_error(values: Mapping[str, Value], model: Model) -> Floats:
@@ -406,13 +401,13 @@ def friction_error(values: Mapping[str, Value], model: Model) -> Floats:
     p, _ = feedback(values, model)
     coulomb = per_joint(values, "friction.{}.coulomb", model.joint_names)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = error_of_friction(_sampled_loop(model, *_loop_arguments(values, model)), p, coulomb)
+        error = error_of_friction(_loop_of_mode(values, model), p, coulomb)
     return np.where(coulomb > 0.0, error, 0.0)
 
 
 def with_remedy(error: NoStableGainsError, values: Mapping[str, Value], model: Model) -> str:
     """Return why no gains can be chosen, and with which armature they could."""
-    timing = _loop_arguments(values, model)[1]
+    timing = _loop(values, model).timing
     try:
         held = least_armature(model, number(values, "gains.bandwidth"), timing)
     except NoStableGainsError:
@@ -427,7 +422,7 @@ def unstable_gains(values: Mapping[str, Value], model: Model) -> list[UnstableGa
     p, d = feedback(values, model)
     if not p.any() and not d.any():
         return []
-    return list(_check(model, *_loop_arguments(values, model), tuple(p), tuple(d)))
+    return _check_gains(_loop_of_mode(values, model), p, d)
 
 
 def without_margin(values: Mapping[str, Value], model: Model) -> str:
@@ -437,91 +432,34 @@ def without_margin(values: Mapping[str, Value], model: Model) -> str:
     return "; ".join(filter(None, (hand, gains, damping_without_margin(values, model))))
 
 
-def _loop_arguments(
-    values: Mapping[str, Value], model: Model
-) -> tuple[tuple[float, ...], Timing, Mode]:
-    armature = tuple(per_joint(values, "armature.{}", model.joint_names))
-    timing = Timing(number(values, "gains.period"), number(values, "gains.delay"))
-    return armature, timing, Mode(values["mode"])
+# What is slow to compute depends on few parameters; others may be set often.
+_linearised = remembered(SampledLoop)
+_under = remembered(SampledLoop.under)
+_choose = remembered(choose)
+_choose_fault_damping = remembered(choose_fault_damping)
+_check_gains = remembered(check_gains)
 
 
-def _sampled_loop(
-    model: Model, armature: tuple[float, ...], timing: Timing, mode: Mode
-) -> SampledLoop:
-    return _linearised(model, armature, timing).under(mode)
-
-
-@lru_cache(maxsize=4)
-def _linearised(model: Model, armature: tuple[float, ...], timing: Timing) -> SampledLoop:
-    return SampledLoop(model, armature, timing)
-
-
-@lru_cache(maxsize=4)
-def _damping(model: Model, armature: tuple[float, ...], timing: Timing, silence: float) -> Damping:
-    loop = _linearised(model, armature, timing)
+@remembered
+def _choose_damping(model: Model, loop: SampledLoop, silence: float) -> Damping:
     return choose_damping(loop, wanted_damping(model, loop), silence)
 
 
-@lru_cache(maxsize=4)
-def _fault_damping(
-    model: Model,
-    armature: tuple[float, ...],
-    timing: Timing,
-    damping: tuple[float, ...],
-    cutoff: float,
-) -> Floats:
-    loop = _linearised(model, armature, timing)
-    return choose_fault_damping(model, loop, np.array(damping), cutoff)
+def _loop(values: Mapping[str, Value], model: Model) -> SampledLoop:
+    timing = Timing(number(values, "gains.period"), number(values, "gains.delay"))
+    return _linearised(model, per_joint(values, "armature.{}", model.joint_names), timing)
 
 
-@lru_cache(maxsize=8)
-def _check_damping(
-    model: Model,
-    armature: tuple[float, ...],
-    timing: Timing,
-    silence: float,
-    damping: tuple[float, ...],
-    margin: float,
-) -> tuple[UnstableDamping, ...]:
-    chosen = _damping(model, armature, timing, silence)
-    loop = _linearised(model, armature, timing)
-    return tuple(check_damping(loop, np.array(damping), chosen, margin))
-
-
-@lru_cache(maxsize=4)
-def _choose(
-    model: Model,
-    armature: tuple[float, ...],
-    timing: Timing,
-    mode: Mode,
-    bandwidth: float,
-    ratio: float,
-    coulomb: tuple[float, ...],
-    cutoff: float,
-) -> ChosenGains:
-    loop = _sampled_loop(model, armature, timing, mode)
-    return choose(loop, mode, bandwidth, ratio, coulomb, cutoff)
-
-
-@lru_cache(maxsize=4)
-def _check(
-    model: Model,
-    armature: tuple[float, ...],
-    timing: Timing,
-    mode: Mode,
-    p: tuple[float, ...],
-    d: tuple[float, ...],
-) -> tuple[UnstableGain, ...]:
-    loop = _sampled_loop(model, armature, timing, mode)
-    return tuple(check_gains(loop, np.array(p), np.array(d)))
+def _loop_of_mode(values: Mapping[str, Value], model: Model) -> SampledLoop:
+    return _under(_loop(values, model), Mode(values["mode"]))
 
 
 def _choose_at_defaults(model: Model, armature: Floats) -> tuple[ChosenGains, Damping]:
     """Choose gains and damping that the node will use if nothing is set, and remember them."""
-    arm = model, tuple(map(float, armature)), Timing()
-    friction, cutoff = tuple(map(float, model.friction)), Settings.velocity_cutoff
-    gains = _choose(*arm, Mode.FEEDFORWARD, BANDWIDTH, DAMPING_RATIO, friction, cutoff)
-    return gains, _damping(*arm, Settings.state_timeout)
+    mode, cutoff = Settings.mode, Settings.velocity_cutoff
+    loop = _linearised(model, armature, Timing())
+    gains = _choose(_under(loop, mode), mode, BANDWIDTH, DAMPING_RATIO, model.friction, cutoff)
+    return gains, _choose_damping(model, loop, Settings.state_timeout)
 
 
 def goal_defaults(values: Mapping[str, Value], model: Model) -> Tolerances:
