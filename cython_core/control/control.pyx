@@ -31,12 +31,14 @@ from control.deadline cimport DeadlinePayload
 from control.events cimport CAUSE_FAILURE, NO_TIP
 from control.faults cimport fall_back
 from control.impedance_state cimport Impedance, ImpedanceSettings, Wall, lay_out, memory_size
-from control.motion cimport LEAD_CUBIC, LEAD_QUINTIC, LEAD_STRAIGHT, Path, hold_at
+from control.motion cimport (Degree, Motion, Path, connect, follow_path, hold_at, line, piece_at,
+                             quintic, sample_inside, sample_path,
+                             stopping_position as c_stopping_position)
 from control.phases cimport EVENTS, PHASES
 from control.request_handlers cimport configure
 from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD,
                                GRAVITY_COMPENSATION, SETTINGS_ARRAYS, TERMS_FULL, TERMS_GRAVITY,
-                               TERMS_NONE, Settings)
+                               TERMS_NONE, JointLimits, Settings)
 from control.snapshot cimport SnapshotPayload
 from control.state_validator cimport CLOCK_JUMP as _CLOCK_JUMP
 from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, forget_clocks,
@@ -61,5 +63,6 @@ include "memory.pxi"         # Memory: all that the controller points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
 include "impedance_settings.pxi"
 include "arrays.pxi"
-include "requests.pxi"       # the request classes; uses both
+include "motion.pxi"         # paths and motions
+include "requests.pxi"       # the request classes; uses all above
 include "controller.pxi"     # CompiledController; uses all above

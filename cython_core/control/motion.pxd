@@ -12,8 +12,8 @@ from libc.string cimport memcpy, memset
 
 from control.settings cimport JointLimits
 
-cdef enum Lead:              # to a trajectory's first point, by the fields that the point has
-    LEAD_STRAIGHT, LEAD_CUBIC, LEAD_QUINTIC
+cdef enum Degree:            # of a polynomial between two points, by the fields that both have
+    STRAIGHT, CUBIC, QUINTIC
 
 cdef struct Path:
     Py_ssize_t pieces
@@ -23,7 +23,7 @@ cdef struct Path:
                                  # start
     const double* effort     # (pieces, 2, n); NULL: none
     const double* first      # (4, n) the first point
-    Lead lead
+    Degree lead              # of the way to it
     bint leads_effort        # the first point has effort
     double duration          # until its last point [s]
     const double* tolerance  # (2, n) how far position and velocity may be off on the way; 0: as far
@@ -99,12 +99,13 @@ cdef inline void sample_path(const Path* path, Py_ssize_t n, Py_ssize_t k, doubl
         add_line(path.effort + 2 * n * k, n, since, state + 3 * n)
 
 
-cdef inline void sample_without_correction(Motion* m, double time, double* state) noexcept nogil:
+cdef inline void sample_without_correction(Motion* m, double inside, double time,
+                                           double* state) noexcept nogil:
     cdef Py_ssize_t n = m.n
     cdef double since
     memset(state, 0, 4 * n * sizeof(double))
-    if m.path != NULL and time >= m.path_start + m.path.times[0]:
-        m.piece = piece_at(m.path, m.piece, time - m.path_start)
+    if m.path != NULL and inside >= m.path_start + m.path.times[0]:
+        m.piece = piece_at(m.path, m.piece, inside - m.path_start)
         sample_path(m.path, n, m.piece, time - m.path_start, state)
         return
     since = max(time - m.base_start, 0.0)
@@ -112,14 +113,23 @@ cdef inline void sample_without_correction(Motion* m, double time, double* state
     add_line(m.base_effort, n, since, state + 3 * n)
 
 
-cdef inline void sample(Motion* m, double time, double* state) noexcept nogil:
-    """The motion state that is asked for at a time."""
+cdef inline void sample_inside(Motion* m, double inside, double time,
+                               double* state) noexcept nogil:
+    """The motion state at a time, of the polynomials that hold at the time ``inside``.
+
+    Where one polynomial ends and the next begins, this tells the two apart.
+    """
     cdef double since
-    sample_without_correction(m, time, state)
-    if time < m.correction_end:
+    sample_without_correction(m, inside, time, state)
+    if inside < m.correction_end:
         since = max(time - m.correction_start, 0.0)
         add_polynomial(m.correction, m.n, since, state)
         add_line(m.correction_effort, m.n, since, state + 3 * m.n)
+
+
+cdef inline void sample(Motion* m, double time, double* state) noexcept nogil:
+    """The motion state that is asked for at a time."""
+    sample_inside(m, time, time, state)
 
 
 # Polynomials between two motion states, in one joint after another; duration > 0.
@@ -164,6 +174,16 @@ cdef inline void quintic(Py_ssize_t n, const double* start, const double* end, d
         c[3 * n + i] = (10.0 * way - 4.0 * gain + bend) / cubed
         c[4 * n + i] = (-15.0 * way + 7.0 * gain - 2.0 * bend) / (cubed * duration)
         c[5 * n + i] = (6.0 * way - 3.0 * gain + bend) / (cubed * duration * duration)
+
+
+cdef inline void connect(Py_ssize_t n, const double* start, const double* end, Degree degree,
+                         double duration, double* c) noexcept nogil:
+    if degree == STRAIGHT:
+        straight(n, start, end, duration, c)
+    elif degree == CUBIC:
+        cubic(n, start, end, duration, c)
+    else:
+        quintic(n, start, end, duration, c)
 
 
 cdef inline void line(Py_ssize_t n, const double* start, const double* end, double duration,
@@ -271,12 +291,7 @@ cdef inline void lead_to(Motion* m, double time, const double* state, const Path
                          double duration) noexcept nogil:
     """Lead from a motion state to a trajectory's first point, by the fields that the point has."""
     cdef Py_ssize_t n = m.n
-    if path.lead == LEAD_STRAIGHT:
-        straight(n, state, path.first, duration, m.base)
-    elif path.lead == LEAD_CUBIC:
-        cubic(n, state, path.first, duration, m.base)
-    else:
-        quintic(n, state, path.first, duration, m.base)
+    connect(n, state, path.first, path.lead, duration, m.base)
     memset(m.base_effort, 0, 2 * n * sizeof(double))
     if path.leads_effort:
         line(n, state + 3 * n, path.first + 3 * n, duration, m.base_effort)
@@ -307,7 +322,7 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     m.path, m.path_start, m.piece = path, start, 0
     m.end = max(start + path.times[path.pieces - 1], time)
     m.has_effort = path.effort != NULL or any_nonzero(m.base_effort, 2 * n)
-    sample_without_correction(m, time, offset)
+    sample_without_correction(m, time, time, offset)
     for i in range(4 * n):
         offset[i] = state[i] - offset[i]
     if rests and not any_nonzero(offset, n):

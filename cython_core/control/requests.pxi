@@ -3,20 +3,6 @@
 cdef dict MODES = {"gravity_compensation": GRAVITY_COMPENSATION, "feedforward": FEEDFORWARD,
                    "computed_torque": COMPUTED_TORQUE, "cartesian_impedance": CARTESIAN_IMPEDANCE}
 cdef dict TERMS = {"none": TERMS_NONE, "gravity": TERMS_GRAVITY, "full": TERMS_FULL}
-cdef tuple LEADS = (LEAD_STRAIGHT, LEAD_CUBIC, LEAD_QUINTIC)
-_numbers = itertools.count(1)          # of objects that a controller may hold on to
-
-
-cdef const double* floats(cnp.ndarray array) noexcept:
-    return <const double*> cnp.PyArray_DATA(array)
-
-
-def _contiguous(values, shape, str name):
-    array = np.array(values, dtype=float, order="C")
-    if array.shape != shape:
-        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
-    array.flags.writeable = False
-    return array
 
 
 cdef class ControlRequest:
@@ -37,48 +23,6 @@ cdef class ControlRequest:
 ACTIVATE_REQUEST = ControlRequest(REQUEST_ACTIVATE)
 DEACTIVATE_REQUEST = ControlRequest(REQUEST_DEACTIVATE)
 HOLD_REQUEST = ControlRequest(REQUEST_HOLD)
-
-
-cdef class CompiledPath:
-    """A trajectory as the controller follows it: immutable, see motion.pxd.
-
-    Args:
-        times: (K,) increasing start times of the pieces from the trajectory's start [s].
-        coefficients: (K, 6, n) of increasing power.
-        effort: (K, 2, n) or None.
-        first: (4, n) position, velocity, acceleration and effort of the first point.
-        lead: 0, 1 or 2: a straight line, a cubic or a quintic leads up to it.
-        leads_effort: Whether the first point has effort.
-        duration: Time of the last point [s].
-        tolerance: (2, n) how far position and velocity may be off on the way, 0 for any distance;
-            None: any.
-    """
-
-    cdef Path path
-    cdef readonly uint64_t number
-    cdef readonly cnp.ndarray times, coefficients, effort, first, tolerance
-
-    @property
-    def duration(self):
-        return self.path.duration
-
-    def __init__(self, times, coefficients, effort, first, int lead, bint leads_effort,
-                 double duration, tolerance=None):
-        count, n = len(times), len(first[0])
-        self.number = next(_numbers)
-        self.times = _contiguous(times, (count,), "times")
-        self.coefficients = _contiguous(coefficients, (count, 6, n), "coefficients")
-        self.first = _contiguous(first, (4, n), "first")
-        self.path.pieces, self.path.times = count, floats(self.times)
-        self.path.coefficients, self.path.first = floats(self.coefficients), floats(self.first)
-        if effort is not None:
-            self.effort = _contiguous(effort, (count, 2, n), "effort")
-            self.path.effort = floats(self.effort)
-        self.tolerance = _contiguous(np.zeros((2, n)) if tolerance is None else tolerance, (2, n),
-                                     "tolerance")
-        self.path.tolerance = floats(self.tolerance)
-        self.path.lead, self.path.leads_effort, self.path.duration = (
-            LEADS[lead], leads_effort, duration)
 
 
 cdef class _Detailed(ControlRequest):

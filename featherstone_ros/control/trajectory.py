@@ -24,23 +24,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros._control import CompiledPath
+from featherstone_ros._control import CompiledMotion, CompiledPath
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.motion import (
-    Motion,
-    MotionState,
-    cubic,
-    lead_in_duration,
-    linear,
-    quintic,
-    stopping_position,
-    straight,
-)
+from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 
 LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders are no better
-LONG_LEAD = 10.0  # stop times; first points further ahead are approached from rest, see motion.pxd
 SPEED_SLACK = 0.05  # share by which a set-point may exceed the velocity limit
 SPEED_UP = 100.0  # [1/s] largest acceleration of a set-point, in velocity limits per second
 TURN = 2.0 * np.pi  # [rad]
@@ -149,17 +139,17 @@ class Trajectory:
         for i, point in enumerate(points):
             check_fields(i, point)
         position, _ = gather(points, "positions", order, space)
-        velocity, self._has_velocity = gather(points, "velocities", order, space)
-        acceleration, self._has_acceleration = gather(points, "accelerations", order, space)
+        velocity, has_velocity = gather(points, "velocities", order, space)
+        acceleration, has_acceleration = gather(points, "accelerations", order, space)
         effort, self._has_effort = gather(points, "effort", order, space)
         check_limits(position, space)
         check_effort(effort, space)
         if not allow_moving_end:
             check_rest(velocity[-1], space.names)
         self._states = MotionState(position, velocity, acceleration, effort)
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._position_pieces, self._effort_pieces = self._pieces()
-        check_pieces(self._position_pieces, self._effort_pieces, self.times)
+        self._degrees = has_velocity.astype(int) + has_acceleration
+        path = self.compiled()
+        check_pieces(path.coefficients, path.effort, self.times)
 
     @property
     def duration(self) -> float:
@@ -179,9 +169,8 @@ class Trajectory:
             elapsed: Time since the trajectory's start [s], negative if it lies ahead.
             q: Position it will begin from (n,) [rad] or [m].
         """
-        turns = self._space.turns(self._pass_through(0.0).state(elapsed).position - q)
+        turns = self._space.turns(self.compiled().sample(elapsed)[0] - q)
         self._states = replace(self._states, position=self._states.position - turns)
-        self._position_pieces[:, 0] -= turns
 
     def check_start(self, elapsed: float, arm: Floats, tolerance: float) -> None:
         """Check that the trajectory begins within reach.
@@ -200,7 +189,7 @@ class Trajectory:
         if elapsed > self.duration:
             raise TrajectoryOverError(f"ends {elapsed - self.duration:.3f} s in the past")
         wait = max(self.times[0] - elapsed, 0.0)
-        begin = self._pass_through(0.0).state(elapsed).position
+        begin = self.compiled().sample(elapsed)[0]
         reach = self._space.velocity_limit * wait if wait else np.zeros_like(arm)
         allowed = tolerance + reach
         distance = np.abs(begin - arm)
@@ -212,109 +201,37 @@ class Trajectory:
                 f"{allowed[worst]:.4g} away can be reached in time (start_tolerance {tolerance:g})"
             )
 
-    def compiled(self, transition: float, tolerance: Floats | None = None) -> CompiledPath:
+    def compiled(self, transition: float = 0.0, tolerance: Floats | None = None) -> CompiledPath:
         """Return the trajectory as the compiled controller follows it.
 
         Args:
-            transition: Time in which one that ends with velocity is stopped [s].
+            transition: Time in which one that ends with velocity is stopped [s]; 0: at once.
             tolerance: (2, n) how far position and velocity may be off on the way, 0 for no bound.
         """
-        path = self._pass_through(0.0, transition)
-        lead = int(self._has_velocity[0]) + int(self._has_velocity[0] and self._has_acceleration[0])
         return CompiledPath(
-            path.times,
-            path.coefficients,
-            path.extra_effort,
-            self._states.at(0).rows(),
-            lead,
-            bool(self._has_effort[0]),
-            self.duration,
+            self.times,
+            self._states.rows(),
+            self._degrees,
+            self._has_effort,
+            transition,
+            self._space.lower,
+            self._space.upper,
             tolerance,
         )
 
-    def motion(self, start: float, now: float, desired: MotionState, transition: float) -> Motion:
+    def motion(self, now: float, desired: MotionState, transition: float) -> Motion:
         """Return the motion that follows this trajectory from the present desired state on.
 
         Args:
-            start: Time at which the trajectory starts [s], may lie in the past.
-            now: Time at which the motion takes over [s].
+            now: Time since the trajectory's start at which the motion takes over [s].
             desired: The desired state at ``now`` before the takeover.
             transition: Shortest time in which a difference at ``now`` is removed, and in which a
                 trajectory that ends with velocity is stopped [s].
         """
-        lead = desired
-        if start + self.times[0] - now > LONG_LEAD * transition:
-            lower, upper = self._space.lower, self._space.upper
-            lead = MotionState.rest(stopping_position(desired, transition, lower, upper))
-            lead = replace(lead, effort=desired.effort)
-        path = self._pass_through(start, transition, (now, lead))
-        offset = desired.minus(path.state(now))
-        if desired.is_rest() and not offset.position.any():
-            # From rest, the fields alone decide how the path is reached, as in
-            # joint_trajectory_controller.
-            zero = np.zeros_like(offset.effort)
-            offset = MotionState(zero, zero, zero, offset.effort)
-        if any(field.any() for field in vars(offset).values()):
-            duration = lead_in_duration(offset, self._space.velocity_limit, transition)
-            path.lead_in(now, offset, duration)
-        return path
-
-    def _pieces(self) -> tuple[Floats, Floats]:
-        """Return (K, 6, n) position and (K, 2, n) effort coefficients, the last piece a rest."""
-        states, rest = self._states, self._rest()
-        before, after = states.at(slice(None, -1)), states.at(slice(1, None))
-        duration = np.diff(self.times)[:, None]
-        position = straight(before, after, duration)
-        both = self._has_velocity[:-1] & self._has_velocity[1:]
-        position[both] = cubic(before.at(both), after.at(both), duration[both])
-        both &= self._has_acceleration[:-1] & self._has_acceleration[1:]
-        position[both] = quintic(before.at(both), after.at(both), duration[both])
-        effort = linear(before.effort, after.effort, duration)
-        effort[~(self._has_effort[:-1] & self._has_effort[1:])] = 0.0
-        return np.concatenate([position, rest[0]]), np.concatenate([effort, rest[1]])
-
-    def _rest(self) -> tuple[Floats, Floats]:
-        """Return the coefficients, (1, 6, n) and (1, 2, n), of the last point held for ever."""
-        position = np.zeros((1, 6, len(self._space.names)))
-        position[0, 0] = self._states.position[-1]
-        effort = np.zeros((1, 2, len(self._space.names)))
-        effort[0, 0] = self._states.effort[-1]
-        return position, effort
-
-    def _pass_through(
-        self, start: float, transition: float = 0.0, lead: tuple[float, MotionState] | None = None
-    ) -> Motion:
-        """Return the motion through all points, beginning at a state before the first one."""
-        times = [start + time for time in self.times]
-        position, effort = [self._position_pieces], [self._effort_pieces]
-        if lead is not None and lead[0] < times[0]:
-            first = self._lead(lead[1], times[0] - lead[0])
-            times.insert(0, lead[0])
-            position.insert(0, first[0])
-            effort.insert(0, first[1])
-        if transition and self._states.velocity[-1].any():
-            position[-1] = position[-1].copy()
-            last, space = self._states.at(-1), self._space
-            target = stopping_position(last, transition, space.lower, space.upper)
-            rest = MotionState.rest(target)
-            position[-1][-1] = quintic(last, rest, transition)
-            position.append(Motion.hold(target).coefficients)
-            effort.append(self._effort_pieces[-1:])
-            times.append(times[-1] + transition)
-        efforts = np.concatenate(effort)
-        return Motion(times, np.concatenate(position), efforts if efforts.any() else None)
-
-    def _lead(self, desired: MotionState, duration: float) -> tuple[Floats, Floats]:
-        """Return the coefficients, (1, 6, n) and (1, 2, n), from a state to the first point."""
-        first = self._states.at(0)
-        if not self._has_velocity[0]:
-            position = straight(desired, first, duration)
-        elif not self._has_acceleration[0]:
-            position = cubic(desired, first, duration)
-        else:
-            position = quintic(desired, first, duration)
-        effort = linear(desired.effort, first.effort, duration)
-        return position[None], effort[None] if self._has_effort[0] else np.zeros_like(effort)[None]
+        space = self._space
+        limits = space.lower, space.upper, space.velocity_limit
+        path = self.compiled(transition)
+        return Motion(CompiledMotion(path, now, desired.rows(), *limits, transition))
 
 
 def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:

@@ -69,5 +69,5 @@ class PlanningContext:
         elapsed = -(delay or 0.0)
         trajectory.turn_towards(elapsed, self.desired.position)
         trajectory.check_start(elapsed, self.q, self.start_tolerance)
-        inspect(trajectory.motion(0.0, elapsed, self.desired, self.stop_time), elapsed)
+        inspect(trajectory.motion(elapsed, self.desired, self.stop_time), elapsed)
         return None if delay is None else self.time + delay

@@ -22,7 +22,7 @@ from featherstone_ros.control.controller import target_request
 from featherstone_ros.control.events import Reason
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
-from featherstone_ros.control.motion import Motion, MotionState, stopping_position
+from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, set_point
 from featherstone_ros.control.trajectory_acceptance import PlanningContext
@@ -186,8 +186,9 @@ class MotionInput:
 
     def _stopping_position(self, snapshot: Any) -> Floats:
         space, settings = self._loop.space, self._loop.settings
-        desired = MotionState(*snapshot.desired)
-        return stopping_position(desired, settings.stop_time, space.lower, space.upper)
+        return _control.stopping_position(
+            snapshot.desired, settings.stop_time, space.lower, space.upper
+        )
 
     def _require_tracking(self) -> None:
         """Raise TrajectoryError if no motion of the joints can be followed now."""

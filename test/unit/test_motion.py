@@ -1,23 +1,21 @@
-"""Piecewise polynomials: ends, continuity, stops, corrections."""
+"""Motions between points: what pieces meet, stops, corrections."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from featherstone_ros.control.motion import (
-    Motion,
-    MotionState,
-    cubic,
-    lead_in_duration,
-    quintic,
-    straight,
-)
+from featherstone_ros._control import CompiledPath, stopping_position
+from featherstone_ros.control.motion import MotionState
+from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory
 
 UNLIMITED = np.full(3, np.inf)
+ALL = np.array([True, True])
 
 
-def random_state(rng: np.random.Generator) -> MotionState:
-    return MotionState(*rng.normal(size=(4, 3)))
+def random_path(rng: np.random.Generator, degree: int = 2) -> CompiledPath:
+    """Two points that move, then a stop."""
+    states = rng.normal(size=(2, 4, 3))
+    return CompiledPath([1.0, 1.7], states, [degree] * 2, ALL, 0.3, -UNLIMITED, UNLIMITED)
 
 
 def values(coefficients: np.ndarray, t: float) -> np.ndarray:
@@ -26,80 +24,49 @@ def values(coefficients: np.ndarray, t: float) -> np.ndarray:
     return np.array([[p.deriv(k)(t) if k else p(t) for p in polynomials] for k in range(3)])
 
 
-@pytest.mark.parametrize(("piece", "fields"), [(straight, 1), (cubic, 2), (quintic, 3)])
-def test_piece_meets_both_ends_in_the_fields_it_is_given(piece, fields):
-    rng = np.random.default_rng(1)
-    start, end = random_state(rng), random_state(rng)
-    coefficients = piece(start, end, 0.7)
-    for state, t in ((start, 0.0), (end, 0.7)):
-        expected = [state.position, state.velocity, state.acceleration][:fields]
-        assert_allclose(values(coefficients, t)[:fields], expected, atol=1e-10)
+@pytest.mark.parametrize("degree", [0, 1, 2])
+def test_piece_meets_both_ends_in_the_fields_they_have(degree):
+    path = random_path(np.random.default_rng(1), degree)
+    for point, t in enumerate((0.0, 0.7)):
+        found, expected = values(path.coefficients[0], t), path.points[point, :3]
+        assert_allclose(found[: degree + 1], expected[: degree + 1], atol=1e-10)
+        assert_allclose(path.effort[0, 0] + t * path.effort[0, 1], path.points[point, 3])
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_sample_agrees_with_numpy_polynomials(order):
-    rng = np.random.default_rng(2)
-    coefficients = np.asarray(rng.normal(size=(2, 6, 3)), order=order)
-    motion = Motion([1.0, 2.5], coefficients, settled=False)
-    out = np.empty((3, 3))
-    for t, piece, since in ((1.0, 0, 0.0), (2.2, 0, 1.2), (2.5, 1, 0.0), (4.0, 1, 1.5)):
-        assert_allclose(motion.sample(t, out), values(coefficients[piece], since), atol=1e-12)
+def test_sample_agrees_with_numpy_polynomials():
+    path = random_path(np.random.default_rng(2))
+    for t, piece, since in ((0.5, 0, 0.0), (1.0, 0, 0.0), (1.6, 0, 0.6), (1.7, 1, 0.0), (9, 2, 7)):
+        assert_allclose(path.sample(t)[:3], values(path.coefficients[piece], since), atol=1e-12)
 
 
-def test_stop_begins_in_the_given_state_and_ends_at_rest():
-    rng = np.random.default_rng(3)
-    start = random_state(rng)
-    motion = Motion.stop(10.0, start, 0.3, -UNLIMITED, UNLIMITED)
-    begin, end = motion.state(10.0), motion.state(10.3)
-    for field in ("position", "velocity", "acceleration", "effort"):
-        assert_allclose(getattr(begin, field), getattr(start, field), atol=1e-12)
-    assert end.is_rest()
-    assert not end.effort.any()
-    assert motion.end == pytest.approx(10.3)
+def test_stop_begins_in_the_last_state_and_ends_at_rest():
+    path = random_path(np.random.default_rng(3))
+    assert_allclose(path.sample(1.7), path.points[1], atol=1e-12)
+    end = path.sample(2.0)
+    assert not end[1:3].any()
+    assert_allclose(path.sample(2.0 - 1e-9)[:2], end[:2], atol=1e-7)
+    assert_allclose(end[0], stopping_position(path.points[1], 0.3, -UNLIMITED, UNLIMITED))
 
 
-def test_stop_ends_within_position_limits():
-    zero = np.zeros(3)
-    start = MotionState(np.array([0.9, -0.9, 0.0]), np.array([2.0, -2.0, 0.0]), zero, zero)
-    motion = Motion.stop(0.0, start, 0.5, np.full(3, -1.0), np.full(3, 1.0))
-    assert_allclose(motion.state(1.0).position, [1.0, -1.0, 0.0])
+@pytest.mark.parametrize(
+    ("position", "velocity", "end"),
+    [([0.9, -0.9, 0.0], [2.0, -2.0, 0.4], [1.0, -1.0, 0.1]), ([1.2, 0, 0], [0, 0, 0], [1.2, 0, 0])],
+    ids=["within the limits", "beyond a limit it stays there"],
+)
+def test_stop_ends_within_position_limits(position, velocity, end):
+    state = np.array([position, velocity, np.zeros(3), np.zeros(3)])
+    assert_allclose(stopping_position(state, 0.5, np.full(3, -1.0), np.full(3, 1.0)), end)
 
 
-def test_stop_beyond_a_limit_stays_there():
-    start = MotionState.rest(np.array([1.2, 0.0, 0.0]))
-    motion = Motion.stop(0.0, start, 0.5, np.full(3, -1.0), np.full(3, 1.0))
-    assert_allclose(motion.state(1.0).position, [1.2, 0.0, 0.0])
-
-
-def test_correction_leads_in_without_a_jump_and_vanishes():
-    rng = np.random.default_rng(4)
-    target, before = rng.normal(size=3), random_state(rng)
-    motion = Motion.hold(target)
-    motion.lead_in(5.0, before.minus(MotionState.rest(target)), 0.4)
-    begin = motion.state(5.0)
-    assert_allclose(begin.position, before.position)
-    assert_allclose(begin.velocity, before.velocity)
-    assert_allclose(begin.acceleration, before.acceleration)
-    assert_allclose(begin.effort, before.effort)
-    assert_allclose(motion.state(5.4).position, target)
-    assert motion.state(5.4).is_rest()
-
-
-def test_lead_in_duration_keeps_the_correction_slow():
-    offset = MotionState.rest(np.array([0.2, 0.0, 0.0]))
+def test_correction_leads_in_without_a_jump_and_is_slow():
+    position, moving = np.random.default_rng(4).normal(size=(2, 3))
     limit = np.array([1.0, 1.0, np.inf])
-    duration = lead_in_duration(offset, limit, 0.1)
-    motion = Motion.hold(np.zeros(3))
-    motion.lead_in(0.0, offset, duration)
-    speeds = [abs(motion.state(t).velocity[0]) for t in np.linspace(0.0, duration, 201)]
-    assert max(speeds) == pytest.approx(0.25, rel=1e-3)
-
-
-def test_extrapolation_has_constant_acceleration_and_no_end():
-    start = MotionState(*np.array([[1.0, 2.0], [0.5, -0.5], [2.0, 0.0], [3.0, 0.0]]))
-    motion = Motion.extrapolate(1.0, start)
-    later = motion.state(1.5)
-    assert_allclose(later.position, [1.0 + 0.25 + 0.25, 2.0 - 0.25])
-    assert_allclose(later.velocity, [1.5, -0.5])
-    assert_allclose(later.effort, [3.0, 0.0])
-    assert motion.end == np.inf
+    space = JointSpace(("a", "b", "c"), -UNLIMITED, UNLIMITED, limit)
+    hold = Trajectory(space.names, [Point(0.0, position)], space)
+    before = MotionState(position + np.array([0.2, 0.0, 0.0]), np.zeros(3), np.zeros(3), moving)
+    motion = hold.motion(5.0, before, 0.1)
+    assert_allclose(motion.state(5.0).rows(), before.rows(), atol=1e-12)
+    assert motion.end == pytest.approx(5.0 + 1.875 * 0.2 / 0.25)
+    speeds = np.abs(motion.sample(np.linspace(5.0, motion.end, 201))[1, :, 0])
+    assert speeds.max() == pytest.approx(0.25, rel=1e-3)
+    assert_allclose(motion.state(motion.end).rows(), [position, *np.zeros((3, 3))], atol=1e-12)

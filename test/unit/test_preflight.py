@@ -16,7 +16,7 @@ from featherstone_ros.control.feasibility.feasibility import Feasibility, check,
 from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
 from featherstone_ros.control.motion import Motion, MotionState
-from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
+from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
 from featherstone_ros.tools.checked_arm import CheckedArm, load_arm
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.preflight.check import check_file, started
@@ -52,10 +52,15 @@ def slower(given: UncheckedTrajectory, factor: float) -> UncheckedTrajectory:
 
 
 def random_motion(rng: np.random.Generator) -> Motion:
-    times = np.cumsum(rng.uniform(0.1, 0.4, 5)).tolist()
-    motion = Motion(times, rng.normal(size=(5, 6, 3)), rng.normal(size=(5, 2, 3)))
-    motion.lead_in(times[0] + 0.05, MotionState(*rng.normal(size=(4, 3))), 0.5)
-    return motion
+    """Through points of every kind, from a state before the first one that is not on the way."""
+    times = np.cumsum(rng.uniform(0.1, 0.4, 5))
+    points = [
+        Point(time, *rng.normal(size=(fields, 3)), effort=rng.normal(size=3))
+        for time, fields in zip(times, (3, 2, 1, 3, 1), strict=True)
+    ]
+    wide = np.full(3, 100.0)
+    path = Trajectory(("a", "b", "c"), points, JointSpace(("a", "b", "c"), -wide, wide, wide))
+    return path.motion(times[0] + 0.05, MotionState(*rng.normal(size=(4, 3))), 0.5)
 
 
 def random_demand(rng: np.random.Generator) -> tuple[Demand, Limits]:
@@ -68,39 +73,39 @@ def random_demand(rng: np.random.Generator) -> tuple[Demand, Limits]:
     return asked, limits
 
 
+def resting(position: np.ndarray) -> MotionState:
+    return MotionState(position, *np.zeros((3, len(position))))
+
+
 # Samples of a motion
 
 
 def test_trace_agrees_with_sample():
     motion = random_motion(np.random.default_rng(1))
-    begin, end = motion.times[0] - 0.1, motion.times[-1] + 0.2
-    time, *fields, effort = motion.trace(begin, end, 0.01)
+    begin, end = motion.corners[0] - 0.1, motion.corners[-1] + 0.2
+    time, states = motion.trace(begin, end, 0.01)
     assert time[0] == begin and time[-1] == end
     assert np.diff(time).min() >= 0.0 and np.diff(time).max() <= 0.01 + 1e-12
-    corners = {*motion.times, motion.times[0] + 0.05, motion.times[0] + 0.55}
-    inside = ~np.isin(time, list(corners))
-    for k in np.flatnonzero(inside):
-        assert_allclose([f[k] for f in fields], motion.sample(time[k], np.empty((3, 3))), atol=1e-9)
-        assert_allclose(effort[k], motion.effort(time[k]), atol=1e-12)
+    corners = {*motion.corners, motion.corners[0] + 0.05, motion.corners[0] + 0.55}
+    for k in np.flatnonzero(~np.isin(time, list(corners))):
+        assert_allclose(states[:, k], motion.state(time[k]).rows(), atol=1e-9)
 
 
 def test_trace_has_both_sides_of_every_corner():
     motion = random_motion(np.random.default_rng(2))
-    time, position, velocity, acceleration, _ = motion.trace(motion.times[0], motion.end, inf)
+    time, states = motion.trace(motion.corners[0], motion.end, inf)
     tiny = 1e-9
-    for corner in motion.times[1:-1]:
+    for corner in motion.corners[1:-1]:
         before, after = np.flatnonzero(time == corner)
         for k, moment in ((before, corner - tiny), (after, corner + tiny)):
-            expected = motion.sample(moment, np.empty((3, 3)))
-            found = [position[k], velocity[k], acceleration[k]]
-            assert_allclose(found, expected, atol=1e-6)
+            assert_allclose(states[:, k], motion.state(moment).rows(), atol=1e-5)
 
 
 def test_trace_of_a_moment_is_that_moment():
-    motion = Motion.hold(np.array([1.0, 2.0]))
-    time, position, *_ = motion.trace(3.0, 3.0, 1e-3)
+    motion = Trajectory(NAMES, [Point(0.0, Q)], space()).motion(0.0, resting(Q), 0.1)
+    time, states = motion.trace(3.0, 3.0, 1e-3)
     assert set(time) == {3.0}
-    assert_allclose(position, [[1.0, 2.0]] * len(time))
+    assert_allclose(states[0], [Q] * len(time))
 
 
 # Torque
@@ -385,8 +390,8 @@ def test_what_overflows_does_not_fit():
 
 def check_arrival(*points: Point, desired: MotionState | None = None) -> Feasibility:
     """What the controller says of a trajectory that takes over now."""
-    desired = desired or MotionState.rest(Q)
-    motion = Trajectory(NAMES, points, space()).motion(0.0, 0.0, desired, settings().stop_time)
+    desired = desired or resting(Q)
+    motion = Trajectory(NAMES, points, space()).motion(0.0, desired, settings().stop_time)
     return check_trajectory(Dynamics(model()), model(), settings(), motion, 0.0, desired.velocity)
 
 

@@ -109,7 +109,7 @@ def demand(
         with_extra_effort: Whether the motion's own effort adds to the model's.
         most: Approximate number of samples; with more corners than that, some are left out.
     """
-    time, q, qd, qdd, extra = motion.trace(begin, end, step, most)
+    time, (q, qd, qdd, extra) = motion.trace(begin, end, step, most)
     gravity = dynamics.gravity(q)
     sliding = presliding(time, q, np.sign(qd[0]), drives.presliding_displacement)
     coulomb = drives.coulomb * sliding

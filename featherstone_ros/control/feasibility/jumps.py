@@ -13,7 +13,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.limits import Limits
-from featherstone_ros.control.motion import Motion, polynomial
+from featherstone_ros.control.motion import Motion
 
 SMALL = 0.25  # share of the velocity limit that velocity may jump by
 SMALL_UNLIMITED = 0.25  # [rad/s or m/s] where there is no limit
@@ -62,12 +62,10 @@ def jumps(motion: Motion, begin: float, velocity: Floats, limits: Limits) -> lis
         velocity: The desired velocity until then (n,) [rad/s or m/s].
         limits: Of the same joints.
     """
-    time = np.array([begin, *(t for t in motion.times[1:] if t > begin)])
-    last = len(motion.times) - len(time)  # the piece before the first corner after ``begin``
-    since = np.diff(motion.times[last:])[:, None]
-    before = np.vstack([velocity, polynomial(motion.coefficients[last:-1], since)[1]])
-    start = motion.sample(begin, np.empty((3, motion.n)))[1]
-    after = np.vstack([start, motion.coefficients[last + 1 :, 1]])
+    time = np.append(begin, motion.corners[motion.corners > begin])
+    _, before, *_ = motion.sample(time, np.nextafter(time, -np.inf))
+    before[0] = velocity
+    _, after, *_ = motion.sample(time)
     small = np.where(np.isfinite(limits.velocity), SMALL * limits.velocity, SMALL_UNLIMITED)
     size = np.abs(after - before)
     return [

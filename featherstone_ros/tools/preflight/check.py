@@ -74,4 +74,4 @@ def check_file(unchecked: UncheckedTrajectory, arm: CheckedArm) -> FileCheck:
 
 def started(trajectory: Trajectory) -> Motion:
     """Return the motion of an arm that is at the first point at that point's time."""
-    return trajectory.motion(0.0, trajectory.times[0], trajectory.state(0), Settings.stop_time)
+    return trajectory.motion(trajectory.times[0], trajectory.state(0), Settings.stop_time)

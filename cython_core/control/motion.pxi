@@ -1,0 +1,162 @@
+# What the arm is asked to do, for Python: made and sampled by the same code (motion.pxd).
+
+_numbers = itertools.count(1)          # of objects that a controller may hold on to
+
+
+cdef double* floats(cnp.ndarray array) noexcept:
+    return <double*> cnp.PyArray_DATA(array)
+
+
+def _contiguous(values, shape, str name):
+    array = np.array(values, dtype=float, order="C")
+    if array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    array.flags.writeable = False
+    return array
+
+
+def stopping_position(cnp.ndarray state not None, double duration, cnp.ndarray lower not None,
+                      cnp.ndarray upper not None):
+    """Where a stop (n,) from a motion state (4, n) ends, within position limits (n,)."""
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(lower)
+    cdef cnp.ndarray position = np.empty(n)
+    c_stopping_position(n, numbers(state, 4 * n, "state"), duration, numbers(lower, n, "lower"),
+                        numbers(upper, n, "upper"), floats(position))
+    return position
+
+
+cdef class CompiledPath:
+    """A trajectory of K points as the controller follows it: immutable.
+
+    Args:
+        times: (K,) increasing times of the points from the trajectory's start [s].
+        points: (K, 4, n) position, velocity, acceleration and effort, 0 for what a point does not
+            have.
+        degrees: (K,) 0: a point has neither velocity nor acceleration, 1: it has velocity, 2: both.
+        has_effort: (K,) which points have effort.
+        stop_time: A last point that moves is followed by a stop of so long [s]; 0: it is held.
+        lower, upper: (n,) position limits, which the stop respects.
+        tolerance: (2, n) how far position and velocity may be off on the way, 0 for any distance;
+            None: any.
+
+    Attributes:
+        times: When pieces begin [s]; coefficients, effort: theirs, see motion.pxd.
+    """
+
+    cdef Path path
+    cdef readonly uint64_t number
+    cdef readonly cnp.ndarray times, coefficients, effort, points, tolerance
+
+    @property
+    def duration(self):
+        return self.path.duration
+
+    def __init__(self, times, points, degrees, has_effort, double stop_time,
+                 cnp.ndarray lower not None, cnp.ndarray upper not None, tolerance=None):
+        cdef Py_ssize_t count = len(times), n = len(lower), k
+        self.number = next(_numbers)
+        self.points = _contiguous(points, (count, 4, n), "points")
+        self.tolerance = _contiguous(np.zeros((2, n)) if tolerance is None else tolerance, (2, n),
+                                     "tolerance")
+        stops = stop_time > 0.0 and bool(self.points[count - 1, 1].any())
+        times = [*times, times[count - 1] + stop_time] if stops else times
+        self.times = _contiguous(times, (count + stops,), "times")
+        self.coefficients = np.zeros((count + stops, 6, n))
+        self.effort = np.zeros((count + stops, 2, n))
+        for k in range(count - 1):
+            self._connect(k, min(degrees[k], degrees[k + 1]), has_effort[k] and has_effort[k + 1])
+        self.coefficients[count - 1:, 0] = self.points[count - 1, 0]
+        self.effort[count - 1:, 0] = self.points[count - 1, 3]
+        if stops:
+            self._stop(stop_time, lower, upper)
+        self.path.pieces, self.path.times = count + stops, floats(self.times)
+        self.path.coefficients, self.path.first = floats(self.coefficients), floats(self.points)
+        self.path.effort = floats(self.effort) if self.effort.any() else NULL
+        self.path.tolerance, self.path.duration = floats(self.tolerance), times[count - 1]
+        self.path.lead, self.path.leads_effort = <Degree> <int> degrees[0], has_effort[0]
+
+    cdef _connect(self, Py_ssize_t k, int degree, bint with_effort):
+        """Make the piece from a point to the next."""
+        cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2)
+        cdef const double* start = floats(self.points) + 4 * n * k
+        cdef double duration = floats(self.times)[k + 1] - floats(self.times)[k]
+        connect(n, start, start + 4 * n, <Degree> degree, duration,
+                floats(self.coefficients) + 6 * n * k)
+        if with_effort:
+            line(n, start + 3 * n, start + 7 * n, duration, floats(self.effort) + 2 * n * k)
+
+    cdef _stop(self, double duration, cnp.ndarray lower, cnp.ndarray upper):
+        """Make the last two pieces: from the last point to rest, and there."""
+        cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2), k = len(self.points) - 1
+        cdef cnp.ndarray rest = np.zeros((4, n))
+        rest[0] = stopping_position(self.points[k], duration, lower, upper)
+        quintic(n, floats(self.points) + 4 * n * k, floats(rest), duration,
+                floats(self.coefficients) + 6 * n * k)
+        self.coefficients[k + 1, 0] = rest[0]
+
+    def sample(self, double time):
+        """The motion state (4, n) at a time; before the first point: that point's."""
+        cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2)
+        cdef cnp.ndarray state = np.zeros((4, n))
+        sample_path(&self.path, n, piece_at(&self.path, 0, time), time, floats(state))
+        return state
+
+
+cdef class CompiledMotion:
+    """What is asked for when the controller follows a path, by the path's time.
+
+    Args:
+        path: The path.
+        now: When it takes over [s].
+        desired: (4, n) motion state that is asked for then.
+        lower, upper, velocity: (n,) the joints' limits, infinite where there is none.
+        transition: Shortest time in which a difference at ``now`` is removed [s].
+
+    Attributes:
+        end: From then on the motion stands still [s]; correction: when a difference is removed,
+            from and to [s].
+    """
+
+    cdef Motion its
+    cdef cnp.ndarray memory
+    cdef readonly CompiledPath path
+
+    def __init__(self, CompiledPath path not None, double now, cnp.ndarray desired not None,
+                 cnp.ndarray lower not None, cnp.ndarray upper not None,
+                 cnp.ndarray velocity not None, double transition):
+        cdef Py_ssize_t n = cnp.PyArray_DIM(path.points, 2)
+        cdef double* block
+        cdef JointLimits limits
+        self.path, self.memory = path, np.zeros(24 * n)
+        block = floats(self.memory)
+        self.its.n, self.its.base, self.its.base_effort = n, block, block + 6 * n
+        self.its.correction, self.its.correction_effort = block + 8 * n, block + 14 * n
+        limits.lower, limits.upper = (
+            <double*> numbers(lower, n, "lower"), <double*> numbers(upper, n, "upper"))
+        limits.velocity = <double*> numbers(velocity, n, "velocity")
+        follow_path(&self.its, &path.path, 0.0, now, numbers(desired, 4 * n, "desired"), &limits,
+                    transition, block + 16 * n, block + 20 * n)
+
+    @property
+    def end(self):
+        return self.its.end
+
+    @property
+    def correction(self):
+        return self.its.correction_start, self.its.correction_end
+
+    def sample(self, cnp.ndarray times not None, cnp.ndarray inside not None):
+        """Motion states (4, N, n) at times (N,), each of the polynomials that hold at ``inside``.
+        """
+        cdef Py_ssize_t n = self.its.n, count = cnp.PyArray_SIZE(times), i, row
+        cdef const double* time = numbers(times, count, "times")
+        cdef const double* within = numbers(inside, count, "inside")
+        cdef cnp.ndarray states = np.empty((4, count, n)), state = np.empty(4 * n)
+        cdef double* one = floats(state)
+        cdef double* all = floats(states)
+        with nogil:
+            for i in range(count):
+                sample_inside(&self.its, within[i], time[i], one)
+                for row in range(4):
+                    memcpy(all + (row * count + i) * n, one + row * n, n * sizeof(double))
+        return states
