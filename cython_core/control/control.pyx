@@ -28,8 +28,7 @@ from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CONFIGURE, REQUES
 from control.cycle_state cimport FALL_TIME, ControlCycle
 from control.dead_reckoning cimport Reckoning
 from control.deadline cimport DeadlinePayload
-from control.events cimport CAUSE_FAILURE, NO_TIP
-from control.faults cimport fall_back
+from control.events cimport NO_TIP
 from control.impedance_state cimport Impedance, ImpedanceSettings, Wall, lay_out, memory_size
 from control.motion cimport (Degree, Motion, Path, connect, follow_path, hold_at, line, piece_at,
                              quintic, sample_inside, sample_path,

@@ -240,11 +240,6 @@ cdef class CompiledController(CycleOwner):
         on_request(&self.its, &its, <int64_t> (now * 1e9), &self.collector.output)
         return its.answer
 
-    def fall_back(self, double now):
-        """Lead the arm to the damped gravity hold for as long as this is called; see ``apply``."""
-        self._at(now)
-        fall_back(&self.its.controller, now, CAUSE_FAILURE, 0.0, 0.0)
-
     cdef _at(self, double now):
         self.its.now, self.its.output = <int64_t> (now * 1e9), &self.collector.output
 
@@ -365,10 +360,6 @@ cdef class CompiledController(CycleOwner):
         cdef cnp.ndarray array = np.empty(self.its.controller.n)
         memcpy(cnp.PyArray_DATA(array), values, self.its.controller.n * sizeof(double))
         return array
-
-    @property
-    def has_commanded(self):
-        return self.its.controller.has_commanded
 
     @property
     def is_late(self):

@@ -23,6 +23,7 @@ cdef class ControlRequest:
 ACTIVATE_REQUEST = ControlRequest(REQUEST_ACTIVATE)
 DEACTIVATE_REQUEST = ControlRequest(REQUEST_DEACTIVATE)
 HOLD_REQUEST = ControlRequest(REQUEST_HOLD)
+FALL_BACK_REQUEST = ControlRequest(REQUEST_FALL_BACK)
 
 
 cdef class _Detailed(ControlRequest):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,18 +84,8 @@ class TorqueController:
         self._settings = settings
         self._notify = notify
         self._formatter = RecordFormatter(space.names)
-        self.compiled = _control.CompiledController(
-            space.names,
-            space.lower,
-            space.upper,
-            space.velocity_limit,
-            settings,
-            _control.ModelRequest(BoundDynamics(model)),
-            tip=tip_index(model, tip),
-            offset=np.eye(4) if offset is None else as_transforms("offset", offset),
-            base=model.base_link,
-            continuous=space.continuous,
-        )
+        pose = np.eye(4) if offset is None else as_transforms("offset", offset)
+        self.compiled = compiled_controller(space, model, settings, tip, pose)
 
     # Life
 
@@ -108,8 +99,7 @@ class TorqueController:
 
     def fall_back(self, now: float) -> None:
         """Abandon the motion for the damped gravity hold, ``decay_time`` beyond the last call."""
-        self.compiled.fall_back(now)
-        self._tell()
+        self._apply(_control.FALL_BACK_REQUEST, now)
 
     # Commands
 
@@ -264,8 +254,7 @@ class TorqueController:
     @property
     def refused(self) -> dict[str, int]:
         """Numbers of refused states, by reason."""
-        counts = zip(events.REJECTIONS, self.compiled.rejected, strict=True)
-        return {reason: count for reason, count in counts if count}
+        return rejections(self.compiled)
 
     @property
     def saturated(self) -> int:
@@ -311,15 +300,40 @@ class TorqueController:
             self._notify(line)
 
 
-def tip_index(model: Model, tip: str) -> int:
-    """Return the index of a link, -1 for an empty name.
+def compiled_controller(
+    space: JointSpace, model: Model, settings: Settings, tip: str, offset: Floats, **options: Any
+) -> _control.CompiledController:
+    """Return an inactive controller; arguments and errors are those of ``TorqueController``.
 
-    Raises:
-        UnknownNameError: The model has no such link.
+    Args:
+        space: Joint names and limits.
+        model: The arm, joints in the same order.
+        settings: The first ones.
+        tip: Link of the hand, empty for none.
+        offset: (4, 4) pose of the hand's frame in the tip's.
+        **options: ``show_period`` and ``commands_joints`` of a ``CompiledController``.
     """
     if tip and tip not in model.link_names:
         raise UnknownNameError("link", tip, model.link_names)
-    return model.link_names.index(tip) if tip else -1
+    return _control.CompiledController(
+        space.names,
+        space.lower,
+        space.upper,
+        space.velocity_limit,
+        settings,
+        _control.ModelRequest(BoundDynamics(model)),
+        tip=model.link_names.index(tip) if tip else -1,
+        offset=offset,
+        base=model.base_link,
+        continuous=space.continuous,
+        **options,
+    )
+
+
+def rejections(controller: _control.CompiledController) -> dict[str, int]:
+    """Return the numbers of refused states, by reason."""
+    counts = zip(events.REJECTIONS, controller.rejected, strict=True)
+    return {reason: count for reason, count in counts if count}
 
 
 def target_request(

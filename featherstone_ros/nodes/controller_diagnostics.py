@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from featherstone_ros.control import events
 from featherstone_ros.control.arrival import ArrivalWatch
-from featherstone_ros.control.controller import lost_of
+from featherstone_ros.control.controller import lost_of, rejections
 from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
 from featherstone_ros.control.hand_arrival import HandArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
@@ -108,7 +107,7 @@ class ControllerDiagnostics:
             "following": following(phase),
             "age of the joint state [s]": f"{monotonic() - controller.received:.3f}",
             "joint states accepted": controller.accepted,
-            **{f"joint states refused, {k}": n for k, n in self._rejected().items()},
+            **{f"joint states refused, {k}": n for k, n in rejections(controller).items()},
             "messages refused on joint_states": counters["malformed"]
             + runner.counters()["too_large"],
             "joint states of other joints": counters["foreign"],
@@ -142,10 +141,6 @@ class ControllerDiagnostics:
             "manipulability": f"{np.prod(values):.3g}",
             "smallest singular value": f"{values[-1]:.3g}",
         }
-
-    def _rejected(self) -> dict[str, int]:
-        counts = zip(events.REJECTIONS, self._loop.controller.rejected, strict=True)
-        return {reason: count for reason, count in counts if count}
 
     def _moment(self) -> Any:
         """Return a snapshot of the loop's state, None if it has no time to answer."""

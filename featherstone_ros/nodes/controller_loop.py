@@ -17,10 +17,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros import Dynamics, _control
-from featherstone_ros._core import BoundDynamics
 from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
 from featherstone_ros.control import events
-from featherstone_ros.control.controller import explain, tip_index
+from featherstone_ros.control.controller import compiled_controller, explain
 from featherstone_ros.control.events import (
     Reason,
     RecordFormatter,
@@ -87,18 +86,13 @@ class ControllerLoop(LoopMode):
             node, [node.create_publisher(kind, f"~/{t}", RELIABLE) for t, kind in topics.items()]
         )
         self.settings, self.dynamics, self.space = settings, Dynamics(loaded), JointSpace.of(model)
-        self.controller = _control.CompiledController(
-            model.joint_names,
-            self.space.lower,
-            self.space.upper,
-            self.space.velocity_limit,
+        self.controller = compiled_controller(
+            self.space,
+            loaded,
             settings,
-            _control.ModelRequest(BoundDynamics(loaded)),
-            1.0 / number(parameters, "state_publish_rate"),
-            tip=tip_index(model, str(parameters["tip"])),
-            offset=offset_of(parameters),
-            base=model.base_link,
-            continuous=self.space.continuous,
+            str(parameters["tip"]),
+            offset_of(parameters),
+            show_period=1.0 / number(parameters, "state_publish_rate"),
             commands_joints=commands_joints,
         )
         self._formatter = RecordFormatter(model.joint_names)
