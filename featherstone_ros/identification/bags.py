@@ -197,8 +197,6 @@ def storage(recording: str | Path) -> list[Path]:
 
 
 def _storage(path: Path) -> list[Path]:
-    if not path.exists():
-        raise BagError(f"there is no {path}")
     if path.name == "metadata.yaml":
         path = path.parent
     if path.is_file() or (path / "metadata.yaml").is_file():

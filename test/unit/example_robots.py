@@ -4,6 +4,7 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 
 def example_robots():
@@ -16,6 +17,14 @@ def example_robots():
 
 
 ROBOTS = example_robots()
+
+
+def example_robot(stem):
+    """Return the path of one of them, or skip the test."""
+    found = [path for path in ROBOTS if path.stem == stem]
+    return found[0] if found else pytest.skip("example-robot-data is not installed")
+
+
 # All load; for what is compared in every robot these six differ enough: an arm with a gripper that
 # follows, a quadruped of one mass per leg, prismatic and continuous joints in a tree of 30, two
 # joints, a humanoid whose fingers weigh nothing, and 40 joints with their followers.

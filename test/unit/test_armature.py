@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from example_robots import ROBOTS
+from example_robots import ROBOTS, example_robot
 from urdf_text import geared_arm
 
 from featherstone_ros.control.armature import SHARES, assumed_armature, in_words, least_armature
@@ -51,8 +51,7 @@ def test_only_the_joint_that_needs_it_gets_any():
 
 def test_the_search_ends_where_a_joint_moves_next_to_no_inertia():
     """A massless neck: 8e15 times its mobility left the search in a loop without end."""
-    (path,) = [path for path in ROBOTS if path.stem == "human"]
-    held = least_armature(Model.from_file(path))
+    held = least_armature(Model.from_file(example_robot("human")))
     assert held.armature.max() > 0.0
     assert (held.gains.d > 0.0).all()
 

@@ -77,6 +77,9 @@ def test_callgrind_without_valgrind_says_so(monkeypatch, tmp_path):
 @pytest.mark.skipif(
     not importlib.util.find_spec("pytest_benchmark"), reason="pytest-benchmark is not installed"
 )
+@pytest.mark.skipif(
+    Path(fr.__file__).parents[1] != ROOT, reason="benchmarks run what is compiled beside them"
+)
 def test_a_quick_run_prints_draws_and_writes(tmp_path):
     path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(ROOT))))
     command = [sys.executable, "-m", "benchmarks", "--only=calls", "--quick", "-k", "aba or step"]

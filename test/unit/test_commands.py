@@ -45,9 +45,9 @@ def test_help_fits_a_terminal_of_80_columns(capsys, monkeypatch, command):
     assert [line for line in output.out.splitlines() if len(line) > 80] == []
 
 
-def test_without_a_command_all_are_listed():
+def test_without_a_command_all_are_listed(tmp_path):
     cli_ = [sys.executable, "-m", "featherstone_ros.tools.cli"]
-    ended = subprocess.run(cli_, capture_output=True, text=True, check=False)
+    ended = subprocess.run(cli_, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     for command in COMMANDS:
         assert any(line.split()[:1] == [command] for line in ended.stdout.splitlines())
@@ -85,7 +85,9 @@ def test_piped_output_has_whole_names_and_figures(tmp_path):
     path.write_text(chain(name, "elbow", inside=limit))
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "inspect", str(path)]
     environment = os.environ | {"COLUMNS": "80"}
-    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert name in shown.stdout and "…" not in shown.stdout
 
 
@@ -275,6 +277,7 @@ def test_a_reader_who_has_seen_enough_ends_a_command_without_a_traceback(tmp_pat
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=node_environment(1, "LOCALHOST", tmp_path) | {"PYTHONUNBUFFERED": "1"},
+        cwd=tmp_path,
     )
     process.stdout.close()  # as head does
     complaint = process.stderr.read().decode()

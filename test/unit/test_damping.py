@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS
+from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, example_robot
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.control.damping import (
@@ -84,10 +84,7 @@ def test_a_push_decays_without_friction(path, delay):
 @pytest.mark.parametrize("name", ["kinova", "xarm7"])
 def test_what_hand_guiding_wants_throws_a_light_joint(name):
     """This was the default; without the check a light joint swings up from nearly nothing."""
-    path = next((path for path in ROBOTS if path.stem == name), None)
-    if path is None:
-        pytest.skip("example-robot-data is not installed")
-    model = arm(path)
+    model = arm(example_robot(name))
     wanted = wanted_damping(model, SampledLoop(model))
     qd = np.full(model.n, 1e-6)
     energy = kinetic_energies(model, postures(model)[1], qd, wanted, 0.002, 0.1)

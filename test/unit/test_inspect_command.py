@@ -75,7 +75,7 @@ def test_output_into_a_pipe_is_plain(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(arm(effort=0))
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "inspect", str(path)]
-    output = subprocess.run(command, capture_output=True, check=True).stdout
+    output = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout
     assert b"\x1b" not in output and b"elbow" in output
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import urdf_text
 import yaml
-from example_robots import ROBOTS
+from example_robots import ROBOTS, example_robot
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.gains import (
@@ -341,17 +341,11 @@ def test_a_weak_arm_begins_where_it_is_light(tmp_path):
 
 @pytest.mark.parametrize(("stem", "link"), [("ur5_robot", "tool0"), ("xarm7", "link_eef")])
 def test_the_tool_is_found_by_its_name(stem, link):
-    found = [path for path in ROBOTS if path.stem == stem]
-    if not found:
-        pytest.skip("no example-robot-data")
-    assert propose(found[0]).tip == link
+    assert propose(example_robot(stem)).tip == link
 
 
 def test_two_hands_leave_the_tool_open():
-    found = [path for path in ROBOTS if path.stem == "baxter"]
-    if not found:
-        pytest.skip("no example-robot-data")
-    assert tool_link(Model.from_file(found[0])) == ""
+    assert tool_link(Model.from_file(example_robot("baxter"))) == ""
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-5, 2.5e-7, 1.0, 123456.0, 1e20, -3.2])
