@@ -22,7 +22,7 @@ from featherstone_ros.control.controller import target_request
 from featherstone_ros.control.events import Reason
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
-from featherstone_ros.control.motion import Motion, MotionState
+from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, set_point
 from featherstone_ros.control.trajectory_acceptance import PlanningContext
@@ -127,16 +127,17 @@ class MotionInput:
         Raises:
             TrajectoryError: It is refused.
         """
-        loop, settings = self._loop, self._loop.settings
+        space, settings, snapshot = self._loop.space, self._loop.settings, self._loop.snapshot()
         names, points = message.joint_names, [point_of(point) for point in message.points]
         if self._node.parameters["allow_partial_joints_goal"]:
-            rest = self._stopping_position(loop.snapshot())
-            names, points = with_others(names, points, loop.space.names, rest)
+            rest = _control.stopping_position(
+                snapshot.desired, settings.stop_time, space.lower, space.upper
+            )
+            names, points = with_others(names, points, space.names, rest)
         trajectory = Trajectory(
-            names, points, loop.space, settings.allow_nonzero_velocity_at_trajectory_end
+            names, points, space, settings.allow_nonzero_velocity_at_trajectory_end
         )
         self._require_tracking()
-        snapshot = loop.snapshot()
         asked, stamp = seconds(message.header.stamp), snapshot.stamp[0] + 1e-9 * snapshot.stamp[1]
         now = self._node.get_clock().now().nanoseconds * 1e-9
         delay = start_delay(asked, stamp, now) if asked else None  # stamp 0 is now
@@ -184,12 +185,6 @@ class MotionInput:
         """Have the arm stop and hold, without waiting for it."""
         self._loop.post(_control.HOLD_REQUEST)
 
-    def _stopping_position(self, snapshot: Any) -> Floats:
-        space, settings = self._loop.space, self._loop.settings
-        return _control.stopping_position(
-            snapshot.desired, settings.stop_time, space.lower, space.upper
-        )
-
     def _require_tracking(self) -> None:
         """Raise TrajectoryError if no motion of the joints can be followed now."""
         refusal = events.why_not(self._loop.phase)
@@ -199,42 +194,38 @@ class MotionInput:
             raise TrajectoryError(self._loop.text_of(Reason(refusal, -1, 0.0, 0.0)))
 
     def _inspect(self, velocity: Floats, motion: Motion, begin: float) -> str:
-        """Return why the arm cannot follow; empty if it can, or if ``preflight`` is off.
-
-        Raises:
-            TrajectoryError: It cannot, and ``preflight`` is ``reject``.
-        """
-        preflight, loop = self._node.parameters["preflight"], self._loop
-        if preflight == Preflight.OFF:
+        """Return why the arm cannot follow; empty if it can, or if ``preflight`` is off."""
+        node, loop = self._node, self._loop
+        if node.parameters["preflight"] == Preflight.OFF:
             return ""
         verdict = check_trajectory(
-            loop.dynamics, self._node.model, loop.settings, motion, begin, velocity
+            loop.dynamics, node.model, loop.settings, motion, begin, velocity
         )
-        if preflight == Preflight.REJECT and not verdict.fits:
-            raise TrajectoryError(f"the arm cannot follow: {verdict}")
-        if verdict.fits:
-            return ""
-        self._node.get_logger().warning(f"the arm cannot follow the trajectory: {verdict}")
-        return str(verdict)
+        return self._judge(
+            "" if verdict.fits else str(verdict), "the trajectory", node.get_logger()
+        )
+
+    def _judge(self, problem: str, what: str, log: Any) -> str:
+        """Warn of what the arm cannot follow, and return the problem.
+
+        Raises:
+            TrajectoryError: There is one, and ``preflight`` is ``reject``.
+        """
+        if problem and self._node.parameters["preflight"] == Preflight.REJECT:
+            raise TrajectoryError(f"the arm cannot follow: {problem}")
+        if problem:
+            log.warning(f"the arm cannot follow {what}: {problem}")
+        return problem
 
     # Set-points, targets, holds.
 
     def _on_reference(self, message: JointTrajectoryPoint) -> None:
         loop = self._loop
         state = set_point(point_of(message), loop.space, loop.controller.desired[0])
-        self._inspect_set_point(state)
+        if self._node.parameters["preflight"] != Preflight.OFF:
+            problem = check_set_point(loop.dynamics, self._node.model, loop.settings, state)
+            self._judge(problem, "a set-point", self._node.log)
         loop.ask(_control.SetPointRequest(state.rows()))
-
-    def _inspect_set_point(self, state: MotionState) -> None:
-        """Check whether the motors can follow a set-point, as ``_inspect`` does."""
-        preflight, loop = self._node.parameters["preflight"], self._loop
-        if preflight == Preflight.OFF:
-            return
-        problem = check_set_point(loop.dynamics, self._node.model, loop.settings, state)
-        if problem and preflight == Preflight.REJECT:
-            raise TrajectoryError(f"the arm cannot follow: {problem}")
-        if problem:
-            self._node.log.warning(f"the arm cannot follow a set-point: {problem}")
 
     def _on_target(self, message: PoseStamped | TwistStamped | WrenchStamped) -> None:
         """Give the hand a target; its frame is taken at its present pose."""
