@@ -1,4 +1,4 @@
-"""Refused messages: counted and reported."""
+"""Refused messages, and other news that the diagnostics show for a while."""
 
 from __future__ import annotations
 
@@ -34,18 +34,16 @@ class RecentText:
 
 
 class Refusals:
-    """Counts and reports the messages that are refused."""
+    """Reports the messages that are refused."""
 
     def __init__(self, node: ModelNode) -> None:
         """Report through this node."""
         self._node = node
-        self._count = 0
         self._text = RecentText(MEMORY)
         self._untold = False
 
     def refuse(self, topic: str, reason: Exception) -> None:
-        """Count a refused message; for any thread to call, however many there are of them."""
-        self._count += 1
+        """Report a refused message; for any thread to call, however many there are of them."""
         self._text.set(f"{topic}: {plain(str(reason))}")
         if not self._untold:
             self._untold = True
@@ -66,4 +64,4 @@ class Refusals:
     @property
     def values(self) -> dict[str, object]:
         """Details for the diagnostics."""
-        return {"refused messages": self._count, "last refusal": self._text.last or "none"}
+        return {"last refusal": self._text.last or "none"}

@@ -25,7 +25,7 @@ from featherstone_ros.nodes.diagnostics_publisher import ERROR, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit, Value
-from featherstone_ros.nodes.refusals import Refusals
+from featherstone_ros.nodes.refusals import RecentText, Refusals
 from featherstone_ros.nodes.shadow_parameters import shadow_settings
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.effort_contract import ContractState, ContractVerdict
@@ -63,7 +63,7 @@ class ShadowMode(LoopMode):
         self._given: dict[str, list[Any]] = {name: [] for name in REQUESTS}
         self._refusals = Refusals(node)
         self._activated = self._now()
-        self._restart_reason, self._restart_time = "", -RESTART_MEMORY
+        self._restart = RecentText(RESTART_MEMORY)
         self._payload = payload_service.PayloadService(node, self._collect)
 
     # Lifecycle.
@@ -122,14 +122,13 @@ class ShadowMode(LoopMode):
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
         names = self._node.model.joint_names
-        for kind, index, time, value, _ in records:
+        for kind, index, _, value, _ in records:
             if kind == RECORDS["refused"]:
                 topic, reason = refusal(index, value, TOPICS, names)
                 self._refusals.refuse(topic, MessageError(reason))
             elif kind == RECORDS["restarted"]:
-                self._restart_reason = restart_reason(int(value[0]), index, value[1], names)
-                self._restart_time = 1e-9 * time
-                self._node.log.warning(f"{self._restart_reason}: the observer starts anew")
+                self._restart.set(restart_reason(int(value[0]), index, value[1], names))
+                self._node.log.warning(f"{self._restart.last}: the observer starts anew")
             elif kind == RECORDS["rested"]:
                 self._report_verdict(self._shadow.judge_rest(index, *value))
             elif kind == RECORDS["slid"]:
@@ -160,7 +159,7 @@ class ShadowMode(LoopMode):
             "joint states": shadow.states,
             **{f"{reason} joint states": count for reason, count in shadow.passed_over.items()},
             "restarts": shadow.restarts,
-            "last reason": self._restart_reason or "none",
+            "last reason": self._restart.last or "none",
             "effort contract": verdict.text,
             "contact at": ", ".join(in_contact) or "none",
             "payload": self._payload.text,
@@ -177,8 +176,8 @@ class ShadowMode(LoopMode):
             missing = ", ".join(names[index] for index in shadow.missing)
             reason = f": joints missing: {missing}" if missing else ""
             problems.append(f"no new joint state for {silence:.1f} s{reason}")
-        elif now - self._restart_time < RESTART_MEMORY:
-            problems.append(f"{self._restart_reason}: the observer has started anew")
+        elif self._restart.recent:
+            problems.append(f"{self._restart.recent}: the observer has started anew")
         if verdict.finding is ContractState.BROKEN:
             return Report(ERROR, "; ".join([verdict.text, *problems]), values)
         if verdict.finding is ContractState.UNEXPLAINED:
