@@ -20,11 +20,11 @@ from control.command cimport standing_speed
 from control.controller cimport check_age, take_state
 from control.controller_state cimport Controller, Hold
 from control.cycle_records cimport record_note, release_unused
-from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CONFIGURE, REQUEST_DEACTIVATE,
-                                     REQUEST_DEADLINE, REQUEST_FALL_BACK, REQUEST_FOLLOW,
-                                     REQUEST_HOLD, REQUEST_MODEL, REQUEST_SET_POINT,
-                                     REQUEST_SNAPSHOT, REQUEST_TARGET, FollowPayload, ModelPayload,
-                                     SetPointPayload)
+from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CONFIGURE,
+                                     REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
+                                     REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_MODEL,
+                                     REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET,
+                                     FollowPayload, ModelPayload, SetPointPayload)
 from control.cycle_state cimport FALL_TIME, ControlCycle
 from control.dead_reckoning cimport Reckoning
 from control.deadline cimport DeadlinePayload
@@ -38,6 +38,7 @@ from control.request_handlers cimport configure
 from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD,
                                GRAVITY_COMPENSATION, SETTINGS_ARRAYS, TERMS_FULL, TERMS_GRAVITY,
                                TERMS_NONE, JointLimits, Settings)
+from control.settings_check cimport CheckPayload
 from control.snapshot cimport SnapshotPayload
 from control.state_validator cimport CLOCK_JUMP as _CLOCK_JUMP
 from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, forget_clocks,

@@ -11,6 +11,7 @@
 #     faults.pxd, stop.pxd   what is done if not, and how the arm comes to rest
 #     blind_stop.pxd         what is done when states stop
 #     request_handlers.pxd   what is done when somebody asks for something
+#     settings_check.pxd     may settings and payload change here?
 
 from libc.math cimport M_PI, isfinite, round
 from libc.string cimport memcpy, memset

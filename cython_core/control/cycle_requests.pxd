@@ -14,6 +14,7 @@ from control.motion cimport Path
 from control.request_handlers cimport (activate, configure, deactivate, follow, hold, take_model,
                                        take_set_point, take_target)
 from control.settings cimport Settings
+from control.settings_check cimport CheckPayload, why_not_configure
 from control.snapshot cimport SnapshotPayload, take_snapshot
 from cycle cimport STOP_REQUESTED, Request
 from dynamics_interface cimport DynamicsInterface
@@ -21,7 +22,7 @@ from dynamics_interface cimport DynamicsInterface
 cdef enum RequestKind:
     REQUEST_ACTIVATE, REQUEST_DEACTIVATE, REQUEST_HOLD, REQUEST_FOLLOW, REQUEST_SET_POINT
     REQUEST_CONFIGURE, REQUEST_MODEL, REQUEST_DEADLINE, REQUEST_SNAPSHOT, REQUEST_FALL_BACK
-    REQUEST_TARGET
+    REQUEST_TARGET, REQUEST_CHECK
 
 cdef struct FollowPayload:
     const Path* path
@@ -53,6 +54,7 @@ cdef inline Refusal answer(ControlCycle* its, const Request* request, double tim
     cdef Controller* c = &its.controller
     cdef SetPointPayload* set_point
     cdef const ModelPayload* model
+    cdef CheckPayload* check
     if request.kind == REQUEST_HOLD:
         return hold(c, time)
     if request.kind == REQUEST_FOLLOW:
@@ -62,6 +64,9 @@ cdef inline Refusal answer(ControlCycle* its, const Request* request, double tim
         return take_set_point(c, time, set_point.state, &set_point.detail)
     if request.kind == REQUEST_TARGET:
         return take_target(c, time, <const CartesianTarget*> request.payload)
+    if request.kind == REQUEST_CHECK:
+        check = <CheckPayload*> request.payload
+        return why_not_configure(c, check.settings, check.model, &check.detail)
     if request.kind == REQUEST_CONFIGURE:
         return configure(c, <const Settings*> request.payload)
     if request.kind == STOP_REQUESTED or request.kind == REQUEST_DEACTIVATE:

@@ -9,7 +9,7 @@ cdef enum Cause:             # of a hold or an abandoned motion
 
 cdef enum Refusal:           # the answer to a request; 0: granted
     GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, IN_FAULT
-    GRAVITY_IN_USE, FOLLOWS_POSES, FOLLOWS_NO_POSES, NO_TIP
+    GRAVITY_IN_USE, FOLLOWS_POSES, FOLLOWS_NO_POSES, NO_TIP, TOO_LITTLE_EFFORT
 
 cdef enum NoteKind:          # reports of the controller without a request
     NOTE_PHASE               # index: event; values: phase before, phase now

@@ -10,16 +10,16 @@ from control.command cimport held_for
 from control.controller_state cimport (Controller, Hold, answers_states, fire, is_blind,
                                        is_tracking, leads_hand, note_cause)
 from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES,
-                             FOLLOWS_POSES, GRANTED, GRAVITY_IN_USE, IN_FAULT, NOT_RUNNING,
-                             NO_CAUSE, NO_TIP, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
+                             FOLLOWS_POSES, GRANTED, IN_FAULT, NOT_RUNNING, NO_CAUSE,
+                             SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
 from control.laws cimport law
 from control.model_blend cimport change_model
 from control.motion cimport (Path, extrapolate, follow_path, lead_in, lead_in_duration, sample,
                              sample_path)
 from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLOW, HOLD, HOLDING,
                              INACTIVE, REFERENCE, SETTLING, SET_POINT, STOPPING, TRACK, TRAJECTORY)
-from control.settings cimport (CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION, SETTINGS_ARRAYS,
-                               Settings)
+from control.settings cimport GRAVITY_COMPENSATION, SETTINGS_ARRAYS, Settings
+from control.settings_check cimport conflict
 from control.stop cimport begin_hold, begin_tracking, latch, stop_desired
 from control.torque_governor cimport begin_transfer, shift_transfer
 from control.validator_state cimport forget, forget_clocks, trust
@@ -199,15 +199,14 @@ cdef inline void find_torque(Controller* c, double* torque) noexcept nogil:
 
 cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept nogil:
     """Take other settings, without a step in the command."""
-    cdef bint commanding = answers_states(c) or is_blind(c), led_hand = leads_hand(c)
+    cdef Refusal refusal = conflict(c, settings)
+    cdef bint led_hand = leads_hand(c)
     cdef bint same_law = (settings.mode == c.settings.mode and not led_hand
                           and (c.phase == FLOATING or is_tracking(c)))
     cdef Settings mine = c.settings
     cdef Py_ssize_t i
-    if settings.mode == CARTESIAN_IMPEDANCE and c.hand.link < 0:
-        return NO_TIP
-    if commanding and settings.hardware_adds_gravity != c.settings.hardware_adds_gravity:
-        return GRAVITY_IN_USE
+    if refusal != GRANTED:
+        return refusal
     if same_law:
         find_torque(c, c.torque)
     c.settings = settings[0]

@@ -165,6 +165,27 @@ cdef class ModelRequest(ControlRequest):
         self.address = <size_t> &self.its
 
 
+cdef class CheckRequest(_Detailed):
+    """Tell why other settings cannot be taken, and another model if there is one; changes nothing.
+
+    Args:
+        settings: A ``ConfigureRequest``.
+        model: A ``ModelRequest``; None: as it is.
+    """
+
+    cdef CheckPayload its
+    cdef ConfigureRequest settings
+    cdef ModelRequest model
+
+    def __init__(self, ConfigureRequest settings not None, ModelRequest model=None):
+        super().__init__(REQUEST_CHECK)
+        self.settings, self.model = settings, model
+        self.its.settings = &settings.its
+        if model is not None:
+            self.its.model = model.its.model
+        self.address, self.its_detail = <size_t> &self.its, &self.its.detail
+
+
 cdef const DynamicsInterface* interface_of(dynamics) except NULL:
     return <const DynamicsInterface*> PyCapsule_GetPointer(dynamics.capsule,
                                                            "featherstone_ros.DynamicsInterface")

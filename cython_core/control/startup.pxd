@@ -11,6 +11,7 @@ from control.faults cimport return_to_fault
 from control.model_blend cimport gravity
 from control.motion cimport any_nonzero
 from control.phases cimport STATE, WAITING
+from control.settings_check cimport suffices
 from control.state_plausibility cimport out_of_reach
 from control.stop cimport begin_tracking
 from control.torque_governor cimport start_from
@@ -93,7 +94,7 @@ cdef inline Py_ssize_t too_heavy(Controller* c) noexcept nogil:
     cdef Py_ssize_t i
     gravity(&c.models, c.validator.q, c.gravity_torque)
     for i in range(c.n):
-        if not fabs(c.gravity_torque[i]) <= c.settings.effort_limit[i]:
+        if not suffices(&c.settings, i, c.gravity_torque[i] + c.settings.offset[i]):
             return i
     return -1
 
@@ -137,7 +138,8 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
     i = too_heavy(c)
     if i >= 0:
         if c.hold.cause != CAUSE_CANNOT_HOLD:
-            note_cause(c, CAUSE_CANNOT_HOLD, i, c.gravity_torque[i], c.settings.effort_limit[i])
+            note_cause(c, CAUSE_CANNOT_HOLD, i, c.gravity_torque[i] + c.settings.offset[i],
+                       c.settings.effort_limit[i])
         forget(&c.validator)
         return False
     i = disputed(c, effort)

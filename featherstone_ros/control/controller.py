@@ -223,16 +223,23 @@ class TorqueController:
         """Change the settings at any time, without a step in the command.
 
         Raises:
-            ValueError: ``hardware_adds_gravity`` differs while commands go out.
+            ValueError: ``hardware_adds_gravity`` differs while commands go out, or the effort
+                limits would not let the arm be held and braked.
         """
-        refusal = self._apply(_control.ConfigureRequest(settings), now)
-        if refusal:
-            raise ValueError(self._refusal(Reason(refusal, -1, 0.0, 0.0)))
+        request = _control.ConfigureRequest(settings)
+        self.ask(_control.CheckRequest(request), now)
+        self._apply(request, now)
         self._settings = settings
 
     def change_model(self, now: float, model: Model, transition_time: float) -> None:
-        """Change to another payload or gravity within a time [s], at once while silent."""
-        self._apply(_control.ModelRequest(BoundDynamics(model), transition_time), now)
+        """Change to another payload or gravity within a time [s], at once while silent.
+
+        Raises:
+            ValueError: The effort limits would not let the arm be held and braked.
+        """
+        request = _control.ModelRequest(BoundDynamics(model), transition_time)
+        self.ask(_control.CheckRequest(_control.ConfigureRequest(self._settings), request), now)
+        self._apply(request, now)
 
     # Queries
 

@@ -77,6 +77,8 @@ REFUSALS = (
     "mode cartesian_impedance follows poses of the hand (~/target_pose), not motions of the joints",
     "targets of the hand are followed in mode cartesian_impedance only",
     "mode cartesian_impedance needs a tip",
+    "joint {joint!r} would need {found:.4g} to be held and braked where the arm is now, expected "
+    "less than its effort limit of {bound:.4g} (effort_limit times effort_scale)",
 )
 GRANTED, NOT_RUNNING, FOLLOWS_NOTHING = 0, 1, 2  # of REFUSALS
 IN_FAULT, GRAVITY_IN_USE, FOLLOWS_POSES = 6, 7, 8

@@ -12,7 +12,7 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.inertia_rules import COARSE, moments_text
 
 LEAST_REACH = 1.0  # [m] that a payload may extend on any arm, even a small one
-SLOWEST_TORQUE = 10.0  # [s] in which a command must be able to reach the effort limit
+SLOWEST_TORQUE = 0.5  # [s] in which a command must reach the effort limit: a push is then braked
 SLOWEST_ROTOR = 30.0  # [s] in which the effort limit must bring a drive alone to its speed limit
 ANY_RATE, ANY_ARMATURE = 1e-3, 1e4  # [N m/s], [kg m^2]: bounds where the arm has no limits
 

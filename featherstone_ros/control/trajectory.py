@@ -32,7 +32,8 @@ from featherstone_ros.model import Model
 
 LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders are no better
 SPEED_SLACK = 0.05  # share by which a set-point may exceed the velocity limit
-SPEED_UP = 100.0  # [1/s] largest acceleration of a set-point, in velocity limits per second
+SPEED_UP = 100.0  # [1/s] largest acceleration, in velocity limits per second
+WITHIN_PIECE = (0.0, 0.25, 0.5, 0.75, 1.0)  # where a quintic's acceleration is looked at
 TURN = 2.0 * np.pi  # [rad]
 HALF_TURN_SLACK = 1e-9  # turns: this close to half a turn, a position is taken as given
 REST_SPEED = float(np.finfo(np.float32).eps)  # as joint_trajectory_controller
@@ -171,6 +172,29 @@ class Trajectory:
         """
         turns = self._space.turns(self.compiled().sample(elapsed)[0] - q)
         self._states = replace(self._states, position=self._states.position - turns)
+
+    def check_accelerations(self) -> None:
+        """Check that no piece accelerates a joint as no arm does.
+
+        As a set-point's, an acceleration may be ``SPEED_UP`` velocity limits per second; between
+        points that are closer in time, what changes the velocity by its limit.
+
+        Raises:
+            TrajectoryError: One does.
+        """
+        times, duration = self.times, np.diff(self.times)[:, None]
+        bound = np.maximum(SPEED_UP, 1.0 / duration)
+        _, _, a, b, c, d = np.moveaxis(self.compiled().coefficients[:-1], 1, 0)
+        along = [share * duration for share in WITHIN_PIECE]
+        size = np.abs([2.0 * a + t * (6.0 * b + t * (12.0 * c + t * 20.0 * d)) for t in along])
+        largest, limit = size.max(axis=0), bound * self._space.velocity_limit
+        if (largest > limit).any():
+            i, j = np.argwhere(largest > limit)[0]
+            raise TrajectoryError(
+                f"acceleration of joint {self._space.names[j]!r} is {largest[i, j]:.4g} between "
+                f"point {i} at {times[i]:g} s and the next at {times[i + 1]:g} s, expected at most "
+                f"{limit[i, j]:.4g}, {bound[i, 0]:.4g} times its velocity limit per second"
+            )
 
     def check_start(self, elapsed: float, arm: Floats, tolerance: float) -> None:
         """Check that the trajectory begins within reach.

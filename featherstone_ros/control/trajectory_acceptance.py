@@ -68,6 +68,7 @@ class PlanningContext:
         """
         elapsed = -(delay or 0.0)
         trajectory.turn_towards(elapsed, self.desired.position)
+        trajectory.check_accelerations()
         trajectory.check_start(elapsed, self.q, self.start_tolerance)
         inspect(trajectory.motion(elapsed, self.desired, self.stop_time), elapsed)
         return None if delay is None else self.time + delay

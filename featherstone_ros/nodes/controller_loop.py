@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros import Dynamics, _control
+from featherstone_ros._core import BoundDynamics
 from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
 from featherstone_ros.control import events
 from featherstone_ros.control.controller import compiled_controller, explain
@@ -182,15 +183,33 @@ class ControllerLoop(LoopMode):
         self.ask(snapshot)
         return snapshot
 
-    def configure(self, settings: Settings) -> None:
-        """Go over to other settings."""
-        self.settings = settings
-        self.post(_control.ConfigureRequest(settings))
+    def plan(
+        self, settings: Settings, loaded: Model | None, transition: float
+    ) -> Callable[[], None]:
+        """Return what goes over to other settings and another model.
 
-    def change_model(self, loaded: Model, request: _control.ModelRequest) -> None:
-        """Go over to a model with another payload or gravity."""
-        self.dynamics = Dynamics(loaded)
-        self.post(request)
+        Args:
+            settings: The new ones.
+            loaded: The model with another payload or gravity, None for the present one.
+            transition: Time in which it takes effect [s].
+
+        Raises:
+            TrajectoryError: They cannot be taken in the arm's present state.
+        """
+        configure, change = _control.ConfigureRequest(settings), None
+        if loaded is not None:
+            change = _control.ModelRequest(BoundDynamics(loaded), transition)
+        if not self.running.has_ended:
+            self.ask(_control.CheckRequest(configure, change))
+
+        def commit() -> None:
+            self.settings = settings
+            self.post(configure)
+            if loaded is not None:
+                self.dynamics = Dynamics(loaded)
+                self.post(change)
+
+        return commit
 
     def set_deadline(self, values: Mapping[str, Value]) -> None:
         """Go over to another deadline of commands."""

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros import _control
-from featherstone_ros._core import BoundDynamics
-from featherstone_ros.control import events
 from featherstone_ros.control.gains import NoStableGainsError
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.control.rest import LastMotion, last_motion
+from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import realtime_parameters
@@ -180,24 +179,20 @@ class FeedforwardController(ModelNode):
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the controller for new settings, all of which must be valid."""
         loop, settings = self._configured_loop, control_settings(values, self.model)
-        differs = settings.hardware_adds_gravity != loop.settings.hardware_adds_gravity
-        if differs and not self.is_at_rest():
-            raise ValueError(events.REFUSALS[events.GRAVITY_IN_USE])
-        loaded = None
-        if any(values[name] != self.parameters[name] for name in MODEL_NAMES):
-            loaded = model_with_payload(values, self.model)
-        request = loaded and _control.ModelRequest(
-            BoundDynamics(loaded), number(values, "payload.transition_time")
-        )
-        late = any(values[name] != self.parameters[name] for name in DEADLINE_NAMES)
+        changed = [name for name in values if values[name] != self.parameters[name]]
+        loaded = model_with_payload(values, self.model) if set(changed) & set(MODEL_NAMES) else None
+        transition = number(values, "payload.transition_time")
         unstable = without_margin(values, self.model)
+        try:
+            take = loop.plan(settings, loaded, transition)
+        except TrajectoryError as error:
+            what = ", ".join(f"{name} is {values[name]}" for name in changed)
+            raise ValueError(f"{what}: {error}") from None
 
         def commit() -> None:
-            loop.configure(settings)
+            take()
             self._note_margin(unstable)
-            if loaded is not None:
-                loop.change_model(loaded, request)
-            if late:
+            if set(changed) & set(DEADLINE_NAMES):
                 loop.set_deadline(values)
 
         return commit

@@ -477,9 +477,9 @@ def test_verdict_on_a_trajectory_that_the_loop_refuses_is_not_told_of_the_one_be
 
 
 def test_preflight_knows_the_payload(arm):
-    assert all(arm.set(preflight="reject", payload__link="elbow_link", payload__mass=20.0))
+    assert all(arm.set(preflight="reject", payload__link="elbow_link", payload__mass=7.0))
     arm.ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory").publish(
-        JointTrajectory(joint_names=NAMES, points=[point(1.0, Q + 0.05)])
+        JointTrajectory(joint_names=NAMES, points=[point(1.0, Q + 0.6)])
     )
     arm.status("gravity and friction alone are too much, however slow: torque of joint")
 
@@ -570,15 +570,19 @@ def test_bad_parameter_is_refused_with_a_reason(arm, name, value):
 
 def test_effort_limit_that_cuts_a_torque_is_told_with_joint_and_part(arm):
     try:
-        assert all(arm.set(effort_limit__elbow=0.5 * abs(float(GRAVITY[1]))))
+        limit = 1.2 * abs(float(GRAVITY[1]))
+        assert all(arm.set(effort_limit__elbow=limit))
+        arm.follow([point(0.3, Q + 0.05)])
         arm.settle()
         status = arm.status("effort limits reached")
         assert status.level == DiagnosticStatus.WARN
         part, cut = status_values(status)["effort limit of elbow"].split(",")[0].split(" cut by ")
-        assert part == "gravity" and float(cut) == pytest.approx(0.5 * GRAVITY[1], rel=0.01)
+        cut_off = gravity_at(Q + 0.05)[1] + 5.0 - limit
+        assert part == "feedback" and float(cut) == pytest.approx(cut_off, rel=0.01)
         assert "effort limit of shoulder" not in status_values(status)
     finally:
         assert all(arm.set(effort_limit__elbow=20.0))
+    arm.follow([point(0.3, Q)])
     arm.settle()
     assert arm.status("running: hold").level == DiagnosticStatus.OK
 

@@ -450,3 +450,69 @@ def test_limit_cycle_ends_in_a_damped_hold(ros):
         )
         scene.wait_for_rest()
         scene.assert_no_race(scene.peak, 5.0)  # the cycle grows until it is noticed
+
+
+# Settings: what is refused at the start is refused in motion, by the arm's present state.
+
+
+@pytest.mark.parametrize(
+    ("values", "joint"),
+    [
+        ({"friction.panda_joint2.offset": 1000.0}, "panda_joint2"),
+        ({"friction.panda_joint7.offset": -1000.0}, "panda_joint7"),
+        ({"effort_scale": 0.0}, "panda_joint"),
+        ({"effort_scale": 0.01}, "panda_joint"),
+        ({"effort_limit.panda_joint4": 1.0}, "panda_joint4"),
+        ({"payload.mass": 50.0, "payload.link": "panda_link7"}, "panda_joint"),
+        ({"gravity": [0.0, 0.0, -100.0]}, "panda_joint"),
+    ],
+)
+def test_settings_that_could_not_hold_and_brake_the_arm_change_nothing(scene, values, joint):
+    ros = scene.ros
+    before = {name: ros.get_parameter(CONTROLLER, name) for name in values}
+    (result,) = ros.set_parameters(CONTROLLER, values, atomically=True)
+    assert not result.successful
+    for name in values:
+        assert f"{name} is {values[name]}" in result.reason
+    assert f"joint '{joint}" in result.reason and "its effort limit of" in result.reason
+    assert {name: ros.get_parameter(CONTROLLER, name) for name in values} == before
+    ros.run_for(1.0)  # it goes on
+    scene.assert_no_race(scene.peak, 1.2)
+    assert scene.way > 0.2
+
+
+def test_settings_that_suffice_are_taken_in_motion(scene):
+    load = {"payload.mass": 1.0, "payload.link": "panda_link7"}
+    changes = {"effort_scale": 0.8, **load, "friction.panda_joint2.offset": 1.0}
+    usual = {"effort_scale": 1.0, "payload.mass": 0.0, "friction.panda_joint2.offset": 0.0}
+    for values in (changes, usual):
+        (result,) = scene.ros.set_parameters(CONTROLLER, values, atomically=True)
+        assert result.successful, result.reason
+    scene.assert_no_race(scene.peak, 1.2)
+
+
+@pytest.mark.parametrize("share", [0.1, 1.0])
+def test_a_torque_rate_with_which_a_push_could_not_be_braked_is_refused(scene, share):
+    """To the effort limit of 87 within 10 s, or a second."""
+    name = "torque_rate.panda_joint1"
+    (result,) = scene.ros.set_parameters(CONTROLLER, {name: 87.0 * share})
+    assert not result.successful
+    assert result.reason.startswith(f"{name} is") and "expected at least" in result.reason
+
+
+def test_a_trajectory_that_shakes_the_arm_is_refused_with_joint_point_and_value(scene):
+    """Accelerations of 1000 rad/s^2 to and fro between points 20 ms apart."""
+    n, zero = len(scene.names), [0.0] * len(scene.names)
+    shaken = [
+        JointTrajectoryPoint(
+            positions=scene.home,
+            velocities=zero,
+            accelerations=[1000.0 * (-1.0) ** k] * n,
+            time_from_start=duration(1.0 + 0.02 * k),
+        )
+        for k in range(100)
+    ]
+    scene.trajectories.publish(JointTrajectory(joint_names=scene.names, points=shaken))
+    said = status(scene, "refused joint_trajectory: acceleration of joint 'panda_joint1' is 1000")
+    assert "between point 0 at 1 s and the next at 1.02 s, expected at most 217.5" in said
+    scene.assert_no_race(scene.peak, 1.2)  # the motion before goes on

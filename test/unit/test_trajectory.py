@@ -15,6 +15,8 @@ from featherstone_ros.control.trajectory import (
     set_point,
 )
 from featherstone_ros.control.trajectory_acceptance import PlanningContext
+from featherstone_ros.model.robots import robot_names
+from featherstone_ros.tools.robot_setup import load
 
 NAMES = ("shoulder", "elbow", "wrist")
 SPACE = JointSpace(NAMES, np.full(3, -3.0), np.full(3, 3.0), np.array([2.0, 2.0, np.inf]))
@@ -260,3 +262,64 @@ def test_a_trajectory_takes_the_short_way_from_what_is_asked_for_not_from_where_
     desired = rest(np.zeros(1))
     PlanningContext(0.0, np.array([lag]), desired, 10.0, 0.25).check(trajectory)
     assert_allclose(trajectory.state(0).position, 3.1 * np.sign(-lag))
+
+
+# Accelerations between points
+
+
+def wiggling(gap: float, acceleration: float) -> list[Point]:
+    """Points that stand still, with an acceleration of alternating sign."""
+    count = 20
+    zero = np.zeros(3)
+    rows = [acceleration * (-1.0) ** k * np.array([1.0, 0.0, 0.0]) for k in range(count)]
+    return [
+        Point(gap * (k + 1), HOME, zero, row if k < count - 1 else zero)
+        for k, row in enumerate(rows)
+    ]
+
+
+def test_accelerations_that_no_arm_has_are_refused_with_joint_point_and_value():
+    said = (
+        r"acceleration of joint 'shoulder' is 1000 between point 0 at 0\.02 s and the next at "
+        r"0\.04 s, expected at most 200, 100 times"
+    )
+    with pytest.raises(TrajectoryError, match=said):
+        Trajectory(NAMES, wiggling(0.02, 1000.0), SPACE).check_accelerations()
+    Trajectory(NAMES, wiggling(0.02, 199.0), SPACE).check_accelerations()
+
+
+def test_a_cubic_through_points_too_close_in_time_is_refused():
+    points = [Point(1.0, HOME, np.zeros(3)), Point(1.02, HOME + np.eye(3)[0] * 0.1, np.zeros(3))]
+    with pytest.raises(TrajectoryError, match="acceleration of joint 'shoulder' is 1500 between"):
+        Trajectory(NAMES, points, SPACE).check_accelerations()
+
+
+def test_rounded_numbers_of_a_dense_plan_are_no_accelerations():
+    """At 1 kHz with four decimals, as recorders write them; joints without limits have no bound."""
+    t = np.arange(0.0, 2.0, 1e-3)
+    path = np.round(np.outer(1.0 - np.cos(np.pi * t), [0.5, 0.5, 30.0]), 4)
+    speed = np.round(np.outer(np.pi * np.sin(np.pi * t), [0.5, 0.5, 30.0]), 4)
+    speed[-1] = 0.0
+    wide = replace(SPACE, upper=np.full(3, 100.0))
+    rows = zip(t, path, speed, strict=True)
+    Trajectory(NAMES, [Point(*row) for row in rows], wide).check_accelerations()
+
+
+@pytest.mark.parametrize("arm", robot_names())
+@pytest.mark.parametrize("acceleration", [1.0, 40.0])
+def test_the_quickest_plan_of_a_real_arm_passes(arm, acceleration):
+    """Full speed by constant acceleration, a point every 20 ms: MoveIt's without limits has 1."""
+    model = load(arm).model
+    space = JointSpace.of(model)
+    speed = space.velocity_limit
+    middle = np.clip(np.zeros(model.n), model.lower + 0.5, model.upper - 0.5)
+    up = np.minimum(speed / acceleration, np.sqrt(0.4 / acceleration)).min()
+    t = np.linspace(0.0, 2.0 * up, max(int(2.0 * up / 0.02), 2) // 2 * 2 + 1)
+    qdd = np.where(t < up, acceleration, -acceleration)
+    qd = np.where(t < up, acceleration * t, acceleration * (2.0 * up - t))
+    q = np.where(t < up, qd * t / 2.0, acceleration * up**2 - qd * (2.0 * up - t) / 2.0)
+    points = [
+        Point(1.0 + time, middle + at, np.full(model.n, v), np.full(model.n, a))
+        for time, at, v, a in zip(t, q, qd, qdd, strict=True)
+    ]
+    Trajectory(model.joint_names, points, space).check_accelerations()
