@@ -11,9 +11,10 @@ others that end a process: SIGQUIT,       end in order, exit status 128 + number
 SIGUSR1, SIGALRM, real-time ones, ...
 SIGTSTP (Ctrl-Z), SIGTTIN, SIGTTOU        ignored: a stopped process cannot hold an arm
 SIGPIPE, SIGXFSZ                          ignored, as everywhere in Python
-SIGSEGV, SIGABRT and their like           not caught: what the memory holds then is not to be
-                                          trusted with an arm. For these and for SIGKILL and
-                                          SIGSTOP there is the drives' own command time-out.
+SIGSEGV, SIGABRT, SIGTRAP, SIGSYS and     not caught: the process dies at once, as by SIGKILL.
+their like                                What the memory holds then is not to be trusted with an
+                                          arm. For these and for SIGKILL and SIGSTOP there is the
+                                          drives' own command time-out.
 ========================================  =======================================================
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sensor_msgs.msg import JointState
 from test_feedforward_controller import NAMES, URDF, point
 from trajectory_msgs.msg import JointTrajectory
 
+from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 
 START = {"shoulder": 0.6, "elbow": 0.5}
@@ -59,10 +61,10 @@ class Arm:
             lambda s: s.name == CONTROLLER[1:] and text in s.message, f"diagnostics {text!r}"
         )
 
-    def follow(self, end: list[float], duration: float = 1.0) -> None:
-        rest = [0.0] * len(NAMES)
+    def follow(self, end: list[float], duration: float = 1.0, names: Sequence[str] = NAMES) -> None:
+        rest = [0.0] * len(names)
         self.trajectories.publish(
-            JointTrajectory(joint_names=NAMES, points=[point(duration, end, velocities=rest)])
+            JointTrajectory(joint_names=names, points=[point(duration, end, velocities=rest)])
         )
 
 
@@ -127,3 +129,45 @@ def test_hand_of_a_stretched_arm_does_not_arrive_above_and_says_why(ros):
     assert status.message.endswith(
         "singular posture or out of reach, no motion of the joints leads it there"
     )
+
+
+FINGER = """
+<link name="finger_link"><inertial><mass value="0.1"/>
+<inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="finger" type="prismatic"><parent link="elbow_link"/><child link="finger_link"/>
+<axis xyz="1 0 0"/><limit lower="0" upper="0.04" velocity="0.2" effort="20"/></joint></robot>"""
+
+
+def test_a_finger_that_is_stuck_is_named_in_millimetres(ros):
+    """Not by a tolerance for joints that turn: 75 mm is more than all of its range."""
+    twin = {f"initial_positions.{name}": q for name, q in START.items()}
+    stuck = {
+        "friction.finger.coulomb": 19.0,
+        "noise.position": 1e-6,
+        "initial_positions.finger": 0.0,
+    }
+    arm = Arm(ros, URDF.replace("</robot>", FINGER), {**twin, **stuck}, **GAINS)
+    arm.follow([*START.values(), 0.03], names=[*NAMES, "finger"])
+    status = arm.status("finger 30.0 mm (expected ")
+    assert status.level == DiagnosticStatus.WARN and "did not arrive: " in status.message
+
+
+def test_hand_that_is_held_is_not_where_its_target_is_though_that_is_sent_again_and_again(ros):
+    urdf = robot_file("ur5e").read_text()
+    names = Model.from_urdf(urdf).joint_names
+    bent = {"initial_positions.shoulder_lift_joint": -1.2, "initial_positions.elbow_joint": 1.4}
+    held = {f"friction.{name}.coulomb": 60.0 for name in names}
+    twin = {**bent, **held, "noise.position": 1e-4}
+    Arm(ros, urdf, twin, tip="wrist_3_link", mode="cartesian_impedance")
+    targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
+    poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
+    ros.wait_for(lambda: poses, "pose of the hand")
+    target = PoseStamped(pose=poses[-1].pose)
+    target.pose.position.z += 0.096
+    found = ros.new_diagnostics(lambda s: "did not arrive: hand 9" in s.message)
+
+    def told() -> DiagnosticStatus | None:
+        targets.publish(target)
+        return found()
+
+    assert ros.wait_for(told, "diagnostics of the hand").level == DiagnosticStatus.WARN
