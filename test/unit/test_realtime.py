@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -82,18 +83,17 @@ print(len(problems), scheduling_in_force(), *problems, sep="|")
 """
 
 
-def probe(who: str) -> list[str]:
-    result = subprocess.run(
-        [sys.executable, "-c", PROBE, who], capture_output=True, text=True, check=True
-    )
+def probe(who: str, folder: Path) -> list[str]:
+    command = [sys.executable, "-c", PROBE, who]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return result.stdout.strip().split("|")
 
 
 @pytest.mark.skipif(
     os.sched_getscheduler(0) != os.SCHED_OTHER, reason="the tests run with real-time priority"
 )
-def test_without_the_privilege_it_says_how_to_get_it():
-    count, scheduling, *problems = probe("unprivileged")
+def test_without_the_privilege_it_says_how_to_get_it(tmp_path):
+    count, scheduling, *problems = probe("unprivileged", tmp_path)
     assert count == "2"
     assert scheduling == "default"
     for problem in problems:
@@ -103,6 +103,6 @@ def test_without_the_privilege_it_says_how_to_get_it():
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs the privilege")
-def test_with_the_privilege_priority_and_memory_are_granted():
-    count, scheduling = probe("privileged")
+def test_with_the_privilege_priority_and_memory_are_granted(tmp_path):
+    count, scheduling = probe("privileged", tmp_path)
     assert (count, scheduling) == ("0", "FIFO 5")

@@ -124,7 +124,7 @@ def test_ctrl_c_that_a_shell_has_its_background_jobs_ignore_stays_ignored():
         signal.signal(signal.SIGINT, before)
 
 
-def test_process_that_ends_is_not_disturbed_any_more():
+def test_process_that_ends_is_not_disturbed_any_more(tmp_path):
     program = """
 import atexit, signal
 from featherstone_ros.tools.signals import ended_by_signals
@@ -135,7 +135,8 @@ signal.raise_signal(signal.SIGINT)
 print("undisturbed")
 assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 """
-    end = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    command = [sys.executable, "-c", program]
+    end = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (end.returncode, end.stdout, end.stderr) == (0, "undisturbed\n", "")
 
 
