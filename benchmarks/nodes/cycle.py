@@ -15,7 +15,7 @@ from benchmarks.nodes.processes import CONTROLLER
 from benchmarks.nodes.reaction import slow_motion
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.phases import TEXTS, Phase
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, Point
 from featherstone_ros.errors import FeatherstoneError
@@ -64,5 +64,5 @@ def durations(robot: RobotSetup, pause: float) -> Floats:
         controller.compiled.message(0, message, begin)
         found[k] = 1e-9 * (time.monotonic_ns() - begin)
     if controller.phase != Phase.TRAJECTORY:
-        raise FeatherstoneError(f"the controller ended in phase {controller.phase.text!r}")
+        raise FeatherstoneError(f"the controller ended in phase {TEXTS[controller.phase]!r}")
     return found

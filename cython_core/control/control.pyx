@@ -34,10 +34,8 @@ from control.motion cimport (Degree, Motion, Path, connect, follow_path, hold_at
                              quintic, sample_inside, sample_path,
                              stopping_position as c_stopping_position)
 from control.phases cimport EVENTS, PHASES
-from control.request_handlers cimport configure
-from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD,
-                               GRAVITY_COMPENSATION, SETTINGS_ARRAYS, TERMS_FULL, TERMS_GRAVITY,
-                               TERMS_NONE, JointLimits, Settings)
+from control.request_handlers cimport configure, why_no_joints
+from control.settings cimport SETTINGS_ARRAYS, JointLimits, Mode, Settings, Terms
 from control.settings_check cimport CheckPayload
 from control.snapshot cimport SnapshotPayload
 from control.state_validator cimport CLOCK_JUMP as _CLOCK_JUMP
@@ -51,6 +49,7 @@ import itertools
 
 import numpy as np
 
+from featherstone_ros import _enumerations
 from featherstone_ros.control.phases import TRANSITIONS
 from featherstone_ros.message_templates import float64_multi_array, joint_state, stamped
 

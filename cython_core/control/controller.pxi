@@ -280,7 +280,12 @@ cdef class CompiledController(CycleOwner):
 
     @property
     def phase(self):
-        return self.its.controller.phase
+        return <int> self.its.controller.phase
+
+    @property
+    def refusal(self):
+        """Why no motion of the joints can be followed now, a ``Refusal``; 0: it can."""
+        return <int> why_no_joints(&self.its.controller)
 
     @property
     def hold(self):
@@ -288,7 +293,7 @@ cdef class CompiledController(CycleOwner):
         its bound.
         """
         its = &self.its.controller.hold
-        return its.cause, its.joint, its.found, its.bound
+        return <int> its.cause, its.joint, its.found, its.bound
 
     @property
     def received(self):

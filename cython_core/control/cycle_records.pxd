@@ -4,12 +4,9 @@ from libc.stdint cimport int32_t, uint64_t
 
 from control.controller_state cimport Controller
 from control.cycle_state cimport ControlCycle
-from control.events cimport NoteKind
+from control.events cimport NOTE_RELEASED, NoteKind
 from control.model_blend cimport uses
 from cycle cimport Record
-
-cdef enum RecordKind:        # 0 and on: NoteKind
-    RECORD_RELEASED = 100    # object: a path or model that is no longer in use
 
 
 cdef inline void put_record(ControlCycle* its, int32_t kind, Py_ssize_t index, double a, double b,
@@ -31,7 +28,7 @@ cdef inline void record_note(void* listener, NoteKind kind, Py_ssize_t index, do
 cdef inline void release(ControlCycle* its, uint64_t number) noexcept nogil:
     """Tell Python that it may free an object."""
     if number:
-        put_record(its, RECORD_RELEASED, 0, 0.0, 0.0, 0.0, 0.0, number)
+        put_record(its, NOTE_RELEASED, 0, 0.0, 0.0, 0.0, 0.0, number)
 
 
 cdef inline bint knows_newest(const ControlCycle* its) noexcept nogil:

@@ -1,20 +1,21 @@
 # What the controller reports, as numbers; featherstone_ros/control/events.py has the texts, in the
 # same order.
 
-cdef enum Cause:             # of a hold or an abandoned motion
+cpdef enum Cause:            # of a hold or an abandoned motion
     NO_CAUSE, CAUSE_DEACTIVATED, CAUSE_NO_STATES, CAUSE_GAP, CAUSE_OFF_PATH, CAUSE_NOT_FINITE
     CAUSE_LATE_COMMANDS, CAUSE_TOO_FAST, CAUSE_OSCILLATION, CAUSE_OFTEN, CAUSE_EXECUTOR
     CAUSE_CANNOT_HOLD, CAUSE_FAILURE, CAUSE_OFF_SPEED, CAUSE_IN_A_ROW, CAUSE_OUTSIDE
     CAUSE_STANDS, CAUSE_FROZEN, CAUSE_DISPUTED
 
-cdef enum Refusal:           # the answer to a request; 0: granted
+cpdef enum Refusal:          # the answer to a request; 0: granted
     GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, IN_FAULT
     GRAVITY_IN_USE, FOLLOWS_POSES, FOLLOWS_NO_POSES, NO_TIP, TOO_LITTLE_EFFORT
 
-cdef enum NoteKind:          # reports of the controller without a request
+cpdef enum NoteKind:         # reports of the controller without a request
     NOTE_PHASE               # index: event; values: phase before, phase now
     NOTE_CAUSE               # index: joint; values: cause, found, bound
     NOTE_REJECTED            # index: joint; values: rejection, found, bound
     NOTE_OUTSIDE             # index: joint, beyond its limits when commands begin; values:
                              # position, lower, upper
     NOTE_MESSAGE             # index: joint; values: fault, field, claimed, expected
+    NOTE_RELEASED            # object: a path or model that is no longer in use

@@ -1,12 +1,11 @@
-# The controller's phases and the events that lead from one to another, numbered as in
-# featherstone_ros/control/phases.py, which has the table of what follows what; a test compares the
-# two.
+# The controller's phases and the events that lead from one to another;
+# featherstone_ros/control/phases.py has the table of what follows what.
 
-cdef enum Phase:
+cpdef enum Phase:
     INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
     STOPPING, SETTLING, LEAVING_BLIND
 
-cdef enum Event:
+cpdef enum Event:
     ACTIVATE, DEACTIVATE, STATE, STATES_STOPPED, GIVE_UP, FOLLOW, ARRIVED, SET_POINT
     SET_POINTS_STOPPED, HOLD, ABANDON, FALL_BACK, RECOVER, FAIL, FLOAT, TRACK
     STOPPED, SETTLED

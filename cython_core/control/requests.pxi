@@ -1,9 +1,5 @@
 # What the controller may be asked for: the payload of a request, and what keeps it alive.
 
-cdef dict MODES = {"gravity_compensation": GRAVITY_COMPENSATION, "feedforward": FEEDFORWARD,
-                   "computed_torque": COMPUTED_TORQUE, "cartesian_impedance": CARTESIAN_IMPEDANCE}
-cdef dict TERMS = {"none": TERMS_NONE, "gravity": TERMS_GRAVITY, "full": TERMS_FULL}
-
 
 cdef class ControlRequest:
     """Something that the controller is asked for; plain ones have no payload.
@@ -87,8 +83,8 @@ cdef class ConfigureRequest(ControlRequest):
                                                            settings.effort_limit,
                                                            settings.torque_rate]), dtype=float)
         place_arrays(&self.its, <double*> cnp.PyArray_DATA(self.arrays), n)
-        self.its.mode, self.its.terms = (
-            MODES[str(settings.mode)], TERMS[str(settings.feedforward_terms)])
+        self.its.mode = <Mode> <int> _enumerations.Mode[str(settings.mode).upper()]
+        self.its.terms = <Terms> <int> _enumerations.Terms[str(settings.feedforward_terms).upper()]
         self.its.on_timer = str(settings.update_on) == "timer"
         self.its.hardware_adds_gravity = settings.hardware_adds_gravity
         self.its.start_from_measured_effort = settings.start_from_measured_effort
@@ -285,7 +281,8 @@ cdef class SnapshotRequest(ControlRequest):
 
     @property
     def hold(self):
-        return self.its.hold.cause, self.its.hold.joint, self.its.hold.found, self.its.hold.bound
+        its = &self.its.hold
+        return <int> its.cause, its.joint, its.found, its.bound
 
     @property
     def causes(self):

@@ -3,10 +3,10 @@
 
 from control.impedance_state cimport ImpedanceSettings
 
-cdef enum Mode:
+cpdef enum Mode:
     GRAVITY_COMPENSATION, FEEDFORWARD, COMPUTED_TORQUE, CARTESIAN_IMPEDANCE
 
-cdef enum Terms:
+cpdef enum Terms:
     TERMS_NONE, TERMS_GRAVITY, TERMS_FULL
 
 cdef enum:

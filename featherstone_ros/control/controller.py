@@ -19,12 +19,13 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros import _control
 from featherstone_ros._core import BoundDynamics
+from featherstone_ros._enumerations import NoteKind
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control import events
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
 from featherstone_ros.control.events import Reason, RecordFormatter, cause_text, rejection_text
 from featherstone_ros.control.motion import Motion, MotionState
-from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
+from featherstone_ros.control.phases import HOLDS, RUNNING, TEXTS, Phase
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.torque_governor import cut
 from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
@@ -214,7 +215,7 @@ class TorqueController:
         Raises:
             TrajectoryError: Nothing can be followed now.
         """
-        refusal = events.why_not(self.phase)
+        refusal = self.compiled.refusal
         if refusal:
             raise TrajectoryError(self._refusal(Reason(refusal, -1, 0.0, 0.0)))
         return PlanningContext.of(self.snapshot(), self._settings)
@@ -295,13 +296,13 @@ class TorqueController:
         return refusal
 
     def _refusal(self, refusal: Reason) -> str:
-        return events.refusal_text(refusal, self._space.names, self.phase.text, self.hold_reason)
+        return events.refusal_text(refusal, self._space.names, TEXTS[self.phase], self.hold_reason)
 
     def _tell(self) -> None:
         """Report the records, and release objects that are no longer in use."""
         records = self.compiled.records()
         for kind, _, _, _, number in records:
-            if kind == events.RELEASED:
+            if kind == NoteKind.RELEASED:
                 self.compiled.release(number)
         for line in self._formatter.lines(records):
             self._notify(line)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from featherstone_ros.control.phases import RUNNING, SILENT, TRACKING, Phase
+from featherstone_ros.control.phases import RUNNING, SILENT, TEXTS, TRACKING, Phase
 from featherstone_ros.control.tracking_error import TrackingWarning
 
 NOTHING = TrackingWarning()
@@ -110,10 +110,10 @@ def phase_text(phase: Phase) -> str:
     if phase in RUNNING:
         return "running"
     if phase in (Phase.WAITING, Phase.SILENT):
-        return Phase.WAITING.text
-    return phase.text if phase in SILENT else Phase.DAMPED.text
+        return TEXTS[Phase.WAITING]
+    return TEXTS[phase if phase in SILENT else Phase.DAMPED]
 
 
 def following(phase: Phase) -> str:
     """Return what is followed, in the same stable words."""
-    return phase.text if phase in TRACKING else Phase.HOLDING.text
+    return TEXTS[phase if phase in TRACKING else Phase.HOLDING]

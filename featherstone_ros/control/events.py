@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from featherstone_ros.control.phases import TRACKING, Event, Phase
+from featherstone_ros._enumerations import Event, NoteKind, Phase
 from featherstone_ros.message_faults import message_fault
 
 Record = tuple[int, int, int, tuple[float, float, float, float], int]
-
-# Kinds of records, as NoteKind and RecordKind.
-PHASE, CAUSE, REJECTED, OUTSIDE, MESSAGE = range(5)
-RELEASED = 100
 
 # In the order of Rejection.
 REJECTIONS = (
@@ -59,8 +55,6 @@ CAUSES = (
     "of them may be wrong, waiting for another joint state at the same position",
 )
 
-NO_STATES, OFF_PATH, OFTEN, OFF_SPEED, IN_A_ROW = 2, 4, 9, 13, 14  # of CAUSES
-
 # In the order of Refusal, for the joint, what was found and its bound.
 REFUSALS = (
     "",
@@ -80,8 +74,6 @@ REFUSALS = (
     "joint {joint!r} would need {found:.4g} to be held and braked where the arm is now, expected "
     "less than its effort limit of {bound:.4g} (effort_limit times effort_scale)",
 )
-GRANTED, NOT_RUNNING, FOLLOWS_NOTHING = 0, 1, 2  # of REFUSALS
-IN_FAULT, GRAVITY_IN_USE, FOLLOWS_POSES = 6, 7, 8
 
 
 class Reason(NamedTuple):
@@ -129,13 +121,6 @@ def refusal_text(refusal: Reason, names: Sequence[str], phase: str, reason: str)
     )
 
 
-def why_not(phase: Phase) -> int:
-    """Return the refusal of a request for motion in a phase, 0 if it is granted."""
-    if phase in TRACKING:
-        return GRANTED
-    return {Phase.FLOATING: FOLLOWS_NOTHING, Phase.FAULT: IN_FAULT}.get(phase, NOT_RUNNING)
-
-
 def message_text(index: int, values: Sequence[float], names: Sequence[str]) -> str:
     """Return why a message is refused: fault, field, what it claims and what was expected."""
     fault, field, claimed, expected = map(int, values)
@@ -179,13 +164,13 @@ class RecordFormatter:
         """Return the lines to log; the record of a cause follows that of its change."""
         said: list[str] = []
         for kind, index, _, values, _ in records:
-            if kind == PHASE:
+            if kind == NoteKind.PHASE:
                 said += self._finish("")
                 self._change = Event(index), Phase(int(values[0])), Phase(int(values[1]))
-            elif kind == CAUSE:
+            elif kind == NoteKind.CAUSE:
                 reason = cause_text(Reason(int(values[0]), index, *values[1:3]), self._names)
                 said += self._finish(reason) if self._change else [reason]
-            elif kind == OUTSIDE:
+            elif kind == NoteKind.OUTSIDE:
                 said.append(outside_text(self._names[index], *values[:3]))
         if self._change and self._change[0] not in EXPLAINED:
             said += self._finish("")

@@ -18,16 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros._enumerations import Cause
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.events import (
-    IN_A_ROW,
-    OFF_PATH,
-    OFF_SPEED,
-    OFTEN,
-    Reason,
-    cause_text,
-)
-from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.events import Reason, cause_text
+from featherstone_ros.control.phases import TEXTS, Phase
 from featherstone_ros.control.settings import Choice, Mode, Settings
 from featherstone_ros.control.trajectory import (
     JointsError,
@@ -43,7 +37,7 @@ ERASED_SLACK = float(np.finfo(np.float32).eps)
 UNKNOWN_FRICTION = 0.3
 LEAST_ERROR = {False: 0.003, True: 0.001}  # [rad] of joints that turn, [m] of those that slide
 MOST_ERROR = {False: 0.010, True: 0.003}
-NOT_FOLLOWED = (OFF_PATH, OFTEN, OFF_SPEED, IN_A_ROW)
+NOT_FOLLOWED = (Cause.OFF_PATH, Cause.OFTEN, Cause.OFF_SPEED, Cause.IN_A_ROW)
 
 
 class ErrorCode(IntEnum):
@@ -286,7 +280,7 @@ class GoalTracker:
         """Return why the motion is no longer the goal's."""
         if moment.causes == self._causes:
             return GoalVerdict(
-                GoalStatus.ABORTED, ErrorCode.INVALID_GOAL, LOST.get(phase, phase.text)
+                GoalStatus.ABORTED, ErrorCode.INVALID_GOAL, LOST.get(phase, TEXTS[phase])
             )
         cause = Reason(*moment.hold)
         followed = cause.code not in NOT_FOLLOWED

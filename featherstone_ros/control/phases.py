@@ -1,4 +1,6 @@
-"""The controller's phases and the events that lead from one to another, in one table.
+"""What follows what: the controller's phases and the events that lead from one to another.
+
+Both are numbered in cython_core/control/phases.pxd.
 
 ``python -m featherstone_ros.control.phases`` prints it as a picture (Graphviz), with
 ``--table`` as Markdown; docs/phases.md shows both.
@@ -8,70 +10,49 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from enum import IntEnum
 
-
-class Phase(IntEnum):
-    """A phase of the controller; ``text`` is its name in the diagnostics."""
-
-    INACTIVE = 0, "inactive", "no commands"
-    WAITING = 1, "waiting for a joint state", "active; no commands yet"
-    FLOATING = 2, "gravity compensation", "the arm is carried, nothing is followed"
-    HOLDING = 3, "hold", "comes to rest and stays there"
-    TRAJECTORY = 4, "trajectory", "follows a trajectory"
-    REFERENCE = 5, "reference", "follows streamed set-points"
-    DAMPED = 6, "gravity hold", "gravity and damping, until the cause is over"
-    FAULT = 7, "fault", "gravity and damping, until it is asked to hold"
-    BLIND = 8, "blind stop", "no usable joint states: brakes by the model, for give_up_after"
-    SILENT = 9, "silent", "no commands until the next usable joint state"
-    STOPPING = 10, "stopping", "leaving: comes to rest"
-    SETTLING = 11, "settling", "leaving: gravity and damping until the arm stands"
-    LEAVING_BLIND = 12, "leaving, blind stop", "leaving, without usable joint states"
-
-    text: str
-    meaning: str
-
-    def __new__(cls, value: int, text: str = "", meaning: str = "") -> Phase:
-        """Make a member from its number, its name in the diagnostics, and its meaning."""
-        member = int.__new__(cls, value)
-        member._value_ = value
-        member.text, member.meaning = text, meaning
-        return member
-
-
-class Event(IntEnum):
-    """An event that may change the phase; ``text`` describes it."""
-
-    ACTIVATE = 0, "activate"
-    DEACTIVATE = 1, "deactivate, shutdown or a signal"
-    STATE = 2, "a usable joint state"
-    STATES_STOPPED = 3, "no usable joint state for state_timeout"
-    GIVE_UP = 4, "give_up_after is over"
-    FOLLOW = 5, "a trajectory"
-    ARRIVED = 6, "the trajectory has ended"
-    SET_POINT = 7, "a set-point"
-    SET_POINTS_STOPPED = 8, "no set-point for reference_timeout"
-    HOLD = 9, "asked to hold"
-    ABANDON = 10, "off the path, a gap in the states, or Python gives no sign of life"
-    FALL_BACK = 11, "commands too late, or not finite"
-    RECOVER = 12, "that is over"
-    FAIL = 13, "too fast, oscillating, or abandoned too often"
-    FLOAT = 14, "mode gravity_compensation"
-    TRACK = 15, "another mode"
-    STOPPED = 16, "stop_time is over"
-    SETTLED = 17, "the arm stands and give_up_after is over"
-
-    text: str
-
-    def __new__(cls, value: int, text: str = "") -> Event:
-        """Make a member from its number and its description."""
-        member = int.__new__(cls, value)
-        member._value_ = value
-        member.text = text
-        return member
-
+from featherstone_ros._enumerations import Event as Event
+from featherstone_ros._enumerations import Phase as Phase
 
 P, E = Phase, Event
+
+# Names in the diagnostics, and meanings.
+DESCRIPTIONS = {
+    P.INACTIVE: ("inactive", "no commands"),
+    P.WAITING: ("waiting for a joint state", "active; no commands yet"),
+    P.FLOATING: ("gravity compensation", "the arm is carried, nothing is followed"),
+    P.HOLDING: ("hold", "comes to rest and stays there"),
+    P.TRAJECTORY: ("trajectory", "follows a trajectory"),
+    P.REFERENCE: ("reference", "follows streamed set-points"),
+    P.DAMPED: ("gravity hold", "gravity and damping, until the cause is over"),
+    P.FAULT: ("fault", "gravity and damping, until it is asked to hold"),
+    P.BLIND: ("blind stop", "no usable joint states: brakes by the model, for give_up_after"),
+    P.SILENT: ("silent", "no commands until the next usable joint state"),
+    P.STOPPING: ("stopping", "leaving: comes to rest"),
+    P.SETTLING: ("settling", "leaving: gravity and damping until the arm stands"),
+    P.LEAVING_BLIND: ("leaving, blind stop", "leaving, without usable joint states"),
+}
+TEXTS = {phase: text for phase, (text, _) in DESCRIPTIONS.items()}
+EVENT_TEXTS = {
+    E.ACTIVATE: "activate",
+    E.DEACTIVATE: "deactivate, shutdown or a signal",
+    E.STATE: "a usable joint state",
+    E.STATES_STOPPED: "no usable joint state for state_timeout",
+    E.GIVE_UP: "give_up_after is over",
+    E.FOLLOW: "a trajectory",
+    E.ARRIVED: "the trajectory has ended",
+    E.SET_POINT: "a set-point",
+    E.SET_POINTS_STOPPED: "no set-point for reference_timeout",
+    E.HOLD: "asked to hold",
+    E.ABANDON: "off the path, a gap in the states, or Python gives no sign of life",
+    E.FALL_BACK: "commands too late, or not finite",
+    E.RECOVER: "that is over",
+    E.FAIL: "too fast, oscillating, or abandoned too often",
+    E.FLOAT: "mode gravity_compensation",
+    E.TRACK: "another mode",
+    E.STOPPED: "stop_time is over",
+    E.SETTLED: "the arm stands and give_up_after is over",
+}
 
 # Transitions of every phase with commands and usable states.
 _COMMANDING = {E.STATES_STOPPED: P.BLIND}
@@ -141,8 +122,8 @@ def table() -> str:
     """Return the table as Markdown: a line for each phase and the phase that follows."""
     lines = ["| phase | event | next phase |", "| --- | --- | --- |"]
     for (phase, target), events in arrows().items():
-        texts = "; ".join(event.text for event in events)
-        lines.append(f"| {phase.text} | {texts} | {target.text} |")
+        texts = "; ".join(EVENT_TEXTS[event] for event in events)
+        lines.append(f"| {TEXTS[phase]} | {texts} | {TEXTS[target]} |")
     return "\n".join(lines) + "\n"
 
 
@@ -150,9 +131,9 @@ def picture() -> str:
     """Return the table as a Graphviz graph; what all tracking phases share leaves their frame."""
     colours = {**dict.fromkeys(RUNNING, "#d5e8d4"), **dict.fromkeys(HOLDS, "#f8cecc")}
     boxes = {
-        phase: f'{phase.name} [label="{phase.text}\\n{phase.meaning}", '
+        phase: f'{phase.name} [label="{text}\\n{meaning}", '
         f'fillcolor="{colours.get(phase, "#f5f5f5")}"];'
-        for phase in Phase
+        for phase, (text, meaning) in DESCRIPTIONS.items()
     }
     inside = " ".join(boxes[phase] for phase in sorted(TRACKING))
     lines = [

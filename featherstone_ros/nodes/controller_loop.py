@@ -18,8 +18,8 @@ from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
+from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
 from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
-from featherstone_ros.control import events
 from featherstone_ros.control.controller import compiled_controller, explain
 from featherstone_ros.control.events import (
     Reason,
@@ -29,7 +29,7 @@ from featherstone_ros.control.events import (
     refusal_text,
     rejection_text,
 )
-from featherstone_ros.control.phases import SILENT, Event, Phase
+from featherstone_ros.control.phases import SILENT, TEXTS
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import JointSpace, TrajectoryError
 from featherstone_ros.control.unusable_messages import unusable_state
@@ -222,14 +222,14 @@ class ControllerLoop(LoopMode):
 
     def text_of(self, refusal: Reason) -> str:
         """Return why something is refused now."""
-        return refusal_text(refusal, self.space.names, self.phase.text, self.hold_reason())
+        return refusal_text(refusal, self.space.names, TEXTS[self.phase], self.hold_reason())
 
     def hold_reason(self) -> str:
         """Return why the arm is held; if states are refused, also why the last one was."""
         cause = Reason(*self.controller.hold)
         text = cause_text(cause, self.space.names)
         refused = self.state_refusal()
-        if cause.code == events.NO_STATES and refused:
+        if cause.code == Cause.NO_STATES and refused:
             text += f" (refused: {refused})"
         return text
 
@@ -251,20 +251,20 @@ class ControllerLoop(LoopMode):
         """Log the loop's records, and release objects that it no longer uses."""
         names, changed = self.space.names, False
         for kind, index, _, values, sequence in records:
-            if kind == events.RELEASED:
+            if kind == NoteKind.RELEASED:
                 self.controller.release(sequence)
-            elif kind == events.REJECTED:
+            elif kind == NoteKind.REJECTED:
                 text = rejection_text(Reason(int(values[0]), index, *values[1:3]), names)
                 self._node.log.warning(f"joint_states: a state was refused: {text}")
-            elif kind == events.PHASE:
+            elif kind == NoteKind.PHASE:
                 self._note_event(Event(index), Phase(int(values[0])))
-            elif kind == events.MESSAGE:
+            elif kind == NoteKind.MESSAGE:
                 self._note_unusable(message_text(index, values, names))
             elif kind == TOO_LARGE_RECORD:
                 self._note_unusable(str(too_large(values[0])))
             elif kind == PUBLISH_FAILED_RECORD:
                 self.publish_failures.note(index, values[0])
-            changed |= kind in (events.PHASE, events.CAUSE)
+            changed |= kind in (NoteKind.PHASE, NoteKind.CAUSE)
         for line in self._formatter.lines(records):
             self._node.log.warning(line)
         if changed:

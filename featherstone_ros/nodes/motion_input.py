@@ -17,13 +17,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros import _control
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control import events
 from featherstone_ros.control.controller import target_request
 from featherstone_ros.control.events import Reason
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion
-from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, set_point
 from featherstone_ros.control.trajectory_acceptance import PlanningContext
 from featherstone_ros.control.trajectory_start import is_same_clock, start_delay
@@ -187,9 +185,7 @@ class MotionInput:
 
     def _require_tracking(self) -> None:
         """Raise TrajectoryError if no motion of the joints can be followed now."""
-        refusal = events.why_not(self._loop.phase)
-        if not refusal and self._loop.settings.mode is Mode.CARTESIAN_IMPEDANCE:
-            refusal = events.FOLLOWS_POSES
+        refusal = self._loop.controller.refusal
         if refusal:
             raise TrajectoryError(self._loop.text_of(Reason(refusal, -1, 0.0, 0.0)))
 

@@ -11,8 +11,7 @@ from numpy.testing import assert_allclose
 
 from featherstone_ros._control import CompiledController, DeadlineRequest, ModelRequest
 from featherstone_ros._core import BoundDynamics
-from featherstone_ros.control import events
-from featherstone_ros.control.phases import Event, Phase
+from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
 from featherstone_ros.control.settings import Mode, UpdateOn
 from featherstone_ros.control.trajectory import Point
 
@@ -168,7 +167,7 @@ def test_motion_ends_when_python_gives_no_sign_of_life(executor_timeout, states)
         return
     assert bench.controller.phase is Phase.HOLDING
     assert "no sign of life" in bench.controller.hold_reason
-    phases = [index for kind, index, _ in bench.records if kind == events.PHASE]
+    phases = [index for kind, index, _ in bench.records if kind == NoteKind.PHASE]
     assert phases[-1] == Event.ABANDON  # the arm is not where it was to go
     bench.run(0.4)
     assert bench.now > last + 0.3
@@ -225,12 +224,12 @@ def test_more_late_commands_within_a_second_than_are_allowed(bench, late, is_too
 
 
 def test_late_commands_without_a_hold_are_told_of_once_as_long_as_they_go_on(bench):
-    """In the order of cython_core/control/events.pxd: a note of a cause is 1, late commands 6."""
     bench.compiled.apply(DeadlineRequest(0.002, 5, False), bench.now)
     for _ in range(2):
         bench.records.clear()
         late_states(bench, 400, 100)
-        assert [int(values[0]) for kind, _, values in bench.records if kind == 1] == [6]
+        causes = [values[0] for kind, _, values in bench.records if kind == NoteKind.CAUSE]
+        assert causes == [Cause.LATE_COMMANDS]
         late_states(bench, 1100, 0)
 
 

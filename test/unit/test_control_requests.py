@@ -9,13 +9,12 @@ from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from featherstone_ros import _control
-from featherstone_ros.control import events
+from featherstone_ros._enumerations import Refusal
 from featherstone_ros.control.controller import target_request
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, Trajectory
 
-ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, FOLLOWS_NO_POSES = 3, 4, 5, 9
 START_TOLERANCE, SPEED = 0.2, 3.0  # rad, rad/s
 X = np.array([0.0, 1.0])
 
@@ -72,11 +71,12 @@ def test_nothing_can_be_asked_for_in_a_phase_that_follows_nothing(phase, request
     desired = bench.compiled.desired
     answer = bench.compiled.apply(request_of(), bench.now)
     if request_of is hold and phase is Phase.FAULT:  # that is how a fault ends
-        assert answer == events.GRANTED
+        assert answer == Refusal.GRANTED
         assert bench.controller.phase is Phase.HOLDING
         assert_array_equal(bench.compiled.desired[0], bench.compiled.q)
         return
-    assert answer == events.why_not(phase) != events.GRANTED
+    others = {Phase.FAULT: Refusal.IN_FAULT, Phase.FLOATING: Refusal.FOLLOWS_NOTHING}
+    assert answer == bench.compiled.refusal == others.get(phase, Refusal.NOT_RUNNING)
     assert bench.controller.phase is phase
     assert_array_equal(bench.compiled.desired, desired)
 
@@ -84,20 +84,20 @@ def test_nothing_can_be_asked_for_in_a_phase_that_follows_nothing(phase, request
 @pytest.mark.parametrize(
     ("mode", "request_of", "answer"),
     [
-        (Mode.FEEDFORWARD, target, FOLLOWS_NO_POSES),
-        (Mode.COMPUTED_TORQUE, target, FOLLOWS_NO_POSES),
-        (Mode.CARTESIAN_IMPEDANCE, trajectory, events.FOLLOWS_POSES),
-        (Mode.CARTESIAN_IMPEDANCE, set_point, events.FOLLOWS_POSES),
-        (Mode.FEEDFORWARD, trajectory, events.GRANTED),
-        (Mode.COMPUTED_TORQUE, set_point, events.GRANTED),
-        (Mode.CARTESIAN_IMPEDANCE, target, events.GRANTED),
+        (Mode.FEEDFORWARD, target, Refusal.FOLLOWS_NO_POSES),
+        (Mode.COMPUTED_TORQUE, target, Refusal.FOLLOWS_NO_POSES),
+        (Mode.CARTESIAN_IMPEDANCE, trajectory, Refusal.FOLLOWS_POSES),
+        (Mode.CARTESIAN_IMPEDANCE, set_point, Refusal.FOLLOWS_POSES),
+        (Mode.FEEDFORWARD, trajectory, Refusal.GRANTED),
+        (Mode.COMPUTED_TORQUE, set_point, Refusal.GRANTED),
+        (Mode.CARTESIAN_IMPEDANCE, target, Refusal.GRANTED),
     ],
 )
 def test_a_mode_follows_its_own_kind_of_motion(mode, request_of, answer):
     bench = Bench(mode=mode).start()
     assert bench.compiled.apply(request_of(), bench.now) == answer
     moves = bench.controller.phase in (Phase.TRAJECTORY, Phase.REFERENCE)
-    assert moves == (answer == events.GRANTED)
+    assert moves == (answer == Refusal.GRANTED)
 
 
 # A trajectory against the arm at the moment at which it is taken
@@ -105,7 +105,7 @@ def test_a_mode_follows_its_own_kind_of_motion(mode, request_of, answer):
 
 @pytest.mark.parametrize("wait", [0.0, 0.5])
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
-@pytest.mark.parametrize(("share", "answer"), [(0.99, 0), (1.01, STARTS_TOO_FAR)])
+@pytest.mark.parametrize(("share", "answer"), [(0.99, 0), (1.01, Refusal.STARTS_TOO_FAR)])
 def test_a_trajectory_begins_where_the_arm_may_come_in_time(wait, sign, share, answer):
     bench = Bench().start()
     allowed = START_TOLERANCE + SPEED * wait
@@ -116,7 +116,7 @@ def test_a_trajectory_begins_where_the_arm_may_come_in_time(wait, sign, share, a
         assert_allclose(request.detail, [1, share * allowed, allowed])
 
 
-@pytest.mark.parametrize(("share", "answer"), [(0.99, 0), (1.01, STARTS_TOO_FAR)])
+@pytest.mark.parametrize(("share", "answer"), [(0.99, 0), (1.01, Refusal.STARTS_TOO_FAR)])
 def test_a_trajectory_that_is_under_way_has_no_time_to_be_reached(share, answer):
     bench = Bench().start()
     place = bench.compiled.q
@@ -126,7 +126,7 @@ def test_a_trajectory_that_is_under_way_has_no_time_to_be_reached(share, answer)
     assert bench.compiled.apply(request, bench.now) == answer
 
 
-@pytest.mark.parametrize(("ago", "answer"), [(0.99, 0), (1.01, ENDED)])
+@pytest.mark.parametrize(("ago", "answer"), [(0.99, 0), (1.01, Refusal.ENDED)])
 def test_a_trajectory_that_is_over_is_refused(ago, answer):
     bench = Bench().start()
     place = bench.compiled.q
@@ -139,13 +139,13 @@ def test_a_trajectory_that_is_over_is_refused(ago, answer):
 
 def test_a_trajectory_right_after_a_hold_begins_where_the_arm_is():
     bench = Bench().start()
-    assert bench.compiled.apply(hold(), bench.now) == events.GRANTED
+    assert bench.compiled.apply(hold(), bench.now) == Refusal.GRANTED
     request = _control.FollowRequest(path(Point(0.0, Q), Point(1.0, Q)))
-    assert bench.compiled.apply(request, bench.now) == events.GRANTED
+    assert bench.compiled.apply(request, bench.now) == Refusal.GRANTED
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
-@pytest.mark.parametrize(("share", "answer"), [(0.99, 0), (1.01, SET_POINT_TOO_FAR)])
+@pytest.mark.parametrize(("share", "answer"), [(0.99, 0), (1.01, Refusal.SET_POINT_TOO_FAR)])
 def test_a_set_point_is_near_what_is_asked_for(share, sign, answer):
     bench = Bench().start()
     state = bench.compiled.desired
@@ -186,7 +186,7 @@ def test_effort_of_a_set_point_is_its_own_alone_and_ends_with_a_hold():
     bench.run(0.3)
     assert_allclose(bench.compiled.desired[3], [1.5, 0.0], atol=0.01)
     state = np.array([bench.compiled.desired[0], *np.zeros((2, 2)), [0.5, 0.0]])
-    assert bench.compiled.apply(_control.SetPointRequest(state), bench.now) == events.GRANTED
+    assert bench.compiled.apply(_control.SetPointRequest(state), bench.now) == Refusal.GRANTED
     for _ in range(3):
         bench.run(0.1)
         assert_allclose(bench.compiled.desired[3], [0.5, 0.0])

@@ -5,6 +5,7 @@ import pytest
 from control_arm import NAMES, PERIOD, Q
 from control_loop import LoopBench
 
+from featherstone_ros._enumerations import Cause, NoteKind, Refusal
 from featherstone_ros.control import events
 from featherstone_ros.control.events import Reason, RecordFormatter
 from featherstone_ros.control.phases import Event, Phase
@@ -55,7 +56,7 @@ def test_a_refused_state_is_told_of_with_joint_figure_and_bound(bench):
     bench.arm.reset(bench.arm.q + np.array([0.0, 3.0]), np.zeros(2))
     bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
     bench.state()
-    (record,) = (r for r in bench.records if r[0] == events.REJECTED)
+    (record,) = (r for r in bench.records if r[0] == NoteKind.REJECTED)
     _, joint, (code, *figures, _) = record
     text = events.rejection_text(Reason(int(code), joint, *figures), NAMES)
     assert text.startswith("position jumped: joint 'elbow', ")
@@ -76,14 +77,19 @@ def test_what_is_not_finite_has_no_bound(joint, found, text):
 
 
 def test_a_motion_that_is_refused_after_a_fault_has_the_faults_reason():
-    refusal = Reason(events.why_not(Phase.FAULT), -1, 0.0, 0.0)
+    refusal = Reason(Refusal.IN_FAULT, -1, 0.0, 0.0)
     text = events.refusal_text(refusal, NAMES, "fault", "joint 'elbow' oscillates")
     assert "joint 'elbow' oscillates" in text and "~/hold" in text
-    refusal = Reason(events.why_not(Phase.BLIND), -1, 0.0, 0.0)
+    refusal = Reason(Refusal.NOT_RUNNING, -1, 0.0, 0.0)
     assert events.refusal_text(refusal, NAMES, "blind stop", "").endswith("running: blind stop")
 
 
-@pytest.mark.parametrize("code", range(1, len(events.REFUSALS)))
+def test_every_cause_and_refusal_has_a_text():
+    assert len(events.CAUSES) == len(Cause)
+    assert len(events.REFUSALS) == len(Refusal)
+
+
+@pytest.mark.parametrize("code", list(Refusal)[1:])
 def test_every_refusal_names_joint_figure_and_bound(code):
     text = events.refusal_text(Reason(code, 1, 0.5, 0.125), NAMES, "fault", "the reason")
     template = events.REFUSALS[code]
@@ -105,8 +111,8 @@ CHANGES = [
 @pytest.mark.parametrize(("event", "before", "after", "text"), CHANGES)
 def test_a_change_is_told_of_once_its_cause_is_known(event, before, after, text, together):
     formatter = RecordFormatter(NAMES)
-    change = (events.PHASE, event, 0, (float(before), float(after), 0.0, 0.0), 0)
-    cause = (events.CAUSE, 1, 0, (events.OFF_PATH, 0.2, 0.1, 0.0), 0)
+    change = (NoteKind.PHASE, event, 0, (float(before), float(after), 0.0, 0.0), 0)
+    cause = (NoteKind.CAUSE, 1, 0, (Cause.OFF_PATH, 0.2, 0.1, 0.0), 0)
     if together:
         said = formatter.lines([change, cause])
     else:
@@ -129,5 +135,5 @@ def test_a_change_is_told_of_once_its_cause_is_known(event, before, after, text,
     ],
 )
 def test_a_change_without_a_cause_is_told_of_at_once_or_never(event, before, after, said):
-    change = (events.PHASE, event, 0, (float(before), float(after), 0.0, 0.0), 0)
+    change = (NoteKind.PHASE, event, 0, (float(before), float(after), 0.0, 0.0), 0)
     assert len(RecordFormatter(NAMES).lines([change])) == said
