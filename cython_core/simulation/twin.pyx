@@ -286,12 +286,6 @@ cdef class Twin(CycleOwner):
             self.twin.arm.q[i], self.twin.arm.qd[i] = state[0, i], state[1, i]
         state_was_set(&self.twin.arm)
 
-    def _apply_wrench(self, Py_ssize_t link, double[::1] wrench not None):
-        """Apply a finite wrench (6,) to a link; False if there are too many wrenches."""
-        if wrench.shape[0] != 6 or not 0 <= link < self.twin.links.n:
-            raise ValueError("wrench: expected shape (6,) and a link's index")
-        return apply_load(&self.twin.arm, link, &wrench[0])
-
     def _advance(self, int64_t steps, int64_t now):
         """Advance by integration steps; 0: by a period."""
         advance_arm(&self.twin.arm, steps, now)

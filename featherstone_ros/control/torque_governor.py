@@ -6,8 +6,6 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 
-# [s] One command may use up the torque rate of this time, as in torque_governor.pxd.
-LONGEST_STEP = 0.005
 DEFAULT_RATE = 50.0  # [1/s] effort limits per second, see default_torque_rate
 UNLIMITED_RATE = 5000.0  # [N m/s] or [N/s] where there is no effort limit
 

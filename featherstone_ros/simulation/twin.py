@@ -13,7 +13,6 @@ from featherstone_ros import (
     ModelError,
     Simulator,
     SingularInertiaError,
-    UnknownNameError,
     _twin,
 )
 from featherstone_ros._twin import REQUESTS, Snapshot
@@ -23,9 +22,6 @@ from featherstone_ros.message_templates import BaseMessage
 
 from .drive_gains import drive_gains
 from .settings import TwinSettings
-
-# What is recorded: (kind, index, time, four values, object).
-Records = list[tuple[int, int, int, tuple[float, ...], int]]
 
 ABSURD_SPEED = 1e4  # [rad/s or m/s], far beyond any robot: the simulation diverges
 NANOSECONDS = 1_000_000_000
@@ -206,25 +202,6 @@ class Twin(_twin.Twin):
             row[chosen] = given
             require(np.isfinite(row[chosen]), row[chosen], names, name, "a finite number")
         self._take_command(wanted, nanoseconds(now))
-
-    def apply_wrench(self, link: str, wrench: ArrayLike) -> None:
-        """Apply a wrench to a link until the next one on it or the time-out.
-
-        Args:
-            link: Name.
-            wrench: (6,) force [N] and torque [N m] at the link's origin, in its axes.
-
-        Raises:
-            ValueError: Not finite, or wrenches on too many links.
-            UnknownNameError: No such link.
-        """
-        wrench = np.array(wrench, dtype=float)
-        if link not in self.model.link_names:
-            raise UnknownNameError("link", link, self.model.link_names)
-        axes = ("fx", "fy", "fz", "tx", "ty", "tz")
-        require(np.isfinite(wrench), wrench, axes, f"wrench on {link}", "a finite number")
-        if not self._apply_wrench(self.model.link_names.index(link), wrench):
-            raise ValueError(f"wrench on {link}: there are wrenches on too many links already")
 
     def advance(self, now: float, steps: int = 0) -> None:
         """Advance the simulation; does nothing while there is a fault.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cdr_messages import Writer
 from comparison import assert_equal_to_rounding
+from pushed_twin import apply_wrench
 from test_twin import ARM
 
 import featherstone_ros as fr
@@ -56,9 +57,9 @@ def momentum(twin: Twin) -> np.ndarray:
 def push(twin: Twin, steps: int = 100) -> None:
     """Give the whole a momentum by a wrench on its base."""
     twin.command(np.zeros(twin.n), 0.0)
-    twin.apply_wrench(twin.model.base_link, [30, -20, 10, 3, 2, -1])
+    apply_wrench(twin, twin.model.base_link, [30, -20, 10, 3, 2, -1])
     twin.advance(0.0, steps)
-    twin.apply_wrench(twin.model.base_link, np.zeros(6))
+    apply_wrench(twin, twin.model.base_link, np.zeros(6))
 
 
 def assert_kept(now: np.ndarray, before: np.ndarray, tolerance: float = 1e-9) -> None:
@@ -88,7 +89,7 @@ def test_motion_is_the_simulators(boat, integrator):
     simulator.reset(state(twin)[0])
     wrench = {"upper": [0, 0, 35.0, 0, 1, 0]}
     twin.command([2.0, -1.0], 0.0)
-    twin.apply_wrench("upper", wrench["upper"])
+    apply_wrench(twin, "upper", wrench["upper"])
     twin.advance(0.0, 200)
     simulator.step([*np.zeros(6), 2.0, -1.0], 200, f_ext=wrench)
     q, qd = state(twin)
@@ -209,7 +210,7 @@ def test_base_that_leaves_all_bounds_is_a_fault_that_names_it(model):
     twin = make(model)
     twin.command(np.zeros(7), 0.0)
     good = state(twin)
-    twin.apply_wrench(model.base_link, [1e9, 0, 0, 0, 0, 0])
+    apply_wrench(twin, model.base_link, [1e9, 0, 0, 0, 0, 0])
     twin.advance(0.0, 100)
     assert twin.fault.startswith(f"simulation diverged: floating base {model.base_link}, velocity ")
     assert all(np.array_equal(*pair) for pair in zip(state(twin), good, strict=True))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
 from compiled._codec import JointStateDecoder
+from pushed_twin import apply_wrench
 from test_twin import ARM, START
 
 import featherstone_ros as fr
@@ -213,7 +214,7 @@ def test_lockstep_is_reproducible_bit_for_bit_whatever_the_real_time():
         for k, now in enumerate(times):
             published(twin, now)
             if k == 10:
-                twin.apply_wrench("tool", np.ones(6))
+                apply_wrench(twin, "tool", np.ones(6))
             q, qd = twin.position, twin.velocity
             command(twin, list(-20 * (q - START) - 2 * qd + [np.sin(k), 0]), now)
             rows.append(np.r_[twin.time, twin.position, twin.effort].tobytes())
