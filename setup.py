@@ -207,6 +207,7 @@ TEST = [
     "pytest-benchmark",
     "pytest-timeout",
     "pytest-xdist>=3.2",
+    "setuptools>=68",
     "xacro",
 ]
 DEMO = [*BAGS, "matplotlib", "xacro"]

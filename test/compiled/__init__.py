@@ -6,9 +6,12 @@ recipe (build.py); anew whenever those have changed.
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
@@ -34,5 +37,9 @@ def build() -> None:
         done.touch()
 
 
+for module in ("Cython", "setuptools"):
+    pytest.importorskip(module)
+if not shutil.which(os.environ.get("CC", "cc").split()[0]):
+    pytest.skip("there is no C compiler", allow_module_level=True)
 build()
 __path__.append(str(FOLDER / "featherstone_ros"))
