@@ -10,10 +10,11 @@ from episodes import PEAK, PEAK_ACCELERATION, REACH, SHARE_OF_SPEED, SHORTEST_MO
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import CartesianSettings
-from featherstone_ros.control.torque_governor import LONGEST_STEP, default_torque_rate
+from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.tools.robot_setup import RobotSetup, load
 
 RATE = 200.0  # [Hz] of the joint states
+LONGEST_STEP = 0.005  # [s] of torque_rate that one command may use up, see torque_governor.pxd
 COMMAND_TIMEOUT = 0.2  # [s] of the twin, after which its brakes are on, as a drive's would be
 
 GIVE_UP_AFTER = 0.4  # [s] the controller's

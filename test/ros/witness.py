@@ -19,13 +19,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from featherstone_ros.control.torque_governor import LONGEST_STEP, default_torque_rate
+from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.message_templates import float64_multi_array
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
 PANDA = robot_file("panda").read_text()
 # One command may use up so much; a little more for rounding.
+LONGEST_STEP = 0.005  # [s] of torque_rate that one command may use up, see torque_governor.pxd
 LARGEST_STEP = (
     default_torque_rate(Model.from_urdf(PANDA, joints=JOINTS).effort_limit) * LONGEST_STEP + 1e-9
 )
