@@ -193,7 +193,7 @@ others = [
 
 # Lower bounds are what Ubuntu Noble has, and `make oldest` tries.
 BAGS = ["rosbags>=0.11"]
-SCIPY = ["scipy>=1.11"]
+SCIPY = ["scipy>=1.11.4"]
 TEST = [
     *BAGS,
     *SCIPY,
