@@ -1,11 +1,21 @@
 """How tables and pictures look, the same in every command."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from featherstone_ros.arrays import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 INK, GREY, FAINT = "#202428", "#6b7480", "#d8dce1"
 BLUE, YELLOW, RED = "#1b6ca8", "#e0a030", "#c8553d"
@@ -50,6 +60,44 @@ def new_table(title: str, *columns: str) -> Table:
     for column in columns:
         table.add_column(column, no_wrap=True)
     return table
+
+
+@contextmanager
+def picture(
+    path: Path, colours: int = 64, style: Mapping[str, object] = PICTURE_STYLE
+) -> Iterator[Any]:
+    """Yield pyplot, to draw one figure with; then write it.
+
+    Args:
+        path: The file; its ending says which format.
+        colours: In the palette of a PNG.
+        style: matplotlib's settings.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    with pyplot.rc_context(dict(style)):
+        yield pyplot
+        figure = pyplot.gcf()
+        figure.savefig(path)
+        pyplot.close(figure)
+    if path.suffix == ".png":
+        shrink(path, colours)
+
+
+def thin(values: Floats, most: int = 1500) -> Floats:
+    """Return every k-th value, so that a picture does not draw ten thousand points."""
+    return values[:: max(1, len(values) // most)]
+
+
+def finish(axes: Axes) -> None:
+    """Give a panel of curves faint lines and small figures."""
+    axes.grid(axis="y", color=FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=8, length=2.5)
+    axes.locator_params(axis="y", nbins=4)
 
 
 def shrink(picture: Path, colours: int) -> None:

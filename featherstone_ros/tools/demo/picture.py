@@ -11,7 +11,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.demo.measure import LAWS
 from featherstone_ros.tools.demo.report import DemoReport, milli, short_names
 from featherstone_ros.tools.demo.skeleton import seen_from
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, shrink
+from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, RED, YELLOW, picture, thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,12 +25,7 @@ _ROWS = {"left": 0.068, "right": 0.988, "top": 0.435, "bottom": 0.06}
 
 def draw(report: DemoReport, path: Path) -> None:
     """Write the picture: the arm, error per joint, then positions, errors and torques over time."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(PICTURE_STYLE):
+    with picture(path, 200) as pyplot:
         figure = pyplot.figure(figsize=(12, 8.4), dpi=140, facecolor="white")
         top = figure.add_gridspec(1, 2, width_ratios=(1, 2.3), wspace=0.16, **_TOP)
         rows = figure.add_gridspec(3, len(report.joint_names), hspace=0.14, wspace=0.1, **_ROWS)
@@ -38,9 +33,6 @@ def draw(report: DemoReport, path: Path) -> None:
         _arm(figure.add_subplot(top[0]), report)
         _bars(figure.add_subplot(top[1]), report)
         _time_rows(figure, rows, report)
-        figure.savefig(path)
-        pyplot.close(figure)
-    shrink(path, colours=200)
 
 
 def _title(figure: Figure, report: DemoReport) -> None:
@@ -150,9 +142,7 @@ def _draw_position(axes: Axes, report: DemoReport, j: int, limits: tuple[float, 
     start = report.motion.centre[j]
     axes.plot(time, desired[:, j] - start, color=INK, lw=3.5, alpha=0.22)
     for run in (report.runs[0], report.runs[-1]):
-        axes.plot(
-            _thin(run.time), _thin(run.position[:, j] - start), color=_COLOURS[run.law], lw=0.9
-        )
+        axes.plot(thin(run.time), thin(run.position[:, j] - start), color=_COLOURS[run.law], lw=0.9)
     axes.set_ylim(limits)
     if j == 0:
         axes.text(0.02, 0.03, "grey: desired", transform=axes.transAxes, fontsize=7, color=GREY)
@@ -172,14 +162,9 @@ def _draw_torque(axes: Axes, report: DemoReport, j: int) -> None:
     run = report.runs[-1]
     share = 100 * run.effort[:, j] / report.effort_limit[j]
     axes.axhspan(-100, 100, color=FAINT, alpha=0.4, lw=0)
-    axes.plot(_thin(run.time), _thin(share), color=_COLOURS[run.law], lw=0.9)
+    axes.plot(thin(run.time), thin(share), color=_COLOURS[run.law], lw=0.9)
     axes.set_ylim(-112, 112)
     axes.set_yticks((-100, 0, 100))
-
-
-def _thin(values: Floats, points: int = 1500) -> Floats:
-    """Every k-th value, so that a picture does not draw ten thousand points."""
-    return values[:: max(1, len(values) // points)]
 
 
 def _envelope(time: Floats, values: Floats, bins: int = 150) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ from featherstone_ros.identification.explanation import (
 )
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.evaluate.report import conditions, r2_text, torque_unit
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, YELLOW, shrink
+from featherstone_ros.tools.style import BLUE, GREY, INK, YELLOW, finish, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,14 +31,9 @@ POINTS = 2000  # drawn of each curve
 
 def draw(evaluation: Evaluation, path: Path) -> None:
     """Write the picture."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     n = len(evaluation.joint_names)
     height = ROW * n + TITLE + FOOT
-    with pyplot.rc_context(PICTURE_STYLE):
+    with picture(path) as pyplot:
         figure, axes = pyplot.subplots(
             n, 2, squeeze=False, figsize=(12, height), dpi=110, facecolor="white",
             gridspec_kw={
@@ -54,9 +49,6 @@ def draw(evaluation: Evaluation, path: Path) -> None:
         linear = "prismatic" in evaluation.joint_types
         axes[-1, 1].set_xlabel("velocity [rad/s, m/s]" if linear else "velocity [rad/s]")
         figure.align_ylabels(axes[:, 0])
-        figure.savefig(path)
-        pyplot.close(figure)
-    shrink(path, colours=64)
 
 
 def _title(figure: Figure, evaluation: Evaluation, height: float) -> None:
@@ -103,7 +95,7 @@ def _draw_torque(axes: Axes, evaluation: Evaluation, joint: int) -> None:
     axes.set_title(evaluation.joint_names[joint], loc="left", fontsize=9.5, color=INK, pad=2)
     axes.set_xlim(motion.time[0], motion.time[-1])
     axes.tick_params(labelbottom=joint == len(evaluation.joint_names) - 1)
-    _finish(axes)
+    finish(axes)
 
 
 def _draw_friction(axes: Axes, evaluation: Evaluation, joint: int) -> None:
@@ -117,11 +109,4 @@ def _draw_friction(axes: Axes, evaluation: Evaluation, joint: int) -> None:
         v = np.linspace(velocity.min(), velocity.max(), 400)
         fitted = friction_torque(v, friction.viscous[joint], friction.coulomb[joint])
         axes.plot(v, fitted + friction.offset[joint], color=BLUE, lw=1.6)
-    _finish(axes)
-
-
-def _finish(axes: Axes) -> None:
-    axes.grid(axis="y", color=FAINT, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.tick_params(labelsize=8, length=2.5)
-    axes.locator_params(axis="y", nbins=4)
+    finish(axes)

@@ -13,7 +13,7 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.session import Identification
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.evaluate.report import r2_text
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, YELLOW, shrink
+from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, YELLOW, finish, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,15 +45,10 @@ def draw(
         before: Its explanation by the description with friction.
         path: The file.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     n = len(found.joint_names)
     height = max(ROW * max(n, 4), LINE * _links(found).sum()) + TITLE + FOOT
     margin = LETTER * max(map(len, _names(found)), default=0) + 0.2
-    with pyplot.rc_context(PICTURE_STYLE):
+    with picture(path) as pyplot:
         figure = pyplot.figure(figsize=(WIDTH, height), dpi=100, facecolor="white")
         grid = figure.add_gridspec(
             n, 3, width_ratios=(2.2, 1, 1), wspace=0.16, hspace=0.42, left=0.05,
@@ -74,9 +69,6 @@ def draw(
         _draw_parameters(parameters, found)
         _head(parameters, "Base parameters: data ± 2 σ; written: |", height)
         _title(figure, found, height)
-        figure.savefig(path)
-        pyplot.close(figure)
-    shrink(path, colours=64)
 
 
 def _title(figure: Figure, found: Identification, height: float) -> None:
@@ -122,7 +114,7 @@ def _draw_torque(
     axes.set_title(found.joint_names[j], loc="left", fontsize=9.5, color=INK, pad=2)
     scores = f"R²  {r2_text(before.r2[j])}  →  {r2_text(held_out.r2[j])}"
     axes.set_title(scores, loc="right", fontsize=8.5, color=GREY, pad=2)
-    _finish(axes)
+    finish(axes)
 
 
 def _draw_friction(
@@ -143,7 +135,7 @@ def _draw_friction(
     v = np.linspace(velocity.min(), velocity.max(), 400)
     curve = friction_torque(v, friction.viscous[k], friction.coulomb[k], found.sliding_speed)
     axes.plot(v, curve + friction.offset[k], color=BLUE, lw=1.6)
-    _finish(axes)
+    finish(axes)
 
 
 def _links(found: Identification) -> NDArray[np.bool_]:
@@ -176,10 +168,3 @@ def _draw_parameters(axes: Axes, found: Identification) -> None:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel("off the URDF, in units of 30 %")
     axes.spines["left"].set_visible(False)
-
-
-def _finish(axes: Axes) -> None:
-    axes.grid(axis="y", color=FAINT, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.tick_params(labelsize=8, length=2.5)
-    axes.locator_params(axis="y", nbins=4)

@@ -15,7 +15,7 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.payload import Payload
 from featherstone_ros.identification.payload_report import in_short
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, shrink
+from featherstone_ros.tools.style import BLUE, GREY, INK, finish, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,18 +45,13 @@ def draw(
         fit_drives: The arm's friction is not known: what fits what is left is taken off.
         path: The file.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     left, load = (torque[:, list(judged)] for torque in torques(found, arm, motion))
     if fit_drives:
         own = motion.of(list(judged))
         left = left - fit_friction(own, left - load, physical=True).torque(own)
     n = len(judged)
     height = ROW * n + TITLE + FOOT
-    with pyplot.rc_context(PICTURE_STYLE):
+    with picture(path) as pyplot:
         figure, axes = pyplot.subplots(
             n, squeeze=False, sharex=True, figsize=(11, height), dpi=100, facecolor="white",
             gridspec_kw={
@@ -69,9 +64,6 @@ def draw(
             name = arm.model.joint_names[j]
             _draw_joint(axes[k, 0], name, motion.time, left[:, k], load[:, k])
         axes[-1, 0].set_xlabel("time [s]")
-        figure.savefig(path)
-        pyplot.close(figure)
-    shrink(path, colours=64)
 
 
 def torques(found: Payload, arm: Arm, motion: SmoothMotion) -> tuple[Floats, Floats]:
@@ -104,7 +96,4 @@ def _draw_joint(axes: Axes, name: str, time: Floats, left: Floats, load: Floats)
     axes.set_title(
         f"RMS  {before:.3g}  →  {after:.3g}", loc="right", fontsize=8.5, color=GREY, pad=2
     )
-    axes.grid(axis="y", color=FAINT, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.tick_params(labelsize=8, length=2.5)
-    axes.locator_params(axis="y", nbins=4)
+    finish(axes)

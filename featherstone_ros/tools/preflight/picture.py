@@ -13,7 +13,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.feasibility import round_up
 from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.preflight.check import FileCheck
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, shrink
+from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, RED, YELLOW, picture, thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,18 +21,12 @@ if TYPE_CHECKING:
 
 
 ROWS = ("position\n[% of range]", "speed\n[% of limit]", "torque\n[% of limit]")
-MOST_DRAWN = 1500  # samples of a line
 
 
 def draw(checked: FileCheck, path: Path) -> None:
     """Write the picture; the file's ending says which format."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     n, limits = checked.arm.model.n, checked.verdict.limits
-    with pyplot.rc_context(PICTURE_STYLE):
+    with picture(path) as pyplot:
         figure, grid = pyplot.subplots(
             3,
             n,
@@ -54,10 +48,6 @@ def draw(checked: FileCheck, path: Path) -> None:
         figure.supxlabel("time [s]", fontsize=9, color=INK, y=0.01)
         figure.tight_layout(rect=(0, -0.02, 1, 0.93), w_pad=0.4, h_pad=0.6)
         figure.align_ylabels(grid[:, 0])
-        figure.savefig(path)
-        pyplot.close(figure)
-    if path.suffix == ".png":
-        shrink(path, colours=64)
 
 
 def _legend(figure: Figure, axes: Axes, checked: FileCheck) -> None:
@@ -97,17 +87,17 @@ def _column(column: Sequence[Axes], checked: FileCheck, j: int) -> None:
             axes.axhspan(-100, 100, color=FAINT, alpha=0.45, lw=0)
         axes.axhline(0, color=FAINT, lw=0.7)
     for version, colour, label, width in reversed(versions):
-        time = _thin(version.time)
+        time = thin(version.time)
         for axes, (middle, scale), values in zip(
             column, top, (version.position, version.velocity, version.torque), strict=True
         ):
-            share = 100.0 * (_thin(values[:, j]) - middle) / scale
+            share = 100.0 * (thin(values[:, j]) - middle) / scale
             axes.plot(time, share, color=colour, lw=width, label=label)
             if version is asked:
                 over = np.where(np.abs(share) > 100.0, share, np.nan)
                 axes.plot(time, over, color=RED, lw=2.2, label="too much")
-    standing = 100.0 * _thin(asked.standing[:, j]) / top[2][1]
-    column[2].plot(_thin(asked.time), standing, color=GREY, lw=0.8, ls="--", label="standing")
+    standing = 100.0 * thin(asked.standing[:, j]) / top[2][1]
+    column[2].plot(thin(asked.time), standing, color=GREY, lw=0.8, ls="--", label="standing")
     for axes in column:
         axes.tick_params(labelsize=8, length=2.5)
 
@@ -123,8 +113,3 @@ def _scale(limit: float, values: Floats) -> float:
     """Return what stands for 100 %: the limit, or the peak where there is none."""
     scale = limit if np.isfinite(limit) else np.abs(values).max()
     return float(scale) or 1.0
-
-
-def _thin(values: Floats) -> Floats:
-    """Return every k-th value, at least ``MOST_DRAWN`` of many."""
-    return values[:: max(1, len(values) // MOST_DRAWN)]

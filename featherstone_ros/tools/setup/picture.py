@@ -11,7 +11,7 @@ from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.demo.skeleton import seen_from, segments
 from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.setup.trial_drive import Drive
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, shrink
+from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PANELS_STYLE, RED, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,13 +23,8 @@ MANY = 9  # joints whose errors' figures do
 
 def draw(proposal: Proposal, drives: list[Drive], path: Path) -> None:
     """Write the picture."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     timing = proposal.loop.timing
-    with pyplot.rc_context(PANELS_STYLE):
+    with picture(path, 128, PANELS_STYLE) as pyplot:
         figure = pyplot.figure(figsize=(12, 6.2), dpi=130, facecolor="white")
         low, gap = (0.2, 0.9) if _turned(proposal) else (0.09, 0.42)
         grid = figure.add_gridspec(
@@ -49,9 +44,6 @@ def draw(proposal: Proposal, drives: list[Drive], path: Path) -> None:
         _arm(figure.add_subplot(grid[:, 0]), proposal, drives[0])
         _errors(figure.add_subplot(grid[0, 1]), proposal, drives)
         _torques(figure.add_subplot(grid[1, 1]), proposal, drives[0])
-        figure.savefig(path)
-        pyplot.close(figure)
-    shrink(path, colours=128)
 
 
 def _arm(axes: Axes, proposal: Proposal, drive: Drive) -> None:
