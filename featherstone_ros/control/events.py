@@ -52,7 +52,8 @@ CAUSES = (
     "its commands must have moved it by {found:.3g} (bound {bound:g}); the joint states may be "
     "frozen or the brakes on",
     "the measured effort of joint {joint!r} is {found:.3g} where gravity asks for {bound:.3g}: one "
-    "of them may be wrong, waiting for another joint state at the same position",
+    "of them may be wrong, waiting for another joint state at the same position (parameter "
+    "start_from_measured_effort false ignores efforts)",
 )
 
 # In the order of Refusal, for the joint, what was found and its bound.

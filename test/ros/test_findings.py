@@ -516,3 +516,15 @@ def test_a_trajectory_that_shakes_the_arm_is_refused_with_joint_point_and_value(
     said = status(scene, "refused joint_trajectory: acceleration of joint 'panda_joint1' is 1000")
     assert "between point 0 at 1 s and the next at 1.02 s, expected at most 217.5" in said
     scene.assert_no_race(scene.peak, 1.2)  # the motion before goes on
+
+
+def test_a_measured_effort_that_is_wrong_by_half_the_limit_does_not_throw_the_arm(shared):
+    shared.recover()
+    shared.controller.stop()
+    shared.lie = altered(
+        effort=lambda s: [e + 0.49 * m for e, m in zip(s.effort, shared.effort_limit, strict=True)]
+    )
+    shared.watch()
+    shared.controller = shared.start_controller()
+    shared.ros.run_for(1.0)
+    shared.assert_no_race(shared.peak)
