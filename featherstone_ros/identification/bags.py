@@ -192,6 +192,8 @@ def storage(recording: str | Path) -> list[Path]:
     """
     try:
         return _storage(Path(recording))
+    except FileNotFoundError:
+        raise BagError(f"there is no {recording}") from None
     except OSError as error:
         raise BagError(f"{recording} cannot be read: {error}") from error
 

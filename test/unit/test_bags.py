@@ -142,7 +142,7 @@ def test_an_unknown_topic_says_which_there_are(bag):
 
 
 def test_what_is_no_bag_is_refused(tmp_path):
-    with pytest.raises(BagError, match=r"nowhere cannot be read: .*No such file"):
+    with pytest.raises(BagError, match=r"there is no .*nowhere"):
         read_joint_states(tmp_path / "nowhere")
     with pytest.raises(BagError, match=r"holds no metadata.yaml and no file \*.db3, \*.mcap"):
         read_joint_states(tmp_path)
@@ -173,5 +173,5 @@ def test_without_the_library_it_says_what_to_install(bag, monkeypatch):
     monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
     with pytest.raises(BagError, match=r"pip install rosbags"):
         read_joint_states(bag)
-    with pytest.raises(BagError, match=r"nowhere cannot be read: .*No such file"):
+    with pytest.raises(BagError, match=r"there is no .*nowhere"):
         read_joint_states(bag.with_name("nowhere"))
