@@ -7,6 +7,7 @@ counts; a round goes over all algorithms and sizes, so that a busy moment hits n
 from __future__ import annotations
 
 import os
+import sys
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy: LAPACK counts on one core like the rest
 
@@ -19,8 +20,10 @@ from rich.progress import track
 from scipy.linalg import cho_factor
 
 import featherstone_ros as fr
-from featherstone_ros.reference import Robot, composite, operators
 from featherstone_ros.tools.style import PICTURE_STYLE
+
+sys.path.append(str(Path(__file__).parents[1] / "test"))
+from reference import Robot, composite, operators
 
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 ROUNDS = 150

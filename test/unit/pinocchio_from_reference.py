@@ -1,9 +1,8 @@
 """The robot of the reference as a Pinocchio model: any joints, and a base that may float."""
 
 import numpy as np
-
-from featherstone_ros.reference import BASE, hinges
-from featherstone_ros.reference.spatial import parts_of
+from reference import BASE, hinges
+from reference.spatial import parts_of
 
 # Pinocchio's joints have their linear velocities first.
 LINEAR_FIRST = [3, 4, 5, 0, 1, 2]

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from example_robots import ROBOTS
 from random_trees import TREES
+from reference import Robot
 
 from featherstone_ros import Dynamics, Model
-from featherstone_ros.reference import Robot
 
 SOURCE = Path(__file__).resolve().parents[2]
 ARMS = {"config/ur5e.urdf": SOURCE / "config/ur5e.urdf"}

@@ -13,7 +13,6 @@ CORE = PACKAGE.parent / "cython_core"
 # Each room, and the rooms whose modules it may import.
 BELOW = {
     "realtime": set(),
-    "reference": {"model"},
     "model": set(),
     "kinematics": {"model"},
     "inspection": {"model"},
@@ -22,8 +21,8 @@ BELOW = {
     "identification": {"model"},
     "control": {"model", "kinematics"},
 }
-BELOW["nodes"] = BELOW.keys() - {"reference"}
-BELOW["tools"] = BELOW.keys() - {"reference"}
+BELOW["nodes"] = {*BELOW}
+BELOW["tools"] = {*BELOW}
 # Loose modules that every room may import; those that start a node belong to the nodes.
 SHARED = {"arrays", "declaration", "errors", "message_faults", "message_templates", "text"}
 PROGRAMS = {"digital_twin", "feedforward_controller", "torque_markers"}

@@ -73,12 +73,12 @@ def test_every_function_is_in_the_file_that_is_named_for_it():
 def test_every_function_of_the_reference_that_is_named_is_there():
     """As `module.function`, in the tables of docs/dynamics.md."""
     text = (SOURCE / "docs/dynamics.md").read_text()
-    modules = {path.stem for path in (SOURCE / "featherstone_ros/reference").glob("[a-z]*.py")}
+    modules = {path.stem for path in (SOURCE / "test/reference").glob("[a-z]*.py")}
     named = [name.split(".") for name in re.findall(r"`(\w+(?:\.\w+)+)`", text)]
     named = [path for path in named if path[0] in modules and path[-1] != "py"]
     assert len(named) > 60
     for module, *path in named:
-        found = importlib.import_module(f"featherstone_ros.reference.{module}")
+        found = importlib.import_module(f"reference.{module}")
         for name in path:
             assert hasattr(found, name), f"{module} has no {'.'.join(path)}"
             found = getattr(found, name)

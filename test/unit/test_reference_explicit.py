@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
+from reference import BASE, explicit
+from reference.featherstone import crba, rnea
 from reference_cases import cases
 
 from featherstone_ros import Dynamics
-from featherstone_ros.reference import BASE, explicit
-from featherstone_ros.reference.featherstone import crba, rnea
 
 
 @pytest.fixture(scope="module", params=cases(14), ids=repr)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
+from reference import featherstone as rbda
 from reference_cases import cases
-
-from featherstone_ros.reference import featherstone as rbda
 
 
 @pytest.fixture(scope="module", params=cases(50), ids=repr)

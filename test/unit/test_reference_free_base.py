@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from pinocchio_from_reference import Peer
-from reference_cases import cases
-
-from featherstone_ros import Dynamics, Tree, box, cylinder
-from featherstone_ros import Revolute as Turning
-from featherstone_ros.reference import (
+from reference import (
     BASE,
     Robot,
     articulated,
@@ -22,7 +18,11 @@ from featherstone_ros.reference import (
     momentum,
     operators,
 )
-from featherstone_ros.reference.spatial import crf, rot, xlt
+from reference.spatial import crf, rot, xlt
+from reference_cases import cases
+
+from featherstone_ros import Dynamics, Tree, box, cylinder
+from featherstone_ros import Revolute as Turning
 
 pinocchio = pytest.importorskip("pinocchio")
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
+from reference import kane, newton_euler, operators
+from reference.spatial import rot, xlt
 from reference_cases import cases
-
-from featherstone_ros.reference import kane, newton_euler, operators
-from featherstone_ros.reference.spatial import rot, xlt
 
 
 @pytest.fixture(scope="module", params=cases(50), ids=repr)

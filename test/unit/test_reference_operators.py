@@ -5,10 +5,7 @@ import re
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
-from reference_cases import cases
-
-from featherstone_ros import Dynamics, ModelError
-from featherstone_ros.reference import (
+from reference import (
     BASE,
     articulated,
     composite,
@@ -17,8 +14,11 @@ from featherstone_ros.reference import (
     momentum,
     operators,
 )
-from featherstone_ros.reference.featherstone import aba, crba, rnea
-from featherstone_ros.reference.spatial import crf, dual, inverse, rot, xlt
+from reference.featherstone import aba, crba, rnea
+from reference.spatial import crf, dual, inverse, rot, xlt
+from reference_cases import cases
+
+from featherstone_ros import Dynamics, ModelError
 
 STEP = 1e-6  # of central differences [rad, m]
 DIFFERENCE = 1e-8  # relative: what such a step leaves, epsilon / STEP and some

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from random_trees import TREES, random_tree
-
-from featherstone_ros import Dynamics, Model, ModelError
-from featherstone_ros.reference import (
+from reference import (
     Robot,
     articulated,
     composite,
@@ -19,6 +17,8 @@ from featherstone_ros.reference import (
     newton_euler,
     operators,
 )
+
+from featherstone_ros import Dynamics, Model, ModelError
 
 INVERSE = [
     featherstone.rnea,

@@ -5,10 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
-from reference_cases import cases
-
-from featherstone_ros import Dynamics, Prismatic, Revolute, Tree, inertial
-from featherstone_ros.reference import (
+from reference import (
     Robot,
     articulated,
     composite,
@@ -16,7 +13,10 @@ from featherstone_ros.reference import (
     inertia,
     operators,
 )
-from featherstone_ros.reference.spatial import turn
+from reference.spatial import turn
+from reference_cases import cases
+
+from featherstone_ros import Dynamics, Prismatic, Revolute, Tree, inertial
 
 STEP = 1e-6  # of central differences
 GRAVITY = 9.81

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
+from reference import spatial
+from reference.robot import BASE
 from reference_cases import cases
-
-from featherstone_ros.reference import spatial
-from featherstone_ros.reference.robot import BASE
 
 RANDOM = np.random.default_rng(5)
 AXIS = np.array([2, -1, 2]) / 3

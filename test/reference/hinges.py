@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featherstone_ros.reference.spatial import Floats, rot, skew, turn, xlt
+from reference.spatial import Floats, rot, skew, turn, xlt
 
 X, Y, Z = np.eye(3)
 NONE = np.zeros(3)
@@ -60,13 +60,13 @@ class Universal(Hinge):
     first: tuple[float, float, float]
     second: tuple[float, float, float]
 
-    def transform(self, q: Floats) -> Floats:  # noqa: D102
+    def transform(self, q: Floats) -> Floats:
         return rot(turn(self.second, q[1]) @ turn(self.first, q[0]))
 
-    def H(self, q: Floats) -> Floats:  # noqa: D102
+    def H(self, q: Floats) -> Floats:
         return np.array([[*turn(self.second, q[1]) @ self.first, *NONE], [*self.second, *NONE]])
 
-    def dH(self, q: Floats) -> Floats:  # noqa: D102
+    def dH(self, q: Floats) -> Floats:
         dH = np.zeros((2, 2, 6))
         dH[1, 0, :3] = (
             -skew(self.second) @ self.H(q)[0, :3]
@@ -84,10 +84,10 @@ class Cylindrical(Hinge):
 
     axis: tuple[float, float, float]
 
-    def transform(self, q: Floats) -> Floats:  # noqa: D102
+    def transform(self, q: Floats) -> Floats:
         return rot(turn(self.axis, q[0])) @ xlt(q[1] * np.asarray(self.axis))
 
-    def H(self, q: Floats) -> Floats:  # noqa: D102
+    def H(self, q: Floats) -> Floats:
         return np.array([[*self.axis, *NONE], [*NONE, *self.axis]])
 
 
@@ -99,13 +99,13 @@ class Planar(Hinge):
     in the body's axes, in which H is constant.
     """
 
-    def transform(self, q: Floats) -> Floats:  # noqa: D102
+    def transform(self, q: Floats) -> Floats:
         return rot(turn(Z, q[0])) @ xlt(np.array([q[1], q[2], 0.0]))
 
-    def H(self, q: Floats) -> Floats:  # noqa: D102
+    def H(self, q: Floats) -> Floats:
         return np.array([[*Z, *NONE], [*NONE, *X], [*NONE, *Y]])
 
-    def rates(self, q: Floats, beta: Floats) -> Floats:  # noqa: D102
+    def rates(self, q: Floats, beta: Floats) -> Floats:
         v = turn(Z, q[0]).T @ [beta[1], beta[2], 0.0]
         return np.array([beta[0], v[0], v[1]])
 
@@ -114,13 +114,13 @@ class Planar(Hinge):
 class Spherical(Hinge):
     """Turns about a point. Angular velocity is not the rate of any three angles."""
 
-    def transform(self, q: Floats) -> Floats:  # noqa: D102
+    def transform(self, q: Floats) -> Floats:
         return rot(from_quaternion(q))
 
-    def H(self, q: Floats) -> Floats:  # noqa: D102
+    def H(self, q: Floats) -> Floats:
         return np.hstack([np.eye(3), np.zeros((3, 3))])
 
-    def rates(self, q: Floats, beta: Floats) -> Floats:  # noqa: D102
+    def rates(self, q: Floats, beta: Floats) -> Floats:
         return quaternion_rate(q, beta)
 
 
@@ -128,13 +128,13 @@ class Spherical(Hinge):
 class Free(Hinge):
     """No constraint: a floating body, or a floating base."""
 
-    def transform(self, q: Floats) -> Floats:  # noqa: D102
+    def transform(self, q: Floats) -> Floats:
         return rot(from_quaternion(q[3:])) @ xlt(np.asarray(q[:3]))
 
-    def H(self, q: Floats) -> Floats:  # noqa: D102
+    def H(self, q: Floats) -> Floats:
         return np.eye(6)
 
-    def rates(self, q: Floats, beta: Floats) -> Floats:  # noqa: D102
+    def rates(self, q: Floats, beta: Floats) -> Floats:
         velocity = from_quaternion(q[3:]).T @ beta[3:]
         return np.concatenate([velocity, quaternion_rate(q[3:], beta[:3])])
 

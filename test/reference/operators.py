@@ -29,9 +29,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.errors import ModelError
-from featherstone_ros.reference.hinges import Hinge
-from featherstone_ros.reference.robot import BASE, Robot
-from featherstone_ros.reference.spatial import Floats, Indices, crf, crm, inverse
+from reference.hinges import Hinge
+from reference.robot import BASE, Robot
+from reference.spatial import Floats, Indices, crf, crm, inverse
 
 Positions = Floats | Sequence[Floats]  # of joints, or of hinges
 STILL = np.zeros(6)  # of a fixed base

@@ -1,6 +1,7 @@
 """Rigid-body dynamics as in the books, in NumPy: for reading, and to test the compiled core.
 
-Functions are short rather than fast. ``docs/dynamics.md`` explains them.
+Functions are short rather than fast. ``docs/dynamics.md`` explains them. The product imports none
+of them: tests and readers do, so they lie here and are not installed.
 
 spatial, robot: spatial vectors, and the tree that all algorithms share.
 featherstone: RNEA, CRBA and ABA, as in RBDA's tables.
@@ -12,6 +13,6 @@ constraints: loops, closed by distances that are kept.
 hinges, free_base: for the operators, joints with several degrees of freedom and a floating base.
 """
 
-from featherstone_ros.reference.robot import BASE, Robot
+from reference.robot import BASE, Robot
 
 __all__ = ["BASE", "Robot"]

@@ -9,8 +9,8 @@ row starts the recursion in v and a; in f, Ic, IA and pA it holds the load on th
 
 import numpy as np
 
-from featherstone_ros.reference.robot import BASE, Robot, Wrenches
-from featherstone_ros.reference.spatial import Floats, crf, crm, dual
+from reference.robot import BASE, Robot, Wrenches
+from reference.spatial import Floats, crf, crm, dual
 
 
 def rnea(robot: Robot, q: Floats, qd: Floats, qdd: Floats, f_ext: Wrenches | None = None) -> Floats:

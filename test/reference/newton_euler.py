@@ -8,8 +8,8 @@ import numpy as np
 from numpy import cross
 from numpy.typing import ArrayLike
 
-from featherstone_ros.reference.robot import BASE, Robot, Wrenches
-from featherstone_ros.reference.spatial import Floats, parts_of
+from reference.robot import BASE, Robot, Wrenches
+from reference.spatial import Floats, parts_of
 
 
 def steps(robot: Robot, q: Floats) -> tuple[Floats, Floats]:

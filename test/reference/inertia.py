@@ -7,7 +7,7 @@ as in a URDF: I = sum of m (r.r 1 - r r^T).
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featherstone_ros.reference.spatial import Floats
+from reference.spatial import Floats
 
 
 def of_points(m: Floats, r: Floats) -> Floats:

@@ -8,9 +8,9 @@ Vectors are in the base's axes; indices run over all N joints (``Robot.expand`` 
 
 import numpy as np
 
-from featherstone_ros.reference.inertia import turned
-from featherstone_ros.reference.robot import BASE, Robot
-from featherstone_ros.reference.spatial import Floats, skew
+from reference.inertia import turned
+from reference.robot import BASE, Robot
+from reference.spatial import Floats, skew
 
 
 def link_jacobians(robot: Robot, q: Floats) -> tuple[Floats, Floats]:

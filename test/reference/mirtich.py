@@ -12,8 +12,8 @@ frame.
 
 import numpy as np
 
-from featherstone_ros.reference.robot import Robot, Wrenches, require_chain
-from featherstone_ros.reference.spatial import Floats, skew
+from reference.robot import Robot, Wrenches, require_chain
+from reference.spatial import Floats, skew
 
 
 def transposed(x: Floats) -> Floats:

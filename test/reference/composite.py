@@ -8,8 +8,8 @@ Operators and conventions: ``operators``.
 
 import numpy as np
 
-from featherstone_ros.reference.operators import STILL, Operators, velocity_terms
-from featherstone_ros.reference.spatial import Floats
+from reference.operators import STILL, Operators, velocity_terms
+from reference.spatial import Floats
 
 
 def composite_inertias(o: Operators) -> Floats:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featherstone_ros.reference.operators import STILL, Operators, block_diagonal, velocity_terms
-from featherstone_ros.reference.spatial import Floats
+from reference.operators import STILL, Operators, block_diagonal, velocity_terms
+from reference.spatial import Floats
 
 
 @dataclass(frozen=True, eq=False)

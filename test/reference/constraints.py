@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featherstone_ros.reference import innovations, operators
-from featherstone_ros.reference.robot import BASE, Robot, Wrenches
-from featherstone_ros.reference.spatial import Floats, parts_of
+from reference import innovations, operators
+from reference.robot import BASE, Robot, Wrenches
+from reference.spatial import Floats, parts_of
 
 
 @dataclass(frozen=True)

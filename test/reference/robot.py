@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.body_tree import BodyTree
 from featherstone_ros.model.model import Model
-from featherstone_ros.reference.spatial import Floats, Indices, mcI, parts_of, rot, skew, turn, xlt
+from reference.spatial import Floats, Indices, mcI, parts_of, rot, skew, turn, xlt
 
 BASE = -1
 Wrenches = Mapping[str, ArrayLike]  # on links, by their names

@@ -9,9 +9,9 @@ conventions: ``operators``.
 
 import numpy as np
 
-from featherstone_ros.reference.composite import composite_inertias
-from featherstone_ros.reference.operators import STILL, Operators, velocities
-from featherstone_ros.reference.spatial import Floats, dual, of_skew, xlt
+from reference.composite import composite_inertias
+from reference.operators import STILL, Operators, velocities
+from reference.spatial import Floats, dual, of_skew, xlt
 
 
 def momentum(o: Operators, qd: Floats, V_0: Floats = STILL) -> Floats:

@@ -10,11 +10,11 @@ Gravity is omitted here and added to alpha_0 afterwards, since all bodies fall a
 
 import numpy as np
 
-from featherstone_ros.reference import innovations, operators
-from featherstone_ros.reference.innovations import Innovations
-from featherstone_ros.reference.momentum import locked_inertia
-from featherstone_ros.reference.operators import STILL, Operators
-from featherstone_ros.reference.spatial import Floats, crf
+from reference import innovations, operators
+from reference.innovations import Innovations
+from reference.momentum import locked_inertia
+from reference.operators import STILL, Operators
+from reference.spatial import Floats, crf
 
 
 def articulated_inertia(o: Operators, x: Innovations) -> Floats:

@@ -14,8 +14,8 @@ independent; for mimic joints see ``featherstone.forward_dynamics``.
 
 import numpy as np
 
-from featherstone_ros.reference.robot import BASE, Robot, Wrenches, require_chain
-from featherstone_ros.reference.spatial import Flags, Floats, crf, crm, inverse
+from reference.robot import BASE, Robot, Wrenches, require_chain
+from reference.spatial import Flags, Floats, crf, crm, inverse
 
 
 def bodies(robot: Robot, q: Floats) -> tuple[Floats, Floats]:

@@ -9,13 +9,13 @@ coordinates are those of all N joints (``Robot.expand`` and ``reduce``).
 
 import numpy as np
 
-from featherstone_ros.reference.explicit import link_inertias, link_jacobians
-from featherstone_ros.reference.newton_euler import (
+from reference.explicit import link_inertias, link_jacobians
+from reference.newton_euler import (
     centre_of_mass_accelerations,
     link_accelerations,
 )
-from featherstone_ros.reference.robot import BASE, Robot, Wrenches
-from featherstone_ros.reference.spatial import Floats
+from reference.robot import BASE, Robot, Wrenches
+from reference.spatial import Floats
 
 
 def partial_velocities(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
