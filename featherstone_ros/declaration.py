@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+
+from featherstone_ros.arrays import Floats
 
 T = TypeVar("T")
 
@@ -35,3 +40,14 @@ def declared(
         "read_only": read_only,
     }
     return field(default=default, metadata=metadata)
+
+
+def per_joint(values: Mapping[str, Any], pattern: str, joints: Iterable[str]) -> Floats:
+    """Return (n,) numbers, one per joint.
+
+    Args:
+        values: Of all parameters.
+        pattern: The parameters' names, with ``{}`` for the joint's.
+        joints: n names.
+    """
+    return np.array([values[pattern.format(joint)] for joint in joints], dtype=float)

@@ -7,6 +7,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``settings``, ``parameter_plausibility``, ``torque_governor``: every setting, checked.
 - ``gains``: gains from the model, and whether gains are stable as a sampled loop.
 - ``damping``: the same for the damping of the gravity hold and of a fault.
+- ``feedback``: both for a set of parameters, set or chosen, and what is said of it.
 - ``armature``: the inertia of the drives that is assumed where no gains are stable without.
 - ``motion``, ``trajectory``: a JointTrajectory checked and turned into a motion.
 - ``trajectory_acceptance``: the checks before the controller is asked to follow it.

@@ -8,7 +8,7 @@ that assuming too little is safe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,9 +20,9 @@ from featherstone_ros.control.gains import (
     DAMPING_RATIO,
     ChosenGains,
     NoStableGainsError,
-    SampledLoop,
     Timing,
-    choose_gains,
+    choose,
+    linearised,
 )
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.model import EARTH, Model
@@ -30,9 +30,6 @@ from featherstone_ros.model import EARTH, Model
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of a joint's largest inertia
 MORE = (3.0, 30.0)  # times the least: what real drives may have
 MOST_NAMED = 4  # joints that are found one by one; where it is more, all joints get their share
-
-# From (n,) armature; raises NoStableGainsError.
-Choose = Callable[[Floats], tuple[ChosenGains, Damping]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +48,7 @@ class HeldArm:
 
 
 def least_armature(
-    model: Model,
-    bandwidth: float = BANDWIDTH,
-    timing: Timing | None = None,
-    choose: Choose | None = None,
+    model: Model, bandwidth: float = BANDWIDTH, timing: Timing | None = None
 ) -> HeldArm:
     """Find the least armature with which gains of mode feedforward, and damping, are stable.
 
@@ -65,72 +59,58 @@ def least_armature(
         model: The arm.
         bandwidth: Of the gains [rad/s].
         timing: Of the loop; None: the defaults.
-        choose: A function that chooses them as ``choose_gains`` and ``choose_damping`` do, and may
-            remember them; None: these.
 
     Raises:
         NoStableGainsError: None is enough; of the arm without any.
     """
+    timing = timing or Timing()
 
-    def chosen(armature: Floats) -> tuple[ChosenGains, Damping]:
-        loop = SampledLoop(model, armature, timing)
-        gains = choose_gains(loop, bandwidth, DAMPING_RATIO, model.friction)
-        return gains, choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout)
+    def held(armature: Floats) -> HeldArm | NoStableGainsError:
+        loop, cutoff = linearised(model, armature, timing), Settings.velocity_cutoff
+        law = Settings.mode
+        try:
+            gains = choose(loop, law, bandwidth, DAMPING_RATIO, model.friction, cutoff)
+            damping = choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout)
+        except NoStableGainsError as error:
+            return error
+        return HeldArm(armature, gains, damping)
 
-    choose = choose or chosen
-    without = _held(choose, np.zeros(model.n))
+    armature = np.zeros(model.n)
+    without = held(armature)
     if isinstance(without, HeldArm):
         return without
-    heaviest = SampledLoop(model, timing=timing).heaviest
-    for share in SHARES:
-        held = _held(choose, share * heaviest)
-        if isinstance(held, HeldArm):
-            few = _of_few(choose, held.armature, without.index)
-            return few if few and _bears_more(few, held.armature, model, timing) else held
-    raise without
-
-
-def _bears_more(held: HeldArm, enough: Floats, model: Model, timing: Timing | None) -> bool:
-    """Tell whether the gains are also stable with more armature, on these or on all joints."""
-    return all(
-        SampledLoop(model, more * armature, timing).is_stable(held.gains.p, held.gains.d)
-        for armature in (held.armature, enough)
-        for more in MORE
-    )
-
-
-def _of_few(choose: Choose, enough: Floats, index: int) -> HeldArm | None:
-    """Give armature to one joint after another that has no gains without; None: to too many."""
-    armature = np.zeros_like(enough)
+    heaviest = linearised(model, armature, timing).heaviest
+    found = (held(share * heaviest) for share in SHARES)
+    all_joints = next((arm for arm in found if isinstance(arm, HeldArm)), None)
+    if all_joints is None:
+        raise without
+    index = without.index
     for _ in range(MOST_NAMED):
-        armature[index] = enough[index]
-        held = _held(choose, armature)
-        if isinstance(held, HeldArm):
-            return held
-        index = held.index
-    return None
+        armature = armature.copy()
+        armature[index] = all_joints.armature[index]
+        few = held(armature)
+        if isinstance(few, HeldArm):
+            bears_more = all(
+                linearised(model, more * inertia, timing).is_stable(few.gains.p, few.gains.d)
+                for inertia in (armature, all_joints.armature)
+                for more in MORE
+            )
+            return few if bears_more else all_joints
+        index = few.index
+    return all_joints
 
 
-def _held(choose: Choose, armature: Floats) -> HeldArm | NoStableGainsError:
-    """Return the arm with an armature (n,), or why it cannot be held with it."""
-    try:
-        return HeldArm(armature, *choose(armature))
-    except NoStableGainsError as error:
-        return error
-
-
-def assumed_armature(model: Model, choose: Choose | None = None) -> Floats:
+def assumed_armature(model: Model) -> Floats:
     """Return what both nodes assume, (n,): the least armature at the default timing and bandwidth.
 
     Zero where no armature is enough, or where joints move no inertia at all.
 
     Args:
         model: The arm; its base counts as fixed on Earth, so that both nodes assume the same.
-        choose: As for ``least_armature``.
     """
     try:
         arm = replace(model, base="fixed").with_gravity(EARTH)
-        return least_armature(arm, choose=choose).armature
+        return least_armature(arm).armature
     except (NoStableGainsError, np.linalg.LinAlgError):
         return np.zeros(model.n)
 

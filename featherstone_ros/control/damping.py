@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, remembered
 from featherstone_ros.control.gains import (
     GAIN_MARGIN,
     NO_MARGIN,
@@ -56,34 +56,6 @@ class Damping:
         return "for hand guiding"
 
 
-@dataclass(frozen=True)
-class UnstableDamping:
-    """Damping with which the loop is unstable or has no margin.
-
-    Attributes:
-        joint: Name.
-        value: What is set.
-        advised: The chosen one.
-        swings: Whether it is too much, and the joint swings up; else it is too little.
-        timing: Of the loop.
-    """
-
-    joint: str
-    value: float
-    advised: float
-    swings: bool
-    timing: Timing
-
-    def __str__(self) -> str:
-        """Return one line for a person."""
-        why = "too much, the joint swings up" if self.swings else "too little, gravity that is late"
-        why += "" if self.swings else " drives the joint"
-        return (
-            f"damping.{self.joint} is {self.value:.4g}: with {self.timing} {why}; "
-            f"{self.advised:.3g} would do (0: chosen)"
-        )
-
-
 def wanted_damping(model: Model, loop: SampledLoop, share: float = GUIDING) -> Floats:
     """Return the damping (n,) that takes a share of the effort limit at the velocity limit.
 
@@ -96,6 +68,7 @@ def wanted_damping(model: Model, loop: SampledLoop, share: float = GUIDING) -> F
     return np.where(limited, share * by_limits, share / GUIDING * loop.heaviest / COASTING)
 
 
+@remembered
 def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> Damping:
     """Choose the damping of every joint: what is wanted, less where a delay makes it unstable.
 
@@ -131,6 +104,7 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
     )
 
 
+@remembered
 def choose_fault_damping(model: Model, loop: SampledLoop, damping: Floats, cutoff: float) -> Floats:
     """Choose the damping (n,) that soon ends a motion in a fault, no less than ``damping``.
 
@@ -159,29 +133,3 @@ def fault_timing(timing: Timing, cutoff: float) -> Timing:
         cutoff: Of the velocity estimate [Hz].
     """
     return Timing(max(timing.period, WATCHDOG_PERIOD), timing.delay + 0.5 / (np.pi * cutoff))
-
-
-def check_damping(
-    loop: SampledLoop, damping: Floats, chosen: Damping, margin: float = GAIN_MARGIN
-) -> list[UnstableDamping]:
-    """Return the dampings with which the loop is not stable; empty if it is.
-
-    Args:
-        loop: Of the arm, under any law.
-        damping: (n,).
-        chosen: What ``choose_damping`` chooses for the same loop.
-        margin: Factor with which all of them must be stable, too; 1: these alone.
-    """
-    loop = loop.under(Mode.GRAVITY_COMPENSATION)
-    d, zero, worst = np.array(damping, float), np.zeros_like(damping), None
-    findings: dict[int, UnstableDamping] = {}
-    with np.errstate(divide="ignore"):
-        off = np.log(d / chosen.value)
-    while off.any() and (worst := loop.worst(zero, d, margin=margin)) is not None:
-        guilty = (-off if worst.creeps else off) * worst.contributing
-        i = int(np.argmax(guilty if guilty.max() > 0.0 else np.abs(off)))
-        findings[i] = UnstableDamping(
-            loop.joint_names[i], float(d[i]), float(chosen.value[i]), off[i] > 0.0, loop.timing
-        )
-        d[i], off[i] = chosen.value[i], 0.0
-    return [findings[i] for i in sorted(findings)]

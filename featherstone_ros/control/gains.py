@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from enum import Enum
 from math import factorial, pi
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, remembered
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.model import Model
 
@@ -38,7 +37,6 @@ CANDIDATES = 1000  # postures from which the most demanding are taken
 EFFORT = 6000  # postures times joints squared: many joints get fewer postures
 UNLIMITED = {"prismatic": 1.0}  # range on either side of 0 where there is no limit; else pi
 STEP = 0.8  # factor on a gain in the search for one that is stable
-MOST_STEPS = 400
 SLIGHT = 1.0  # [1/s^2] stiffness over inertia of a joint that gravity itself does not move
 NO_MARGIN = 0.8  # a damping over inertia times latency that leaves no GAIN_MARGIN
 SLOWEST = 0.02  # share of the bandwidth below which the search is given up
@@ -114,31 +112,6 @@ class ChosenGains(Gains):
 
 
 @dataclass(frozen=True)
-class UnstableGain:
-    """A gain with which the loop is unstable or has no margin.
-
-    Attributes:
-        joint: Name.
-        gain: ``"p"`` or ``"d"``.
-        value: The present gain.
-        advised: A stable gain, if all other findings are corrected too; NaN if none was found.
-        why: In words.
-    """
-
-    joint: str
-    gain: str
-    value: float
-    advised: float
-    why: str
-
-    def __str__(self) -> str:
-        """Return one line for a person."""
-        known = np.isfinite(self.advised)
-        remedy = f"{self.advised:.3g} would do" if known else "found none that would do"
-        return f"gains.{self.joint}.{self.gain} = {self.value:.4g}: {self.why}; {remedy}"
-
-
-@dataclass(frozen=True)
 class UnstableMode:
     """An unstable mode of the joints.
 
@@ -148,17 +121,43 @@ class UnstableMode:
         joint: The joint whose gains change its growth most.
         contributing: (n,) joints that change the growth of this mode, or of one of the same
             posture with similar growth, about as much as ``joint`` does.
+        timing: Of the loop.
     """
 
     value: complex
     posture: int
     joint: int
     contributing: NDArray[np.bool_]
+    timing: Timing
 
     @property
     def creeps(self) -> bool:
         """Whether it grows without swinging: gravity outdoes the gains."""
         return self.value.imag == 0.0 and self.value.real > 0.0
+
+    def __str__(self) -> str:
+        """Return what the arm does, in words."""
+        if self.creeps:
+            return f"with {self.timing} gravity tips the joint over"
+        frequency = abs(np.angle(self.value)) / (2.0 * pi * self.timing.period)
+        return f"with {self.timing} the joint swings up at {frequency:.2g} Hz"
+
+
+@dataclass(frozen=True)
+class Unstable:
+    """Gains of a joint with which the loop is unstable or has no margin.
+
+    Attributes:
+        joint: Index.
+        given: Position and velocity gain (2,).
+        advised: Those with which the loop is stable (2,).
+        mode: What the arm does with the given ones.
+    """
+
+    joint: int
+    given: Floats
+    advised: Floats
+    mode: UnstableMode
 
 
 class SampledLoop:
@@ -202,8 +201,11 @@ class SampledLoop:
         self._mobility = np.linalg.inv(self.inertia)
         self._plant = self._discretise()
 
+    @remembered
     def under(self, mode: Mode) -> SampledLoop:
-        """Return the same arm, postures and timing under another law."""
+        """Return the same arm, postures and timing under a law."""
+        if mode is self.mode:
+            return self
         other = copy(self)
         other.mode = mode
         return other
@@ -343,7 +345,8 @@ class SampledLoop:
         if self.mode is Mode.GRAVITY_COMPENSATION:
             x = np.zeros_like(x)
         change = -(left @ one) * (p * x + d * velocity) * values[unstable, None].conj()
-        worst = UnstableMode(complex(values[unstable[0]]), posture, 0, np.zeros(n, bool))
+        nobody = np.zeros(n, bool)
+        worst = UnstableMode(complex(values[unstable[0]]), posture, 0, nobody, self.timing)
         faster = -change.real if worst.creeps else change.real
         contributing = faster >= CONTRIBUTING * faster.max(axis=1, keepdims=True)
         return replace(worst, joint=int(faster[0].argmax()), contributing=contributing.any(axis=0))
@@ -431,6 +434,9 @@ class SampledLoop:
         C, S, fall = series(0), series(1), series(2)
         free = np.block([[C, S], [-W @ S, C]])
         return free, np.concatenate((fall @ self._mobility, S @ self._mobility), axis=1)
+
+
+linearised = remembered(SampledLoop)  # of (model, armature, timing)
 
 
 def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:
@@ -553,6 +559,7 @@ def _chosen(loop: SampledLoop, gains: Gains, reached: Floats, wanted: Floats) ->
     return ChosenGains(gains.p, gains.d, slow, reached)
 
 
+@remembered
 def choose(
     loop: SampledLoop,
     mode: Mode,
@@ -630,74 +637,30 @@ def error_of_friction(loop: SampledLoop, p: Floats, coulomb: ArrayLike) -> Float
     return np.asarray(UNCERTAIN * np.broadcast_to(coulomb, p.shape) / stiffness)
 
 
-def check_gains(loop: SampledLoop, p: Floats, d: Floats) -> list[UnstableGain]:
-    """Return the gains with which the loop is not stable with margin; empty if it is.
+def unstable(
+    loop: SampledLoop, given: ArrayLike, chosen: ArrayLike, margin: float = GAIN_MARGIN
+) -> list[Unstable]:
+    """Return the joints whose gains make the loop unstable; empty if it is stable.
+
+    One after the other gets the chosen gains, until the loop is stable: of the joints that feed
+    the worst mode, the one that is furthest from them.
 
     Args:
         loop: Of the arm, in the mode that the gains are for.
-        p: (n,) position gains.
-        d: (n,) velocity gains.
+        given: (2, n) position and velocity gains.
+        chosen: (2, n) with which the loop is stable.
+        margin: Factor with which the gains must be stable, too; 1: these alone.
     """
-    better, reasons = _correct(loop, p, d)
-    advised = {"p": better.p, "d": better.d} if better else {k: p * np.nan for k in "pd"}
-    given = {"p": p, "d": d}
-    return [
-        UnstableGain(loop.joint_names[i], k, float(given[k][i]), float(advised[k][i]), why)
-        for (i, k), why in sorted(reasons.items())
-    ]
-
-
-def _correct(
-    loop: SampledLoop, p: Floats, d: Floats
-) -> tuple[Gains | None, dict[tuple[int, str], str]]:
-    """Change one gain after another until the loop is stable; say why each was changed."""
-    p, d = np.array(p, float), np.array(d, float)
-    m = np.ones_like(p) if loop.computed else loop.lightest
-    latency = loop.latency
-    reasons: dict[tuple[int, str], str] = {}
-    worst = None
-    for _ in range(MOST_STEPS):
-        worst = loop.worst_first(p, d, worst)
-        if worst is None:
-            return Gains(p, d), reasons
-        i = worst.joint
-        fault, why = _diagnose(worst.value, p[i], d[i], m[i], loop.timing)
-        if fault is GainFault.D_LOW and (i, "d") in reasons:  # it has been too high, or is raised
-            fault, why = GainFault.P_HIGH, why.replace("too low for its p", "too high")
-        reasons.setdefault((i, fault.value[0]), why)
-        if fault is GainFault.P_LOW:
-            p[i] = max(p[i] / STEP, m[i])
-        elif fault is GainFault.P_HIGH:
-            p[i] = min(p[i] * STEP, 2.0 * d[i] ** 2 / m[i]) if d[i] else p[i] * STEP
-        elif fault is GainFault.D_LOW:
-            d[i] = min(2.0 * np.sqrt(p[i] * m[i]), 0.5 * m[i] / latency)
-        else:
-            d[i] = min(d[i] * STEP, 2.0 * m[i] / latency)
-    return None, reasons
-
-
-class GainFault(Enum):
-    """What is wrong with the gains of a joint."""
-
-    P_LOW = "p too low"
-    P_HIGH = "p too high"
-    D_LOW = "d too low"
-    D_HIGH = "d too high"
-
-
-def _diagnose(
-    value: complex, p: float, d: float, m: float, timing: Timing
-) -> tuple[GainFault, str]:
-    """Return which gain of a joint makes a mode unstable, and a description."""
-    if value.imag == 0.0 and value.real > 0.0:
-        return GainFault.P_LOW, "too low, gravity tips the joint over"
-    frequency = abs(np.angle(value)) / timing.period
-    what = f"with {timing} the joint swings up at {frequency / (2.0 * pi):.2g} Hz"
-    if d * frequency >= p:
-        return GainFault.D_HIGH, f"too high, {what}"
-    if d * d < p * m:
-        return GainFault.D_LOW, f"too low for its p, {what}"
-    return GainFault.P_HIGH, f"too high, {what}"
+    given, chosen = np.array(given, float), np.asarray(chosen, float)
+    gains, found = given.copy(), []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.nan_to_num(np.abs(np.log(gains / chosen))).max(axis=0)  # 0 / 0: the same
+    while off.any() and (mode := loop.worst(gains[0], gains[1], margin=margin)) is not None:
+        guilty = off * mode.contributing
+        i = int(np.argmax(guilty if guilty.any() else off))
+        found.append(Unstable(i, given[:, i], chosen[:, i], mode))
+        gains[:, i], off[i] = chosen[:, i], 0.0
+    return sorted(found, key=lambda finding: finding.joint)
 
 
 def one_line(findings: Sequence[object], most: int = 3) -> str:

@@ -3,7 +3,7 @@
 The nodes, and what belongs to one of them:
 
 - ``feedforward_controller`` with ``controller_loop``, ``motion_input`` (what the arm is to do) and
-  ``controller_diagnostics`` (whether it does); ``controller_parameters``, ``chosen_settings``,
+  ``controller_diagnostics`` (whether it does); ``controller_parameters``,
   ``cartesian_parameters``, ``cartesian_topics``; ``controller_state``, ``follow_joint_trajectory``.
 - ``digital_twin`` with ``simulate_mode`` and ``simulate_parameters``, ``floating_base``;
   ``shadow_mode`` and ``shadow_parameters``, ``payload_service``.

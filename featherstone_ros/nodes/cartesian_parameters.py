@@ -21,17 +21,10 @@ from featherstone_ros.control.cartesian_impedance import (
     prepared,
 )
 from featherstone_ros.control.settings import Mode
+from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.declared_parameters import settings_of, values_of
-from featherstone_ros.nodes.parameters import (
-    Setting,
-    Value,
-    default_of,
-    number,
-    numbers,
-    of_length,
-    per_joint,
-)
+from featherstone_ros.nodes.parameters import Setting, Value, default_of, of_length
 
 DEFAULT = CartesianSettings()
 WALL = 6  # numbers of one
@@ -175,7 +168,7 @@ def offset_of(values: Mapping[str, Value]) -> Floats:
     Raises:
         ValueError: It is not a pose.
     """
-    return one_pose("tip_offset", numbers(values, "tip_offset"))
+    return one_pose("tip_offset", values["tip_offset"])
 
 
 def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
@@ -195,27 +188,25 @@ def hand_settings(values: Mapping[str, Value], model: Model) -> CartesianSetting
     Raises:
         ValueError: A box has no inside.
     """
-    posture = [
-        numbers(values, f"nullspace.posture.{joint}") or [np.nan] for joint in model.joint_names
-    ]
+    posture = [values[f"nullspace.posture.{joint}"] or [np.nan] for joint in model.joint_names]
     walls = [
         Wall((x, y, z), offset, stiffness, damping)
-        for x, y, z, offset, stiffness, damping in rows(numbers(values, "walls"), WALL)
+        for x, y, z, offset, stiffness, damping in rows(values["walls"], WALL)
     ]
-    for row in rows(numbers(values, "boxes"), BOX):
+    for row in rows(values["boxes"], BOX):
         walls += box(row[:3], row[3:6], *row[6:])
     return CartesianSettings(
-        stiffness=numbers(values, "stiffness"),
-        damping_ratio=numbers(values, "damping_ratio"),
-        damping=numbers(values, "free_damping"),
+        stiffness=values["stiffness"],
+        damping_ratio=values["damping_ratio"],
+        damping=values["free_damping"],
         axes=str(values["stiffness_frame"]),
         posture=np.concatenate(posture),
-        posture_stiffness=number(values, "nullspace.stiffness"),
-        posture_damping_ratio=number(values, "nullspace.damping_ratio"),
+        posture_stiffness=values["nullspace.stiffness"],
+        posture_damping_ratio=values["nullspace.damping_ratio"],
         limit_margin=None if values["limit_repulsion"] else 0.0,
         delay=latency(values),
         walls=tuple(walls),
-        shaped_inertia=numbers(values, "shaped_inertia"),
+        shaped_inertia=values["shaped_inertia"],
         **values_of(CartesianSettings, values),
     )
 
@@ -228,11 +219,11 @@ def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
         model,
         tip_of(values, model),
         tuple(per_joint(values, "armature.{}", model.joint_names)),
-        tuple(numbers(values, "stiffness")),
-        tuple(numbers(values, "damping_ratio")),
+        tuple(values["stiffness"]),
+        tuple(values["damping_ratio"]),
         str(values["stiffness_frame"]),
         bool(values["inertia_shaping"]),
-        tuple(numbers(values, "shaped_inertia")),
+        tuple(values["shaped_inertia"]),
     )
     delay = latency(values)
     if DELAY_MARGIN * delay <= margin:
@@ -247,7 +238,7 @@ def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
 
 def latency(values: Mapping[str, Value]) -> float:
     """Return the time from a state to the middle of its torque's [s]."""
-    return number(values, "gains.delay") + 0.5 * number(values, "gains.period")
+    return values["gains.delay"] + 0.5 * values["gains.period"]
 
 
 @lru_cache(maxsize=4)

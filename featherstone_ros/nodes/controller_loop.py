@@ -38,7 +38,7 @@ from featherstone_ros.nodes.cartesian_parameters import offset_of
 from featherstone_ros.nodes.controller_parameters import DeadlineAction, Output
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
-from featherstone_ros.nodes.parameters import Value, number, whole
+from featherstone_ros.nodes.parameters import Value
 from featherstone_ros.nodes.realtime_loop import Record, too_large
 from featherstone_ros.nodes.refusals import RecentText
 
@@ -93,7 +93,7 @@ class ControllerLoop(LoopMode):
             settings,
             str(parameters["tip"]),
             offset_of(parameters),
-            show_period=1.0 / number(parameters, "state_publish_rate"),
+            show_period=1.0 / parameters["state_publish_rate"],
             commands_joints=commands_joints,
         )
         self._formatter = RecordFormatter(model.joint_names)
@@ -213,10 +213,10 @@ class ControllerLoop(LoopMode):
 
     def set_deadline(self, values: Mapping[str, Value]) -> None:
         """Go over to another deadline of commands."""
-        cycle_time = number(values, "deadline.cycle_time")
+        cycle_time = values["deadline.cycle_time"]
         holds = values["deadline.action"] == str(DeadlineAction.HOLD)
         self.running.runner.allowed = cycle_time
-        self.post(_control.DeadlineRequest(cycle_time, whole(values, "deadline.allowed"), holds))
+        self.post(_control.DeadlineRequest(cycle_time, values["deadline.allowed"], holds))
 
     # Reasons.
 

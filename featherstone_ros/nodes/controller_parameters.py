@@ -3,57 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from featherstone_ros.arrays import Floats, remembered
-from featherstone_ros.control.armature import assumed_armature, in_words, least_armature
-from featherstone_ros.control.damping import (
-    Damping,
-    UnstableDamping,
-    check_damping,
-    choose_damping,
-    choose_fault_damping,
-    wanted_damping,
-)
+from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.feasibility.checks import Preflight
-from featherstone_ros.control.gains import (
-    BANDWIDTH,
-    DAMPING_RATIO,
-    GAIN_MARGIN,
-    ChosenGains,
-    NoStableGainsError,
-    SampledLoop,
-    Timing,
-    UnstableGain,
-    check_gains,
-    choose,
-    error_of_friction,
-    one_line,
-)
+from featherstone_ros.control.feedback import Feedback
+from featherstone_ros.control.gains import BANDWIDTH, DAMPING_RATIO, Timing
 from featherstone_ros.control.goal_tolerances import Tolerances
 from featherstone_ros.control.parameter_plausibility import check_plausible
-from featherstone_ros.control.settings import (
-    WITHOUT_GAINS,
-    Choice,
-    Mode,
-    Settings,
-)
+from featherstone_ros.control.settings import Choice, Mode, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
+from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.nodes import cartesian_parameters
 from featherstone_ros.nodes.declared_parameters import settings_of, values_of
-from featherstone_ros.nodes.drive_parameters import drive_parameters
-from featherstone_ros.nodes.parameters import (
-    Setting,
-    Value,
-    default_of,
-    number,
-    of_length,
-    per_joint,
-)
+from featherstone_ros.nodes.drive_parameters import drive_parameters, drives_of
+from featherstone_ros.nodes.parameters import Setting, Value, default_of, of_length
 
 
 class DeadlineAction(Choice):
@@ -197,7 +163,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
     """Return the parameters of every joint, with defaults from the robot description."""
     yield from cartesian_parameters.joint_settings(model)
     torque_rate = default_torque_rate(model.effort_limit)
-    assumed = assumed_armature(model, partial(_choose_at_defaults, model))
+    assumed = assumed_armature(model)
     for index, joint in enumerate(model.joint_names):
         yield from (
             Setting(
@@ -257,209 +223,31 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
         ValueError: They do not fit together.
     """
     check_plausible(values, model)
-    if follows_drives(values) and values["mode"] == Mode.CARTESIAN_IMPEDANCE:
+    feedback = Feedback(values, model)
+    if feedback.drives_follow and values["mode"] == Mode.CARTESIAN_IMPEDANCE:
         raise ValueError(
             "mode is cartesian_impedance, which drives with position loops (output: joint_state) "
             "would work against: expected another mode"
         )
-
-    def array(pattern: str) -> Floats:
-        return per_joint(values, pattern, model.joint_names)
-
-    p, d = feedback(values, model)
-    damping, fault_damping = dampings(values, model)
+    limit = per_joint(values, "effort_limit.{}", model.joint_names)
+    p, d = feedback.gains
     return Settings(
         p=p,
         d=d,
-        damping=damping,
-        fault_damping=fault_damping,
-        coulomb=array("friction.{}.coulomb"),
-        viscous=array("friction.{}.viscous"),
-        armature=array("armature.{}"),
-        offset=array("friction.{}.offset"),
-        effort_limit=scaled(array("effort_limit.{}"), number(values, "effort_scale")),
-        torque_rate=array("torque_rate.{}"),
+        damping=feedback.damping,
+        fault_damping=feedback.fault_damping,
+        **drives_of(values, model),
+        effort_limit=np.where(np.isfinite(limit), limit * values["effort_scale"], limit),
+        torque_rate=per_joint(values, "torque_rate.{}", model.joint_names),
         impedance=cartesian_parameters.impedance(values, model),
         **values_of(Settings, values),
     )
 
 
-def feedback(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]:
-    """Return P and D (n,): the set gains, and the chosen ones for joints without set gains.
-
-    All are zero if the drives close the position loops.
-
-    Raises:
-        ValueError: No gains that could be chosen are stable, or a set one can never be.
-    """
-    if follows_drives(values):
-        return np.zeros(model.n), np.zeros(model.n)
-    p, d = (per_joint(values, f"gains.{{}}.{kind}", model.joint_names) for kind in "pd")
-    _require_possible(values, model, p)
-    unset = without_set_gains(values, model)
-    chosen = chosen_gains(values, model) if unset.any() else None
-    if chosen is None:
-        return p, d
-    return np.where(unset, chosen.p, p), np.where(unset, chosen.d, d)
-
-
-def _require_possible(values: Mapping[str, Value], model: Model, p: Floats) -> None:
-    """Raise ValueError if no D makes the loop of a joint with its set P stable.
-
-    Only where the rotor's inertia is known: without it a bound would refuse gains that are good.
-    """
-    known = per_joint(values, "armature.{}", model.joint_names) > 0.0
-    if is_without_gains(values) or not (known & (p > 0.0)).any():
-        return
-    bounds = np.where(known, _loop_of_mode(values, model).largest_p, np.inf)
-    for joint, value, bound in zip(model.joint_names, p, bounds, strict=True):
-        if value >= bound:
-            raise ValueError(
-                f"gains.{joint}.p is {value:g}, expected less than {bound:.4g}: with gains.period "
-                f"{values['gains.period']:g} s, the joint's inertia and armature.{joint}, no d "
-                "makes it stable"
-            )
-
-
-def dampings(values: Mapping[str, Value], model: Model) -> tuple[Floats, Floats]:
-    """Return the damping (n,) of the gravity hold, set or chosen, and that of a fault.
-
-    Where the drives close the position loops, they damp the arm: nothing is chosen.
-
-    Raises:
-        ValueError: With a set one the arm would swing up, or none that could be chosen is stable.
-    """
-    given = per_joint(values, "damping.{}", model.joint_names)
-    if follows_drives(values):
-        return given, given
-    chosen = chosen_damping(values, model)
-    damping = np.where(given > 0.0, given, chosen.value)
-    if findings := [f for f in _check_dampings(values, model, damping, 1.0) if f.swings]:
-        raise ValueError(one_line(findings))
-    cutoff = number(values, "velocity_cutoff")
-    return damping, _choose_fault_damping(model, _loop(values, model), damping, cutoff)
-
-
-def chosen_damping(values: Mapping[str, Value], model: Model) -> Damping:
-    """Return the damping chosen from the model.
-
-    Raises:
-        ValueError: None that could be chosen is stable.
-    """
-    return _choose_damping(model, _loop(values, model), number(values, "state_timeout"))
-
-
-def damping_without_margin(values: Mapping[str, Value], model: Model) -> str:
-    """Return in one line which damping is not stable with margin; empty for none."""
-    if follows_drives(values):
-        return ""
-    return one_line(_check_dampings(values, model, dampings(values, model)[0], GAIN_MARGIN))
-
-
-def _check_dampings(
-    values: Mapping[str, Value], model: Model, damping: Floats, margin: float
-) -> list[UnstableDamping]:
-    return check_damping(_loop(values, model), damping, chosen_damping(values, model), margin)
-
-
-def without_set_gains(values: Mapping[str, Value], model: Model) -> NDArray[np.bool_]:
-    """Return which joints (n,) have neither P nor D set, and so get chosen gains."""
-    return np.array(
-        [
-            values[f"gains.{joint}.p"] == 0.0 and values[f"gains.{joint}.d"] == 0.0
-            for joint in model.joint_names
-        ]
-    )
-
-
-def follows_drives(values: Mapping[str, Value]) -> bool:
-    """Tell whether commands are for drives that close a position loop themselves."""
-    return values.get("output") == Output.JOINT_STATE
-
-
-def is_without_gains(values: Mapping[str, Value]) -> bool:
-    """Tell whether no gains of the joints are used."""
-    return follows_drives(values) or Mode(values["mode"]) in WITHOUT_GAINS
-
-
-def chosen_gains(values: Mapping[str, Value], model: Model) -> ChosenGains | None:
-    """Return the gains chosen by the model and `gains.*`, None if none are to be chosen.
-
-    Raises:
-        ValueError: No gains that could be chosen are stable.
-    """
-    bandwidth, ratio = number(values, "gains.bandwidth"), number(values, "gains.damping_ratio")
-    if bandwidth == 0.0 or is_without_gains(values):
-        return None
-    coulomb = per_joint(values, "friction.{}.coulomb", model.joint_names)
-    loop, cutoff = _loop_of_mode(values, model), number(values, "velocity_cutoff")
-    return _choose(loop, loop.mode, bandwidth, ratio, coulomb, cutoff)
-
-
-def friction_error(values: Mapping[str, Value], model: Model) -> Floats:
-    """Return the error at rest (n,) that friction leaves which is 30 % wrong [rad or m]."""
-    p, _ = feedback(values, model)
-    coulomb = per_joint(values, "friction.{}.coulomb", model.joint_names)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = error_of_friction(_loop_of_mode(values, model), p, coulomb)
-    return np.where(coulomb > 0.0, error, 0.0)
-
-
-def with_remedy(error: NoStableGainsError, values: Mapping[str, Value], model: Model) -> str:
-    """Return why no gains can be chosen, and with which armature they could."""
-    timing = _loop(values, model).timing
-    try:
-        held = least_armature(model, number(values, "gains.bandwidth"), timing)
-    except NoStableGainsError:
-        return str(error)
-    return f"{error}: {in_words(model.joint_names, held.armature)} would do"
-
-
-def unstable_gains(values: Mapping[str, Value], model: Model) -> list[UnstableGain]:
-    """Return the set gains that are not stable with margin, in a mode that uses them."""
-    if is_without_gains(values) or without_set_gains(values, model).all():
-        return []
-    p, d = feedback(values, model)
-    if not p.any() and not d.any():
-        return []
-    return _check_gains(_loop_of_mode(values, model), p, d)
-
-
 def without_margin(values: Mapping[str, Value], model: Model) -> str:
     """Return in one line what is not stable with margin in the current mode; empty for nothing."""
     hand = cartesian_parameters.hand_without_margin(values, model)
-    gains = one_line(unstable_gains(values, model))
-    return "; ".join(filter(None, (hand, gains, damping_without_margin(values, model))))
-
-
-# What is slow to compute depends on few parameters; others may be set often.
-_linearised = remembered(SampledLoop)
-_under = remembered(SampledLoop.under)
-_choose = remembered(choose)
-_choose_fault_damping = remembered(choose_fault_damping)
-_check_gains = remembered(check_gains)
-
-
-@remembered
-def _choose_damping(model: Model, loop: SampledLoop, silence: float) -> Damping:
-    return choose_damping(loop, wanted_damping(model, loop), silence)
-
-
-def _loop(values: Mapping[str, Value], model: Model) -> SampledLoop:
-    timing = Timing(number(values, "gains.period"), number(values, "gains.delay"))
-    return _linearised(model, per_joint(values, "armature.{}", model.joint_names), timing)
-
-
-def _loop_of_mode(values: Mapping[str, Value], model: Model) -> SampledLoop:
-    return _under(_loop(values, model), Mode(values["mode"]))
-
-
-def _choose_at_defaults(model: Model, armature: Floats) -> tuple[ChosenGains, Damping]:
-    """Choose gains and damping that the node will use if nothing is set, and remember them."""
-    mode, cutoff = Settings.mode, Settings.velocity_cutoff
-    loop = _linearised(model, armature, Timing())
-    gains = _choose(_under(loop, mode), mode, BANDWIDTH, DAMPING_RATIO, model.friction, cutoff)
-    return gains, _choose_damping(model, loop, Settings.state_timeout)
+    return "; ".join(filter(None, (hand, Feedback(values, model).without_margin)))
 
 
 def goal_defaults(values: Mapping[str, Value], model: Model) -> Tolerances:
@@ -468,14 +256,9 @@ def goal_defaults(values: Mapping[str, Value], model: Model) -> Tolerances:
     path, goal = (
         per_joint(values, f"constraints.{{}}.{what}", joints) for what in ("trajectory", "goal")
     )
-    stopped = np.full(len(joints), number(values, "constraints.stopped_velocity_tolerance"))
+    stopped = np.full(len(joints), values["constraints.stopped_velocity_tolerance"])
     return Tolerances(
         np.stack([path, np.zeros(len(joints))]),
         np.stack([goal, stopped]),
-        number(values, "constraints.goal_time"),
+        values["constraints.goal_time"],
     )
-
-
-def scaled(limit: Floats, scale: float) -> Floats:
-    """Return a share of the limits; infinite ones stay infinite."""
-    return np.where(np.isfinite(limit), limit * scale, limit)

@@ -27,8 +27,6 @@ from featherstone_ros.nodes.parameters import (
     Setting,
     Value,
     default_of,
-    names,
-    numbers,
     of_length,
 )
 from featherstone_ros.nodes.shadow_mode import ShadowMode
@@ -85,8 +83,8 @@ class DigitalTwin(ModelNode):
         """Return the model, on its base and under its gravity."""
         return Model.from_urdf(
             description,
-            joints=names(self.parameters, "joints") or None,
-            gravity=numbers(self.parameters, "gravity"),
+            joints=self.parameters["joints"] or None,
+            gravity=self.parameters["gravity"],
             base=str(self.parameters["base"]),
         )
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from featherstone_ros.control.armature import in_words
+from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Parameters, Setting, per_joint
+from featherstone_ros.nodes.parameters import Parameters, Setting, Value
 
 ASSUMED = "armature assumed"  # in the diagnostics
 
@@ -49,6 +51,19 @@ def drive_parameters(model: Model, index: int, armature: float) -> tuple[Setting
             0.0,
         ),
     )
+
+
+def drives_of(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
+    """Return friction and armature (n,) of all joints, by the names that settings have for them."""
+    return {
+        name: per_joint(values, pattern, model.joint_names)
+        for name, pattern in {
+            "viscous": "friction.{}.viscous",
+            "coulomb": "friction.{}.coulomb",
+            "offset": "friction.{}.offset",
+            "armature": "armature.{}",
+        }.items()
+    }
 
 
 def assumption(parameters: Parameters, joints: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros import _control
+from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import NoStableGainsError
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.control.rest import LastMotion, last_motion
@@ -21,23 +22,20 @@ from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import realtime_parameters
-from featherstone_ros.nodes.chosen_settings import chosen_texts
 from featherstone_ros.nodes.controller_diagnostics import ControllerDiagnostics
 from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.controller_parameters import (
     DEADLINE_NAMES,
     SETTINGS,
     control_settings,
-    is_without_gains,
     joint_settings,
-    with_remedy,
     without_margin,
 )
 from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.drive_parameters import tell_assumption
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.motion_input import MotionInput
-from featherstone_ros.nodes.parameters import Commit, Setting, Value, number
+from featherstone_ros.nodes.parameters import Commit, Setting, Value
 from featherstone_ros.text import plain
 
 CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
@@ -70,15 +68,16 @@ class FeedforwardController(ModelNode):
         try:
             settings = control_settings(values, model)
         except NoStableGainsError as error:
-            raise FeatherstoneError(with_remedy(error, values, model)) from None
+            raise FeatherstoneError(Feedback(values, model).remedy(error)) from None
         self._loop = ControllerLoop(self, settings, model_with_payload(values, model))
         self._motions = MotionInput(self, self._loop)
         self._condition = ControllerDiagnostics(self, self._loop, self._motions)
-        if not is_without_gains(values) and not settings.p.all():
+        feedback = Feedback(values, model)
+        if feedback.has_gains and not settings.p.all():
             idle = ", ".join(np.array(model.joint_names)[settings.p == 0.0])
             self.get_logger().warning(f"gains.<joint>.p is 0 for {idle}: nothing corrects an error")
         self._note_margin(without_margin(values, model))
-        for text in chosen_texts(values, model):
+        for text in feedback.choices():
             self.get_logger().info(text)
         self._loop.start(self._condition.note_event)
         self._serve_ros2_control(self._loop)
@@ -100,9 +99,9 @@ class FeedforwardController(ModelNode):
         from featherstone_ros.nodes.follow_joint_trajectory import Goals
 
         try:
-            rate = number(self.parameters, "action_monitor_rate")
+            rate = self.parameters["action_monitor_rate"]
             self._served.append(Goals(self, loop, self._motions, rate))
-            rate = number(self.parameters, "state_publish_rate")
+            rate = self.parameters["state_publish_rate"]
             self._served.append(ControllerState(self, loop, rate))
         except Exception as error:  # e.g. not allowed in this enclave: the arm is held all the same
             self.get_logger().error(f"no action or no ~/controller_state: {plain(str(error))}")
@@ -162,7 +161,7 @@ class FeedforwardController(ModelNode):
     def motion_left(self) -> str:
         """Return the joints that still moved when the loop ended, if that is known."""
         text, age = self._last_motion
-        if age <= number(self.parameters, "state_timeout"):
+        if age <= self.parameters["state_timeout"]:
             return text
         if text:
             self.get_logger().warning(
@@ -181,7 +180,7 @@ class FeedforwardController(ModelNode):
         loop, settings = self._configured_loop, control_settings(values, self.model)
         changed = [name for name in values if values[name] != self.parameters[name]]
         loaded = model_with_payload(values, self.model) if set(changed) & set(MODEL_NAMES) else None
-        transition = number(values, "payload.transition_time")
+        transition = values["payload.transition_time"]
         unstable = without_margin(values, self.model)
         try:
             take = loop.plan(settings, loaded, transition)

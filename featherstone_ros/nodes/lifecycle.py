@@ -34,7 +34,7 @@ from featherstone_ros.nodes.diagnostics_publisher import (
     Report,
 )
 from featherstone_ros.nodes.execution import StartError, one_line
-from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value, names
+from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
 from featherstone_ros.nodes.replies import make_dependable
 from featherstone_ros.nodes.throttled_log import LOG_INTERVAL, ThrottledLog
 from featherstone_ros.realtime.mailbox import Mailbox
@@ -146,7 +146,7 @@ class ModelNode(LifecycleNode):
 
     def make_model(self, description: str) -> Model:
         """Return the model of a robot description."""
-        return Model.from_urdf(description, joints=names(self.parameters, "joints") or None)
+        return Model.from_urdf(description, joints=self.parameters["joints"] or None)
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
         """Return the parameters of the model's joints; declared once the model is known."""

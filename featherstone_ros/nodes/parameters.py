@@ -24,10 +24,6 @@ from rcl_interfaces.msg import (
 )
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import (
-    DescribeParameters,
-    GetParameters,
-    GetParameterTypes,
-    ListParameters,
     SetParameters,
     SetParametersAtomically,
 )
@@ -38,20 +34,12 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from featherstone_ros.arrays import Floats
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.text import plain
 
-MOST_AT_ONCE = 1000  # parameters in one request; a humanoid has some hundreds
 MOST_NAMED = 10  # in a reason
-QUESTIONS = {
-    DescribeParameters: "names",
-    GetParameters: "names",
-    GetParameterTypes: "names",
-    ListParameters: "prefixes",
-}
 
-Value = bool | int | float | str | list[str] | list[int] | list[float]
+Value = Any  # bool, int, float, str or a list of these, as the parameter is declared
 Commit = Callable[[], None]
 
 
@@ -151,49 +139,6 @@ class Setting:
         return descriptor
 
 
-def number(values: Mapping[str, Value], name: str) -> float:
-    """Return the value of a parameter that is a number."""
-    value = values[name]
-    if isinstance(value, int | float):
-        return float(value)
-    raise TypeError(f"{name} is {value!r}, expected a number")
-
-
-def whole(values: Mapping[str, Value], name: str) -> int:
-    """Return the value of a parameter that is a whole number."""
-    value = values[name]
-    if isinstance(value, int):
-        return value
-    raise TypeError(f"{name} is {value!r}, expected a whole number")
-
-
-def numbers(values: Mapping[str, Value], name: str) -> list[float]:
-    """Return the value of a parameter that is a list of numbers."""
-    value = values[name]
-    if isinstance(value, list):
-        return [float(element) for element in value]
-    raise TypeError(f"{name} is {value!r}, expected numbers")
-
-
-def names(values: Mapping[str, Value], name: str) -> list[str]:
-    """Return the value of a parameter that is a list of names."""
-    value = values[name]
-    if isinstance(value, list):
-        return [str(element) for element in value]
-    raise TypeError(f"{name} is {value!r}, expected names")
-
-
-def per_joint(values: Mapping[str, Value], pattern: str, joints: Iterable[str]) -> Floats:
-    """Return (n,) numbers, one per joint.
-
-    Args:
-        values: Of all parameters.
-        pattern: The parameters' names, with ``{}`` for the joint's.
-        joints: n names.
-    """
-    return np.array([number(values, pattern.format(joint)) for joint in joints], dtype=float)
-
-
 def default_of(value: ArrayLike) -> float | list[float]:
     """Return a setting of the algorithms as a parameter's default: a number, or a list of them."""
     return np.asarray(value, dtype=float).tolist()
@@ -252,8 +197,6 @@ class Parameters(Mapping[str, Value]):
         for service in node.services:
             if service.srv_type in own:
                 service.callback = own[service.srv_type]
-            elif service.srv_type in QUESTIONS:
-                service.callback = limited(service.callback, QUESTIONS[service.srv_type])
 
     def __getitem__(self, name: str) -> Value:
         """Return a parameter's current value."""
@@ -359,7 +302,7 @@ class Parameters(Mapping[str, Value]):
         self, request: SetParameters.Request, response: SetParameters.Response
     ) -> SetParameters.Response:
         result = self._set(request.parameters)
-        response.results = [result] * min(len(request.parameters), MOST_AT_ONCE)
+        response.results = [result] * len(request.parameters)
         return response
 
     def _set_atomically(
@@ -371,7 +314,8 @@ class Parameters(Mapping[str, Value]):
     def _set(self, messages: Sequence[ParameterMessage]) -> SetParametersResult:
         """Set all parameters of a request, or none; a read-only one may be set to its own value."""
         try:
-            parameters = [read(message) for message in self._known(messages)]
+            self._require_known(messages)
+            parameters = [Parameter.from_parameter_msg(message) for message in messages]
             changed = [p for p in parameters if not self._is_as_before(p)]
             if parameters and not changed:
                 return SetParametersResult(successful=True)
@@ -382,20 +326,11 @@ class Parameters(Mapping[str, Value]):
             self._node.get_logger().error(f"parameters not set:\n{traceback.format_exc()}")
             return SetParametersResult(successful=False, reason="unexpected exception, see the log")
 
-    def _known(self, messages: Sequence[ParameterMessage]) -> Sequence[ParameterMessage]:
-        """Return the messages of a request.
-
-        Raises:
-            ValueError: There are too many, or not all name a parameter.
-        """
-        if len(messages) > MOST_AT_ONCE:
-            raise ValueError(f"{len(messages)} parameters at once, expected {MOST_AT_ONCE} at most")
-        unknown = [
-            message.name for message in messages if not self._node.has_parameter(message.name)
-        ]
-        if unknown:  # rclpy's own exception does not name them
+    def _require_known(self, messages: Sequence[ParameterMessage]) -> None:
+        """Raise ValueError with the names that are no parameters', which rclpy would not tell."""
+        unknown = [m.name for m in messages if not self._node.has_parameter(m.name)]
+        if unknown:
             raise ValueError(f"no such parameter: {', '.join(unknown[:MOST_NAMED])}")
-        return messages
 
     def _is_as_before(self, parameter: Parameter) -> bool:
         """Tell whether this is already the value of a parameter that is a text or read-only.
@@ -412,27 +347,3 @@ class Parameters(Mapping[str, Value]):
         if name in self._settings:
             return self._settings[name].accept(value) == self._values[name]
         return value == present
-
-
-def read(message: ParameterMessage) -> Parameter:
-    """Return the parameter of a request.
-
-    Raises:
-        ValueError: Its type is none of ROS's.
-    """
-    try:
-        return Parameter.from_parameter_msg(message)
-    except (TypeError, ValueError):
-        kind = message.value.type
-        raise ValueError(f"{message.name} is of type number {kind}, which is none") from None
-
-
-def limited(answer: Callable[[Any, Any], Any], field: str) -> Callable[[Any, Any], Any]:
-    """Return a service's callback that refuses more than ``MOST_AT_ONCE`` names."""
-
-    def callback(request: Any, response: Any) -> Any:
-        return (
-            answer(request, response) if len(getattr(request, field)) <= MOST_AT_ONCE else response
-        )
-
-    return callback

@@ -18,8 +18,9 @@ from std_srvs.srv import Trigger
 
 from featherstone_ros._shadow import StateBuffer
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.nodes.drive_parameters import drives_of
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Setting, number, per_joint
+from featherstone_ros.nodes.parameters import Setting
 from featherstone_ros.observer.settings import default_link
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -161,10 +162,5 @@ def _online(node: ModelNode, link: str) -> Any:
     from featherstone_ros.identification.online import OnlinePayload
 
     needed_from_scipy("optimize")
-    patterns = ("friction.{}.viscous", "friction.{}.coulomb", "armature.{}", "friction.{}.offset")
-    viscous, coulomb, armature, offset = (
-        per_joint(node.parameters, pattern, node.model.joint_names) for pattern in patterns
-    )
-    friction = Friction(viscous, coulomb, armature, offset, {})
-    sliding_speed = number(node.parameters, "sliding_speed")
-    return OnlinePayload(Arm(node.model, friction, sliding_speed), link)
+    friction = Friction(**drives_of(node.parameters, node.model), doubtful={})
+    return OnlinePayload(Arm(node.model, friction, node.parameters["sliding_speed"]), link)

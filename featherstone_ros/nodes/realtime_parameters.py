@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from featherstone_ros.nodes.parameters import Setting, Value, numbers, whole
+from featherstone_ros.nodes.parameters import Setting, Value
 from featherstone_ros.realtime.scheduling import Scheduling, refuse_missing_cpus
 
 OWN_WAIT_SET, EXECUTOR = "own_wait_set", "executor"
@@ -45,7 +45,7 @@ SETTINGS = (
 def scheduling(values: Mapping[str, Value]) -> Scheduling:
     """Return what the parameters say about the loop's scheduling."""
     return Scheduling(
-        whole(values, "realtime.priority"),
-        tuple(map(int, numbers(values, "realtime.cpu_affinity"))),
+        values["realtime.priority"],
+        tuple(map(int, values["realtime.cpu_affinity"])),
         bool(values["realtime.lock_memory"]),
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import payload_service
 from featherstone_ros.nodes.declared_parameters import settings_of, values_of
-from featherstone_ros.nodes.parameters import Setting, Value, default_of, number, per_joint
+from featherstone_ros.nodes.drive_parameters import drives_of
+from featherstone_ros.nodes.parameters import Setting, Value, default_of
 from featherstone_ros.observer import ShadowSettings
 from featherstone_ros.observer.settings import default_threshold
 
@@ -61,12 +63,9 @@ def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings
     of_joints = partial(per_joint, values, joints=model.joint_names)
     return ShadowSettings(
         **values_of(ShadowSettings, values),
-        time_step=number(values, "time_step"),
+        time_step=values["time_step"],
         integrator=str(values["integrator"]),
-        viscous=of_joints("friction.{}.viscous"),
-        coulomb=of_joints("friction.{}.coulomb"),
-        offset=of_joints("friction.{}.offset"),
-        armature=of_joints("armature.{}"),
+        **drives_of(values, model),
         observer_gain=of_joints("observer_gain.{}"),
         effort_gain=of_joints("effort_gain.{}"),
         contact_threshold=of_joints("contact.{}.threshold"),

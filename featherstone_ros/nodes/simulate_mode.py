@@ -28,7 +28,7 @@ from featherstone_ros.nodes.diagnostics_publisher import ERROR, WARN, Report
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
-from featherstone_ros.nodes.parameters import Commit, Value, whole
+from featherstone_ros.nodes.parameters import Commit, Value
 from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.nodes.simulate_parameters import twin_settings
 from featherstone_ros.simulation import Twin, TwinSettings
@@ -166,7 +166,7 @@ class SimulateMode(LoopMode):
         return self._answer(response, "resume", done="running")
 
     def _on_step(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        steps = StepRequest(whole(self._node.parameters, "steps_per_call"))
+        steps = StepRequest(self._node.parameters["steps_per_call"])
         self._answer(response, "step", steps)
         if response.success:
             response.message = f"simulation time {steps.time / NANOSECONDS:.6f} s"

@@ -7,9 +7,11 @@ from functools import partial
 
 import numpy as np
 
+from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.declared_parameters import settings_of, values_of
-from featherstone_ros.nodes.parameters import Setting, Value, number, numbers, per_joint, whole
+from featherstone_ros.nodes.drive_parameters import drives_of
+from featherstone_ros.nodes.parameters import Setting, Value
 from featherstone_ros.simulation import Noise, TwinSettings
 from featherstone_ros.simulation.drive_gains import drive_gains
 from featherstone_ros.simulation.twin import home_positions
@@ -78,21 +80,18 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
     return TwinSettings(
         **values_of(TwinSettings, values),
         initial_positions=of_joints("initial_positions.{}"),
-        initial_base_position=numbers(values, "initial_base.position"),
-        initial_base_orientation=numbers(values, "initial_base.orientation"),
-        viscous=of_joints("friction.{}.viscous"),
-        coulomb=of_joints("friction.{}.coulomb"),
-        offset=of_joints("friction.{}.offset"),
-        armature=of_joints("armature.{}"),
+        initial_base_position=values["initial_base.position"],
+        initial_base_orientation=values["initial_base.orientation"],
+        **drives_of(values, model),
         drive_p=of_joints("drive.{}.p"),
         drive_d=of_joints("drive.{}.d"),
-        stop_stiffness=number(values, "stops.stiffness"),
-        stop_damping=number(values, "stops.damping"),
+        stop_stiffness=values["stops.stiffness"],
+        stop_damping=values["stops.damping"],
         noise=Noise(
-            position=number(values, "noise.position"),
-            velocity=number(values, "noise.velocity"),
-            effort=number(values, "noise.effort"),
-            seed=whole(values, "seed"),
+            position=values["noise.position"],
+            velocity=values["noise.velocity"],
+            effort=values["noise.effort"],
+            seed=values["seed"],
         ),
         simulation_stamps=bool(values["publish_clock"]),
     )

@@ -19,7 +19,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.model.robot_description import Joint
 from featherstone_ros.model.urdf import parse
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Setting, number
+from featherstone_ros.nodes.parameters import Setting
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 RELIABLE = QoSProfile(depth=1)
@@ -77,7 +77,7 @@ class TorqueMarkers(ModelNode):
 
     def activate(self) -> None:
         """Publish at a fixed rate."""
-        period = 1.0 / number(self.parameters, "rate")
+        period = 1.0 / self.parameters["rate"]
         self._timer = self.create_timer(period, self._publish, clock=self.steady_clock)
 
     def deactivate(self) -> None:
@@ -103,7 +103,7 @@ class TorqueMarkers(ModelNode):
         wrench = message.wrench
         parts = (wrench.force, FORCE, "force_scale"), (wrench.torque, MOMENT, "moment_scale")
         for marker, (value, colour, scale) in zip(self._wrenches[topic], parts, strict=True):
-            vector = np.array([value.x, value.y, value.z]) * number(self.parameters, scale)
+            vector = np.array([value.x, value.y, value.z]) * self.parameters[scale]
             marker.header.frame_id = str(self.parameters["frame_prefix"]) + message.header.frame_id
             point(marker, vector, colour)
 
@@ -121,7 +121,7 @@ class TorqueMarkers(ModelNode):
         if not 0.0 < limit < np.inf:
             limit = self._peak[joint.name] = max(self._peak[joint.name], abs(effort))
         share = effort / limit
-        vector = share * number(self.parameters, "effort_length") * joint.axis
+        vector = share * self.parameters["effort_length"] * joint.axis
         point(self._torques[joint.name], vector, heat(abs(share)))
 
 

@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from featherstone_ros import Model
+from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import BANDWIDTH, SampledLoop, Timing, choose
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model.robots import robot_file
@@ -13,7 +14,6 @@ from featherstone_ros.nodes.controller_parameters import (
     SETTINGS,
     control_settings,
     joint_settings,
-    unstable_gains,
     without_margin,
 )
 
@@ -65,7 +65,7 @@ def test_a_joint_without_gains_has_none_where_none_are_chosen():
 def test_nothing_is_chosen_where_nothing_is_to_be(change):
     settings = control_settings(values(**change), UR5E)
     assert not settings.p.any() and not settings.d.any()
-    assert unstable_gains(values(**change), UR5E) == []
+    assert Feedback(values(**change), UR5E).unstable_gains == []
 
 
 def test_a_loop_too_slow_for_any_gains_is_refused():
@@ -77,9 +77,13 @@ def test_the_gain_that_is_too_high_is_named():
     chosen = control_settings(values(), UR5E)
     given = {f"gains__{j}__p": p for j, p in zip(UR5E.joint_names, chosen.p, strict=True)}
     given |= {f"gains__{j}__d": d for j, d in zip(UR5E.joint_names, chosen.d, strict=True)}
-    assert unstable_gains(values(**given), UR5E) == []
-    (finding,) = unstable_gains(values(**given | {"gains__elbow_joint__d": 300.0}), UR5E)
-    assert (finding.joint, finding.gain) == ("elbow_joint", "d") and finding.advised < 300.0
+    assert Feedback(values(**given), UR5E).unstable_gains == []
+    high = values(**given | {"gains__elbow_joint__d": 300.0})
+    (finding,) = Feedback(high, UR5E).unstable_gains
+    assert finding.joint == ELBOW and finding.advised[1] < finding.given[1] == 300.0
+    said = Feedback(high, UR5E).without_margin
+    assert "gains.elbow_joint.d = 300: with period 2 ms, delay 2 ms the joint swings up at" in said
+    assert f" and {chosen.d[ELBOW]:.3g} would do" in said
 
 
 def test_a_gain_that_can_never_be_stable_is_refused_where_the_rotor_is_known():

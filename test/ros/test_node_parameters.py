@@ -8,7 +8,6 @@ from support import Ros  # skips this module where ROS is missing
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import (
-    DescribeParameters,
     GetParameters,
     ListParameters,
     SetParameters,
@@ -37,7 +36,7 @@ def test_value_of_an_unknown_type_is_refused_by_name(ros, node):
     request = SetParameters.Request(parameters=[odd])
     (result,) = ros.call(SetParameters, f"/{node}/set_parameters", request).results
     assert not result.successful
-    assert result.reason == "friction.rail.coulomb is of type number 77, which is none"
+    assert "77 is not a valid" in result.reason
     name = f"/{node}/set_parameters_atomically"
     request = SetParametersAtomically.Request(parameters=[odd])
     assert "77" in ros.call(SetParametersAtomically, name, request).result.reason
@@ -118,19 +117,3 @@ def test_what_was_set_at_run_time_lasts_as_long_as_the_joints_do(ros, node, name
     )
     go_round(ros, node)
     assert ros.get_parameter(f"/{node}", name) == 1.0  # another robot: as at the start
-
-
-def test_far_too_many_names_are_not_looked_up(ros):
-    start(ros, "digital_twin")
-    few = DescribeParameters.Request(names=["rate"] * 1000)
-    many = DescribeParameters.Request(names=["rate"] * 1001)
-    service = "/digital_twin/describe_parameters"
-    assert len(ros.call(DescribeParameters, service, few).descriptors) == 1000
-    assert len(ros.call(DescribeParameters, service, many).descriptors) == 0
-    value = ParameterValue(type=3, double_value=1.0)
-    many = [ParameterMessage(name="rate", value=value)] * 1001
-    results = ros.call(
-        SetParameters, "/digital_twin/set_parameters", SetParameters.Request(parameters=many)
-    ).results
-    assert not any(result.successful for result in results)
-    assert "1001 parameters at once" in results[0].reason

@@ -11,13 +11,12 @@ from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.control.damping import (
     BRAKING,
     GUIDING,
-    check_damping,
     choose_damping,
     choose_fault_damping,
     fault_timing,
     wanted_damping,
 )
-from featherstone_ros.control.gains import SampledLoop, Timing, postures
+from featherstone_ros.control.gains import SampledLoop, Timing, postures, unstable
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model.robots import robot_file
 
@@ -103,19 +102,26 @@ def test_hand_guiding_gets_what_it_wants_with_rotors(path):
     np.testing.assert_allclose(in_fault[limited], BRAKING / GUIDING * wanted[limited])
 
 
+def check(loop, damping, chosen, margin=2.0):
+    """Return what is unstable with a damping (n,), where another is chosen."""
+    none = np.zeros_like(damping)
+    law = loop.under(Mode.GRAVITY_COMPENSATION)
+    return unstable(law, [none, damping], [none, chosen.value], margin)
+
+
 @every_arm
 def test_damping_beyond_the_bound_is_named(path):
     model = arm(path)
     loop = SampledLoop(model)
     chosen = choose_damping(loop, wanted_damping(model, loop), SILENCE)
-    assert check_damping(loop, chosen.value, chosen) == []
+    assert check(loop, chosen.value, chosen) == []
     for i in {0, model.n // 2, model.n - 1}:
         damping = chosen.value.copy()
         damping[i] = 2.0 * loop.heaviest[i] / loop.timing.period
-        (finding,) = check_damping(loop, damping, chosen, 1.0)
-        assert finding.joint == model.joint_names[i] and finding.swings
-        assert finding.advised == chosen.value[i]
-        assert str(finding).startswith(f"damping.{finding.joint} is {damping[i]:.4g}: with period")
+        (finding,) = check(loop, damping, chosen, 1.0)
+        assert finding.joint == i and "with period 2 ms, delay 2 ms" in str(finding.mode)
+        assert "swings up" in str(finding.mode) and not finding.mode.creeps
+        assert finding.advised[1] == chosen.value[i]
 
 
 def test_too_little_damping_lets_late_gravity_drive_an_arm_that_is_upright():
@@ -125,9 +131,9 @@ def test_too_little_damping_lets_late_gravity_drive_an_arm_that_is_upright():
     shoulder = 1
     damping = chosen.value.copy()
     damping[shoulder] = 0.02 * chosen.value[shoulder]
-    findings = check_damping(loop, damping, chosen, 1.0)
-    assert [(f.joint, f.swings) for f in findings] == [(model.joint_names[shoulder], False)]
-    assert "too little" in str(findings[0])
+    (finding,) = check(loop, damping, chosen, 1.0)
+    assert finding.joint == shoulder and finding.mode.creeps
+    assert "gravity tips the joint over" in str(finding.mode)
 
 
 def test_a_fault_is_damped_for_velocities_that_the_estimate_delays():

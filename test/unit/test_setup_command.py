@@ -14,7 +14,6 @@ from featherstone_ros.control.gains import (
     ChosenGains,
     SampledLoop,
     Timing,
-    check_gains,
     choose_gains,
 )
 from featherstone_ros.model.parameter_files import read_parameters
@@ -58,7 +57,7 @@ def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
     controller, twin = parameters["feedforward_controller"], parameters["digital_twin"]
     assert controller["joints"] == twin["joints"] == list(model.joint_names)
     p, d = (np.array([controller[f"gains.{j}.{k}"] for j in model.joint_names]) for k in "pd")
-    assert check_gains(SampledLoop(model), p, d) == []
+    assert SampledLoop(model).is_stable(p, d)
     start = np.array([twin[f"initial_positions.{joint}"] for joint in model.joint_names])
     assert np.all(start >= model.lower) and np.all(start <= model.upper)
     assert np.all(np.abs(Dynamics(model).gravity(start)) < model.effort_limit)
@@ -176,7 +175,7 @@ def test_armature_that_is_advised_is_enough(panda):
     loop = SampledLoop(panda.model, panda.rotors)
     gains = choose_gains(loop, panda.asked, 1.0, panda.model.friction)
     assert not gains.reduced
-    assert check_gains(loop, gains.p, gains.d) == []
+    assert loop.is_stable(gains.p, gains.d)
     assert sufficient_rotors(panda.model, SampledLoop(panda.model), 1e3) is None
 
 

@@ -1,0 +1,227 @@
+"""Gains and damping of the controller's parameters: those that are set, else those of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.armature import in_words, least_armature
+from featherstone_ros.control.damping import (
+    Damping,
+    choose_damping,
+    choose_fault_damping,
+    wanted_damping,
+)
+from featherstone_ros.control.gains import (
+    BANDWIDTH,
+    GAIN_MARGIN,
+    UNCERTAIN,
+    ChosenGains,
+    NoStableGainsError,
+    Timing,
+    Unstable,
+    choose,
+    error_of_friction,
+    linearised,
+    one_line,
+    unstable,
+)
+from featherstone_ros.control.settings import WITHOUT_GAINS, Mode
+from featherstone_ros.declaration import per_joint
+from featherstone_ros.model import Model
+
+
+class Feedback:
+    """What one set of parameter values makes of the loop; arrays are (n,) in joint order.
+
+    What cannot be chosen or can never be stable raises a ValueError where it is asked for.
+
+    Attributes:
+        drives_follow: Whether the drives close the position loops, so that nothing is chosen.
+        has_gains: Whether gains of the joints are used.
+    """
+
+    def __init__(self, values: Mapping[str, Any], model: Model) -> None:
+        """Take the values of all parameters, and the arm."""
+        self._values, self._model = values, model
+        self._mode = Mode(values["mode"])
+        self.drives_follow = values.get("output") == "joint_state"
+        self.has_gains = not self.drives_follow and self._mode not in WITHOUT_GAINS
+        self._timing = Timing(values["gains.period"], values["gains.delay"])
+        self._armature = self._of_joints("armature.{}")
+        self._given = np.stack([self._of_joints("gains.{}.p"), self._of_joints("gains.{}.d")])
+        self._is_unset = np.asarray(~self._given.any(axis=0))
+        self._loop = linearised(model, self._armature, self._timing)
+        self._loop_of_mode = self._loop.under(self._mode)
+
+    def _of_joints(self, pattern: str) -> Floats:
+        return per_joint(self._values, pattern, self._model.joint_names)
+
+    # Gains.
+
+    def _choose(self, bandwidth: float) -> ChosenGains:
+        ratio, cutoff = self._values["gains.damping_ratio"], self._values["velocity_cutoff"]
+        coulomb = self._of_joints("friction.{}.coulomb")
+        return choose(self._loop_of_mode, self._mode, bandwidth, ratio, coulomb, cutoff)
+
+    @cached_property
+    def chosen(self) -> ChosenGains | None:
+        """The gains of the model for joints without any; None where none are to be chosen."""
+        bandwidth = self._values["gains.bandwidth"]
+        is_needed = self.has_gains and bandwidth and self._is_unset.any()
+        return self._choose(bandwidth) if is_needed else None
+
+    @cached_property
+    def gains(self) -> Floats:
+        """P and D (2, n) in force; zero if the drives close the position loops."""
+        if self.drives_follow:
+            return np.zeros_like(self._given)
+        self._require_possible()
+        if self.chosen is None:
+            return self._given
+        return np.where(self._is_unset, [self.chosen.p, self.chosen.d], self._given)
+
+    def _require_possible(self) -> None:
+        """Raise ValueError if no D makes the loop of a joint with its set P stable.
+
+        Only where the rotor's inertia is known: without it a bound would refuse gains that are
+        good.
+        """
+        if not self.has_gains:
+            return
+        p, bound = self._given[0], self._loop_of_mode.largest_p
+        for i in np.flatnonzero((self._armature > 0.0) & (p >= bound)):
+            joint = self._model.joint_names[i]
+            raise ValueError(
+                f"gains.{joint}.p is {p[i]:g}, expected less than {bound[i]:.4g}: with "
+                f"gains.period {self._timing.period:g} s, the joint's inertia and "
+                f"armature.{joint}, no d makes it stable"
+            )
+
+    @cached_property
+    def unstable_gains(self) -> list[Unstable]:
+        """The joints with set gains that are not stable with margin, in a mode that uses them."""
+        loop, gains = self._loop_of_mode, self.gains
+        if not self.has_gains or self._is_unset.all() or loop.is_stable(*gains):
+            return []
+        try:
+            better = self.chosen or self._choose(self._values["gains.bandwidth"] or BANDWIDTH)
+        except NoStableGainsError as error:
+            nothing = np.full(2, np.nan)
+            mode = loop.worst(*gains)
+            return [Unstable(error.index, gains[:, error.index], nothing, mode)] if mode else []
+        return unstable(loop, gains, [better.p, better.d])
+
+    @property
+    def friction_error(self) -> Floats:
+        """The error at rest that friction leaves which is 30 % wrong [rad or m]."""
+        coulomb = self._of_joints("friction.{}.coulomb")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = error_of_friction(self._loop_of_mode, self.gains[0], coulomb)
+        return np.where(coulomb > 0.0, error, 0.0)
+
+    # Damping.
+
+    @cached_property
+    def chosen_damping(self) -> Damping:
+        """The damping of the gravity hold that the model asks for."""
+        wanted = wanted_damping(self._model, self._loop)
+        return choose_damping(self._loop, wanted, self._values["state_timeout"])
+
+    @cached_property
+    def damping(self) -> Floats:
+        """The damping of the gravity hold, set or chosen; one that swings an arm up is refused."""
+        given = self._of_joints("damping.{}")
+        if self.drives_follow:
+            return given
+        damping = np.where(given > 0.0, given, self.chosen_damping.value)
+        swings = [f for f in self._unstable_damping(damping, 1.0) if not f.mode.creeps]
+        if swings:
+            raise ValueError(one_line([self._damping_text(finding) for finding in swings]))
+        return damping
+
+    def _unstable_damping(self, damping: Floats, margin: float) -> list[Unstable]:
+        loop, none = self._loop.under(Mode.GRAVITY_COMPENSATION), np.zeros_like(damping)
+        return unstable(loop, [none, damping], [none, self.chosen_damping.value], margin)
+
+    @property
+    def fault_damping(self) -> Floats:
+        """The damping in a fault."""
+        if self.drives_follow:
+            return self.damping
+        cutoff = self._values["velocity_cutoff"]
+        return choose_fault_damping(self._model, self._loop, self.damping, cutoff)
+
+    # In words.
+
+    @property
+    def without_margin(self) -> str:
+        """In one line what is not stable with margin; empty for nothing."""
+        gains = one_line([self._gains_text(finding) for finding in self.unstable_gains])
+        if self.drives_follow:
+            return gains
+        findings = self._unstable_damping(self.damping, GAIN_MARGIN)
+        damping = one_line([self._damping_text(finding) for finding in findings])
+        return "; ".join(filter(None, (gains, damping)))
+
+    def _gains_text(self, finding: Unstable) -> str:
+        joint, (p, d), better = self._name(finding), finding.given, finding.advised
+        remedy = "found none that would do"
+        if np.isfinite(better).all():
+            remedy = f"{better[0]:.3g} and {better[1]:.3g} would do"
+        return f"gains.{joint}.p = {p:.4g} and gains.{joint}.d = {d:.4g}: {finding.mode}; {remedy}"
+
+    def _damping_text(self, finding: Unstable) -> str:
+        return (
+            f"damping.{self._name(finding)} is {finding.given[1]:.4g}: {finding.mode}; "
+            f"{finding.advised[1]:.3g} would do (0: chosen)"
+        )
+
+    def _name(self, finding: Unstable) -> str:
+        return self._model.joint_names[finding.joint]
+
+    def remedy(self, error: NoStableGainsError) -> str:
+        """Return why no gains can be chosen, and with which armature they could."""
+        try:
+            held = least_armature(self._model, self._values["gains.bandwidth"], self._timing)
+        except NoStableGainsError:
+            return str(error)
+        return f"{error}: {in_words(self._model.joint_names, held.armature)} would do"
+
+    def choices(self) -> Iterator[str]:
+        """Yield what was chosen that a user may want to know."""
+        names = self._model.joint_names
+        if self.chosen is not None:
+            taken = list(compress(names, self._is_unset))
+            whose = "" if self._is_unset.all() else f" of {', '.join(taken)}"
+            slow = ", ".join(f"{joint} {w:.2g}" for joint, w in self.chosen.reduced.items())
+            yield (
+                f"gains{whose} chosen from the model for {self._values['gains.bandwidth']:g} rad/s"
+                + (f"; less where gains.period and gains.delay allow no more: {slow}" * bool(slow))
+                + self._effect_of_friction()
+            )
+        if self.drives_follow:
+            return
+        chosen, given = self.chosen_damping, self._of_joints("damping.{}")
+        less = ", ".join(
+            f"{names[i]} {chosen.value[i]:.2g} instead of {chosen.wanted[i]:.2g}"
+            for i in np.flatnonzero((given == 0.0) & (chosen.value < chosen.wanted))
+        )
+        if less:
+            yield f"damping of the gravity hold that {self._timing} and state_timeout allow: {less}"
+
+    def _effect_of_friction(self) -> str:
+        error = self.friction_error
+        worst = int(np.argmax(error))
+        if not error[worst] > 0.0:
+            return ""
+        unit = "mm" if self._model.joint_types[worst] == "prismatic" else "mrad"
+        return (
+            f"; friction that is {100 * UNCERTAIN:g} % wrong leaves up to "
+            f"{1e3 * error[worst]:.2g} {unit} ({self._model.joint_names[worst]})"
+        )
