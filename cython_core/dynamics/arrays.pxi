@@ -253,7 +253,3 @@ cdef class ExternalForces:
         free(self.wrenches.wrench)
         free(self.wrenches.stride)
 
-
-cdef inline ExternalForces as_forces(CompiledModel model, object f_ext, Py_ssize_t rows):
-    return None if f_ext is None else ExternalForces(model, f_ext, rows)
-

@@ -23,6 +23,9 @@ cdef struct Call:
     Py_ssize_t x_width[4]
     double* y[4]
     Py_ssize_t y_width[4]
+    int y_ndim[4]                      # of the result for one state: 0, 1 or 2
+    Py_ssize_t y_rows[4]
+    Py_ssize_t y_columns[4]
     const Wrenches* wrenches
     Py_ssize_t slot                    # the link that the call is about, and its pose there
     const double* pose
@@ -31,6 +34,7 @@ cdef struct Call:
     Py_ssize_t repeats                 # how often the kernel is to be repeated on its own results:
     Py_ssize_t fed_back                # number of outputs that become the first inputs
     Py_ssize_t count, done             # repeats of this call of the kernel, and of earlier ones
+    Py_ssize_t failure                 # of the run: see ``WorkspaceOwner.run``
 
 cdef Py_ssize_t SHARE = 16             # tiles that make another thread worth its start
 cdef Py_ssize_t _num_threads = 1
@@ -88,28 +92,52 @@ def _begin_in_child():
 os.register_at_fork(before=_end_threads, after_in_child=_begin_in_child)
 
 
-cdef inline void begin(Call* call, Kernel one, Kernel many) noexcept:
-    cdef Py_ssize_t k
-    call.one = one
-    call.many = many
-    call.inputs = call.outputs = call.done = 0
-    call.repeats = call.count = 1
-    call.fed_back = 0
-    call.wrenches = NULL
-    for k in range(4):
-        call.x[k] = NULL
-
-
 cdef inline void add_input(Call* call, cnp.ndarray x, Py_ssize_t width) noexcept:
     call.x[call.inputs] = data(x)
     call.x_width[call.inputs] = width
     call.inputs += 1
 
 
+cdef inline cnp.ndarray add_position(Call* call, object q, object x, object y):
+    """Take q as an input, repeated for each state of x or y; returns it as an array to be kept."""
+    cdef cnp.ndarray array = as_positions(q, call.system.nq, x, y)
+    add_input(call, array, call.system.nq)
+    return array
+
+
+cdef inline cnp.ndarray add_freedoms(Call* call, object x, cnp.ndarray q, str name):
+    """Take qd, qdd or tau as an input with as many rows as q; returns it as an array to be kept."""
+    cdef cnp.ndarray array = like_states(x, q, call.system.n, name)
+    add_input(call, array, call.system.n)
+    return array
+
+
 cdef inline void add_output(Call* call, cnp.ndarray y, Py_ssize_t width) noexcept:
     call.y[call.outputs] = data(y)
     call.y_width[call.outputs] = width
     call.outputs += 1
+
+
+cdef inline void add_result(Call* call, int ndim, Py_ssize_t rows, Py_ssize_t columns) noexcept:
+    """An output for which ``WorkspaceOwner.results`` finds an array: a number for each state, or a
+    vector, or a matrix.
+    """
+    call.y_ndim[call.outputs] = ndim
+    call.y_rows[call.outputs], call.y_columns[call.outputs] = rows, columns
+    call.y_width[call.outputs] = rows * columns
+    call.outputs += 1
+
+
+cdef inline void add_number(Call* call) noexcept:
+    add_result(call, 0, 1, 1)
+
+
+cdef inline void add_vector(Call* call, Py_ssize_t size) noexcept:
+    add_result(call, 1, size, 1)
+
+
+cdef inline void add_matrix(Call* call, Py_ssize_t rows, Py_ssize_t columns) noexcept:
+    add_result(call, 2, rows, columns)
 
 
 cdef inline Py_ssize_t run_one(Call* call, Workspace* work) noexcept nogil:
@@ -293,10 +321,39 @@ cdef class WorkspaceOwner:
                 self.workspaces[k].packed_size = numbers
         return 0
 
-    cdef inline cnp.ndarray result(self, object out, cnp.ndarray q, int ndim, Py_ssize_t rows,
-                                   Py_ssize_t columns):
-        """An array of shape (), (rows,) or (rows, columns) per state of q: ``out``, a kept one that
-        the caller no longer holds, or a new one.
+    @cython.final
+    cdef inline void begin(self, Call* call, Kernel one, Kernel many) noexcept:
+        """A call of a kernel, without inputs and outputs."""
+        cdef Py_ssize_t k
+        call.system, call.one, call.many = &self.compiled.system, one, many
+        call.inputs = call.outputs = call.done = call.fed_back = 0
+        call.repeats = call.count = 1
+        call.wrenches = NULL
+        for k in range(4):
+            call.x[k] = NULL
+
+    @cython.final
+    cdef inline object results(self, Call* call, cnp.ndarray q, f_ext, out):
+        """Run the call; its one result for each state of q, or a tuple of two or three.
+
+        out: for the first, or None.
+        """
+        cdef cnp.ndarray first = self.result(call, 0, q, out), second = None, third = None
+        call.y[0] = data(first)
+        if call.outputs > 1:
+            second = self.result(call, 1, q, None)
+            call.y[1] = data(second)
+        if call.outputs > 2:
+            third = self.result(call, 2, q, None)
+            call.y[2] = data(third)
+        call.failure = self.run(call, q, f_ext)
+        if call.outputs == 1:
+            return first
+        return (first, second) if call.outputs == 2 else (first, second, third)
+
+    @cython.final
+    cdef inline cnp.ndarray result(self, Call* call, int k, cnp.ndarray q, object out):
+        """An array for output k: ``out``, a kept one that the caller no longer holds, or a new one.
 
         NumPy takes longer to make an array than the recursions take, and fresh memory for a large
         batch costs as much again. So the last few results are kept, unless they are huge, and
@@ -304,19 +361,18 @@ cdef class WorkspaceOwner:
         """
         cdef cnp.npy_intp[3] shape
         cdef cnp.ndarray array
-        cdef int batch = cnp.PyArray_NDIM(q) - 1, k
+        cdef int batch = cnp.PyArray_NDIM(q) - 1, ndim = batch + call.y_ndim[k], i
         shape[0] = cnp.PyArray_DIM(q, 0)
-        shape[batch] = rows if ndim > 0 else shape[0]
-        if ndim > 1:
-            shape[batch + 1] = columns
+        if call.y_ndim[k] > 0:
+            shape[batch], shape[batch + 1] = call.y_rows[k], call.y_columns[k]
         if out is not None:
-            return _checked_out(out, batch + ndim, shape)
-        for k in range(KEPT):
-            if self.kept[k] != NULL and Py_REFCNT(self.kept[k]) == 1:
-                array = <cnp.ndarray> self.kept[k]
-                if is_plain(array, batch + ndim, shape) and not weakly_held(array):
+            return _checked_out(out, ndim, shape)
+        for i in range(KEPT):
+            if self.kept[i] != NULL and Py_REFCNT(self.kept[i]) == 1:
+                array = <cnp.ndarray> self.kept[i]
+                if is_plain(array, ndim, shape) and not weakly_held(array):
                     return array
-        return self.new_result(batch + ndim, shape)
+        return self.new_result(ndim, shape)
 
     cdef cnp.ndarray new_result(self, int ndim, cnp.npy_intp* shape):
         """An array that is kept, unless it is a single number or huge."""
@@ -333,7 +389,7 @@ cdef class WorkspaceOwner:
         self.oldest = (self.oldest + 1) % KEPT
         return 0
 
-    cdef inline Py_ssize_t run(self, Call* call, cnp.ndarray q, ExternalForces forces) except? -1:
+    cdef inline Py_ssize_t run(self, Call* call, cnp.ndarray q, f_ext) except? -1:
         """Call the kernel for q, (nq,) or (B, nq); batches and repeats run without the GIL.
 
         Returns:
@@ -344,11 +400,12 @@ cdef class WorkspaceOwner:
             ValueError: The quaternion of a floating base does not have unit length.
         """
         cdef Py_ssize_t failure
+        cdef ExternalForces forces
         self.require_idle()
-        call.system = &self.compiled.system
         if rarely(call.system.floating):
             check_quaternions(q)
-        if forces is not None:
+        if f_ext is not None:
+            forces = ExternalForces(self.compiled, f_ext, rows_of(q))
             call.wrenches = &forces.wrenches
         if cnp.PyArray_NDIM(q) == 1 and call.repeats <= 1:
             if self.work.memory == NULL:

@@ -5,6 +5,7 @@ structures of system.pxd, and touches no Python object. The classes below own me
 arguments and call it.
 """
 
+cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_New

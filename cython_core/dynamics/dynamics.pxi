@@ -215,21 +215,26 @@ cdef class Dynamics(WorkspaceOwner):
 
     # Dynamics -------------------------------------------------------------------------------------
 
-    cdef inline cnp.ndarray inverse_dynamics(self, cnp.ndarray q, cnp.ndarray qd, cnp.ndarray qdd,
-                                             f_ext, out):
-        """Table 5.1, where None stands for zero."""
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray tau = self.result(out, q, 1, n, 0)
-        cdef Call call
-        begin(&call, <Kernel> call_rnea[double], <Kernel> call_rnea[lanes])
-        add_input(&call, q, self.compiled.system.nq)
-        if qd is not None:
-            add_input(&call, qd, n)
-        if qdd is not None:
-            add_input(&call, qdd, n)
-        add_output(&call, tau, n)
-        self.run(&call, q, as_forces(self.compiled, f_ext, rows_of(q)))
-        return tau
+    @cython.final
+    cdef inline object at_position(self, Call* call, q, out):
+        """The call's results for q."""
+        cdef cnp.ndarray q_ = as_states(q, call.system.nq, "q")
+        add_input(call, q_, call.system.nq)
+        return self.results(call, q_, None, out)
+
+    @cython.final
+    cdef inline object at_velocity(self, Call* call, q, qd, f_ext, out):
+        """The call's results for q and qd."""
+        cdef cnp.ndarray q_ = add_position(call, q, qd, qd)
+        cdef cnp.ndarray qd_ = add_freedoms(call, qd, q_, "qd")
+        return self.results(call, q_, f_ext, out)
+
+    @cython.final
+    cdef inline object at_motion(self, Call* call, q, qd, str name, x, f_ext, out):
+        """The call's results for q, qd and x, the acceleration or torque of that name."""
+        cdef cnp.ndarray q_ = add_position(call, q, qd, x)
+        cdef cnp.ndarray qd_ = add_freedoms(call, qd, q_, "qd"), x_ = add_freedoms(call, x, q_, name)
+        return self.results(call, q_, f_ext, out)
 
     def rnea(self, q, qd, qdd, f_ext=None, out=None):
         """Inverse dynamics: the torque that produces qdd, H(q) qdd + C(q, qd) qd + g(q) - J^T
@@ -245,10 +250,10 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: RBDA Table 5.1.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qdd)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
-        return self.inverse_dynamics(q_, qd_, qdd_, f_ext, out)
+        cdef Call call
+        self.begin(&call, <Kernel> call_rnea[double], <Kernel> call_rnea[lanes])
+        add_vector(&call, self.compiled.system.n)
+        return self.at_motion(&call, q, qd, "qdd", qdd, f_ext, out)
 
     def bias(self, q, qd, f_ext=None, out=None):
         """The torque that keeps qdd at zero, C(q, qd) qd + g(q) - J^T f_ext.
@@ -263,9 +268,10 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: RBDA Table 5.1 with qdd = 0.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
-        return self.inverse_dynamics(q_, like_states(qd, q_, n, "qd"), None, f_ext, out)
+        cdef Call call
+        self.begin(&call, <Kernel> call_rnea[double], <Kernel> call_rnea[lanes])
+        add_vector(&call, self.compiled.system.n)
+        return self.at_velocity(&call, q, qd, f_ext, out)
 
     def gravity(self, q, out=None):
         """The torque that holds the robot still, g(q).
@@ -279,8 +285,10 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: RBDA Table 5.1 with qd = qdd = 0.
         """
-        return self.inverse_dynamics(as_states(q, self.compiled.system.nq, "q"), None, None, None,
-                                     out)
+        cdef Call call
+        self.begin(&call, <Kernel> call_rnea[double], <Kernel> call_rnea[lanes])
+        add_vector(&call, self.compiled.system.n)
+        return self.at_position(&call, q, out)
 
     def aba(self, q, qd, tau, f_ext=None, out=None):
         """Forward dynamics: the acceleration under the torque tau.
@@ -299,18 +307,10 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA Table 7.1; with mimic joints, which couple coordinates, equation 3.20 by Tables
         6.2 and 5.1.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, tau)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), tau_ = like_states(tau, q_, n, "tau")
-        cdef cnp.ndarray qdd = self.result(out, q_, 1, n, 0)
         cdef Call call
-        begin(&call, <Kernel> call_aba[double], <Kernel> call_aba[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_input(&call, qd_, n)
-        add_input(&call, tau_, n)
-        add_output(&call, qdd, n)
-        self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
-        return qdd
+        self.begin(&call, <Kernel> call_aba[double], <Kernel> call_aba[lanes])
+        add_vector(&call, self.compiled.system.n)
+        return self.at_motion(&call, q, qd, "tau", tau, f_ext, out)
 
     def crba(self, q, out=None):
         """The joint-space inertia matrix H(q), which many texts call M(q).
@@ -324,15 +324,10 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: RBDA Table 6.2.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
-        cdef cnp.ndarray H = self.result(out, q_, 2, n, n)
         cdef Call call
-        begin(&call, <Kernel> call_crba[double], <Kernel> call_crba[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_output(&call, H, n * n)
-        self.run(&call, q_, None)
-        return H
+        self.begin(&call, <Kernel> call_crba[double], <Kernel> call_crba[lanes])
+        add_matrix(&call, self.compiled.system.n, self.compiled.system.n)
+        return self.at_position(&call, q, out)
 
     mass_matrix = crba
 
@@ -355,30 +350,16 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA Table 7.1 under unit torques; Carpentier, Analytical inverse of the joint space
         inertia matrix, 2018.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
-        cdef cnp.ndarray Minv = self.result(out, q_, 2, n, n)
         cdef Call call
-        begin(&call, <Kernel> call_minv[double], <Kernel> call_minv[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_output(&call, Minv, n * n)
-        self.run(&call, q_, None)
-        return Minv
+        self.begin(&call, <Kernel> call_minv[double], <Kernel> call_minv[lanes])
+        add_matrix(&call, self.compiled.system.n, self.compiled.system.n)
+        return self.at_position(&call, q, out)
 
-    cdef inline tuple derivatives(self, Call* call, cnp.ndarray q, cnp.ndarray qd, cnp.ndarray x,
-                                  f_ext):
-        """The three (n, n) results of a call that takes q, qd and x."""
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray by_q = self.result(None, q, 2, n, n), by_qd = self.result(None, q, 2, n, n)
-        cdef cnp.ndarray by_x = self.result(None, q, 2, n, n)
-        add_input(call, q, self.compiled.system.nq)
-        add_input(call, qd, n)
-        add_input(call, x, n)
-        add_output(call, by_q, n * n)
-        add_output(call, by_qd, n * n)
-        add_output(call, by_x, n * n)
-        self.run(call, q, as_forces(self.compiled, f_ext, rows_of(q)))
-        return by_q, by_qd, by_x
+    cdef inline void add_derivatives(self, Call* call) noexcept:
+        """By q, by qd, and by qdd or tau."""
+        cdef int k
+        for k in range(3):
+            add_matrix(call, self.compiled.system.n, self.compiled.system.n)
 
     def rnea_derivatives(self, q, qd, qdd, f_ext=None):
         """Derivatives of inverse dynamics, tau = rnea(q, qd, qdd, f_ext).
@@ -395,12 +376,11 @@ cdef class Dynamics(WorkspaceOwner):
         Source: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics
         using spatial vector algebra, 2022.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qdd)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         cdef Call call
-        begin(&call, <Kernel> call_rnea_derivatives[double], <Kernel> call_rnea_derivatives[lanes])
-        return self.derivatives(&call, q_, qd_, qdd_, f_ext)
+        self.begin(&call, <Kernel> call_rnea_derivatives[double],
+                   <Kernel> call_rnea_derivatives[lanes])
+        self.add_derivatives(&call)
+        return self.at_motion(&call, q, qd, "qdd", qdd, f_ext, None)
 
     def aba_derivatives(self, q, qd, tau, f_ext=None):
         """Derivatives of forward dynamics, qdd = aba(q, qd, tau, f_ext).
@@ -421,12 +401,11 @@ cdef class Dynamics(WorkspaceOwner):
         Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms,
         2018: M^-1 times the negative derivatives of inverse dynamics at qdd.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, tau)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), tau_ = like_states(tau, q_, n, "tau")
         cdef Call call
-        begin(&call, <Kernel> call_aba_derivatives[double], <Kernel> call_aba_derivatives[lanes])
-        return self.derivatives(&call, q_, qd_, tau_, f_ext)
+        self.begin(&call, <Kernel> call_aba_derivatives[double],
+                   <Kernel> call_aba_derivatives[lanes])
+        self.add_derivatives(&call)
+        return self.at_motion(&call, q, qd, "tau", tau, f_ext, None)
 
     # Kinematics -----------------------------------------------------------------------------------
 
@@ -472,16 +451,11 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: RBDA section 4.2, the transforms along the path to the link.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
-        cdef cnp.ndarray T = self.result(None, q_, 2, 4, 4)
         cdef Call call
-        begin(&call, <Kernel> call_link_pose[double], <Kernel> call_link_pose[lanes])
+        self.begin(&call, <Kernel> call_link_pose[double], <Kernel> call_link_pose[lanes])
         self.choose_link(&call, link)
-        add_input(&call, q_, self.compiled.system.nq)
-        add_output(&call, T, 16)
-        self.run(&call, q_, None)
-        return T
+        add_matrix(&call, 4, 4)
+        return self.at_position(&call, q, None)
 
     forward_kinematics = link_pose
 
@@ -499,17 +473,12 @@ cdef class Dynamics(WorkspaceOwner):
 
         The columns are S of the joints that support the link, in base axes, seen from the point.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
-        cdef cnp.ndarray J = self.result(None, q_, 2, 6, n)
         cdef Call call
         cdef double[12] pose
-        begin(&call, <Kernel> call_jacobian[double], <Kernel> call_jacobian[lanes])
+        self.begin(&call, <Kernel> call_jacobian[double], <Kernel> call_jacobian[lanes])
         self.choose_point(&call, link, point, pose)
-        add_input(&call, q_, self.compiled.system.nq)
-        add_output(&call, J, 6 * n)
-        self.run(&call, q_, None)
-        return J
+        add_matrix(&call, 6, self.compiled.system.n)
+        return self.at_position(&call, q, None)
 
     def jacobian_derivative(self, q, qd, link, point=None):
         """Time derivative of ``jacobian``: the acceleration of the point is J qdd + Jdot qd.
@@ -525,20 +494,13 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA equation 2.45, the derivative of S as a vector that moves with its body.
         ``link_acceleration`` gives Jdot qd alone at less cost, with qdd = 0.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
-        cdef cnp.ndarray Jdot = self.result(None, q_, 2, 6, n)
         cdef Call call
         cdef double[12] pose
-        begin(&call, <Kernel> call_jacobian_derivative[double],
-              <Kernel> call_jacobian_derivative[lanes])
+        self.begin(&call, <Kernel> call_jacobian_derivative[double],
+                   <Kernel> call_jacobian_derivative[lanes])
         self.choose_point(&call, link, point, pose)
-        add_input(&call, q_, self.compiled.system.nq)
-        add_input(&call, qd_, n)
-        add_output(&call, Jdot, 6 * n)
-        self.run(&call, q_, None)
-        return Jdot
+        add_matrix(&call, 6, self.compiled.system.n)
+        return self.at_velocity(&call, q, qd, None, None)
 
     def link_velocity(self, q, qd, link):
         """Velocity [vx vy vz wx wy wz] of a link's origin, in the axes of the base frame.
@@ -550,18 +512,11 @@ cdef class Dynamics(WorkspaceOwner):
         Returns:
             (6,) [m/s, rad/s].
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
-        cdef cnp.ndarray v = self.result(None, q_, 1, 6, 0)
         cdef Call call
-        begin(&call, <Kernel> call_link_velocity[double], <Kernel> call_link_velocity[lanes])
+        self.begin(&call, <Kernel> call_link_velocity[double], <Kernel> call_link_velocity[lanes])
         self.choose_link(&call, link)
-        add_input(&call, q_, self.compiled.system.nq)
-        add_input(&call, qd_, n)
-        add_output(&call, v, 6)
-        self.run(&call, q_, None)
-        return v
+        add_vector(&call, 6)
+        return self.at_velocity(&call, q, qd, None, None)
 
     def link_acceleration(self, q, qd, qdd, link):
         """Classical acceleration of a link: of its origin as a moving point, and dw/dt, in the axes
@@ -577,20 +532,12 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: RBDA section 2.11, classical acceleration.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qdd)
-        cdef cnp.ndarray a = self.result(None, q_, 1, 6, 0)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
         cdef Call call
-        begin(&call, <Kernel> call_link_acceleration[double],
-              <Kernel> call_link_acceleration[lanes])
+        self.begin(&call, <Kernel> call_link_acceleration[double],
+                   <Kernel> call_link_acceleration[lanes])
         self.choose_link(&call, link)
-        add_input(&call, q_, self.compiled.system.nq)
-        add_input(&call, qd_, n)
-        add_input(&call, qdd_, n)
-        add_output(&call, a, 6)
-        self.run(&call, q_, None)
-        return a
+        add_vector(&call, 6)
+        return self.at_motion(&call, q, qd, "qdd", qdd, None, None)
 
     def centre_of_mass(self, q):
         """Centre of mass of all links, the base link included, in the base frame.
@@ -601,15 +548,10 @@ cdef class Dynamics(WorkspaceOwner):
         Returns:
             (3,) [m]; NaN for a model without mass.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
-        cdef cnp.ndarray centre = self.result(None, q_, 1, 3, 0)
         cdef Call call
-        begin(&call, <Kernel> call_centre_of_mass[double], <Kernel> call_centre_of_mass[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_output(&call, centre, 3)
-        self.run(&call, q_, None)
-        return centre
+        self.begin(&call, <Kernel> call_centre_of_mass[double], <Kernel> call_centre_of_mass[lanes])
+        add_vector(&call, 3)
+        return self.at_position(&call, q, None)
 
     def centre_of_mass_jacobian(self, q):
         """Jacobian of ``centre_of_mass``: its velocity is J qd, in the axes of the base frame.
@@ -622,16 +564,11 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: the linear rows of ``centroidal_momentum_matrix`` over the total mass.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
-        cdef cnp.ndarray J = self.result(None, q_, 2, 3, n)
         cdef Call call
-        begin(&call, <Kernel> call_centre_of_mass_jacobian[double],
-              <Kernel> call_centre_of_mass_jacobian[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_output(&call, J, 3 * n)
-        self.run(&call, q_, None)
-        return J
+        self.begin(&call, <Kernel> call_centre_of_mass_jacobian[double],
+                   <Kernel> call_centre_of_mass_jacobian[lanes])
+        add_matrix(&call, 3, self.compiled.system.n)
+        return self.at_position(&call, q, None)
 
     def energy(self, q, qd):
         """Kinetic and potential energy.
@@ -643,19 +580,13 @@ cdef class Dynamics(WorkspaceOwner):
             Two floats, or two (B,) arrays [J]. The potential is zero with the centre of mass at the
             base frame's origin.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
-        cdef cnp.ndarray kinetic = np.empty(rows_of(q_)), potential = np.empty(rows_of(q_))
         cdef Call call
-        begin(&call, <Kernel> call_energy[double], <Kernel> call_energy[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_input(&call, qd_, n)
-        add_output(&call, kinetic, 1)
-        add_output(&call, potential, 1)
-        self.run(&call, q_, None)
-        if cnp.PyArray_NDIM(q_) == 1:
-            return float(kinetic[0]), float(potential[0])
+        self.begin(&call, <Kernel> call_energy[double], <Kernel> call_energy[lanes])
+        add_number(&call)
+        add_number(&call)
+        kinetic, potential = self.at_velocity(&call, q, qd, None, None)
+        if cnp.PyArray_NDIM(kinetic) == 0:
+            return float(kinetic), float(potential)
         return kinetic, potential
 
     # Derived quantities ---------------------------------------------------------------------------
@@ -676,17 +607,10 @@ cdef class Dynamics(WorkspaceOwner):
         Source: Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and
         Christoffel symbols for rigid-body systems, 2021, Algorithm 1.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
-        cdef cnp.ndarray C = self.result(None, q_, 2, n, n)
         cdef Call call
-        begin(&call, <Kernel> call_coriolis[double], <Kernel> call_coriolis[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_input(&call, qd_, n)
-        add_output(&call, C, n * n)
-        self.run(&call, q_, None)
-        return C
+        self.begin(&call, <Kernel> call_coriolis[double], <Kernel> call_coriolis[lanes])
+        add_matrix(&call, self.compiled.system.n, self.compiled.system.n)
+        return self.at_velocity(&call, q, qd, None, None)
 
     def hybrid(self, q, qd, qdd, tau, prescribed, f_ext=None):
         """Hybrid dynamics: forward dynamics of some joints, inverse dynamics of the others, whose
@@ -707,26 +631,20 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: RBDA section 9.2; with mimic joints by the joint-space inertia.
         """
+        cdef Call call
         cdef Py_ssize_t n = self.compiled.system.n
-        cdef Py_ssize_t nq = self.compiled.system.nq
-        cdef cnp.ndarray q_ = as_positions(as_positions(q, nq, qd, qdd), nq, tau, prescribed)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
-        cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd")
-        cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
+        self.begin(&call, <Kernel> call_hybrid[double], <Kernel> call_hybrid[lanes])
+        cdef cnp.ndarray q_ = add_position(
+            &call, as_positions(q, self.compiled.system.nq, qd, qdd), tau, prescribed)
+        cdef cnp.ndarray qd_ = add_freedoms(&call, qd, q_, "qd")
+        cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd"), tau_ = like_states(tau, q_, n, "tau")
         cdef cnp.ndarray held = as_choice(prescribed, q_, n, "prescribed")
         cdef cnp.ndarray given = either(held, qdd_, tau_)
-        cdef cnp.ndarray all_qdd = self.result(None, q_, 1, n, 0)
-        cdef cnp.ndarray all_tau = self.result(None, q_, 1, n, 0)
-        cdef Call call
-        begin(&call, <Kernel> call_hybrid[double], <Kernel> call_hybrid[lanes])
-        add_input(&call, q_, nq)
-        add_input(&call, qd_, n)
         add_input(&call, given, n)
         add_input(&call, held, n)
-        add_output(&call, all_qdd, n)
-        add_output(&call, all_tau, n)
-        self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
-        return all_qdd, all_tau
+        add_vector(&call, n)
+        add_vector(&call, n)
+        return self.results(&call, q_, f_ext, None)
 
     def joint_wrenches(self, q, qd, qdd, f_ext=None):
         """The wrench across each joint, exerted by the parent link on the child link.
@@ -745,18 +663,10 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: f of RBDA Table 5.1.
         """
-        cdef Py_ssize_t n = self.compiled.system.n, joints = len(self.compiled.joint_names)
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qdd)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
-        cdef cnp.ndarray wrenches = self.result(None, q_, 2, joints, 6)
         cdef Call call
-        begin(&call, <Kernel> call_joint_wrenches[double], <Kernel> call_joint_wrenches[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_input(&call, qd_, n)
-        add_input(&call, qdd_, n)
-        add_output(&call, wrenches, 6 * joints)
-        self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
-        return wrenches
+        self.begin(&call, <Kernel> call_joint_wrenches[double], <Kernel> call_joint_wrenches[lanes])
+        add_matrix(&call, len(self.compiled.joint_names), 6)
+        return self.at_motion(&call, q, qd, "qdd", qdd, f_ext, None)
 
     def momentum(self, q, qd):
         """Momentum of all links: linear, then angular about the centre of mass, in the axes of the
@@ -771,17 +681,10 @@ cdef class Dynamics(WorkspaceOwner):
 
         Source: RBDA section 2.9, summed over the bodies.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd")
-        cdef cnp.ndarray h = self.result(None, q_, 1, 6, 0)
         cdef Call call
-        begin(&call, <Kernel> call_momentum[double], <Kernel> call_momentum[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_input(&call, qd_, n)
-        add_output(&call, h, 6)
-        self.run(&call, q_, None)
-        return h
+        self.begin(&call, <Kernel> call_momentum[double], <Kernel> call_momentum[lanes])
+        add_vector(&call, 6)
+        return self.at_velocity(&call, q, qd, None, None)
 
     def centroidal_momentum_matrix(self, q):
         """The matrix of momentum as a linear function of velocity: momentum(q, qd) = A_G qd.
@@ -796,16 +699,11 @@ cdef class Dynamics(WorkspaceOwner):
         Source: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, 2013: composite
         inertias of RBDA Table 6.2 times S.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
-        cdef cnp.ndarray A = self.result(None, q_, 2, 6, n)
         cdef Call call
-        begin(&call, <Kernel> call_centroidal_momentum_matrix[double],
-              <Kernel> call_centroidal_momentum_matrix[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_output(&call, A, 6 * n)
-        self.run(&call, q_, None)
-        return A
+        self.begin(&call, <Kernel> call_centroidal_momentum_matrix[double],
+                   <Kernel> call_centroidal_momentum_matrix[lanes])
+        add_matrix(&call, 6, self.compiled.system.n)
+        return self.at_position(&call, q, None)
 
     def operational_space_inertia(self, q, link, point=None):
         """The operational-space inertia Lambda = (J M^-1 J^T)^-1: the wrench on the link per unit
@@ -829,17 +727,14 @@ cdef class Dynamics(WorkspaceOwner):
         Source: Khatib, A unified approach for motion and force control of robot manipulators, 1987;
         by articulated bodies, RBDA Table 7.1 under unit wrenches.
         """
-        cdef Py_ssize_t n = self.compiled.system.n
-        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
-        cdef cnp.ndarray Lambda = self.result(None, q_, 2, 6, 6)
         cdef Call call
         cdef double[12] pose
-        begin(&call, <Kernel> call_operational_space_inertia[double],
-              <Kernel> call_operational_space_inertia[lanes])
+        self.begin(&call, <Kernel> call_operational_space_inertia[double],
+                   <Kernel> call_operational_space_inertia[lanes])
         self.choose_point(&call, link, point, pose)
-        add_input(&call, q_, self.compiled.system.nq)
-        add_output(&call, Lambda, 36)
-        if self.run(&call, q_, None):
+        add_matrix(&call, 6, 6)
+        Lambda = self.at_position(&call, q, None)
+        if call.failure:
             raise SingularJacobianError(link)
         return Lambda
 
@@ -860,20 +755,9 @@ cdef class Dynamics(WorkspaceOwner):
         Source: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads
         and links, 1986.
         """
-        cdef Py_ssize_t n = self.compiled.system.n, columns = 10 * self.compiled.system.links
-        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qdd)
-        cdef cnp.ndarray qd_ = like_states(qd, q_, n, "qd"), qdd_ = like_states(qdd, q_, n, "qdd")
-        cdef cnp.ndarray Y = self.result(None, q_, 2, n, columns), tau
         cdef Call call
-        begin(&call, <Kernel> call_regressor[double], <Kernel> call_regressor[lanes])
-        add_input(&call, q_, self.compiled.system.nq)
-        add_input(&call, qd_, n)
-        add_input(&call, qdd_, n)
-        add_output(&call, Y, n * columns)
-        if f_ext is None:
-            self.run(&call, q_, None)
-            return Y
-        tau = self.result(None, q_, 1, n, 0)
-        add_output(&call, tau, n)
-        self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
-        return Y, tau
+        self.begin(&call, <Kernel> call_regressor[double], <Kernel> call_regressor[lanes])
+        add_matrix(&call, self.compiled.system.n, 10 * self.compiled.system.links)
+        if f_ext is not None:
+            add_vector(&call, self.compiled.system.n)
+        return self.at_motion(&call, q, qd, "qdd", qdd, f_ext, None)

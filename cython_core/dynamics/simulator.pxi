@@ -25,29 +25,6 @@ cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x,
     return failure
 
 
-cdef inline void begin_steps(Call* call, Py_ssize_t steps, const Drives* drives) noexcept:
-    """A call of call_advance that goes on from its own q, qd and qdd until all steps are done."""
-    begin(call, <Kernel> call_advance[double], <Kernel> call_advance[lanes])
-    call.repeats = call.count = steps
-    call.fed_back = 3
-    call.settings = drives
-
-
-cdef inline void add_step_inputs(Call* call, const System* system, cnp.ndarray q, cnp.ndarray qd,
-                                 cnp.ndarray qdd, cnp.ndarray tau) noexcept:
-    add_input(call, q, system.nq)
-    add_input(call, qd, system.n)
-    add_input(call, qdd, system.n)
-    add_input(call, tau, system.n)
-
-
-cdef inline void add_step_outputs(Call* call, const System* system, cnp.ndarray q, cnp.ndarray qd,
-                                  cnp.ndarray qdd) noexcept:
-    add_output(call, q, system.nq)
-    add_output(call, qd, system.n)
-    add_output(call, qdd, system.n)
-
-
 cdef struct LoopSimulator:             # what the functions of a SimulatorInterface work on
     const System* system
     Workspace* work
@@ -387,7 +364,8 @@ cdef class Simulator(WorkspaceOwner):
             self.require_model()
         # The state that this step begins with, whatever set_state does while it runs.
         cdef cnp.ndarray q_ = self.state_q, qd_ = self.state_qd, qdd_ = self.state_qdd
-        cdef cnp.ndarray tau_ = like_states(tau, q_, self.compiled.system.n, "tau")
+        cdef Py_ssize_t nq = self.compiled.system.nq, n = self.compiled.system.n
+        cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
         # A step in another thread may still be writing there.
         if Py_REFCNT(<PyObject*> self.next_q) > 1:
             self.next_q, self.next_qd, self.next_qdd = (
@@ -401,18 +379,26 @@ cdef class Simulator(WorkspaceOwner):
         if steps == 0:
             self.require_idle()
             return
-        begin_steps(&call, steps, &self.drives)
+        self.begin(&call, <Kernel> call_advance[double], <Kernel> call_advance[lanes])
+        call.repeats = call.count = steps
+        call.fed_back = 3                                       # q, qd and qdd
+        call.settings = &self.drives
         if self.drives.motions:
             tau_, motion = self.torque_of_others(tau_), self.motion_during(steps)
             driven = self.drives
             driven.instant = data(motion)
             call.settings = &driven
-        add_step_inputs(&call, &self.compiled.system, q_, qd_, qdd_, tau_)
-        add_step_outputs(&call, &self.compiled.system, q, qd, qdd)
+        add_input(&call, q_, nq)
+        add_input(&call, qd_, n)
+        add_input(&call, qdd_, n)
+        add_input(&call, tau_, n)
+        add_output(&call, q, nq)
+        add_output(&call, qd, n)
+        add_output(&call, qdd, n)
         if self.drives.motions:
             forces = self.empty_forces(q_)
             add_output(&call, forces, driven.motions)
-        failure = self.run(&call, q_, as_forces(self.compiled, f_ext, rows_of(q_)))
+        failure = self.run(&call, q_, f_ext)
         if failure:
             raise self.divergence(-failure - 1, call.done, q, qd)
         self.state_q, self.state_qd, self.state_qdd = q, qd, qdd
