@@ -15,9 +15,10 @@ from benchmarks.nodes.processes import CONTROLLER
 from benchmarks.nodes.reaction import slow_motion
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import TEXTS, Phase
 from featherstone_ros.control.settings import Settings
-from featherstone_ros.control.trajectory import JointSpace, Point
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.multi_sine import POINT_SPACING
 from featherstone_ros.tools.robot_setup import RobotSetup

@@ -55,7 +55,7 @@ from featherstone_ros.message_templates import float64_multi_array, joint_state,
 
 cnp.import_array()
 
-CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory_start.py
+CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 
 # What is compiled stands before what uses it.
 include "memory.pxi"         # Memory: all that the controller points to

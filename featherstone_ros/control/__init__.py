@@ -9,8 +9,8 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``damping``: the same for the damping of the gravity hold and of a fault.
 - ``feedback``: both for a set of parameters, set or chosen, and what is said of it.
 - ``armature``: the inertia of the drives that is assumed where no gains are stable without.
-- ``motion``, ``trajectory``: a JointTrajectory checked and turned into a motion.
-- ``trajectory_acceptance``: the checks before the controller is asked to follow it.
+- ``joint_space``: the joints with their limits.
+- ``motion``, ``trajectory``: a JointTrajectory checked, when it starts, and the motion that it is.
 - ``feasibility``: whether the motors can follow it.
 - ``goal_tolerances``, ``tracking_error``: the outcome of an action's goal; how well the arm
   follows.
@@ -20,7 +20,6 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``events``, ``unusable_messages``: text for the compiled controller's records, and for messages
   that cannot be used.
 - ``rest``: whether the arm stood when the commands ended.
-- ``trajectory_start``: by which clock a trajectory starts.
 - ``cartesian_impedance``: the hand on a spring and a damper, a law of its own.
 """
 

@@ -24,12 +24,12 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control import events
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
 from featherstone_ros.control.events import Reason, RecordFormatter, cause_text, rejection_text
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, TEXTS, Phase
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.torque_governor import cut
-from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
-from featherstone_ros.control.trajectory_acceptance import PlanningContext
+from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, plan_start
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
@@ -178,7 +178,9 @@ class TorqueController:
         trajectory = Trajectory(
             names, points, self._space, self._settings.allow_nonzero_velocity_at_trajectory_end
         )
-        start = self.context().check(trajectory, delay, inspect)
+        if refusal := self.compiled.refusal:
+            raise TrajectoryError(self._refusal(Reason(refusal, -1, 0.0, 0.0)))
+        start = plan_start(trajectory, self.snapshot(), self._settings, delay, inspect)
         self.ask(_control.FollowRequest(trajectory.compiled(self._settings.stop_time), start), now)
 
     def set_target(
@@ -208,17 +210,6 @@ class TorqueController:
             TrajectoryError: The mode or phase has no desired state.
         """
         self.ask(_control.HOLD_REQUEST, now)
-
-    def context(self) -> PlanningContext:
-        """Return the context for the checks of a trajectory.
-
-        Raises:
-            TrajectoryError: Nothing can be followed now.
-        """
-        refusal = self.compiled.refusal
-        if refusal:
-            raise TrajectoryError(self._refusal(Reason(refusal, -1, 0.0, 0.0)))
-        return PlanningContext.of(self.snapshot(), self._settings)
 
     def configure(self, now: float, settings: Settings) -> None:
         """Change the settings at any time, without a step in the command.
@@ -327,7 +318,7 @@ def compiled_controller(
         space.names,
         space.lower,
         space.upper,
-        space.velocity_limit,
+        space.velocity,
         settings,
         _control.ModelRequest(BoundDynamics(model)),
         tip=model.link_names.index(tip) if tip else -1,

@@ -18,24 +18,24 @@ start within reach of the arm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros._control import CompiledMotion, CompiledPath
+from featherstone_ros._control import CLOCK_JUMP, CompiledMotion, CompiledPath
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
+from featherstone_ros.control.settings import Settings
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model import Model
 
 LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders are no better
 SPEED_SLACK = 0.05  # share by which a set-point may exceed the velocity limit
 SPEED_UP = 100.0  # [1/s] largest acceleration, in velocity limits per second
 WITHIN_PIECE = (0.0, 0.25, 0.5, 0.75, 1.0)  # where a quintic's acceleration is looked at
-TURN = 2.0 * np.pi  # [rad]
-HALF_TURN_SLACK = 1e-9  # turns: this close to half a turn, a position is taken as given
 REST_SPEED = float(np.finfo(np.float32).eps)  # as joint_trajectory_controller
 
 
@@ -49,47 +49,6 @@ class JointsError(TrajectoryError):
 
 class TrajectoryOverError(TrajectoryError):
     """It ends in the past."""
-
-
-@dataclass(frozen=True)
-class JointSpace:
-    """Joints and limits for the checks of a trajectory; arrays are (n,) in joint order.
-
-    Attributes:
-        names: Joint names.
-        lower: Lower position limits, -inf where there is none.
-        upper: Upper position limits, inf where there is none.
-        velocity_limit: Velocity limits, inf where there is none.
-        continuous: Which joints turn without end; None: none.
-        effort_limit: Effort limits, inf where there is none; None: nowhere.
-    """
-
-    names: tuple[str, ...]
-    lower: Floats
-    upper: Floats
-    velocity_limit: Floats
-    continuous: NDArray[np.bool_] | None = None
-    effort_limit: Floats | None = None
-
-    @classmethod
-    def of(cls, model: Model) -> JointSpace:
-        """Return a model's; a velocity or effort limit of 0 means none."""
-        speed, effort = (
-            np.where(limit > 0.0, limit, np.inf)
-            for limit in (model.velocity_limit, model.effort_limit)
-        )
-        continuous = np.array([kind == "continuous" for kind in model.joint_types])
-        return cls(model.joint_names, model.lower, model.upper, speed, continuous, effort)
-
-    def turns(self, distance: Floats) -> Floats:
-        """Return the whole turns (n,) [rad] in a distance (n,): half a turn at most is left.
-
-        Only of joints that turn without end.
-        """
-        if self.continuous is None:
-            return np.zeros_like(distance)
-        count = np.ceil(np.abs(distance) / TURN - 0.5 - HALF_TURN_SLACK)
-        return np.where(self.continuous, TURN * np.sign(distance) * np.maximum(count, 0.0), 0.0)
 
 
 @dataclass(frozen=True)
@@ -187,7 +146,7 @@ class Trajectory:
         _, _, a, b, c, d = np.moveaxis(self.compiled().coefficients[:-1], 1, 0)
         along = [share * duration for share in WITHIN_PIECE]
         size = np.abs([2.0 * a + t * (6.0 * b + t * (12.0 * c + t * 20.0 * d)) for t in along])
-        largest, limit = size.max(axis=0), bound * self._space.velocity_limit
+        largest, limit = size.max(axis=0), bound * self._space.velocity
         if (largest > limit).any():
             i, j = np.argwhere(largest > limit)[0]
             raise TrajectoryError(
@@ -214,7 +173,7 @@ class Trajectory:
             raise TrajectoryOverError(f"ends {elapsed - self.duration:.3f} s in the past")
         wait = max(self.times[0] - elapsed, 0.0)
         begin = self.compiled().sample(elapsed)[0]
-        reach = self._space.velocity_limit * wait if wait else np.zeros_like(arm)
+        reach = self._space.velocity * wait if wait else np.zeros_like(arm)
         allowed = tolerance + reach
         distance = np.abs(begin - arm)
         worst = int(np.argmax(distance - allowed))
@@ -253,9 +212,62 @@ class Trajectory:
                 trajectory that ends with velocity is stopped [s].
         """
         space = self._space
-        limits = space.lower, space.upper, space.velocity_limit
+        limits = space.lower, space.upper, space.velocity
         path = self.compiled(transition)
         return Motion(CompiledMotion(path, now, desired.rows(), *limits, transition))
+
+
+def plan_start(
+    trajectory: Trajectory,
+    moment: Any,
+    settings: Settings,
+    delay: float | None = None,
+    inspect: Callable[[Motion, float], None] = lambda motion, begin: None,
+) -> float | None:
+    """Check that a trajectory can follow, and return its start by the controller's time [s].
+
+    As in joint_trajectory_controller it takes over at once, and leads the arm to its first point.
+    The loop that controls the arm goes on meanwhile; it checks the start again when it adopts the
+    trajectory.
+
+    Args:
+        trajectory: The trajectory; positions of its continuous joints are moved by whole turns to
+            the desired ones.
+        moment: The controller's state: a ``SnapshotRequest``.
+        settings: The controller's.
+        delay: Time from the last joint state to its start [s], negative if that lies in the past;
+            None: it starts with the next joint state.
+        inspect: Called last with the motion that will follow, its times counted from the
+            trajectory's start, and the time at which it takes over; may raise TrajectoryError.
+
+    Raises:
+        TrajectoryError: It cannot.
+    """
+    elapsed, desired = -(delay or 0.0), MotionState(*moment.desired)
+    trajectory.turn_towards(elapsed, desired.position)
+    trajectory.check_accelerations()
+    trajectory.check_start(elapsed, moment.q, settings.start_tolerance)
+    inspect(trajectory.motion(elapsed, desired, settings.stop_time), elapsed)
+    return None if delay is None else moment.time + delay
+
+
+def start_delay(start: float, stamp: float, now: float) -> float:
+    """Return how long after the last joint state a trajectory starts [s], negative if before.
+
+    The start is compared with the state's own stamp, so that the age of the state does not shift
+    the motion, unless that stamp is missing or of another clock.
+
+    Args:
+        start: When it is to start, by its sender's clock [s].
+        stamp: Stamp of the last joint state [s], 0 for none.
+        now: Time of the node's clock [s].
+    """
+    return start - (stamp if is_same_clock(start, stamp, now) else now)
+
+
+def is_same_clock(start: float, stamp: float, now: float) -> bool:
+    """Tell whether a start time is by the clock that stamps joint states; as ``start_delay``."""
+    return stamp > 0.0 and abs(start - stamp) < abs(start - now) + CLOCK_JUMP
 
 
 def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:
@@ -271,8 +283,8 @@ def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:
     """
     state = Trajectory(space.names, [replace(point, time=0.0)], space, True).state(0)
     state = replace(state, position=state.position - space.turns(state.position - near))
-    check_speed(state.velocity, space.velocity_limit, "velocity", space)
-    check_speed(state.acceleration, SPEED_UP * space.velocity_limit, "acceleration", space)
+    check_speed(state.velocity, space.velocity, "velocity", space)
+    check_speed(state.acceleration, SPEED_UP * space.velocity, "acceleration", space)
     return state
 
 
@@ -404,14 +416,12 @@ def check_effort(effort: Floats, space: JointSpace) -> None:
     Raises:
         TrajectoryError: One is beyond its limit.
     """
-    if space.effort_limit is None:
-        return
-    beyond = np.abs(effort) > space.effort_limit
+    beyond = np.abs(effort) > space.effort
     if beyond.any():
         i, j = np.argwhere(beyond)[0]
         raise TrajectoryError(
             f"point {i}: effort of joint {space.names[j]!r} is {effort[i, j]:.6g}, expected at "
-            f"most {space.effort_limit[j]:g}, its effort limit"
+            f"most {space.effort[j]:g}, its effort limit"
         )
 
 

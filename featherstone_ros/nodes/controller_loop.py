@@ -29,9 +29,10 @@ from featherstone_ros.control.events import (
     refusal_text,
     rejection_text,
 )
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import SILENT, TEXTS
 from featherstone_ros.control.settings import Settings
-from featherstone_ros.control.trajectory import JointSpace, TrajectoryError
+from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.unusable_messages import unusable_state
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.cartesian_parameters import offset_of

@@ -22,9 +22,15 @@ from featherstone_ros.control.events import Reason
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion
-from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, set_point
-from featherstone_ros.control.trajectory_acceptance import PlanningContext
-from featherstone_ros.control.trajectory_start import is_same_clock, start_delay
+from featherstone_ros.control.trajectory import (
+    Point,
+    Trajectory,
+    TrajectoryError,
+    is_same_clock,
+    plan_start,
+    set_point,
+    start_delay,
+)
 from featherstone_ros.control.unusable_messages import late_start
 from featherstone_ros.errors import MessageError
 from featherstone_ros.nodes import cartesian_topics
@@ -139,14 +145,13 @@ class MotionInput:
         asked, stamp = seconds(message.header.stamp), snapshot.stamp[0] + 1e-9 * snapshot.stamp[1]
         now = self._node.get_clock().now().nanoseconds * 1e-9
         delay = start_delay(asked, stamp, now) if asked else None  # stamp 0 is now
-        context = PlanningContext.of(snapshot, settings)
         verdict = ""
 
         def inspect(motion: Motion, begin: float) -> None:
             nonlocal verdict
-            verdict = self._inspect(context.desired.velocity, motion, begin)
+            verdict = self._inspect(snapshot.desired[1], motion, begin)
 
-        start = context.check(trajectory, delay, inspect)
+        start = plan_start(trajectory, snapshot, settings, delay, inspect)
         if asked and is_same_clock(asked, stamp, now):
             start = asked - snapshot.origin  # the same to the bit, whenever it arrives
         late = late_start(delay or 0.0, now)

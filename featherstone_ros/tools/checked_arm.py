@@ -11,7 +11,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.feasibility.demand import Drives
-from featherstone_ros.control.feasibility.limits import Limits
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.model import Model
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
@@ -45,7 +45,7 @@ class CheckedArm:
 
     model: Model
     drives: Drives
-    limits: Limits
+    limits: JointSpace
     may_end_moving: bool
     parameters: Path | None = None
 
@@ -81,7 +81,7 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
             values.number("presliding_displacement", PRESLIDING_DISPLACEMENT),
         )
         effort = values.numbers("effort_limit.{}", model.joint_names, model.effort_limit)
-        limits = Limits.of(model, effort * values.number("effort_scale", 1.0))
+        limits = JointSpace.of(model, effort * values.number("effort_scale", 1.0))
     except ParameterFileError:
         raise
     except (TypeError, ValueError) as error:

@@ -37,9 +37,10 @@ from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.gains import Timing
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
-from featherstone_ros.control.trajectory import JointSpace, Point
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import DivergenceError
 from featherstone_ros.nodes.controller_parameters import SETTINGS, control_settings, joint_settings
 from featherstone_ros.tools.setup.proposal import SetupError, propose

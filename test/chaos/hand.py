@@ -29,10 +29,11 @@ from scipy.spatial.transform import Rotation
 from featherstone_ros import Dynamics, Simulator
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
-from featherstone_ros.control.trajectory import JointSpace, TrajectoryError
+from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.tools.robot_setup import load
 
 STEP = 1e-3

@@ -39,9 +39,10 @@ from featherstone_ros.control.damping import (
     wanted_damping,
 )
 from featherstone_ros.control.gains import SampledLoop
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
-from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
+from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.simulation.settings import TwinSettings
 from featherstone_ros.simulation.twin import Twin
 

@@ -10,8 +10,9 @@ import featherstone_ros as fr
 from featherstone_ros import _control
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Settings
-from featherstone_ros.control.trajectory import JointSpace, Point, set_point
+from featherstone_ros.control.trajectory import Point, set_point
 
 NAMES = ("shoulder", "elbow")
 LIMITS = '<limit lower="-2.9" upper="2.9" velocity="3" effort="20"/>'

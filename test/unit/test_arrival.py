@@ -15,9 +15,10 @@ from featherstone_ros.control.cartesian_impedance import CartesianSettings, prep
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
 from featherstone_ros.control.hand_arrival import HandArrival
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
-from featherstone_ros.control.trajectory import JointSpace, Point
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.robots import robot_file
 
 GOAL = Q + np.array([0.4, -0.4])

@@ -9,9 +9,10 @@ import pytest
 from featherstone_ros import Dynamics, Model, Simulator, _control
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
-from featherstone_ros.control.trajectory import JointSpace, TrajectoryError
+from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.kinematics import pose_error
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"

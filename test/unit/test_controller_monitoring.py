@@ -13,9 +13,10 @@ from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
 from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, UpdateOn
-from featherstone_ros.control.trajectory import JointSpace, Point
+from featherstone_ros.control.trajectory import Point
 
 LIMIT = 3.0  # rad/s, of both joints
 FAULT_DAMPING = 1.3  # N m s/rad

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 import featherstone_ros as fr
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion as FollowedMotion
-from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory
+from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.tools.multi_sine import POINT_SPACING, load_share, plan
 from featherstone_ros.tools.robot_setup import load
 
@@ -70,7 +71,7 @@ def test_velocity_and_acceleration_are_the_derivatives(motion):
 def test_trajectory_points_lose_nothing_of_the_motion(robot, motion):
     """What the controller interpolates between the points sent is what the demo compares with."""
     model = robot.model
-    space = JointSpace(model.joint_names, model.lower, model.upper, model.velocity_limit)
+    space = JointSpace.of(model)
     points = [Point(*row) for row in zip(*motion.samples(POINT_SPACING), strict=True)]
     trajectory = Trajectory(model.joint_names, points, space)
     followed = trajectory.motion(0.0, trajectory.state(0), 0.1)

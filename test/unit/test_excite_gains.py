@@ -7,10 +7,10 @@ from example_robots import ROBOTS
 from featherstone_ros import Simulator
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.gains import Timing
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
-from featherstone_ros.control.trajectory import JointSpace
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.checked_arm import load_arm

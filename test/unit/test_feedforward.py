@@ -9,10 +9,11 @@ from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
 from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.settings import Mode, Terms, UpdateOn
 from featherstone_ros.control.torque_governor import default_torque_rate
-from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
+from featherstone_ros.control.trajectory import Point, TrajectoryError
 
 NOT_OF_JOINTS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)
 GOAL = Q + np.array([0.8, -1.0])

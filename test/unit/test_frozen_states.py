@@ -17,10 +17,11 @@ import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
-from featherstone_ros.control.trajectory import JointSpace, Point
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.tools import robot_setup
 
 load = cache(robot_setup.load)

@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from featherstone_ros._control import CompiledPath, stopping_position
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import MotionState
-from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory
+from featherstone_ros.control.trajectory import Point, Trajectory
 
 UNLIMITED = np.full(3, np.inf)
 ALL = np.array([True, True])
@@ -61,7 +62,7 @@ def test_stop_ends_within_position_limits(position, velocity, end):
 def test_correction_leads_in_without_a_jump_and_is_slow():
     position, moving = np.random.default_rng(4).normal(size=(2, 3))
     limit = np.array([1.0, 1.0, np.inf])
-    space = JointSpace(("a", "b", "c"), -UNLIMITED, UNLIMITED, limit)
+    space = JointSpace(("a", "b", "c"), ("revolute",) * 3, -UNLIMITED, UNLIMITED, limit, UNLIMITED)
     hold = Trajectory(space.names, [Point(0.0, position)], space)
     before = MotionState(position + np.array([0.2, 0.0, 0.0]), np.zeros(3), np.zeros(3), moving)
     motion = hold.motion(5.0, before, 0.1)

@@ -13,10 +13,10 @@ from featherstone_ros import Dynamics
 from featherstone_ros.control.feasibility.checks import MOST, check_trajectory
 from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check, round_up
-from featherstone_ros.control.feasibility.limits import Limits
 from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
-from featherstone_ros.control.trajectory import JointSpace, Point, Trajectory, TrajectoryError
+from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
 from featherstone_ros.tools.checked_arm import CheckedArm, load_arm
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.preflight.check import check_file, started
@@ -59,17 +59,21 @@ def random_motion(rng: np.random.Generator) -> Motion:
         for time, fields in zip(times, (3, 2, 1, 3, 1), strict=True)
     ]
     wide = np.full(3, 100.0)
-    path = Trajectory(("a", "b", "c"), points, JointSpace(("a", "b", "c"), -wide, wide, wide))
+    path = Trajectory(
+        ("a", "b", "c"),
+        points,
+        JointSpace(("a", "b", "c"), ("revolute",) * 3, -wide, wide, wide, wide),
+    )
     return path.motion(times[0] + 0.05, MotionState(*rng.normal(size=(4, 3))), 0.5)
 
 
-def random_demand(rng: np.random.Generator) -> tuple[Demand, Limits]:
+def random_demand(rng: np.random.Generator) -> tuple[Demand, JointSpace]:
     """Parabolas of every shape, standing within the limits or, now and then, not."""
     standing, viscous, inertial = rng.normal(size=(3, 6, 2)) * [[[0.5]], [[1.0]], [[2.0]]]
     zero = np.zeros((6, 2))
     asked = Demand(np.linspace(0, 1, 6), zero, zero, zero, standing, viscous, inertial)
     unlimited = np.full(2, inf)
-    limits = Limits(("a", "b"), ("revolute",) * 2, -unlimited, unlimited, unlimited, np.ones(2))
+    limits = JointSpace(("a", "b"), ("revolute",) * 2, -unlimited, unlimited, unlimited, np.ones(2))
     return asked, limits
 
 
@@ -212,7 +216,7 @@ def test_round_up_is_never_less():
 
 def arm_of_two(effort: float = 20.0) -> CheckedArm:
     robot = model()
-    limits = Limits.of(robot, np.full(2, effort))
+    limits = JointSpace.of(robot, np.full(2, effort))
     return CheckedArm(robot, NO_DRIVES, limits, may_end_moving=False)
 
 

@@ -6,7 +6,7 @@ from compiled._control_parts import JointStateValidator
 from numpy.testing import assert_allclose
 
 from featherstone_ros.control.events import REJECTIONS
-from featherstone_ros.control.trajectory_start import start_delay
+from featherstone_ros.control.trajectory import start_delay
 
 (
     _,

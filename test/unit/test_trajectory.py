@@ -1,25 +1,33 @@
 """Trajectories: what is accepted, what is refused and why, and the motion that comes of them."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.trajectory import (
-    JointSpace,
     Point,
     Trajectory,
     TrajectoryError,
+    plan_start,
     set_point,
 )
-from featherstone_ros.control.trajectory_acceptance import PlanningContext
 from featherstone_ros.model.robots import robot_names
 from featherstone_ros.tools.robot_setup import load
 
 NAMES = ("shoulder", "elbow", "wrist")
-SPACE = JointSpace(NAMES, np.full(3, -3.0), np.full(3, 3.0), np.array([2.0, 2.0, np.inf]))
+SPACE = JointSpace(
+    NAMES,
+    ("revolute",) * 3,
+    np.full(3, -3.0),
+    np.full(3, 3.0),
+    np.array([2.0, 2.0, np.inf]),
+    np.full(3, np.inf),
+)
 HOME = np.array([0.1, 0.2, 0.3])
 
 
@@ -101,7 +109,7 @@ def test_last_point_is_held_at_rest():
 
 
 def test_efforts_beyond_the_limits_are_refused_and_named():
-    space = replace(SPACE, effort_limit=np.array([np.inf, 12.0, 87.0]))
+    space = replace(SPACE, effort=np.array([np.inf, 12.0, 87.0]))
     within, beyond = [1e6, -12.0, 87.0], [0.0, -12.1, 0.0]
     points = [Point(0.0, [0.0] * 3, effort=within), Point(1.0, [0.0] * 3, effort=beyond)]
     with pytest.raises(
@@ -255,12 +263,12 @@ def test_start_of_a_late_trajectory_is_where_it_is_by_now():
 
 @pytest.mark.parametrize("lag", [-0.1, 0.1])
 def test_a_trajectory_takes_the_short_way_from_what_is_asked_for_not_from_where_the_arm_lags(lag):
-    space = JointSpace(
-        ("a",), np.array([-np.inf]), np.array([np.inf]), np.array([np.inf]), np.array([True])
-    )
+    unlimited = np.array([np.inf])
+    space = JointSpace(("a",), ("continuous",), -unlimited, unlimited, unlimited, unlimited)
     trajectory = Trajectory(("a",), [Point(1.0, [3.1 * np.sign(-lag)])], space)
     desired = rest(np.zeros(1))
-    PlanningContext(0.0, np.array([lag]), desired, 10.0, 0.25).check(trajectory)
+    moment = SimpleNamespace(time=0.0, q=np.array([lag]), desired=desired.rows())
+    plan_start(trajectory, moment, SimpleNamespace(start_tolerance=10.0, stop_time=0.25))
     assert_allclose(trajectory.state(0).position, 3.1 * np.sign(-lag))
 
 
@@ -311,7 +319,7 @@ def test_the_quickest_plan_of_a_real_arm_passes(arm, acceleration):
     """Full speed by constant acceleration, a point every 20 ms: MoveIt's without limits has 1."""
     model = load(arm).model
     space = JointSpace.of(model)
-    speed = space.velocity_limit
+    speed = space.velocity
     middle = np.clip(np.zeros(model.n), model.lower + 0.5, model.upper - 0.5)
     up = np.minimum(speed / acceleration, np.sqrt(0.4 / acceleration)).min()
     t = np.linspace(0.0, 2.0 * up, max(int(2.0 * up / 0.02), 2) // 2 * 2 + 1)

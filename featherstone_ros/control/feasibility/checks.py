@@ -8,7 +8,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
-from featherstone_ros.control.feasibility.limits import Limits
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.model import Model
@@ -50,7 +50,7 @@ def check_trajectory(
     drives = Drives(
         settings.armature, settings.viscous, settings.coulomb, settings.presliding_displacement
     )
-    limits = Limits.of(model, settings.effort_limit)
+    limits = JointSpace.of(model, settings.effort_limit)
     most = MOST / model.n
     step = max(FINEST, (motion.end - begin) / most)
     return check(dynamics, drives, limits, motion, begin, motion.end, velocity, step, True, most)

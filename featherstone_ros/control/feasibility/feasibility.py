@@ -12,8 +12,9 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
 from featherstone_ros.control.feasibility.jumps import Jump, jumps
-from featherstone_ros.control.feasibility.limits import Excess, Limits, excesses
+from featherstone_ros.control.feasibility.limits import Excess, excesses
 from featherstone_ros.control.feasibility.slow_down import slow_down
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion
 
 
@@ -29,7 +30,7 @@ class Feasibility:
     """
 
     demand: Demand
-    limits: Limits
+    limits: JointSpace
     excesses: list[Excess]
     jumps: list[Jump]
 
@@ -89,7 +90,7 @@ class Feasibility:
 def check(
     dynamics: Dynamics,
     drives: Drives,
-    limits: Limits,
+    limits: JointSpace,
     motion: Motion,
     begin: float,
     end: float,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.feasibility.limits import Limits
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion
 
 SMALL = 0.25  # share of the velocity limit that velocity may jump by
@@ -53,7 +53,7 @@ class Jump:
         )
 
 
-def jumps(motion: Motion, begin: float, velocity: Floats, limits: Limits) -> list[Jump]:
+def jumps(motion: Motion, begin: float, velocity: Floats, limits: JointSpace) -> list[Jump]:
     """Return the largest jump of each joint that has one too large.
 
     Args:

@@ -8,10 +8,11 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Demand
-from featherstone_ros.control.feasibility.limits import ROUNDING, Limits
+from featherstone_ros.control.feasibility.limits import ROUNDING
+from featherstone_ros.control.joint_space import JointSpace
 
 
-def slow_down(demand: Demand, limits: Limits) -> float:
+def slow_down(demand: Demand, limits: JointSpace) -> float:
     """Return the smallest s >= 1 such that the motion fits in s times the time; inf if none does.
 
     With x = 1 / s the torque is a parabola f(x) = standing + viscous x + inertial x^2 for every

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import Settings
-from featherstone_ros.control.trajectory import JointSpace, Trajectory
+from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.preflight.effort import filled
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory
@@ -63,7 +63,7 @@ def check_file(unchecked: UncheckedTrajectory, arm: CheckedArm) -> FileCheck:
     """
     limits = arm.limits
     unlimited = np.full(arm.model.n, np.inf)  # limits are checked all along, not only at points
-    space = JointSpace(limits.names, -unlimited, unlimited, limits.velocity)
+    space = replace(limits, lower=-unlimited, upper=unlimited, effort=unlimited)
     trajectory = Trajectory(unchecked.names, unchecked.points, space, arm.may_end_moving)
     motion = started(trajectory)
     begin, end = trajectory.times[0], motion.end

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import RUNNING, TorqueController
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
-from featherstone_ros.control.trajectory import JointSpace, Point, TrajectoryError
+from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.simulation import TwinSettings
 from featherstone_ros.tools.setup.proposal import Proposal

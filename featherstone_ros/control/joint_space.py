@@ -1,0 +1,68 @@
+"""The joints of an arm with their limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.model import Model
+
+TURN = 2.0 * np.pi  # [rad]
+HALF_TURN_SLACK = 1e-9  # turns: this close to half a turn, a position is taken as given
+
+
+@dataclass(frozen=True, eq=False)
+class JointSpace:
+    """Joints and limits; arrays are (n,) in joint order, infinite where there is no limit.
+
+    Attributes:
+        names: Joint names.
+        types: Joint types, as ``Model.joint_types``.
+        lower: Lower position limits [rad] or [m].
+        upper: Upper position limits [rad] or [m].
+        velocity: [rad/s] or [m/s].
+        effort: [N m] or [N].
+    """
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    lower: Floats
+    upper: Floats
+    velocity: Floats
+    effort: Floats
+
+    @classmethod
+    def of(cls, model: Model, effort: Floats | None = None) -> JointSpace:
+        """Return a model's.
+
+        Args:
+            model: The arm; a velocity or effort limit of 0 means none.
+            effort: (n,) the usable effort instead of the model's, taken as it is [N m] or [N].
+        """
+        speed, most = (
+            np.where(limit > 0.0, limit, np.inf)
+            for limit in (model.velocity_limit, model.effort_limit)
+        )
+        usable = most if effort is None else effort
+        return cls(model.joint_names, model.joint_types, model.lower, model.upper, speed, usable)
+
+    @property
+    def continuous(self) -> NDArray[np.bool_]:
+        """Which joints turn without end (n,)."""
+        return np.array([kind == "continuous" for kind in self.types])
+
+    def turns(self, distance: Floats) -> Floats:
+        """Return the whole turns (n,) [rad] in a distance (n,): half a turn at most is left.
+
+        Only of joints that turn without end.
+        """
+        count = np.ceil(np.abs(distance) / TURN - 0.5 - HALF_TURN_SLACK)
+        return np.where(self.continuous, TURN * np.sign(distance) * np.maximum(count, 0.0), 0.0)
+
+    def unit(self, joint: int, quantity: str) -> str:
+        """Return the unit of a joint's position, velocity or torque."""
+        angle, effort = ("m", "N") if self.types[joint] == "prismatic" else ("rad", "N m")
+        return {"position": angle, "velocity": f"{angle}/s", "torque": effort}[quantity]
