@@ -4,7 +4,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 
 - ``phases``: the phases and their transitions, the table that the loop reads.
 - ``controller``: the controller for Python, around a simulation or in tests.
-- ``settings``, ``parameter_plausibility``, ``torque_governor``: every setting, checked.
+- ``settings``, ``torque_governor``: every setting, checked.
 - ``gains``: gains from the model, and whether gains are stable as a sampled loop.
 - ``damping``: the same for the damping of the gravity hold and of a fault.
 - ``feedback``: both for a set of parameters, set or chosen, and what is said of it.

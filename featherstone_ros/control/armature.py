@@ -29,6 +29,8 @@ from featherstone_ros.model import EARTH, Model
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of a joint's largest inertia
 MORE = (3.0, 30.0)  # times the least: what real drives may have
+SLOWEST_ROTOR = 30.0  # [s] in which the effort limit must bring a drive alone to its speed limit
+ANY_ARMATURE = 1e4  # [kg m^2 or kg] bound where a joint has no limits
 MOST_NAMED = 4  # joints that are found one by one; where it is more, all joints get their share
 
 
@@ -113,6 +115,17 @@ def assumed_armature(model: Model) -> Floats:
         return least_armature(arm).armature
     except (NoStableGainsError, np.linalg.LinAlgError):
         return np.zeros(model.n)
+
+
+def largest_armature(model: Model) -> Floats:
+    """Return the inertia (n,) of a drive alone that takes ``SLOWEST_ROTOR`` to its speed limit.
+
+    No drive has more: a value beyond was meant in another unit.
+    """
+    effort, speed = model.effort_limit, model.velocity_limit
+    limited = np.isfinite(effort) & np.isfinite(speed) & (effort > 0.0) & (speed > 0.0)
+    time = np.where(limited, effort, np.inf) / np.where(limited, speed, 1.0)
+    return np.minimum(SLOWEST_ROTOR * time, ANY_ARMATURE)
 
 
 def in_words(joints: Sequence[str], armature: Floats) -> str:

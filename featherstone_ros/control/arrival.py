@@ -7,15 +7,15 @@ small again. What counts here is what was asked for, until something else is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros._control import SnapshotRequest
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
-from featherstone_ros.control.hand_arrival import HandArrival, HandSnapshot
+from featherstone_ros.control.hand_arrival import HandArrival
 from featherstone_ros.control.phases import TRACKING, Phase
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.model import Model
@@ -23,13 +23,6 @@ from featherstone_ros.model import Model
 SETTLING = 0.5  # [s] in which an arm may creep in, or be pushed
 MOST_NAMED = 3  # joints in one message
 STANDS = 0.1  # share of the tolerance by which a desired position that stands may move
-
-
-class ArrivalSnapshot(HandSnapshot, Protocol):
-    """The controller's state at one time: a ``SnapshotRequest``."""
-
-    phase: int
-    desired: Floats
 
 
 class ArrivalWatch:
@@ -77,7 +70,7 @@ class ArrivalWatch:
     def update(
         self,
         now: float,
-        moment: ArrivalSnapshot | None,
+        moment: SnapshotRequest | None,
         settings: Settings,
         tolerance: Floats,
         dynamics: Dynamics,
@@ -113,7 +106,7 @@ class ArrivalWatch:
         self._since = np.where(away, np.minimum(self._since, now), np.inf)
         return now - self._since >= SETTLING
 
-    def _error(self, moment: ArrivalSnapshot, bound: Floats) -> Floats:
+    def _error(self, moment: SnapshotRequest, bound: Floats) -> Floats:
         """Return how far the joints are from where they are to stand (n,); 0 while they move."""
         if self.is_abandoned:
             if self._goal is None:
@@ -132,7 +125,7 @@ class ArrivalWatch:
         return desired - moment.q
 
     def _look_at_hand(
-        self, hand: HandArrival, moment: ArrivalSnapshot, settings: Settings, dynamics: Dynamics
+        self, hand: HandArrival, moment: SnapshotRequest, settings: Settings, dynamics: Dynamics
     ) -> str:
         """Return how far the hand is from its target and why; empty if it is there or moves."""
         text = hand.look(moment, settings, dynamics)

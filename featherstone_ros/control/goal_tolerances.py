@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros._control import SnapshotRequest
 from featherstone_ros._enumerations import Cause
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.events import Reason, cause_text
@@ -87,33 +88,11 @@ class Tolerances:
     goal_time: float = 0.0
 
 
-class JointTolerance(Protocol):
-    """As control_msgs/msg/JointTolerance has it."""
-
-    name: str
-    position: float
-    velocity: float
-    acceleration: float
-
-
-class ControllerSnapshot(Protocol):
-    """The controller's state at one time: a ``SnapshotRequest``."""
-
-    phase: int
-    path: int
-    since_end: float
-    hold: tuple[int, int, float, float]
-    causes: int
-    q: Floats
-    qd: Floats
-    desired: Floats
-
-
 def goal_tolerances(
     defaults: Tolerances,
     names: Sequence[str],
-    path: Iterable[JointTolerance],
-    goal: Iterable[JointTolerance],
+    path: Iterable[Any],
+    goal: Iterable[Any],
     goal_time: float,
 ) -> Tolerances:
     """Return the tolerances of a goal: its own, and the defaults for the others.
@@ -121,7 +100,8 @@ def goal_tolerances(
     Args:
         defaults: From the parameters.
         names: The joints, in order.
-        path: Of the goal message; 0 stands for the default and -1 for no bound.
+        path: control_msgs/JointTolerance of the goal message; 0 stands for the default and -1 for
+            no bound.
         goal: Likewise.
         goal_time: Likewise [s].
 
@@ -136,9 +116,7 @@ def goal_tolerances(
     )
 
 
-def _overridden(
-    defaults: Floats, names: Sequence[str], given: Iterable[JointTolerance], field: str
-) -> Floats:
+def _overridden(defaults: Floats, names: Sequence[str], given: Iterable[Any], field: str) -> Floats:
     values = defaults.copy()
     for tolerance in given:
         if tolerance.name not in names:
@@ -252,13 +230,13 @@ class GoalTracker:
         """Note that the arm has been asked to stop because the goal was cancelled."""
         self._is_cancelled = True
 
-    def update(self, moment: ControllerSnapshot) -> GoalVerdict:
+    def update(self, moment: SnapshotRequest) -> GoalVerdict:
         """Return the goal's present state."""
         if self.verdict is RUNNING:
             self.verdict = self._judge(moment)
         return self.verdict
 
-    def _judge(self, moment: ControllerSnapshot) -> GoalVerdict:
+    def _judge(self, moment: SnapshotRequest) -> GoalVerdict:
         phase = Phase(moment.phase)
         if self._is_cancelled:
             stops = phase is Phase.HOLDING and moment.since_end < 0.0 and not moment.path
@@ -276,7 +254,7 @@ class GoalTracker:
             return GoalVerdict(GoalStatus.ABORTED, ErrorCode.GOAL_TOLERANCE_VIOLATED, text)
         return RUNNING
 
-    def _lost(self, moment: ControllerSnapshot, phase: Phase) -> GoalVerdict:
+    def _lost(self, moment: SnapshotRequest, phase: Phase) -> GoalVerdict:
         """Return why the motion is no longer the goal's."""
         if moment.causes == self._causes:
             return GoalVerdict(
@@ -287,7 +265,7 @@ class GoalTracker:
         code = ErrorCode.INVALID_GOAL if followed else ErrorCode.PATH_TOLERANCE_VIOLATED
         return GoalVerdict(GoalStatus.ABORTED, code, cause_text(cause, self._names))
 
-    def _missed(self, moment: ControllerSnapshot) -> str:
+    def _missed(self, moment: SnapshotRequest) -> str:
         """Return which joint is not at its goal yet, empty if all are."""
         error = np.abs(moment.desired[:2] - np.stack([moment.q, moment.qd]))
         bound = self._tolerances.goal

@@ -6,11 +6,10 @@ contact. If nothing does although the hand is away, no motion of the joints lead
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from featherstone_ros import Dynamics
+from featherstone_ros._control import SnapshotRequest
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.model import Model
@@ -22,15 +21,6 @@ LED = np.array([1e-4, 1e-3])  # [m, rad] from the target at which the desired po
 SINGULAR = 0.1  # of the spring's torque, relative to its largest in any direction
 MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit that are at it
 PRESSED = 0.5  # of the spring's largest torque, with which it presses a joint on its limit
-
-
-class HandSnapshot(Protocol):
-    """The controller's state at one time: a ``SnapshotRequest``."""
-
-    q: Floats
-    hand: Floats
-    command: Floats
-    gravity: Floats
 
 
 class HandArrival:
@@ -46,7 +36,7 @@ class HandArrival:
         """
         self._model, self._tip, self._offset = model, tip, offset
 
-    def look(self, moment: HandSnapshot, settings: Settings, dynamics: Dynamics) -> str | None:
+    def look(self, moment: SnapshotRequest, settings: Settings, dynamics: Dynamics) -> str | None:
         """Return how far the hand is from its target and why.
 
         Args:

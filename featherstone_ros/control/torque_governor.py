@@ -8,6 +8,8 @@ from featherstone_ros.arrays import Floats
 
 DEFAULT_RATE = 50.0  # [1/s] effort limits per second, see default_torque_rate
 UNLIMITED_RATE = 5000.0  # [N m/s] or [N/s] where there is no effort limit
+SLOWEST_RATE = 2.0  # [1/s] effort limits per second with which a push is still braked
+LEAST_RATE = 1e-3  # [N m/s] or [N/s] where there is no effort limit
 
 
 def default_torque_rate(effort_limit: Floats) -> Floats:
@@ -20,8 +22,21 @@ def default_torque_rate(effort_limit: Floats) -> Floats:
     Args:
         effort_limit: (n,) [N m] or [N], inf or 0 where there is none.
     """
+    return _rate(effort_limit, DEFAULT_RATE, UNLIMITED_RATE)
+
+
+def least_torque_rate(effort_limit: Floats) -> Floats:
+    """Return the torque rates (n,) below which a push is not braked in time.
+
+    Args:
+        effort_limit: As above.
+    """
+    return _rate(effort_limit, SLOWEST_RATE, LEAST_RATE)
+
+
+def _rate(effort_limit: Floats, share: float, unlimited: float) -> Floats:
     limited = np.isfinite(effort_limit) & (effort_limit > 0.0)
-    return np.where(limited, DEFAULT_RATE * np.where(limited, effort_limit, 0.0), UNLIMITED_RATE)
+    return np.where(limited, share * np.where(limited, effort_limit, 0.0), unlimited)
 
 
 def cut(

@@ -16,36 +16,24 @@ DEGREES = np.pi / 180.0
 SLACK = 0.5  # [rad] by which a real position may exceed a limit
 
 
-def unusable_state(
-    names: Sequence[str], position: Sequence[float], velocity: Sequence[float], model: Model
-) -> str:
+def unusable_state(names: Sequence[str], position: Sequence[float], model: Model) -> str:
     """Say why joint states are refused, with one message as an example.
+
+    Only what the loop does not say by itself: whether names or units are others.
 
     Args:
         names: The message's.
         position: The message's, of any length.
-        velocity: The message's, of any length.
         model: The arm.
 
     Returns:
         One line, empty if nothing is found.
     """
     wrong = wrong_names(names, model.joint_names)
-    if wrong:
+    if wrong or len(position) != len(names):
         return wrong
-    for what, values in (("position", position), ("velocity", velocity)):
-        if len(values) != len(names) and (what == "position" or len(values)):
-            return f"{len(values)} {what} values for {len(names)} names, expected one for each"
     place = [list(names).index(name) for name in model.joint_names]
-    q = np.asarray(position, float)[place]
-    qd = np.asarray(velocity, float)
-    for what, chosen in (("position", q), ("velocity", qd[place] if len(qd) else qd)):
-        bad = np.flatnonzero(~np.isfinite(chosen))
-        if len(bad):
-            joint = model.joint_names[bad[0]]
-            rest = f" and of {len(bad) - 1} more" if len(bad) > 1 else ""
-            return f"{what} of {joint}{rest} is {chosen[bad[0]]}, expected a number"
-    return out_of_range(q, model)
+    return out_of_range(np.asarray(position, float)[place], model)
 
 
 def wrong_names(names: Sequence[str], expected: Sequence[str]) -> str:

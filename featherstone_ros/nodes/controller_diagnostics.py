@@ -80,6 +80,7 @@ class ControllerDiagnostics:
         not_arrived = self._arrival.update(
             monotonic(), moment, loop.settings, goal_tolerance, loop.dynamics
         )
+        refused = loop.state_refusal()
         level, text = summary(
             phase,
             loop.hold_reason(),
@@ -96,10 +97,10 @@ class ControllerDiagnostics:
                 is_strained=moment is not None and moment.strain > 1.0,
                 preflight=motions.followed.preflight if motions.followed else "",
                 refusal=motions.refusal.recent,
-                unusable=loop.unusable,
+                unusable=refused,
             ),
         )
-        counters, refused = controller.counters(), loop.state_refusal()
+        counters = controller.counters()
         runner = loop.running.runner
         values = {
             "mode": node.parameters["mode"],

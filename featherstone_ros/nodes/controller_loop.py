@@ -237,14 +237,8 @@ class ControllerLoop(LoopMode):
     def state_refusal(self) -> str:
         """Return why the last joint states were refused; empty if they were not."""
         rejection = Reason(*self.controller.rejection)
-        if rejection.code:
-            return rejection_text(rejection, self.space.names)
-        return self.unusable
-
-    @property
-    def unusable(self) -> str:
-        """Why nothing can be read from messages on joint_states; empty if that is long ago."""
-        return self._unusable.recent
+        said = rejection_text(rejection, self.space.names) if rejection.code else ""
+        return self._unusable.recent or said
 
     # Records.
 
@@ -287,7 +281,7 @@ class ControllerLoop(LoopMode):
             )
 
     def _explain_example(self, message: JointState) -> None:
-        text = unusable_state(message.name, message.position, message.velocity, self._node.model)
+        text = unusable_state(message.name, message.position, self._node.model)
         if text:
             self._note_unusable(text)
         self._unusable_since = monotonic()

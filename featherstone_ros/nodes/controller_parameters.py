@@ -11,15 +11,14 @@ from featherstone_ros.control.feasibility.checks import Preflight
 from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import BANDWIDTH, DAMPING_RATIO, Timing
 from featherstone_ros.control.goal_tolerances import Tolerances
-from featherstone_ros.control.parameter_plausibility import check_plausible
 from featherstone_ros.control.settings import Choice, Mode, Settings
-from featherstone_ros.control.torque_governor import default_torque_rate
+from featherstone_ros.control.torque_governor import default_torque_rate, least_torque_rate
 from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.nodes import cartesian_parameters
 from featherstone_ros.nodes.declared_parameters import settings_of, values_of
 from featherstone_ros.nodes.drive_parameters import drive_parameters, drives_of
-from featherstone_ros.nodes.parameters import Setting, Value, default_of, of_length
+from featherstone_ros.nodes.parameters import Setting, Value, bounded, default_of, of_length
 
 
 class DeadlineAction(Choice):
@@ -163,6 +162,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
     """Return the parameters of every joint, with defaults from the robot description."""
     yield from cartesian_parameters.joint_settings(model)
     torque_rate = default_torque_rate(model.effort_limit)
+    least_rate = least_torque_rate(model.effort_limit)
     assumed = assumed_armature(model)
     for index, joint in enumerate(model.joint_names):
         yield from (
@@ -212,6 +212,11 @@ def joint_settings(model: Model) -> Iterable[Setting]:
                 float(torque_rate[index]),
                 "largest change of a command per second [N m/s or N/s]",
                 1e-6,
+                check=bounded(
+                    "least",
+                    float(least_rate[index]),
+                    "the effort limit within 0.5 s, or a push could not be braked",
+                ),
             ),
         )
 
@@ -222,7 +227,6 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
     Raises:
         ValueError: They do not fit together.
     """
-    check_plausible(values, model)
     feedback = Feedback(values, model)
     if feedback.drives_follow and values["mode"] == Mode.CARTESIAN_IMPEDANCE:
         raise ValueError(

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from featherstone_ros.control.armature import in_words
+from featherstone_ros.control.armature import in_words, largest_armature
 from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Parameters, Setting, Value
+from featherstone_ros.nodes.parameters import Parameters, Setting, Value, bounded
 
 ASSUMED = "armature assumed"  # in the diagnostics
 
@@ -49,6 +49,11 @@ def drive_parameters(model: Model, index: int, armature: float) -> tuple[Setting
             "inertia of the drive, reflected to the joint [kg m^2 or kg]; default: 0, or the least "
             "with which there are stable gains",
             0.0,
+            check=bounded(
+                "most",
+                max(float(largest_armature(model)[index]), armature),
+                "what the effort limit brings to the speed limit within 30 s",
+            ),
         ),
     )
 

@@ -154,6 +154,16 @@ def of_length(*lengths: int) -> Callable[[Any], str | None]:
     return check
 
 
+def bounded(word: str, bound: float, why: str) -> Callable[[float], str | None]:
+    """Return a check against a bound that a number has for a reason, ``"least"`` or ``"most"``."""
+
+    def check(value: float) -> str | None:
+        good = value >= bound if word == "least" else value <= bound
+        return None if good else f"expected at {word} {bound:.3g}: {why}"
+
+    return check
+
+
 NAMES = {bool: "bool", int: "integer", float: "double", str: "string"}
 
 

@@ -23,6 +23,7 @@ from std_srvs.srv import SetBool, Trigger
 from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.errors import MessageError
+from featherstone_ros.message_faults import refusal
 from featherstone_ros.nodes import floating_base, realtime_loop
 from featherstone_ros.nodes.diagnostics_publisher import ERROR, WARN, Report
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
@@ -32,7 +33,6 @@ from featherstone_ros.nodes.parameters import Commit, Value
 from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.nodes.simulate_parameters import twin_settings
 from featherstone_ros.simulation import Twin, TwinSettings
-from featherstone_ros.simulation.refusals import TOPICS, refusal
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
 
 Answer = TypeVar("Answer", Trigger.Response, SetBool.Response)
@@ -44,6 +44,7 @@ KINDS = {
     "external_wrench": WrenchStamped,
     "set_state": JointState,
 }
+TOPICS = {f"~/{name}": KINDS[name] for name in sorted(INPUTS, key=INPUTS.__getitem__)}
 POLL_PERIOD = 0.001  # [s] between two readings of the time where the executor runs the loop
 
 
@@ -102,7 +103,7 @@ class SimulateMode(LoopMode):
         twin.start(monotonic())
         self._run(
             twin,
-            {f"~/{name}": KINDS[name] for name in sorted(INPUTS, key=lambda name: INPUTS[name])},
+            TOPICS,
             QUEUE,
             at_once=twin.settings.lockstep,
             poll_period=POLL_PERIOD if twin.settings.real_time_factor else 0.0,
@@ -144,14 +145,15 @@ class SimulateMode(LoopMode):
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
         for kind, index, _, value, _ in records:
             if kind == RECORDS["refused"]:
-                topic, reason = refusal(index, value, self._named, self._node.model.link_names)
+                links = self._node.model.link_names
+                topic, reason = refusal(index, value, list(TOPICS), self._named, links)
                 self._refusals.refuse(topic, MessageError(reason))
             elif kind == RECORDS["fault"]:
                 reason = fault_text(int(value[0]), self._node.model, index, *value[1:3])
                 self._node.get_logger().error(reason)
                 self._node.publish_diagnostics()
             elif kind == TOO_LARGE_RECORD:
-                self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
+                self._refusals.refuse(list(TOPICS)[index], realtime_loop.too_large(value[0]))
             elif kind == PUBLISH_FAILED_RECORD:
                 self.publish_failures.note(index, value[0])
 

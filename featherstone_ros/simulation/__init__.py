@@ -3,7 +3,6 @@
 - ``settings``: the settings.
 - ``twin``: the simulated arm; its compiled part is in ``cython_core/simulation``.
 - ``drive_gains``: gains of simulated drives that follow positions.
-- ``refusals``: why a message was refused, in words.
 """
 
 from .settings import Noise, TwinSettings

@@ -7,8 +7,8 @@ from test_twin import ARM, START
 
 import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS, RECORDS
+from featherstone_ros.message_faults import refusal
 from featherstone_ros.simulation import Twin, TwinSettings
-from featherstone_ros.simulation.refusals import refusal
 
 FINGER = """
   <link name="finger"><inertial><mass value="0.1"/>
@@ -19,6 +19,7 @@ FINGER = """
 </robot>
 """
 MODEL = fr.Model.from_urdf(ARM.replace("</robot>", FINGER))
+TOPICS = [f"~/{name}" for name in sorted(INPUTS, key=INPUTS.__getitem__)]
 TINY = 5e-324  # what is left of a number whose last bytes were cut off
 
 
@@ -34,7 +35,10 @@ def send(twin: Twin, topic: str, data: bytes, now: float = 1.0) -> list[str]:
     records = twin.message(INPUTS[topic], data, round(now * 1e9))[1]
     names = [*MODEL.joint_names, *MODEL.mimics]
     assert all(kind == RECORDS["refused"] for kind, *_ in records)
-    return [refusal(index, value, names, MODEL.link_names)[1] for _, index, _, value, _ in records]
+    return [
+        refusal(index, value, TOPICS, names, MODEL.link_names)[1]
+        for _, index, _, value, _ in records
+    ]
 
 
 def effort_of(twin: Twin) -> list[float]:
@@ -177,7 +181,7 @@ def test_wrenches_on_more_links_than_there_is_room_for_are_refused():
     _, records = twin.message(INPUTS["external_wrench"], wrench_stamped("l65", np.ones(6)), 0)
     assert len(twin.wrenches) == 64
     ((_, index, _, value, _),) = records
-    assert "64 links" in refusal(index, value, model.joint_names, model.link_names)[1]
+    assert "64 links" in refusal(index, value, TOPICS, model.joint_names, model.link_names)[1]
     twin.advance(0.0)
     assert not twin.fault
 
