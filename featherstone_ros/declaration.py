@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any, TypeVar
 
@@ -19,18 +19,24 @@ def declared(
     minimum: float | None = None,
     maximum: float | None = None,
     *,
+    name: str = "",
     choices: tuple[str, ...] = (),
     read_only: bool = False,
+    check: Callable[[Any], str | None] | None = None,
 ) -> T:
-    """Return a field of a dataclass that is a parameter of the same name.
+    """Return a field of a dataclass that is a parameter.
 
     Args:
-        default: Its type is the parameter's: bool, float, str or an enumeration of words.
+        default: Its type is the parameter's: bool, int, float, str, an enumeration of words, or a
+            tuple of as many numbers; None where each joint has its own, see ``name``.
         description: One line with the unit in brackets.
         minimum: Smallest value that the node accepts.
         maximum: Largest one.
+        name: Of the parameter, empty for the field's own; with ``{}`` for a joint's name there is
+            one for each joint, and the field is an array (n,).
         choices: The words that it accepts; an enumeration brings its own.
         read_only: Fixed at start-up.
+        check: Further check of the value, returns why it is refused, or None.
     """
     metadata = {
         "description": description,
@@ -38,6 +44,8 @@ def declared(
         "maximum": maximum,
         "choices": choices,
         "read_only": read_only,
+        "check": check,
+        "name": name,
     }
     return field(default=default, metadata=metadata)
 

@@ -74,14 +74,8 @@ class CartesianSettings:
     What a field is that is ``declared`` stands there.
 
     Attributes:
-        stiffness: (6,) along and about x y z [N/m, N m/rad]; 0 leaves an axis free.
-        damping_ratio: (6,) of the hand on its spring, 1 is critical.
-        damping: (6,) additional, for axes without stiffness [N s/m, N m s/rad].
-        axes: Axes of stiffness and damping: "base", or "tip", those of the desired pose.
         posture: (n,) desired positions in the null space; None: the positions at start. In the
             controller's mode NaN means the same for one joint.
-        posture_stiffness: (n,) [N m/rad, N/m].
-        posture_damping_ratio: (n,).
         posture_energy: The most that the posture's spring may put into the arm before damping has
             taken as much out [J].
         limit_margin: (n,) distance from a joint's stop at which repulsion begins [rad, m]; None: a
@@ -89,17 +83,34 @@ class CartesianSettings:
         limit_torque: (n,) of the repulsion at the stop [N m, N]; None: half the effort limit.
         largest_mass: Bound on the hand's apparent mass near singular postures [kg].
         largest_inertia: The same for its apparent rotational inertia [kg m^2].
-        shaped_inertia: (6,) along and about the compliance axes [kg, kg m^2].
         transition_time: Time in which a new stiffness takes effect [s].
         delay: From a state to its torque, with half of a period [s]: whatever that makes unstable
             with ``DELAY_MARGIN`` is softened, as far as needed at each posture; 0: nothing.
         walls: Half-spaces that the tip keeps out of, see ``Wall`` and ``box``.
     """
 
-    stiffness: ArrayLike = (400.0, 400.0, 400.0, 30.0, 30.0, 30.0)
-    damping_ratio: ArrayLike = 1.0
-    damping: ArrayLike = 0.0
-    axes: str = "base"
+    stiffness: ArrayLike = declared(
+        (400.0, 400.0, 400.0, 30.0, 30.0, 30.0),
+        "stiffness of the hand's spring, along and about x y z [N/m, N m/rad]; 0 frees an axis",
+        0.0,
+        1e6,
+    )
+    damping_ratio: ArrayLike = declared(
+        (1.0,) * 6, "damping ratio of the hand on its spring, 1 is critical", 0.0, 10.0
+    )
+    damping: ArrayLike = declared(
+        (0.0,) * 6,
+        "additional damping, for axes without stiffness [N s/m, N m s/rad]",
+        0.0,
+        1e4,
+        name="free_damping",
+    )
+    axes: str = declared(
+        "base",
+        "axes of stiffness and damping: of the base, or of the tip's desired pose",
+        name="stiffness_frame",
+        choices=AXES,
+    )
     max_force: float = declared(
         60.0,
         "largest force of the hand's spring, and of feed-forward and damping towards the target's "
@@ -121,8 +132,12 @@ class CartesianSettings:
         8.0, "largest angular acceleration on the way to a target [rad/s^2]", 1e-3, 1e3
     )
     posture: ArrayLike | None = None
-    posture_stiffness: ArrayLike = 5.0
-    posture_damping_ratio: ArrayLike = 1.0
+    posture_stiffness: ArrayLike = declared(
+        5.0, "stiffness of the posture [N m/rad, N/m]", 0.0, 1e4, name="nullspace.stiffness"
+    )
+    posture_damping_ratio: ArrayLike = declared(
+        1.0, "damping ratio of the posture", 0.0, 10.0, name="nullspace.damping_ratio"
+    )
     posture_energy: float = 0.5
     limit_margin: ArrayLike | None = None
     limit_torque: ArrayLike | None = None
@@ -131,7 +146,12 @@ class CartesianSettings:
     inertia_shaping: bool = declared(
         False, "give the hand shaped_inertia, with decoupled axes; the arm is then not passive"
     )
-    shaped_inertia: ArrayLike = (4.0, 4.0, 4.0, 0.05, 0.05, 0.05)
+    shaped_inertia: ArrayLike = declared(
+        (4.0, 4.0, 4.0, 0.05, 0.05, 0.05),
+        "inertia of the hand with inertia_shaping [kg, kg m^2]",
+        LEAST_INERTIA,
+        1e4,
+    )
     transition_time: float = 0.2
     delay: float = 0.0
     walls: tuple[Wall, ...] = ()
@@ -304,7 +324,9 @@ def least_delay_margin(
     n = model.n
     law = _cartesian.Law(BoundDynamics(model), model.link_names.index(tip), np.eye(4))
     law.set_armature(_spread("armature", armature, n))
-    law.configure(_checked(replace(settings, posture=None), model, np.zeros(n)))
+    law.configure(
+        _checked(replace(settings, posture=None, walls=(), delay=0.0), model, np.zeros(n))
+    )
     rest, torque, margin = np.zeros(n), np.empty(n), np.inf
     for q in postures(model, POSTURES):
         law.start(q, rest)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import (
-    AXES,
     DELAY_MARGIN,
-    LEAST_INERTIA,
     CartesianSettings,
     Wall,
     box,
@@ -24,30 +21,15 @@ from featherstone_ros.control.settings import Mode
 from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.declared_parameters import settings_of, values_of
-from featherstone_ros.nodes.parameters import Setting, Value, default_of, of_length
+from featherstone_ros.nodes.parameters import Setting, Value, of_length
 
-DEFAULT = CartesianSettings()
 WALL = 6  # numbers of one
 BOX = 8
 
 
-def whole_walls(values: list[float]) -> str | None:
-    """Return why the numbers do not describe walls, or None."""
-    if len(values) % WALL:
-        return f"expected {WALL} numbers per wall: normal x y z, offset, stiffness, damping"
-    return None
-
-
-def whole_boxes(values: list[float]) -> str | None:
-    """Return why the numbers do not describe boxes, or None."""
-    if len(values) % BOX:
-        return f"expected {BOX} numbers per box: lower x y z, upper x y z, stiffness, damping"
-    return None
-
-
-def at_most_one(values: list[float]) -> str | None:
-    """Return why the numbers are not one joint position, or None."""
-    return "expected one position, or none" if len(values) > 1 else None
+def in_groups(count: int, of: str) -> Callable[[list[float]], str | None]:
+    """Return a check that a list has groups of ``count`` numbers; ``of`` says what they are."""
+    return lambda values: f"expected {count} numbers per {of}" if len(values) % count else None
 
 
 SETTINGS = (
@@ -60,65 +42,13 @@ SETTINGS = (
         check=of_length(7),
         read_only=True,
     ),
-    Setting(
-        "stiffness",
-        default_of(DEFAULT.stiffness),
-        "stiffness of the hand's spring, along and about x y z [N/m, N m/rad]; 0 frees an axis",
-        0.0,
-        1e6,
-        check=of_length(6),
-    ),
-    Setting(
-        "damping_ratio",
-        default_of(np.broadcast_to(DEFAULT.damping_ratio, 6)),
-        "damping ratio of the hand on its spring, 1 is critical",
-        0.0,
-        10.0,
-        check=of_length(6),
-    ),
-    Setting(
-        "free_damping",
-        default_of(np.broadcast_to(DEFAULT.damping, 6)),
-        "additional damping, for axes without stiffness [N s/m, N m s/rad]",
-        0.0,
-        1e4,
-        check=of_length(6),
-    ),
-    Setting(
-        "shaped_inertia",
-        default_of(DEFAULT.shaped_inertia),
-        "inertia of the hand with inertia_shaping [kg, kg m^2]",
-        LEAST_INERTIA,
-        1e4,
-        check=of_length(6),
-    ),
-    Setting(
-        "stiffness_frame",
-        DEFAULT.axes,
-        "axes of stiffness and damping: of the base, or of the tip's desired pose",
-        choices=AXES,
-    ),
-    Setting(
-        "nullspace.stiffness",
-        default_of(DEFAULT.posture_stiffness),
-        "stiffness of the posture [N m/rad, N/m]",
-        0.0,
-        1e4,
-    ),
-    Setting(
-        "nullspace.damping_ratio",
-        default_of(DEFAULT.posture_damping_ratio),
-        "damping ratio of the posture",
-        0.0,
-        10.0,
-    ),
     Setting("limit_repulsion", True, "push the joints away from their stops"),
     Setting(
         "walls",
         [],
         "walls for the hand, 6 numbers each: normal x y z out of the wall, offset along it "
         "[m], stiffness [N/m], damping [N s/m]; base axes",
-        check=whole_walls,
+        check=in_groups(WALL, "wall: normal x y z, offset, stiffness, damping"),
         kind=float,
     ),
     Setting(
@@ -126,7 +56,7 @@ SETTINGS = (
         [],
         "boxes that contain the hand, 8 numbers each: lower x y z, upper x y z [m], stiffness "
         "[N/m], damping [N s/m]; base axes",
-        check=whole_boxes,
+        check=in_groups(BOX, "box: lower x y z, upper x y z, stiffness, damping"),
         kind=float,
     ),
 )
@@ -140,7 +70,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
             [],
             "desired position in the null space of the hand [rad or m]; empty: the position when "
             "the mode begins",
-            check=at_most_one,
+            check=of_length(0, 1),
             kind=float,
         )
 
@@ -196,17 +126,10 @@ def hand_settings(values: Mapping[str, Value], model: Model) -> CartesianSetting
     for row in rows(values["boxes"], BOX):
         walls += box(row[:3], row[3:6], *row[6:])
     return CartesianSettings(
-        stiffness=values["stiffness"],
-        damping_ratio=values["damping_ratio"],
-        damping=values["free_damping"],
-        axes=str(values["stiffness_frame"]),
         posture=np.concatenate(posture),
-        posture_stiffness=values["nullspace.stiffness"],
-        posture_damping_ratio=values["nullspace.damping_ratio"],
         limit_margin=None if values["limit_repulsion"] else 0.0,
         delay=latency(values),
         walls=tuple(walls),
-        shaped_inertia=values["shaped_inertia"],
         **values_of(CartesianSettings, values),
     )
 
@@ -215,16 +138,9 @@ def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
     """Return in one line why the hand on its spring may oscillate; empty if it is stable."""
     if Mode(values["mode"]) is not Mode.CARTESIAN_IMPEDANCE:
         return ""
-    margin = _least_delay_margin(
-        model,
-        tip_of(values, model),
-        tuple(per_joint(values, "armature.{}", model.joint_names)),
-        tuple(values["stiffness"]),
-        tuple(values["damping_ratio"]),
-        str(values["stiffness_frame"]),
-        bool(values["inertia_shaping"]),
-        tuple(values["shaped_inertia"]),
-    )
+    armature = per_joint(values, "armature.{}", model.joint_names)
+    settings = hand_settings(values, model)
+    margin = least_delay_margin(model, tip_of(values, model), settings, armature)
     delay = latency(values)
     if DELAY_MARGIN * delay <= margin:
         return ""
@@ -239,28 +155,6 @@ def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
 def latency(values: Mapping[str, Value]) -> float:
     """Return the time from a state to the middle of its torque's [s]."""
     return values["gains.delay"] + 0.5 * values["gains.period"]
-
-
-@lru_cache(maxsize=4)
-def _least_delay_margin(
-    model: Model,
-    tip: str,
-    armature: tuple[float, ...],
-    stiffness: tuple[float, ...],
-    damping_ratio: tuple[float, ...],
-    axes: str,
-    inertia_shaping: bool,
-    shaped_inertia: tuple[float, ...],
-) -> float:
-    """Return the margin, cached by what it depends on: other parameters may be set often."""
-    settings = CartesianSettings(
-        stiffness=stiffness,
-        damping_ratio=damping_ratio,
-        axes=axes,
-        inertia_shaping=inertia_shaping,
-        shaped_inertia=shaped_inertia,
-    )
-    return least_delay_margin(model, tip, settings, armature)
 
 
 def rows(values: list[float], count: int) -> Floats:

@@ -31,12 +31,7 @@ class ShadowSettings:
         coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
         offset: (n,) constant additional effort of the drives [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
-        observer_gain: (n,) of the momentum observer [1/s]: the inverse of its time constant.
-        effort_gain: (n,) torque per unit of effort under the contract ``motor_current``.
-        contact_threshold: (n,) external torque above which contact begins [N m or N]; None for
-            ``default_threshold``.
-        contact_hysteresis: (n,) share of the threshold by which the torque must fall below it to
-            end the contact.
+        contact_threshold: (n,); None for ``default_threshold``.
     """
 
     prediction_horizon: float = declared(
@@ -56,14 +51,25 @@ class ShadowSettings:
     sliding_speed: float = declared(
         SLIDING_SPEED, "speed at which full Coulomb friction is assumed [rad/s or m/s]", 1e-6, 1.0
     )
-    observer_gain: ArrayLike = 25.0
+    observer_gain: ArrayLike = declared(
+        25.0,
+        "gain of the momentum observer [1/s]: the inverse of its time constant",
+        0.1,
+        1000.0,
+        name="observer_gain.{}",
+    )
     effort_contract: str = declared(
         FULL,
         "meaning of effort in joint_states: full joint torque, without the gravity torque that the "
         "drives add, without friction (a sensor behind the gears), or motor current",
         choices=CONTRACTS,
     )
-    effort_gain: ArrayLike = 1.0
+    effort_gain: ArrayLike = declared(
+        1.0,
+        "joint torque per unit of effort, under effort_contract motor_current",
+        name="effort_gain.{}",
+        check=lambda gain: None if gain else "expected a gain other than 0",
+    )
     wrench_link: str = declared(
         "", "link on which an external wrench is estimated; empty: the last joint's link"
     )
@@ -73,8 +79,19 @@ class ShadowSettings:
         1e-6,
         1.0,
     )
-    contact_threshold: ArrayLike | None = None
-    contact_hysteresis: ArrayLike = 0.5
+    contact_threshold: ArrayLike | None = declared(
+        None,
+        "external torque above which there is contact [N m or N]",
+        0.0,
+        name="contact.{}.threshold",
+    )
+    contact_hysteresis: ArrayLike = declared(
+        0.5,
+        "share of the threshold by which the torque must fall below it to end a contact",
+        0.0,
+        1.0,
+        name="contact.{}.hysteresis",
+    )
     max_gap: float = declared(
         0.25,
         "longest time between successive joint states [s]; after that the observer restarts",

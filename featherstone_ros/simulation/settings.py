@@ -16,19 +16,18 @@ ROUNDING = 1e-9  # relative: a period that is a multiple of the time step but fo
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations of white noise on the measured states, and the seed of the generator.
+    """White noise on the measured states."""
 
-    Attributes:
-        position: [rad] or [m].
-        velocity: [rad/s] or [m/s].
-        effort: [N m] or [N].
-        seed: Same seed, same noise.
-    """
-
-    position: float = 0.0
-    velocity: float = 0.0
-    effort: float = 0.0
-    seed: int = 0
+    position: float = declared(
+        0.0, "standard deviation of positions [rad or m]", 0.0, name="noise.position"
+    )
+    velocity: float = declared(
+        0.0, "standard deviation of velocities [rad/s or m/s]", 0.0, name="noise.velocity"
+    )
+    effort: float = declared(
+        0.0, "standard deviation of efforts [N m or N]", 0.0, name="noise.effort"
+    )
+    seed: int = declared(0, "seed of the sensor noise: the same seed gives the same noise", 0)
 
 
 @dataclass(frozen=True)
@@ -38,17 +37,14 @@ class TwinSettings:
     What a field is that is ``declared`` stands there.
 
     Attributes:
-        initial_positions: (n,) after a reset [rad or m]; None is ``home_positions(model)``.
+        initial_positions: (n,); None is ``home_positions(model)``.
         initial_base_position: (3,) of a floating base's link in the world, after a reset [m].
         initial_base_orientation: (4,) likewise, quaternion x y z w, its length 1 to 1 %.
         viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
         coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
         offset: (n,) constant additional effort of the drives [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
-        drive_p: (n,) gain of the drives' own position loop [N m/rad or N/m]; None chooses it.
-        drive_d: (n,) gain of their velocity loop [N m s/rad or N s/m]; None chooses it.
-        stop_stiffness: Of the joint stops at the position limits [N m/rad or N/m]; 0 is no stops.
-        stop_damping: Of the joint stops [N m s/rad or N s/m].
+        drive_p: (n,); None chooses it, and ``drive_d`` likewise.
         noise: Of the sensors.
         simulation_stamps: Stamp states with simulation time, as in lockstep anyway.
         follows_ros_time: The clock for other stamps is another node's simulation time.
@@ -65,17 +61,33 @@ class TwinSettings:
     lockstep: bool = declared(
         False, "advance by one period per command received, whatever the real time", read_only=True
     )
-    initial_positions: ArrayLike | None = None
+    initial_positions: ArrayLike | None = declared(
+        None, "position at the start and after a reset [rad or m]", name="initial_positions.{}"
+    )
     initial_base_position: ArrayLike = (0.0, 0.0, 0.0)
     initial_base_orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0)
     viscous: ArrayLike | None = None
     coulomb: ArrayLike | None = None
     offset: ArrayLike = 0.0
     armature: ArrayLike = 0.0
-    drive_p: ArrayLike | None = None
-    drive_d: ArrayLike | None = None
-    stop_stiffness: float = 0.0
-    stop_damping: float = 0.0
+    drive_p: ArrayLike | None = declared(
+        None,
+        "position gain of the simulated drive, for ~/joint_commands [N m/rad or N/m]",
+        0.0,
+        name="drive.{}.p",
+    )
+    drive_d: ArrayLike | None = declared(
+        None, "velocity gain of the simulated drive [N m s/rad or N s/m]", 0.0, name="drive.{}.d"
+    )
+    stop_stiffness: float = declared(
+        0.0,
+        "stiffness of joint stops at the URDF position limits [N m/rad or N/m]; 0: no stops",
+        0.0,
+        name="stops.stiffness",
+    )
+    stop_damping: float = declared(
+        0.0, "damping of the joint stops [N m s/rad or N s/m]", 0.0, name="stops.damping"
+    )
     saturate_effort: bool = declared(True, "clip commands to the URDF effort limits")
     hold_until_command: bool = declared(
         True,
