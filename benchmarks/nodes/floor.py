@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.nodes.echo import STATES, spin
 from featherstone_ros._loop import EchoCycle
-from featherstone_ros.nodes.realtime_loop import DetachedGroup, make_loop
+from featherstone_ros.nodes.realtime_loop import DetachedGroup, ThreadLoop
 from featherstone_ros.realtime.scheduling import Scheduling
 
 JOINTS = 7
@@ -36,8 +36,8 @@ class Floor(Node):
         answer = serialize_message(Float64MultiArray(data=[0.0] * JOINTS))
         cycle = EchoCycle(answer, size=self._given("answered_size"))
         scheduling = Scheduling(self._given("realtime.priority"))
-        self.loop = make_loop(
-            self, cycle, group, [states], [commands], lambda _: None, scheduling=scheduling
+        self.loop = ThreadLoop(
+            self, cycle, [states], [commands], lambda _: None, scheduling=scheduling
         )
         self.loop.start()
 

@@ -64,8 +64,6 @@ def conditions(quick: bool) -> list[Condition]:
     """Return what the reaction is measured under; ``quick``: fewer of them."""
     both: Contenders = {"controller": ((_NODE,), {}), "floor": ((_FLOOR,), {})}
     quiet: Contenders = {**both, "rclpy echo": (("benchmarks.nodes.echo",), None)}
-    if not quick:
-        quiet["on rclpy's executor"] = (_NODE,), {"realtime.path": "executor"}
     if os.environ.get(VARIABLE):
         quiet["rclcpp echo"] = (os.environ[VARIABLE],), None
     busy: Contenders = {name: ((_BUSY, *program), extra) for name, (program, extra) in both.items()}

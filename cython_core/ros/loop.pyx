@@ -1,13 +1,11 @@
-"""Runs a cycle (cycle.pxd) on rclpy's handles: in a thread that Python code cannot delay, or called
-by rclpy's executor.
+"""Runs a cycle (cycle.pxd) on rclpy's handles, in a thread that Python code cannot delay.
 
-``RclLoop`` waits, takes and publishes through librcl without the interpreter; ``ExecutorRunner`` is
-called with messages that rclpy has taken. Both are a ``Runner``: requests go in, records come out,
-and the cycle never waits for Python. ``EchoCycle`` is a minimal cycle, ``wake_times`` a minimal
-loop, both for tests and benchmarks.
+``RclLoop`` waits, takes and publishes through librcl without the interpreter: requests go in,
+records come out, and the cycle never waits for Python. ``EchoCycle`` is a minimal cycle,
+``wake_times`` a minimal loop, both for tests and benchmarks.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from cpython.ref cimport Py_DECREF, Py_INCREF
@@ -22,15 +20,13 @@ from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,
                          load_time, sleep_while, steady_now, store32, store_time, syscall, timespec,
                          wake)
-from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Requests, Slot,
-                        free_slot, put_request, take_record)
+from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Records, Requests,
+                        Slot, free_slot, put_record, put_request, take_record, take_request)
 from ros.rcl cimport (NOTHING_TAKEN, Allocator, MessageInfo, OnMessage, Rcl, Serialized,
                       check_layout, find_functions)
-from ros.runner_core cimport (Failures, RunnerCore, handle_message, handle_requests, handle_tick,
-                              heartbeat, may_end, put, put_failure)
-from ros.timing cimport COARSE, COARSE_WIDTH, FINE, Histogram, Sequences, Timing, count_missing
+from ros.timing cimport (COARSE, COARSE_WIDTH, FINE, Histogram, Sequences, Timing, count_missing,
+                         count_response, count_wake_up)
 
-import threading
 from contextlib import ExitStack
 
 import numpy as np
@@ -40,24 +36,19 @@ from featherstone_ros.errors import MiddlewareError
 cdef extern from "<unistd.h>" nogil:
     int close(int fd) noexcept
     ssize_t read(int fd, void* data, size_t size) noexcept
-    int getpid() noexcept
 
 cdef extern from "<sys/eventfd.h>" nogil:
     int eventfd(unsigned int initial, int flags) noexcept
     enum: EFD_CLOEXEC
     enum: EFD_NONBLOCK
 
-cdef enum: POLL_PERIOD = 20000000     # [ns] between checks for what does not wake the loop up
-
 ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
 TAKE_FAILED_RECORD, PUBLISH_FAILED_RECORD = TAKE_FAILED, PUBLISH_FAILED
 HISTOGRAM_SIZES = FINE, COARSE, COARSE_WIDTH    # as ros/timing.pxd has them
 MOST_OBJECTS = RESERVED               # in use at the same time, so that no record about one is lost
 
-# In the order in which they use each other.
-include "runner.pxi"         # Runner: requests in, records out
 include "spin.pxi"           # the loop's thread, without Python
-include "rcl_loop.pxi"       # a Runner of that thread: uses both
-include "executor.pxi"       # a Runner without it: uses the first
-include "echo.pxi"           # a cycle for tests and benchmarks of either; uses none
-include "wake_times.pxi"     # uses none
+include "rcl_loop.pxi"       # RclLoop, its side that is Python's
+include "process.pxi"        # the end of the process
+include "echo.pxi"           # a cycle for tests and benchmarks
+include "wake_times.pxi"     # a loop for benchmarks

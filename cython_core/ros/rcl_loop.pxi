@@ -1,22 +1,37 @@
-# The Python side of the loop on librcl.
+# The Python side of the loop: rclpy's handles, requests to the cycle, records from it, its timing.
 
-cdef class RclLoop(Runner):
-    """A loop in its own thread, which runs without the interpreter.
+cdef Cycle* cycle_of(object owner) except NULL:
+    return <Cycle*> PyCapsule_GetPointer(owner.capsule, "featherstone_ros.Cycle")
 
-    It sleeps on a futex until a message, a request or its time comes. The middleware's threads,
-    which call ``on_message``, and Python wake it up. rcl's wait set is not used: it would have to
-    be filled and cleared for every message.
+
+cdef class RclLoop:
+    """Runs a cycle in a thread of its own, without the interpreter.
+
+    A cycle is a compiled object whose ``capsule`` is a PyCapsule "featherstone_ros.Cycle"
+    (cycle.pxd). The loop sleeps on a futex until a message, a request or its time comes. The
+    middleware's threads, which call ``on_message``, and Python wake it up. rcl's wait set is not
+    used: it would have to be filled and cleared for every message.
+
+    Attributes:
+        records_fd: File descriptor, an eventfd(2), readable when there are ``records``.
     """
 
     cdef Loop* loop
+    cdef object cycle                       # keeps what ``loop.cycle`` points to
     cdef object _in_use                     # keeps rclpy from destroying the handles
-    cdef int pid                            # where it runs: a forked child has no such thread
+    cdef list owners                        # (REQUESTS,) own what the requests point to
+    cdef readonly int records_fd
     cdef bint _is_open
 
     def __cinit__(self):
+        self.records_fd = -1
         self.loop = <Loop*> calloc(1, sizeof(Loop))
         if self.loop == NULL:
             raise MemoryError()
+        self.owners = [None] * REQUESTS
+        self.records_fd = self.loop.records_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+        if self.records_fd < 0:
+            raise OSError(errno, "eventfd")
 
     def __init__(self, cycle, subscriptions, publishers, clock=None, *, bint at_once=True,
                  size_t largest_message=65536):
@@ -34,7 +49,8 @@ cdef class RclLoop(Runner):
         Raises:
             MiddlewareError: librcl or rclpy's handles are not as expected.
         """
-        super().__init__(cycle)
+        self.loop.cycle = cycle_of(cycle)
+        self.cycle = cycle
         self._in_use = ExitStack()
         self._find_rcl()
         self._make_room(largest_message, len(subscriptions), len(publishers))
@@ -46,13 +62,16 @@ cdef class RclLoop(Runner):
         for i, subscription in enumerate(subscriptions):
             self.loop.topics[i].subscription, self.loop.topics[i].loop = (
                 self._use(subscription), self.loop)
-        self.core.runner = self.loop
-        self.core.output.publish, self.core.output.is_watched, self.core.output.ros_time = (
-            publish, is_watched, ros_time)
+        self.loop.output.loop = self.loop
+        self.loop.output.publish, self.loop.output.is_watched = publish, is_watched
+        self.loop.output.ros_time, self.loop.output.record = ros_time, put
+        self.loop.output.heartbeat = heartbeat
         self._listen()
         self.beat()
 
     def __dealloc__(self):
+        if self.records_fd >= 0:
+            close(self.records_fd)
         if self.loop != NULL:
             free(self.loop.topics)
             free(self.loop.destinations)
@@ -70,7 +89,7 @@ cdef class RclLoop(Runner):
     cdef int _make_room(self, size_t largest, int topics, int destinations) except -1:
         cdef Loop* loop = self.loop
         cdef Allocator* allocator = &loop.incoming.allocator
-        loop.core, loop.largest = self.core, largest
+        loop.largest = largest
         loop.memory = <uint8_t*> malloc(largest)
         loop.topics = <Topic*> calloc(topics, sizeof(Topic))
         loop.destinations = <Destination*> calloc(destinations, sizeof(Destination))
@@ -121,17 +140,8 @@ cdef class RclLoop(Runner):
                 break
         return code
 
-    cdef bint is_served(self) noexcept:
-        return self.is_running
-
-    cdef int serve(self) except -1:
-        if self.is_running:
-            wake_up(self.loop)
-        else:
-            handle_requests(self.core)
-        return 0
-
-    cpdef beat(self):
+    def beat(self):
+        """Show the cycle that Python is alive, and who subscribes; to be called periodically."""
         cdef size_t count = 0
         cdef int i
         for i in range(self.loop.destination_count):
@@ -139,12 +149,12 @@ cdef class RclLoop(Runner):
                 self.loop.rcl.forget_error()
                 count = 0
             store32(&self.loop.destinations[i].is_watched, 1 if count else 0, RELEASE)
-        Runner.beat(self)
+        store_time(&self.loop.heartbeat, steady_now(), RELEASE)
 
     @property
     def is_running(self):
         """Whether a thread is in ``run``."""
-        return load32(&self.loop.is_running, ACQUIRE) and self.pid == getpid()
+        return load32(&self.loop.is_running, ACQUIRE) != 0
 
     def run(self):
         """Run the cycle in the calling thread, without the interpreter, until it has been stopped.
@@ -155,12 +165,11 @@ cdef class RclLoop(Runner):
             RuntimeError: The loop runs, or has run, already.
         """
         cdef sigset_t all_signals, before
-        if self.is_running or load_time(&self.core.stop_by, ACQUIRE):
+        if self.is_running or load_time(&self.loop.stop_by, ACQUIRE):
             raise RuntimeError("the loop runs, or has run, already")
         sigfillset(&all_signals)
         pthread_sigmask(SIG_SETMASK, &all_signals, &before)
         reduce_wake_up_latency(True)
-        self.pid = getpid()
         store32(&self.loop.is_running, 1, RELEASE)
         with nogil:
             spin(self.loop)
@@ -172,7 +181,7 @@ cdef class RclLoop(Runner):
 
         Returns at once; the thread ends later. A further call changes the time.
         """
-        store_time(&self.core.stop_by, steady_now() + <int64_t> (within * 1e9), RELEASE)
+        store_time(&self.loop.stop_by, steady_now() + <int64_t> (within * 1e9), RELEASE)
         if self.is_running:
             wake_up(self.loop)
 
@@ -187,9 +196,147 @@ cdef class RclLoop(Runner):
         if not self._is_open:
             return
         self._is_open = False
-        # Otherwise this is a forked child, and the loop runs in its parent.
-        if not load32(&self.loop.is_running, ACQUIRE):
-            self._tell(False)
+        self._tell(False)
         self.loop.topic_count = self.loop.destination_count = 0
         self._in_use.close()
         Py_DECREF(self)
+
+    # Requests.
+
+    def request(self, int kind, size_t payload=0, owner=None, double timeout=1.0):
+        """Ask the cycle for something and wait for its answer.
+
+        Args:
+            kind: One of the cycle's request numbers.
+            payload: Address of the request's data.
+            owner: Kept alive until the cycle has answered.
+            timeout: [s].
+
+        Returns:
+            The cycle's answer, 0 if it has done it.
+
+        Raises:
+            TimeoutError: The cycle had not begun with it in time; the request is withdrawn.
+        """
+        cdef Slot* slot = self.ask(kind, payload, owner, True)
+        try:
+            self.await_answer(slot, steady_now() + <int64_t> (timeout * 1e9))
+        except TimeoutError:
+            if self.withdraw(slot):
+                raise
+        except BaseException:                   # what a signal's handler raises
+            if not self.withdraw(slot):
+                self.release(slot)
+            raise
+        return self.release(slot)
+
+    def post(self, int kind, size_t payload=0, owner=None):
+        """Ask the cycle for something without waiting; the order with ``request`` is kept.
+
+        Raises:
+            TimeoutError: Too many requests are waiting already.
+        """
+        self.ask(kind, payload, owner, False)
+
+    cdef Slot* ask(self, int kind, size_t payload, owner, bint is_awaited) except NULL:
+        cdef Slot* slot = free_slot(&self.loop.requests)
+        cdef Py_ssize_t number = slot - self.loop.requests.slots
+        if slot == NULL:
+            raise TimeoutError(f"{REQUESTS} requests wait already")
+        # The old owner is released only on return: its destructor may run any code.
+        before, self.owners[number] = self.owners[number], owner
+        slot.request.kind, slot.request.answer, slot.request.payload = kind, 0, <void*> payload
+        slot.is_awaited = is_awaited
+        put_request(&self.loop.requests, slot)
+        if self.is_running:
+            wake_up(self.loop)
+        else:
+            handle_requests(self.loop)
+        return slot
+
+    cdef int await_answer(self, Slot* slot, int64_t deadline) except -1:
+        cdef uint32_t state = load32(&slot.state, ACQUIRE)
+        cdef int64_t now
+        while state != DONE:
+            now = steady_now()
+            if now > deadline and state == WAITING:
+                raise TimeoutError("the loop has no time for it")
+            if not self.is_running:
+                handle_requests(self.loop)
+            else:
+                with nogil:
+                    sleep_while(&slot.state, state, min(deadline, now + POLL_PERIOD))
+                PyErr_CheckSignals()
+            state = load32(&slot.state, ACQUIRE)
+        return 0
+
+    cdef bint withdraw(self, Slot* slot) noexcept:
+        """Withdraw a request, or wait for its end if the cycle is at it; return whether it was
+        withdrawn.
+        """
+        if claim(&slot.state, WAITING, WITHDRAWN):
+            self.owners[slot - self.loop.requests.slots] = None
+            return True
+        while load32(&slot.state, ACQUIRE) != DONE:
+            with nogil:
+                sleep_while(&slot.state, TAKEN, steady_now() + POLL_PERIOD)
+        return False
+
+    cdef int32_t release(self, Slot* slot) noexcept:
+        """Free the slot of a request that is done; return the answer."""
+        cdef int32_t answer = slot.request.answer
+        self.owners[slot - self.loop.requests.slots] = None
+        store32(&slot.state, FREE, RELEASE)
+        return answer
+
+    # Records.
+
+    def records(self):
+        """Take all records: a list of tuples (kind, index, time [ns], four values, object)."""
+        cdef Record record
+        cdef uint64_t number
+        cdef list taken = []
+        store32(&self.loop.is_signalled, 0, IN_ONE_ORDER)
+        read(self.records_fd, &number, sizeof(number))
+        while take_record(&self.loop.records, &record):
+            taken.append((record.kind, record.index, record.time,
+                          (record.value[0], record.value[1], record.value[2], record.value[3]),
+                          record.object))
+        return taken
+
+    # Timing.
+
+    @property
+    def allowed(self):
+        """Latency beyond which a cycle counts as an overrun [s]; 0: the time since the last one."""
+        return self.loop.timing.allowed * 1e-9
+
+    @allowed.setter
+    def allowed(self, double seconds):
+        store_time(&self.loop.timing.allowed, <int64_t> (seconds * 1e9), RELEASE)
+
+    def counters(self):
+        """Return all counters since the beginning, by name."""
+        cdef Timing* timing = &self.loop.timing
+        return {
+            "rounds": timing.rounds, "messages": timing.messages, "ticks": timing.ticks,
+            "overruns": timing.overruns, "lost": timing.lost, "too_large": timing.too_large,
+            "take_failed": timing.take_failed, "publish_failed": timing.publish_failed,
+            "records_dropped": load64(&self.loop.records.dropped, ACQUIRE),
+        }
+
+    def latency(self):
+        """Return the counts so far in the buckets of LatencyHistogram, as bytes, and the longest
+        latency since the last call [s].
+        """
+        return snapshot(&self.loop.timing.latency)
+
+    def jitter(self):
+        """Return the same as ``latency`` for the deviations from the period."""
+        return snapshot(&self.loop.timing.jitter)
+
+
+cdef tuple snapshot(Histogram* histogram):
+    cdef bytes counts = PyBytes_FromStringAndSize(<char*> histogram.counts,
+                                                  sizeof(histogram.counts))
+    return counts, exchange_time(&histogram.longest, 0, IN_ONE_ORDER) * 1e-9

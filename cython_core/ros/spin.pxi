@@ -18,15 +18,24 @@ cdef extern from "<signal.h>" nogil:
     int pthread_sigmask(int how, const sigset_t* signals, sigset_t* before) noexcept
     enum: SIG_SETMASK
 
+cdef extern from "<unistd.h>" nogil:
+    ssize_t write(int fd, const void* data, size_t size) noexcept
+
 cdef enum:
-    MOST_AT_ONCE = 16                     # messages of one topic before those of the next
-    PLAUSIBLE = 3600                      # [s] between arrival and now; more means that MessageInfo
-                                          # is laid out otherwise
+    MAX_AT_ONCE = 16         # messages of one topic before those of the next
+    PLAUSIBLE = 3600         # [s] between arrival and now; more means that MessageInfo is laid out
+                             # otherwise
+    POLL_PERIOD = 20000000   # [ns] between checks for what does not wake the loop up
+    REPORT_PERIOD = 100000000  # [ns] between records of the same failure
+
+cdef struct Failures:
+    uint64_t count
+    int64_t reported         # when the last one was recorded
 
 cdef struct Topic:
     Loop* loop
     void* subscription
-    uint32_t waiting                      # messages
+    uint32_t waiting         # messages
     Sequences sequences
     Failures too_large, take_failed
 
@@ -36,7 +45,17 @@ cdef struct Destination:
     Failures failed
 
 cdef struct Loop:
-    RunnerCore* core
+    Cycle* cycle
+    Output output
+    Requests requests
+    Records records
+    Timing timing
+    int64_t heartbeat        # last sign of life from Python
+    int64_t stop_by          # when to end, safe or not; 0: go on
+    bint is_stopping         # the cycle has been asked to stop
+    uint32_t is_signalled    # ``records_fd`` is readable
+    int records_fd           # eventfd(2), readable when there are records
+    bint has_published       # in this call of the cycle
     Rcl rcl
     Topic* topics
     int topic_count
@@ -44,15 +63,17 @@ cdef struct Loop:
     int destination_count
     void* clock
     bint at_once
-    uint32_t signal                       # changes when there is something to do
+    uint32_t signal          # changes when there is something to do
     uint32_t is_asleep
     uint32_t is_running
     Serialized incoming, outgoing
     MessageInfo info
-    uint8_t* memory                       # of the incoming message
+    uint8_t* memory          # of the incoming message
     size_t largest
-    size_t refused                        # size of a message that is larger
-    int64_t last_poll                     # when ``take_unnoticed`` was last called
+    size_t refused           # size of a message that is larger
+    int64_t last_poll        # when ``take_unnoticed`` was last called
+
+cdef int64_t all_stop_by = 0 # as ``stop_by``, for all loops of the process
 
 
 # Wake-up latency.
@@ -74,11 +95,12 @@ cdef void reduce_wake_up_latency(bint begin) noexcept nogil:
     Its timers become exact, as for real-time threads, and its time slice short, so that it preempts
     threads with a longer one when it wakes up (Linux 6.12 and newer).
     """
-    cdef SchedulingAttributes its
+    cdef SchedulingAttributes attributes
     prctl(PR_SET_TIMERSLACK, 1 if begin else 0, 0, 0, 0)
-    if syscall(SYS_sched_getattr, 0, &its, sizeof(its), 0) == 0 and its.policy == SCHED_OTHER:
-        its.runtime = SHORT_SLICE if begin else 0
-        syscall(SYS_sched_setattr, 0, &its, 0)
+    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) == 0
+            and attributes.policy == SCHED_OTHER):
+        attributes.runtime = SHORT_SLICE if begin else 0
+        syscall(SYS_sched_setattr, 0, &attributes, 0)
 
 
 # Called by other threads and by the middleware.
@@ -117,31 +139,31 @@ cdef void keep(void* memory, void* state) noexcept nogil:
 
 # The functions of Output.
 
-cdef int publish(void* core, int output, const uint8_t* data, size_t size) noexcept nogil:
-    cdef Loop* loop = <Loop*> (<RunnerCore*> core).runner
+cdef int publish(void* self, int output, const uint8_t* data, size_t size) noexcept nogil:
+    cdef Loop* loop = <Loop*> self
     cdef Destination* destination = &loop.destinations[output]
     cdef int code
-    if output >= loop.destination_count:    # after ``close``
+    if output >= loop.destination_count:   # after ``close``
         return PUBLISH_FAILED
     loop.outgoing.buffer, loop.outgoing.length, loop.outgoing.capacity = <uint8_t*> data, size, size
     code = loop.rcl.publish(destination.publisher, &loop.outgoing, NULL)
     if code == 0:
-        loop.core.has_published = True
+        loop.has_published = True
     else:
-        loop.rcl.forget_error()             # else rcl prints a warning at the next error
-        loop.core.timing.publish_failed += 1
-        put_failure(loop.core, &destination.failed, PUBLISH_FAILED, output, code)
+        loop.rcl.forget_error()            # else rcl prints a warning at the next error
+        loop.timing.publish_failed += 1
+        put_failure(loop, &destination.failed, PUBLISH_FAILED, output, code)
     return code
 
 
-cdef bint is_watched(void* core, int output) noexcept nogil:
-    cdef Loop* loop = <Loop*> (<RunnerCore*> core).runner
+cdef bint is_watched(void* self, int output) noexcept nogil:
+    cdef Loop* loop = <Loop*> self
     return (output < loop.destination_count
             and load32(&loop.destinations[output].is_watched, ACQUIRE) > 0)
 
 
-cdef int64_t ros_time(void* core) noexcept nogil:
-    cdef Loop* loop = <Loop*> (<RunnerCore*> core).runner
+cdef int64_t ros_time(void* self) noexcept nogil:
+    cdef Loop* loop = <Loop*> self
     cdef int64_t now = 0
     if loop.clock == NULL:
         return clock_now(CLOCK_REALTIME)
@@ -150,26 +172,137 @@ cdef int64_t ros_time(void* core) noexcept nogil:
     return now
 
 
+cdef bint put(void* self, const Record* record) noexcept nogil:
+    """Output.record."""
+    cdef Loop* loop = <Loop*> self
+    cdef uint64_t one = 1
+    cdef bint there = put_record(&loop.records, record)
+    if exchange32(&loop.is_signalled, 1, IN_ONE_ORDER) == 0:
+        write(loop.records_fd, &one, sizeof(one))  # cannot block: its counter is 0
+    return there
+
+
+cdef int64_t heartbeat(void* self) noexcept nogil:
+    """Output.heartbeat."""
+    return load_time(&(<Loop*> self).heartbeat, ACQUIRE)
+
+
+cdef void record_own_event(Loop* loop, int kind, int index, double value,
+                           double count) noexcept nogil:
+    """Record an event of the loop itself."""
+    cdef Record record
+    memset(&record, 0, sizeof(record))
+    record.kind, record.index, record.time = kind, index, steady_now()
+    record.value[0], record.value[1] = value, count
+    put(loop, &record)
+
+
+cdef void put_failure(Loop* loop, Failures* failures, int kind, int index,
+                      double value) noexcept nogil:
+    """Count a failure, and record it unless one was recorded a moment ago."""
+    cdef int64_t now = steady_now()
+    failures.count += 1
+    if failures.count == 1 or now - failures.reported > REPORT_PERIOD:
+        failures.reported = now
+        record_own_event(loop, kind, index, value, <double> failures.count)
+
+
+# Calls of the cycle.
+
+cdef void handle_message(Loop* loop, int input, const IncomingMessage* incoming,
+                         int64_t published) noexcept nogil:
+    """Pass a message to the cycle.
+
+    published: when it was published [ns], for the jitter; 0 leaves the jitter out.
+    """
+    cdef int64_t now = steady_now(), end
+    loop.has_published = False
+    loop.cycle.message(loop.cycle.self, input, incoming, now, &loop.output)
+    loop.timing.messages += 1
+    if published:
+        count_wake_up(&loop.timing, published, now)
+    if loop.has_published:
+        end = steady_now()
+        count_response(&loop.timing, (clock_now(CLOCK_REALTIME) - incoming.received
+                                      if incoming.received else end - now), end)
+
+
+cdef void handle_tick(Loop* loop, int64_t woken) noexcept nogil:
+    """Call ``tick`` if it is due.
+
+    woken: when the loop woke up for it [ns], for the jitter; 0 leaves the jitter out.
+    """
+    cdef int64_t due = loop.cycle.due(loop.cycle.self), now = steady_now(), end
+    if now < due:
+        return
+    loop.has_published = False
+    loop.cycle.tick(loop.cycle.self, now, &loop.output)
+    loop.timing.ticks += 1
+    if woken:
+        count_wake_up(&loop.timing, due, woken)
+    if loop.has_published:
+        end = steady_now()
+        count_response(&loop.timing, end - max(due, loop.timing.last), end)
+
+
+cdef void handle_requests(Loop* loop) noexcept nogil:
+    """Pass on the requests that have not been withdrawn."""
+    cdef Slot* slot = take_request(&loop.requests)
+    while slot != NULL:
+        if claim(&slot.state, WAITING, TAKEN):
+            loop.cycle.request(loop.cycle.self, &slot.request, steady_now(), &loop.output)
+            store32(&slot.state, DONE if slot.is_awaited else FREE, RELEASE)
+            wake(&slot.state)
+        else:
+            store32(&slot.state, FREE, RELEASE)
+        slot = take_request(&loop.requests)
+
+
+cdef int64_t end_of(Loop* loop) noexcept nogil:
+    """When to end, safe or not; 0: go on."""
+    return load_time(&loop.stop_by, ACQUIRE) or load_time(&all_stop_by, ACQUIRE)
+
+
+cdef bint may_end(Loop* loop, int64_t now) noexcept nogil:
+    """Whether it is time to end. When a stop is first requested, the cycle is asked to prepare for
+    it.
+    """
+    cdef int64_t stop_by = end_of(loop)
+    cdef Request request
+    cdef bint is_safe
+    if not stop_by:
+        return False
+    if not loop.is_stopping:
+        loop.is_stopping = True
+        request.kind, request.answer, request.payload = STOP_REQUESTED, 0, NULL
+        loop.cycle.request(loop.cycle.self, &request, now, &loop.output)
+    is_safe = loop.cycle.is_safe_to_end(loop.cycle.self, now)
+    if not is_safe and now < stop_by:
+        return False
+    record_own_event(loop, ENDED, 0, is_safe, 0)
+    return True
+
+
 # The loop.
 
 cdef void spin(Loop* loop) noexcept nogil:
     """Run the cycle until it is time to end."""
     cdef int64_t now = steady_now()
-    while not may_end(loop.core, now):
+    while not may_end(loop, now):
         wait(loop, now)
         now = steady_now()
-        loop.core.timing.rounds += 1
-        if loop.at_once or now >= loop.core.cycle.due(loop.core.cycle.self):
+        loop.timing.rounds += 1
+        if loop.at_once or now >= loop.cycle.due(loop.cycle.self):
             take_all(loop)
-        handle_requests(loop.core)
-        handle_tick(loop.core, 0 if loop.at_once else now)
+        handle_requests(loop)
+        handle_tick(loop, 0 if loop.at_once else now)
         if now - loop.last_poll >= POLL_PERIOD // 2:
             take_unnoticed(loop, now)
 
 
 cdef void wait(Loop* loop, int64_t now) noexcept nogil:
     """Sleep until there is something to do."""
-    cdef int64_t until = min(loop.core.cycle.due(loop.core.cycle.self), now + POLL_PERIOD)
+    cdef int64_t until = min(loop.cycle.due(loop.cycle.self), now + POLL_PERIOD)
     cdef uint32_t signal
     store32(&loop.is_asleep, 1, IN_ONE_ORDER)
     signal = load32(&loop.signal, IN_ONE_ORDER)
@@ -184,8 +317,8 @@ cdef bint has_work(Loop* loop) noexcept nogil:
         for i in range(loop.topic_count):
             if load32(&loop.topics[i].waiting, IN_ONE_ORDER):
                 return True
-    return (load64(&loop.core.requests.put, IN_ONE_ORDER) != loop.core.requests.taken
-            or (load_time(&loop.core.stop_by, ACQUIRE) and not loop.core.is_stopping))
+    return (load64(&loop.requests.put, IN_ONE_ORDER) != loop.requests.taken
+            or (end_of(loop) and not loop.is_stopping))
 
 
 cdef void take_unnoticed(Loop* loop, int64_t now) noexcept nogil:
@@ -203,9 +336,9 @@ cdef void take_all(Loop* loop) noexcept nogil:
     cdef int i
     for i in range(loop.topic_count):
         waiting, taken = exchange32(&loop.topics[i].waiting, 0, IN_ONE_ORDER), 0
-        while taken < min(waiting, <uint32_t> MOST_AT_ONCE) and take(loop, i):
+        while taken < min(waiting, <uint32_t> MAX_AT_ONCE) and take(loop, i):
             taken += 1
-        if waiting > MOST_AT_ONCE == taken:
+        if waiting > MAX_AT_ONCE == taken:
             add32(&loop.topics[i].waiting, waiting - taken, IN_ONE_ORDER)
 
 
@@ -228,10 +361,10 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
         incoming.received, incoming.sent = loop.info.received, loop.info.published
         if <int64_t> loop.info.sequence >= 0:     # -1: unsupported
             incoming.sequence = <int64_t> loop.info.sequence
-            loop.core.timing.lost += count_missing(&topic.sequences, loop.info.publisher,
-                                                 incoming.sequence)
-    handle_message(loop.core, input, &incoming,
-                 loop.info.published if loop.at_once and input == 0 else 0)
+            loop.timing.lost += count_missing(&topic.sequences, loop.info.publisher,
+                                              incoming.sequence)
+    handle_message(loop, input, &incoming,
+                   loop.info.published if loop.at_once and input == 0 else 0)
     return True
 
 
@@ -240,9 +373,9 @@ cdef void count_failed_take(Loop* loop, int input, int code) noexcept nogil:
     cdef Topic* topic = &loop.topics[input]
     loop.rcl.forget_error()
     if loop.refused:
-        loop.core.timing.too_large += 1
-        put_failure(loop.core, &topic.too_large, TOO_LARGE, input, <double> loop.refused)
+        loop.timing.too_large += 1
+        put_failure(loop, &topic.too_large, TOO_LARGE, input, <double> loop.refused)
         loop.refused = 0
     else:
-        loop.core.timing.take_failed += 1
-        put_failure(loop.core, &topic.take_failed, TAKE_FAILED, input, code)
+        loop.timing.take_failed += 1
+        put_failure(loop, &topic.take_failed, TAKE_FAILED, input, code)

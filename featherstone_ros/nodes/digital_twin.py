@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from rclpy.context import Context
+
 from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.nodes import (
@@ -69,10 +71,10 @@ class DigitalTwin(ModelNode):
     does begins with its making in ``configure`` and ends with ``cleanup``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context | None = None) -> None:
         """Declare the parameters."""
         self._mode: Mode | None = None
-        super().__init__("digital_twin", SETTINGS)
+        super().__init__("digital_twin", SETTINGS, context)
         if self.parameters["mode"] == "shadow" and self.parameters["base"] != "fixed":
             raise StartError(
                 f"parameter base is {self.parameters['base']!r}, expected 'fixed' in mode shadow: "

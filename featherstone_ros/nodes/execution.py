@@ -1,36 +1,34 @@
 """Running a node as a process: signals, exit status, one line per start-up error.
 
 ROS is not imported before ``run`` is called. From then on signals only request an orderly end
-(``signals``), output never blocks (``output_pump``), and no exception in the executor ends the
-process, since the node may be holding an arm. Before the process ends, the arm is brought to rest.
+(``signals``), and no exception in a callback ends the process, since the node may be holding an
+arm. Before the process ends, the arm is brought to rest; if Python is blocked, by the loop alone.
+
+Others in the process may use the default ROS context and fork: the node has a context of its own,
+and a child ends without touching what it shares with the node. ``rclpy.shutdown`` requests an
+orderly end, as a signal does.
 """
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
-from featherstone_ros.nodes.output_pump import nonblocking_output
 from featherstone_ros.nodes.signals import Signals
 
 if TYPE_CHECKING:
     from featherstone_ros.nodes.lifecycle import ModelNode
 
-BROKEN = 5.0  # [s] without a successful round after which the executor counts as broken
-LONGEST_END = 10.0  # [s] after that for an orderly end, before it is forced
+LONGEST_END = 5.0  # [s] for an orderly end after the arm has come to rest; then it is forced
 REST_CHECK_PERIOD = 0.01  # [s] between two checks whether the arm has come to rest
-FAILURES_ALLOWED = 10  # failures in a row: one alone may take long, e.g. until memory is out
-RENEWAL = 3  # failures in a row after which the executor is replaced
-FAILED, STUCK, MOVING = 3, 4, 5  # exit statuses
+MOVING = 5  # exit status
 
 
 class StartError(FeatherstoneError):
@@ -38,46 +36,30 @@ class StartError(FeatherstoneError):
 
 
 def run(node_class: str, args: Sequence[str] | None = None) -> int:
-    """Run one node until a signal, or the end of its ROS context.
+    """Run one node until a signal, or the end of the default ROS context.
 
     Must be called in the main thread of a process that ends soon afterwards: from then on signals
     are ignored.
 
     Args:
-        node_class: ``"module:class"`` of a ``ModelNode`` that is made without arguments.
+        node_class: ``"module:class"`` of a ``ModelNode`` that is made with a ROS context alone.
         args: Command line with ``--ros-args``; None for ``sys.argv``.
 
     Returns:
-        Exit status: 0 after a clean stop, 1 if the node could not start, ``FAILED`` if nothing in
-        it worked any more, ``STUCK`` if it did not end by itself, ``MOVING`` if its arm still moved
-        when the commands ended; after unusual signals, see ``signals``.
+        Exit status: 0 after a clean stop, 1 if the node could not start, ``MOVING`` if its arm
+        still moved when the commands ended; after unusual signals, see ``signals``. A process that
+        does not end by itself ends with status 4, see ``cython_core/ros/process.pxi``.
     """
-    with nonblocking_output():
-        signals = Signals()
-        limit_allocations()
-        return run_node(node_class, args, signals)
-
-
-def limit_allocations() -> None:
-    """Limit what messages can make the middleware allocate; before any library of ROS is loaded.
-
-    See ``cython_core/ros/allocation_limits.pyx``.
-    """
-    flags = sys.getdlopenflags()
-    sys.setdlopenflags(flags | os.RTLD_GLOBAL)
-    try:
-        importlib.import_module("featherstone_ros._allocation_limits")
-    finally:
-        sys.setdlopenflags(flags)
-
-
-def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> int:
-    """Run the node as ``run`` does, with signals already caught."""
+    open_standard_descriptors()
+    signals = Signals()
     module, _, name = node_class.partition(":")
     program = module.rpartition(".")[2]
     try:
         import rclpy
+        from rclpy.context import Context
         from rclpy.signals import SignalHandlerOptions
+
+        from featherstone_ros._loop import await_signal, skip_exit_handlers
 
         create = getattr(importlib.import_module(module), name)
     except ImportError as error:
@@ -85,20 +67,26 @@ def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> i
             raise
         print(f"{program}: cannot start: {one_line(error)}: {GET_ROS}", file=sys.stderr)
         return 1
+    os.register_at_fork(after_in_child=skip_exit_handlers)
+    context = Context()
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        node = create()
+        rclpy.init(args=args, context=context)
+        node = create(context=context)
     except Exception as error:
         if not is_start_error(error):
             raise
         print(f"{program}: cannot start: {one_line(error)}", file=sys.stderr)
+        context.try_shutdown()
         rclpy.try_shutdown()
         return 1
     rounds = ExecutorRounds(node)
     moving = ""
     try:
-        signals.watch(rounds.end)
-        failed = rounds.spin()
+        rclpy.get_default_context().on_shutdown(rounds.end)
+        patience = node.REST_PATIENCE
+        signals.watch(lambda fd: await_signal(fd, patience, patience + LONGEST_END), rounds.end)
+        rounds.spin()
         had_arm = rounds.come_to_rest()
         node.stop()
         moving = node.motion_left() if had_arm else ""
@@ -107,10 +95,16 @@ def run_node(node_class: str, args: Sequence[str] | None, signals: Signals) -> i
     finally:
         signals.ignore()
         rounds.close()
+        context.try_shutdown()
         rclpy.try_shutdown()
-    if failed:
-        return FAILED
     return MOVING if moving else signals.exit_status
+
+
+def open_standard_descriptors() -> None:
+    """Open 0, 1 and 2 if closed: otherwise the next file or pipe would get the logs."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(fd, True)
+    os.close(fd)
 
 
 class ExecutorRounds:
@@ -121,25 +115,15 @@ class ExecutorRounds:
         from rclpy.executors import SingleThreadedExecutor
 
         self._node = node
+        self._process = os.getpid()
         self._ending = threading.Event()
-        self._ended = threading.Event()
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(node)
-        self._failures = 0  # in a row
-        self._forget_error = error_eraser()
 
-    def spin(self) -> bool:
-        """Spin until ``end`` is called or the context ends; return whether nothing works."""
-        sound = monotonic()
+    def spin(self) -> None:
+        """Spin until ``end`` is called or the node's context ends."""
         while self._node.context.ok() and not self._ending.is_set():
-            if self._spin_once():
-                sound = monotonic()
-            elif monotonic() - sound > BROKEN and self._failures > FAILURES_ALLOWED:
-                self._node.get_logger().fatal(
-                    f"the executor has failed for {BROKEN:g} s: the node is ended"
-                )
-                return True
-        return False
+            self._spin_once()
 
     def come_to_rest(self) -> bool:
         """Bring the arm to rest; the node's services are still answered meanwhile.
@@ -150,91 +134,43 @@ class ExecutorRounds:
         node = self._node
         if node.is_at_rest():
             return False
-        if node.context.ok():
-            node.begin_rest()
+        node.begin_rest()
         end = monotonic() + node.REST_PATIENCE
-        while not node.is_at_rest() and node.context.ok():
+        while not node.is_at_rest():
             if monotonic() > end:
                 node.get_logger().error(f"no rest within {node.REST_PATIENCE:g} s")
                 break
             self._spin_once(REST_CHECK_PERIOD)
         return True
 
-    def end(self, _: int) -> None:
-        """Make ``spin`` return; called by another thread, which ensures that the process ends.
-
-        If the executor's thread does not return, this one brings the arm to rest.
-        """
+    def end(self) -> None:
+        """Make ``spin`` return; any thread may call this."""
         self._ending.set()
         self._executor.wake()
-        if not self._ended.wait(self._node.REST_PATIENCE + LONGEST_END):
-            self._node.come_to_rest(self._node.REST_PATIENCE)
-            os._exit(STUCK)
 
     def close(self) -> None:
         """Destroy the node, and its executor."""
         self._executor.shutdown()
         self._node.destroy_node()
-        self._ended.set()
 
-    def _spin_once(self, timeout: float | None = None) -> bool:
-        """Do one round; return whether it went well."""
+    def _spin_once(self, timeout: float | None = None) -> None:
+        """Do one round; a child that a callback has forked ends here."""
         from rclpy.executors import ExternalShutdownException
 
+        status: object = 0
         try:
             self._executor.spin_once(timeout)
         except ExternalShutdownException:
-            return True
-        except Exception as error:
-            self._failures += 1
-            self._survive(error)
-            return False
-        finally:
-            self._forget_error()
-        self._failures = 0
-        return True
-
-    def _survive(self, error: Exception) -> None:
-        """Log an exception, and make sure that its callback can be called again."""
-        culprit = release(error)
-        text = "".join(traceback.format_exception(error))
-        self._node.log.error(f"unexpected exception in {culprit}:\n{text}")
-        if self._failures % RENEWAL == 0:
-            self._executor.remove_node(self._node)
-            self._executor.shutdown()
-            self._executor = type(self._executor)(context=self._node.context)
-            self._executor.add_node(self._node)
-
-
-def error_eraser() -> Callable[[], object]:
-    """Return a function that clears the error state of rcutils.
-
-    A request that cannot be decoded leaves one; the next such request would print both, in a dozen
-    lines, and so on for thousands of them.
-    """
-    with suppress(OSError, AttributeError), open("/proc/self/maps") as maps:
-        path = next((line.split()[-1] for line in maps if "/librcutils" in line), None)
-        return ctypes.PyDLL(path).rcutils_reset_error
-    return lambda: None
-
-
-def release(error: Exception) -> str:
-    """Name the callback, or the topic or service, from which rclpy's executor raised an exception.
-
-    It also makes the entity and its callback group ready again: rclpy marks them busy before it
-    takes a message, and would not remove the marks after an exception.
-    """
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    entity = next((f.f_locals["entity"] for f in frames if f.f_code.co_name == "handler"), None)
-    if entity is not None and getattr(entity, "_executor_event", False):
-        entity._executor_event = False
-        with suppress(AssertionError):
-            entity.callback_group.ending_execution(entity)
-    for attribute in ("topic_name", "service_name", "callback"):
-        name = getattr(entity, attribute, None)
-        if name is not None:
-            return str(getattr(name, "__qualname__", name))
-    return "the executor" if entity is None else type(entity).__name__
+            return
+        except SystemExit as error:
+            if os.getpid() == self._process:
+                raise
+            status = error.code
+        except Exception:
+            self._node.log.error(f"unexpected exception in a callback:\n{traceback.format_exc()}")
+        if os.getpid() != self._process:
+            sys.stdout.flush()
+            os._exit(status if isinstance(status, int) else status is not None)
 
 
 def is_start_error(error: Exception) -> bool:

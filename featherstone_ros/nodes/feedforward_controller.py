@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from rclpy.context import Context
 
 from featherstone_ros import _control
 from featherstone_ros.control.feedback import Feedback
@@ -48,12 +49,14 @@ class FeedforwardController(ModelNode):
     lifecycle publisher.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context | None = None) -> None:
         """Declare the parameters."""
         self._loop: ControllerLoop | None = None  # while configured
         self._served: list[Any] = []  # likewise, where control_msgs is installed
         self._last_motion = LastMotion("", 0.0)
-        super().__init__("feedforward_controller", (*SETTINGS, *realtime_parameters.SETTINGS))
+        super().__init__(
+            "feedforward_controller", (*SETTINGS, *realtime_parameters.SETTINGS), context
+        )
 
     def joint_settings(self, model: Model) -> Iterable[Setting]:
         """Return gains, damping, friction, armature and limits of every joint."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -30,7 +30,6 @@ from featherstone_ros.nodes.controller_state import point
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.motion_input import MotionInput
-from featherstone_ros.nodes.replies import Replies
 
 ACTION = "follow_joint_trajectory"
 Result, Feedback = FollowJointTrajectory.Result, FollowJointTrajectory.Feedback
@@ -177,27 +176,16 @@ class Goals:
         self._server.conclude(goal.handle, result(verdict))
 
 
-class ServiceName(NamedTuple):
-    """The name of one of the services that make up an action server."""
-
-    service_name: str
-
-
 class NonBlockingActionServer(ActionServer):
-    """An action server whose goals run without a waiting callback, and whose clients may vanish.
+    """An action server whose goals run without a waiting callback.
 
     rclpy executes a goal in a coroutine, which keeps the executor busy while it waits. Here the
     node's loop executes the goal, until ``conclude``.
-
-    A goal whose client has not been discovered yet waits for it, and is dropped if the client does
-    not appear; results wait likewise, see ``replies``.
     """
 
     def __init__(self, node: Any, kind: Any, name: str, **callbacks: Any) -> None:
         """Serve an action of a full name."""
         super().__init__(node, kind, name, None, **callbacks)
-        self._goals = Replies(node, ServiceName(f"{name}/_action/send_goal"), self._take_goal)
-        self._results = Replies(node, ServiceName(f"{name}/_action/get_result"), self._send_result)
 
     def conclude(self, handle: ServerGoalHandle, answer: Any) -> None:
         """Send the result of a goal that has ended to clients that request it."""
@@ -208,20 +196,6 @@ class NonBlockingActionServer(ActionServer):
 
     def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: Any) -> None:
         """Do nothing: see ``conclude``."""
-
-    async def _execute_goal_request(self, request_header_and_message: Any) -> None:
-        header, request = request_header_and_message
-        self._goals.send(request, header)
-
-    def _take_goal(self, request: Any, header: Any) -> None:
-        work = super()._execute_goal_request
-        self._node.executor.create_task(work, (header, request))
-
-    def _send_result_response(self, request_header: Any, future: Any) -> None:
-        self._results.send(future, request_header)
-
-    def _send_result(self, future: Any, header: Any) -> None:
-        super()._send_result_response(header, future)
 
 
 def aborted(text: str) -> GoalVerdict:

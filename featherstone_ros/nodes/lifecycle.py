@@ -6,7 +6,7 @@ import gc
 import logging
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 import numpy.ma  # noqa: F401  np.unique would import it when first called: in mid-motion
@@ -14,10 +14,10 @@ from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
+from rclpy.context import Context
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.service import Service
 from rclpy.task import Future
 from std_msgs.msg import String
 
@@ -35,7 +35,6 @@ from featherstone_ros.nodes.diagnostics_publisher import (
 )
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
-from featherstone_ros.nodes.replies import make_dependable
 from featherstone_ros.nodes.throttled_log import LOG_INTERVAL, ThrottledLog
 from featherstone_ros.realtime.mailbox import Mailbox
 from featherstone_ros.text import plain
@@ -100,20 +99,21 @@ class ModelNode(LifecycleNode):
 
     REST_PATIENCE = 5.0  # [s]
 
-    def __init__(self, name: str, settings: Iterable[Setting]) -> None:
+    def __init__(
+        self, name: str, settings: Iterable[Setting], context: Context | None = None
+    ) -> None:
         """Declare the parameters and read the robot description if it is a parameter.
 
         Args:
             name: Node name.
             settings: The derived class's parameters that do not depend on the robot.
+            context: Of ROS; None for the default one. Whoever shuts it down ends the commands.
 
         Raises:
             StartError: If a parameter or the robot description is refused.
         """
-        super().__init__(name)
+        super().__init__(name, context=context)
         self.log = ThrottledLog(self.get_logger())
-        for service in self.services:  # lifecycle services are made in another way
-            make_dependable(self, service)
         forward_log_records(self)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._resting: Future | None = None  # while a transition waits for the arm
@@ -217,24 +217,9 @@ class ModelNode(LifecycleNode):
         self._deferred.post(action)
         self._wake.trigger()
 
-    def create_service(self, *args: Any, **kwargs: Any) -> Service:
-        """Make a service that always answers, and never waits for a client."""
-        return make_dependable(self, super().create_service(*args, **kwargs))
-
     def publish_diagnostics(self) -> None:
         """Publish the diagnostics now instead of at the next second."""
         self._diagnostics.publish()
-
-    def come_to_rest(self, timeout: float) -> bool:
-        """Bring the arm to rest and wait for that; return whether it has.
-
-        To be called by a thread other than the executor's.
-        """
-        self.begin_rest()
-        end = monotonic() + timeout
-        while not self.is_at_rest() and monotonic() < end:
-            sleep(REST_CHECK_PERIOD)
-        return self.is_at_rest()
 
     def stop(self) -> None:
         """Take the node to ``finalized``, from whatever state it is in."""

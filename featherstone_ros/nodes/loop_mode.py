@@ -30,7 +30,7 @@ class LoopMode:
         self._publishers = publishers
         self.publish_failures = PublishFailures(node, publishers)
         self._inputs: list[Subscription] = []
-        self._loop: realtime_loop.Loop | None = None
+        self._loop: realtime_loop.ThreadLoop | None = None
 
     def _run(self, cycle: Any, topics: Mapping[str, type], qos: QoSProfile, **options: Any) -> None:
         """Run the cycle.
@@ -39,7 +39,7 @@ class LoopMode:
             cycle: What a loop runs.
             topics: Types of messages by topic, in the order of the cycle's inputs.
             qos: Of these topics.
-            **options: As of ``make_loop``.
+            **options: As of ``ThreadLoop``.
         """
         node, group = self._node, realtime_loop.DetachedGroup()
         self._inputs = [
@@ -48,15 +48,13 @@ class LoopMode:
             )
             for topic, kind in topics.items()
         ]
-        self._loop = realtime_loop.make_loop(
+        self._loop = realtime_loop.ThreadLoop(
             node,
             cycle,
-            group,
             self._inputs,
             self._publishers,
             self._deliver,
             scheduling=realtime_parameters.scheduling(node.parameters),
-            in_thread=node.parameters["realtime.path"] != realtime_parameters.EXECUTOR,
             **options,
         )
         self._loop.start()
@@ -79,7 +77,7 @@ class LoopMode:
             self._node.destroy_publisher(publisher)
 
     @property
-    def running(self) -> realtime_loop.Loop:
+    def running(self) -> realtime_loop.ThreadLoop:
         """The loop: there is one while the mode is active."""
         if self._loop is None:
             raise RuntimeError("the loop is not running")

@@ -7,20 +7,11 @@ from collections.abc import Mapping
 from featherstone_ros.nodes.parameters import Setting, Value
 from featherstone_ros.realtime.scheduling import Scheduling, refuse_missing_cpus
 
-OWN_WAIT_SET, EXECUTOR = "own_wait_set", "executor"
-
 SETTINGS = (
-    Setting(
-        "realtime.path",
-        OWN_WAIT_SET,
-        "where the loop runs: in a thread without the Python interpreter, or in rclpy's executor",
-        choices=(OWN_WAIT_SET, EXECUTOR),
-        read_only=True,
-    ),
     Setting(
         "realtime.priority",
         0,
-        "SCHED_FIFO priority of that thread; 0: the scheduling of the process",
+        "SCHED_FIFO priority of the loop's thread; 0: the scheduling of the process",
         0,
         99,
         read_only=True,

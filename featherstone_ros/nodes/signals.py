@@ -2,7 +2,7 @@
 
 A signal only writes its number into a pipe (``signal.set_wakeup_fd``), which a thread waits on: no
 KeyboardInterrupt can strike half-way through an import or a callback, and the context is still
-alive when the node shuts down.
+alive when the node shuts down. Forked children have the default actions.
 
 ========================================  =======================================================
 SIGINT, SIGTERM, SIGHUP (terminal lost)   end in order, exit status 0, or that of an arm that still
@@ -57,15 +57,21 @@ class Signals:
                     signal.signal(signum, lambda *_: None)
         for signum in JOB_CONTROL:
             signal.signal(signum, signal.SIG_IGN)
+        os.register_at_fork(after_in_child=release)
 
-    def watch(self, end: Callable[[int], None]) -> None:
-        """From now on call ``end``, in a thread of its own, with the number of the first signal."""
+    def watch(self, wait: Callable[[int], int], end: Callable[[], None]) -> None:
+        """From now on wait for the first signal, in a thread of its own, then call ``end``.
 
-        def wait() -> None:
-            self.caught = os.read(self._readable, 1)[0]
-            end(self.caught)
+        Args:
+            wait: Returns the first signal's number, given the file descriptor that it comes by.
+            end: Requests the end.
+        """
 
-        threading.Thread(target=wait, name="signals", daemon=True).start()
+        def wait_and_end() -> None:
+            self.caught = wait(self._readable)
+            end()
+
+        threading.Thread(target=wait_and_end, name="signals", daemon=True).start()
 
     @property
     def exit_status(self) -> int:
@@ -80,3 +86,11 @@ class Signals:
         for signum in [*CLEAN, *FATAL]:
             with suppress(OSError):
                 signal.signal(signum, signal.SIG_IGN)
+
+
+def release() -> None:
+    """Give signals their default actions again: in a child, they are none of its parent's."""
+    signal.set_wakeup_fd(-1)
+    for signum in [*CLEAN, *FATAL, *JOB_CONTROL]:
+        with suppress(OSError):
+            signal.signal(signum, signal.SIG_DFL)

@@ -45,7 +45,6 @@ KINDS = {
     "set_state": JointState,
 }
 TOPICS = {f"~/{name}": KINDS[name] for name in sorted(INPUTS, key=INPUTS.__getitem__)}
-POLL_PERIOD = 0.001  # [s] between two readings of the time where the executor runs the loop
 
 
 class SimulateMode(LoopMode):
@@ -106,7 +105,6 @@ class SimulateMode(LoopMode):
             TOPICS,
             QUEUE,
             at_once=twin.settings.lockstep,
-            poll_period=POLL_PERIOD if twin.settings.real_time_factor else 0.0,
         )
 
     def deactivate(self) -> None:

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import Point, WrenchStamped
+from rclpy.context import Context
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import ColorRGBA
@@ -47,9 +48,9 @@ SETTINGS = (
 class TorqueMarkers(ModelNode):
     """Draws the effort in joint states along the joints' axes, and wrenches at their links."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context | None = None) -> None:
         """Declare the parameters."""
-        super().__init__("torque_markers", SETTINGS)
+        super().__init__("torque_markers", SETTINGS, context)
 
     def configure(self) -> None:
         """Make markers and topics."""

@@ -184,9 +184,6 @@ def serve(requests: socket.socket) -> list[str]:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C concerns whoever asks
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))  # whoever asks may have a priority
-    from featherstone_ros.nodes.execution import limit_allocations
-
-    limit_allocations()  # before any library of ROS is loaded
     for name in IMPORTED:
         with suppress(ImportError):  # whoever runs it is told
             import_module(name)

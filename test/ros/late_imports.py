@@ -13,9 +13,6 @@ def watch(event: str, arguments: tuple) -> None:
 
 if __name__ == "__main__":
     active, ending = [], []
-    from featherstone_ros.nodes.execution import limit_allocations
-
-    limit_allocations()
     from featherstone_ros.nodes import lifecycle
 
     def note(kind: type, name: str, what: list) -> None:

@@ -10,7 +10,6 @@ messages are serialised beforehand, so that the rate holds; once a second it pri
 from __future__ import annotations
 
 import random
-import struct
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +17,6 @@ from contextlib import suppress
 from itertools import cycle
 
 import rclpy
-from below_ros import BytesPublisher, request_topic
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from lifecycle_msgs.msg import Transition
@@ -236,51 +234,6 @@ def service_requests() -> dict[str, tuple[type, list]]:
     return requests
 
 
-REQUESTS = {
-    "set_parameters": SetParameters.Request,
-    "describe_parameters": DescribeParameters.Request,
-    "change_state": ChangeState.Request,
-}
-
-
-def flood_service_bytes(node: Node, make: Callable[[type], bytes], variety: int) -> list[Send]:
-    """Return what sends bytes to services as their requests, by a topic of DDS's own."""
-
-    def sender(name: str, service: str, kind: type) -> Send:
-        publisher = BytesPublisher(node, kind, request_topic(f"{name}/{service}"))
-        publisher.wait_for_reader()
-        raw = cycle([make(kind) for _ in range(variety)])
-        return lambda: publisher.publish(next(raw))
-
-    names = (CONTROLLER, TWIN)
-    return [sender(name, *request) for name in names for request in REQUESTS.items()]
-
-
-def request_bytes(kind: type) -> bytes:
-    """Return random bytes, or a request of which one number, perhaps a length, is another."""
-    draw = nonsense.random
-    if draw.random() < 0.5:
-        return draw.randbytes(draw.choice([0, 4, 5, 20, 27, 28, 40, 300]))
-    good = bytearray(serialize_message(sound_request(kind)))
-    place = draw.randrange(4, len(good) - 3, 4)
-    good[place : place + 4] = struct.pack("<I", draw.choice([1, 1000, 50_000, 2**32 - 1]))
-    return bytes(good)
-
-
-def sound_request(kind: type) -> object:
-    """Return a request with something in each of its parts."""
-    if kind is SetParameters.Request:
-        return set_request({"gravity": [0.0, 0.0, -9.81], "joints": ["a", "b"], "mode": "dance"})
-    if kind is DescribeParameters.Request:
-        return DescribeParameters.Request(names=["mode", "gravity"])
-    return ChangeState.Request(transition=Transition(label="dance"))
-
-
-def giant_request(kind: type) -> bytes:
-    """Return eighty bytes that claim to be five million items."""
-    return b"\0\1\0\0" + struct.pack("<I", 5_000_000) + bytes(76)
-
-
 def command(node: Node) -> list[Send]:
     """Return what publishes the torque 0, as a second controller might."""
     publisher = node.create_publisher(Float64MultiArray, f"{CONTROLLER}/commands", QUEUE)
@@ -296,8 +249,6 @@ KINDS: dict[str, tuple[float, Callable[[Node], list[Send]]]] = {  # with the rat
     "large": (20.0, lambda node: flood_topics(node, nonsense.large, 1)),
     "parameters": (500.0, lambda node: flood_services(node, parameter_requests())),
     "services": (500.0, lambda node: flood_services(node, service_requests())),
-    "service_bytes": (500.0, lambda node: flood_service_bytes(node, request_bytes, VARIETY)),
-    "giant_requests": (500.0, lambda node: flood_service_bytes(node, giant_request, 1)),
     "commander": (500.0, command),
 }
 

@@ -21,15 +21,14 @@ class RestlessNode(ModelNode):
 
     REST_PATIENCE = float(os.environ.get("PATIENCE", ModelNode.REST_PATIENCE))
 
-    def __init__(self):
+    def __init__(self, context=None):
         self._stands_at = 0.0
         self._beats = 0
-        super().__init__("restless", ())
+        super().__init__("restless", (), context)
         self.create_timer(0.1, self._beat, clock=self.steady_clock)
 
     def configure(self):
         self._orders = self.create_subscription(String, "~/order", self._obey, 10)
-        self._fault = self.create_service(Trigger, "~/fail", self._fail)
         self._stop = self.create_service(Trigger, "~/stand", self._stand)
         self._question = self.create_service(Trigger, "~/question", self._answer)
 
@@ -55,13 +54,7 @@ class RestlessNode(ModelNode):
         raise ZeroDivisionError("built into the diagnosis")
 
     def _obey(self, message):
-        if message.data == "sleep":
-            print("asleep", flush=True)
-            time.sleep(1e6)
         raise ZeroDivisionError(f"built into the callback: {message.data}")
-
-    def _fail(self, request, response):
-        raise ZeroDivisionError("built into the service")
 
     def _stand(self, request, response):
         self._stands_at = time.monotonic()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -13,13 +12,11 @@ import pytest
 from support import ros_in_free_domain  # skips this module where ROS is missing
 
 # isort: split
-from below_ros import BytesPublisher, request_topic
 from builtin_interfaces.msg import Time
-from neighbour import CONTROLLER, giant_request
+from neighbour import CONTROLLER
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import SetParameters
-from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 from scene import (
     GAP,
@@ -159,26 +156,6 @@ def reference_that_races(scene: Scene) -> None:
     scene.ros.attempt(refused, "refusal")
 
 
-def giant_requests(scene: Scene) -> None:
-    send_requests(scene, [giant_request(SetParameters.Request)] * 20)
-
-
-def long_arrays(scene: Scene) -> None:
-    value = ParameterValue(type=9, string_array_value=["x"] * 300_000)
-    request = SetParameters.Request(parameters=[ParameterMessage(name="joints", value=value)])
-    send_requests(scene, [serialize_message(request)] * 2)
-
-
-def send_requests(scene: Scene, requests: list[bytes]) -> None:
-    topic = request_topic(f"{CONTROLLER}/set_parameters")
-    publisher = BytesPublisher(scene.ros.node, SetParameters.Request, topic)
-    publisher.wait_for_reader()
-    commands = scene.commands
-    for request in requests:
-        publisher.publish(request)
-    scene.ros.wait_for(lambda: scene.commands > commands + 100, "commands all the while")
-
-
 def oversized_trajectory(scene: Scene) -> None:
     point = JointTrajectoryPoint(positions=scene.q)
     scene.trajectories.publish(JointTrajectory(joint_names=scene.names, points=[point] * 100_000))
@@ -234,8 +211,6 @@ HARMLESS = [
     reference_that_overflows,
     clock_before_time,
     reference_that_races,
-    giant_requests,
-    long_arrays,
     oversized_trajectory,
     effort_besides,
     wrong_units,
@@ -277,30 +252,6 @@ def test_transition_stops_the_arm_before_the_commands_end(transitions, scene):
 
     assert_stands_at_last_command(scene, end)
     scene.wait_for_rest()
-
-
-def test_interrupt_beside_a_stopped_reader_stops_the_arm(shared):
-    def end() -> None:
-        shared.controller.send(signal.SIGINT)  # others may have left a traceback in its output
-        assert shared.controller.wait() == 0
-        read, write = os.pipe()
-        os.set_blocking(write, False)
-        with pytest.raises(BlockingIOError):
-            while True:
-                os.write(write, bytes(4096))
-        os.set_blocking(write, True)
-        shared.controller = shared.start_controller(stdout=write)
-        shared.move()
-        for number in range(20):  # lines that nobody reads
-            shared.ros.set_parameters(CONTROLLER, {"mode": str(number) * 200})
-            shared.trajectories.publish(JointTrajectory(joint_names=[str(number) * 200]))
-        shared.controller.send(signal.SIGINT)
-        assert shared.controller.wait() == 0
-        os.close(write)
-        os.close(read)
-
-    shared.recover()
-    assert_stands_at_last_command(shared, end)
 
 
 # 4. Drivers that lie.

@@ -140,10 +140,9 @@ def test_momentum_is_conserved_by_the_node(ros):
     ros.wait_for_diagnostics(lambda status: status_values(status).get("base") == "free", "free")
 
 
-@pytest.mark.parametrize("path", ["own_wait_set", "executor"])
-def test_base_is_held_and_told_until_the_first_command(ros, path):
+def test_base_is_held_and_told_until_the_first_command(ros):
     base = Base(ros)
-    start(ros, publish_clock=True, **{"realtime.path": path})
+    start(ros, publish_clock=True)
     ros.wait_for(lambda: len(base.pose) > 20 and len(base.twist) > 20, "20 poses")
     assert all(pose == POSE for pose in base.pose.values())
     ros.wait_for_diagnostics(lambda status: status_values(status).get("base") == "held", "held")

@@ -381,14 +381,6 @@ def test_exception_in_the_action_stops_the_arm_and_nothing_else(ros):
     arm.wait_until_it_is_at(GOAL)
 
 
-def test_goals_are_followed_where_the_executor_runs_the_loop(ros):
-    arm = Client(ros, realtime__path="executor")
-    arm.reach(GOAL)
-    handle = arm.send(end=[q + 1.0 for q in Q], duration=LONG)
-    assert arm.cancel(handle)
-    assert arm.result(handle)[0] == GoalStatus.STATUS_CANCELED
-
-
 def test_signal_ends_a_goal_and_the_node_in_order(ros):
     arm = Client(ros)
     handle = arm.send(end=[q + 1.0 for q in Q], duration=LONG)

@@ -107,7 +107,7 @@ def test_nothing_is_imported_while_the_arm_is_at_work(ros, pair):
         ros.call(GetAvailableStates, f"{name}/get_available_states")
         ros.call(GetAvailableTransitions, f"{name}/get_available_transitions")
         ros.change_state(name, "dance")
-    for kind in ("garbage", "bytes", "service_bytes"):
+    for kind in ("garbage", "bytes"):
         neighbour = start_neighbour(ros, kind, 50.0)
         ros.run_for(1.0)
         end_neighbour(neighbour)

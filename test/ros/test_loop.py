@@ -27,11 +27,10 @@ from featherstone_ros._loop import (
     PUBLISH_FAILED_RECORD,
     TOO_LARGE_RECORD,
     EchoCycle,
-    ExecutorRunner,
     RclLoop,
 )
 from featherstone_ros.errors import MiddlewareError
-from featherstone_ros.nodes.realtime_loop import DetachedGroup, make_loop
+from featherstone_ros.nodes.realtime_loop import DetachedGroup, ThreadLoop
 from featherstone_ros.realtime.histogram import LatencyHistogram
 from featherstone_ros.realtime.scheduling import Scheduling
 
@@ -75,7 +74,7 @@ class Host(Node):
 class Bench:
     """A loop with an EchoCycle on a node of its own, and the other ends of its topics."""
 
-    def __init__(self, ros: Ros, in_thread: bool = True, at_once: bool = True, **echo: Any) -> None:
+    def __init__(self, ros: Ros, at_once: bool = True, **echo: Any) -> None:
         self.ros = ros
         self.host = Host(context=ros.context)
         ros.add_node(self.host)
@@ -85,15 +84,13 @@ class Bench:
         )
         self.output = self.host.create_publisher(Float64MultiArray, "commands", 100)
         self.cycle = EchoCycle(ANSWER, **echo)
-        self.loop = make_loop(
+        self.loop = ThreadLoop(
             self.host,
             self.cycle,
-            group,
             [self.input],
             [self.output],
             self.host.records.extend,
             scheduling=Scheduling(),
-            in_thread=in_thread,
             at_once=at_once,
             largest_message=LARGEST,
         )
@@ -149,9 +146,8 @@ def test_what_the_queue_cannot_hold_is_counted_as_lost(ros):
     bench.close()
 
 
-@pytest.mark.parametrize("in_thread", [True, False])
-def test_thread_and_executor_run_a_cycle_alike(ros, in_thread):
-    bench = Bench(ros, in_thread=in_thread)
+def test_a_cycle_gets_messages_and_requests_and_gives_records_and_timing(ros):
+    bench = Bench(ros)
     bench.loop.start()
     for count in range(1, 6):
         bench.publisher.publish(STATE)
@@ -430,7 +426,7 @@ def test_what_is_no_cycle_is_refused():
         capsule = "no capsule"
 
     with pytest.raises(ValueError, match="PyCapsule"):
-        ExecutorRunner(Strange(), 0, [])
+        RclLoop(Strange(), [], [])
 
 
 PROCESS = """
@@ -444,27 +440,6 @@ output = node.create_publisher(Float64MultiArray, "commands", 10)
 echo = EchoCycle(serialize_message(Float64MultiArray(data=[1.0])), period=0.01, rest=0.2)
 loop = RclLoop(echo, [], [output], node.get_clock(), at_once=False)
 """
-FORK = (
-    PROCESS
-    + """
-thread = threading.Thread(target=loop.run)
-thread.start()
-child = os.fork()
-if not child:
-    assert not loop.is_running
-    loop.stop()
-    loop.close()
-    os._exit(7)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-assert loop.is_running
-loop.stop()
-thread.join()
-loop.close()
-node.destroy_node()
-rclpy.shutdown()
-print("done")
-"""
-)
 SCHEDULED = (
     PROCESS
     + """
@@ -531,9 +506,3 @@ def tells_slices() -> bool:
 def test_without_priority_the_loop_goes_before_who_runs_for_longer(ros):
     process = ros.run([sys.executable, "-c", PUNCTUAL])
     assert process.wait() == 0, process.output
-
-
-def test_a_child_of_the_process_can_end_without_the_loop(ros):
-    process = ros.run([sys.executable, "-c", FORK])
-    assert process.wait() == 0, process.output
-    assert "done" in process.output

@@ -1,32 +1,25 @@
-"""The loop of both nodes, run by a thread with its own wait set or by rclpy's executor."""
+"""The loop of both nodes: its timing, deadlines, scheduling, and a middleware that is unknown."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from support import NodeProcess, Ros, status_values  # skips this module where ROS is missing
+from support import Ros, status_values  # skips this module where ROS is missing
 from test_feedforward_controller import (
     GRAVITY,
-    NAMES,
     NODE,
     PATIENT,
     URDF,
     ScriptedArm,
-    gravity_at,
-    point,
 )
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 
 TWIN = "/digital_twin"
 TIMING = (
@@ -39,7 +32,6 @@ TIMING = (
     "overruns",
     "scheduling",
 )
-PATHS = ("own_wait_set", "executor")
 
 
 def status_of(ros: Ros, node: str, text: str = "") -> DiagnosticStatus:
@@ -48,22 +40,8 @@ def status_of(ros: Ros, node: str, text: str = "") -> DiagnosticStatus:
     )
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_controller_answers_follows_and_decays_on_either_path(ros, path):
-    arm = ScriptedArm(ros, **PATIENT, **{"realtime.path": path})
-    assert_allclose(arm.settle(), GRAVITY, atol=1e-6)
-    there = np.array([0.7, 0.6])
-    arm.follow([point(0.3, there)])
-    assert_allclose(arm.settle(there), gravity_at(there), atol=1e-6)
-    arm.lose_patience()
-    assert ros.change_state(NODE, "deactivate")
-    assert arm.process.is_running
-    arm.stop()
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_controllers_diagnostics_have_the_timing_on_either_path(ros, path):
-    arm = ScriptedArm(ros, **PATIENT, **{"realtime.path": path})
+def test_controllers_diagnostics_have_the_timing(ros):
+    arm = ScriptedArm(ros, **PATIENT)
     arm.answer()
     names = (*TIMING, "states lost", "commands saturated", "governor interventions")
 
@@ -79,10 +57,9 @@ def test_controllers_diagnostics_have_the_timing_on_either_path(ros, path):
     assert values["states lost"] == "0"
 
 
-@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("lockstep", [False, True])
-def test_twin_answers_on_either_path(ros, path, lockstep):
-    parameters = {"robot_description": URDF, "realtime.path": path, "lockstep": lockstep}
+def test_twin_answers_with_the_timing_on_its_diagnostics(ros, lockstep):
+    parameters = {"robot_description": URDF, "lockstep": lockstep}
     process = ros.start("featherstone_ros.digital_twin", {**parameters, "rate": 100.0})
     states = ros.collect(JointState, "joint_states")
     commands = ros.publisher(Float64MultiArray, f"{TWIN}/commands")
@@ -98,37 +75,26 @@ def test_twin_answers_on_either_path(ros, path, lockstep):
     process.stop()
 
 
-def start_without_private_parts(ros: Ros, node: str, **parameters: Any) -> NodeProcess:
-    """Start a node with a middleware that is not as the loop expects it."""
-    code = (
-        "import sys\n"
-        "import featherstone_ros.nodes.realtime_loop as module\n"
-        "from featherstone_ros.errors import MiddlewareError\n"
-        "def refuse(*_, **__): raise MiddlewareError('another layout')\n"
-        "module.RclLoop = refuse\n"
-        f"from featherstone_ros.{node} import main\n"
-        "sys.exit(main())"
-    )
-    arguments = [f"-p {name}:={value}" for name, value in parameters.items()]
-    command = [sys.executable, "-c", code, "--ros-args", *" ".join(arguments).split()]
-    return ros.run(command)
+STRANGE = """
+import sys
+from featherstone_ros.errors import MiddlewareError
+from featherstone_ros.feedforward_controller import main
+from featherstone_ros.nodes import realtime_loop
+
+def refuse(*_, **__):
+    raise MiddlewareError("another layout")
+
+realtime_loop.RclLoop = refuse
+sys.exit(main())
+"""
 
 
-def test_other_private_parts_of_rclpy_lead_to_the_executor_with_a_warning(ros):
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    description = ros.node.create_publisher(String, "robot_description", latched)
-    description.publish(String(data=URDF))
-    process = start_without_private_parts(ros, "feedforward_controller")
-    process.wait_for_output("the executor runs it, as with realtime.path executor")
-    states = ros.publisher(JointState, "joint_states")
-    commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
-    message = JointState(name=NAMES, position=[0.6, 0.5], velocity=[0.0, 0.0])
-
-    def answered() -> bool:
-        states.publish(message)
-        return bool(commands)
-
-    ros.wait_for(answered, "command")
+def test_a_middleware_that_the_loop_does_not_know_is_refused_by_name(ros):
+    (ros.folder / "strange.py").write_text(STRANGE)
+    ros.environment["PYTHONPATH"] += f":{ros.folder}"
+    process = ros.start("strange", {"robot_description": URDF})
+    process.wait_for_output("cannot configure: another layout")
+    assert ros.state(NODE) == "unconfigured"
     process.stop()
 
 
@@ -162,10 +128,9 @@ def test_missed_deadlines_are_told_and_hold_the_arm_if_wanted(ros, action):
     arm.stop()
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_commands_by_the_timer_that_come_late_are_overruns(ros, path):
+def test_commands_by_the_timer_that_come_late_are_overruns(ros):
     timer = {"update_on": "timer", "rate": 200.0, "deadline.cycle_time": 0.02}
-    arm = ScriptedArm(ros, **PATIENT, **timer, **{"realtime.path": path})
+    arm = ScriptedArm(ros, **PATIENT, **timer)
 
     def commands() -> bool:
         arm.states.publish(arm.message())
@@ -183,18 +148,6 @@ def test_commands_by_the_timer_that_come_late_are_overruns(ros, path):
         return int(status_values(status_of(ros, NODE))["overruns"]) >= before + 5
 
     ros.wait_for(counted, "overruns")
-    arm.stop()
-
-
-def test_client_that_quits_does_not_hold_the_executor_up(ros):
-    arm = ScriptedArm(ros, **PATIENT)
-    arm.answer()
-    script = os.path.join(os.path.dirname(__file__), "quitting_client.py")
-    client = ros.run([sys.executable, script, f"{NODE}/hold"])
-    ros.wait_for(lambda: not client.is_running, "end of the client")
-    ros.run_for(1.0)  # it is to have replied by now
-    arm.answer()
-    assert "failed to send response" not in arm.process.output  # that takes 0.1 s each
     arm.stop()
 
 

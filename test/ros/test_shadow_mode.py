@@ -144,10 +144,8 @@ def test_hidden_wrench_on_a_held_arm_is_found(ros):
     assert "panda_joint2" in status_values(status)["contact at"]
 
 
-@pytest.mark.parametrize("path", ["own_wait_set", "executor"])
-def test_prediction_is_the_horizon_ahead(ros, path):
-    options = {"prediction_horizon": 0.1, "realtime.path": path}
-    start_shadow(ros, PANDA.text, **MODEL_FIGURES, **options)
+def test_prediction_is_the_horizon_ahead(ros):
+    start_shadow(ros, PANDA.text, **MODEL_FIGURES, prediction_horizon=0.1)
     said = outputs(ros)
     arm = ros.publisher(JointState, "/joint_states")
     names = [*reversed(PANDA.model.joint_names), "another"]

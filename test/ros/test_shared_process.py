@@ -1,0 +1,158 @@
+"""What happens to Python in a node's process ends no commands while the arm moves.
+
+Other code in the process shuts ROS down, forks, or never returns; nobody reads the node's output.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import NodeProcess, ros_in_free_domain  # skips this module where ROS is missing
+
+# isort: split
+from scene import STANDING, Scene
+from trajectory_msgs.msg import JointTrajectory
+
+pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
+
+PROGRAM = str(Path(__file__).with_name("shared_process.py"))
+STUCK = 4  # exit status of a process that did not end by itself
+RETURNS, EXITS, KILLED = (
+    [f"fork in {where}, {end}" for where in ("thread", "callback")]
+    for end in ("return", "exit", "signal")
+)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """A Panda, with other code in its controller's process."""
+    with (
+        ros_in_free_domain(tmp_path_factory.mktemp("scene")) as ros,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        run = ros.run
+
+        def run_shared(command: list[str], *more: Any, fork: bool = False) -> NodeProcess:
+            if "featherstone_ros.feedforward_controller" in command:
+                at, fork = command.index("-m"), False
+                command[at] = PROGRAM
+            return run(command, *more, fork=fork)
+
+        patch.setattr(ros, "run", run_shared)
+        with closing(Scene(ros)) as scene:
+            yield scene
+
+
+@pytest.fixture
+def scene(shared: Scene) -> Scene:
+    """The arm in fast motion."""
+    shared.recover()
+    shared.move()
+    return shared
+
+
+def have(scene: Scene, what: str) -> None:
+    """Have the other code in the controller's process act."""
+    order = scene.ros.folder / "order"
+    order.write_text(what)
+    order.rename(scene.ros.folder / "now")
+
+
+def assert_stood_at_last_command(scene: Scene) -> None:
+    """The arm stood when the commands ended, and it never raced."""
+    assert scene.speed_at_last_command < STANDING
+    scene.assert_no_race(scene.peak)
+
+
+@pytest.mark.parametrize(
+    ("what", "status"),
+    [
+        *((what, 0) for what in RETURNS),
+        *zip(EXITS, (0, 7), strict=True),  # sys.exit ends a thread, and with it the child
+        *((what, -signal.SIGTERM) for what in KILLED),
+    ],
+)
+def test_the_end_of_a_forked_child_ends_nothing(scene, what, status):
+    ended = re.compile(rf"the child \d+ ended with {status}\n")
+    before = len(ended.findall(scene.controller.output))
+    have(scene, what)
+    scene.ros.wait_for(lambda: len(ended.findall(scene.controller.output)) > before, "its end")
+    count = scene.commands
+    scene.ros.wait_for(lambda: scene.commands > count + 200, "commands for a second")
+    assert scene.speed > 0.0
+    scene.assert_no_race(scene.peak)
+
+
+def test_shutdown_of_ros_brings_the_arm_to_rest_before_the_commands_end(scene):
+    have(scene, "shutdown")
+    assert scene.controller.wait() == 0
+    assert_stood_at_last_command(scene)
+    assert "Traceback" not in scene.controller.output
+
+
+def test_a_callback_that_never_returns_keeps_neither_the_arm_from_rest_nor_the_process_from_its_end(
+    scene,
+):
+    have(scene, "hang")
+    scene.controller.send(signal.SIGTERM)
+    assert scene.controller.wait() == STUCK
+    assert_stood_at_last_command(scene)
+
+
+class Pipe:
+    """A pipe that nobody reads."""
+
+    def __init__(self) -> None:
+        self._reading, self.writing = os.pipe()
+
+    def fill(self) -> None:
+        """Write until nothing more goes in."""
+        # Opened anew, since who else writes is not to be told that the pipe is full.
+        filling = os.open(f"/proc/self/fd/{self.writing}", os.O_WRONLY | os.O_NONBLOCK)
+        for size in (4096, 1):
+            with pytest.raises(BlockingIOError):
+                while True:
+                    os.write(filling, bytes(size))
+        os.close(filling)
+
+    def close(self) -> None:
+        os.close(self._reading)
+        os.close(self.writing)
+
+
+@pytest.fixture
+def unread(shared: Scene) -> Iterator[Scene]:
+    """The arm in fast motion; Python in the controller waits for somebody to read its output."""
+    shared.recover()
+    shared.controller.stop()
+    with closing(Pipe()) as pipe:
+        shared.controller = shared.start_controller(stdout=pipe.writing)
+        shared.move()
+        pipe.fill()
+        # The log says that this is refused.
+        shared.trajectories.publish(JointTrajectory(joint_names=["nobody"]))
+        yield shared
+
+
+def test_output_that_nobody_reads_brings_the_arm_to_rest_and_ctrl_c_ends_the_process(unread):
+    unread.ros.run_for(2.5)  # executor_timeout is 2 s
+    unread.wait_for_rest()
+    count = unread.commands
+    unread.ros.wait_for(lambda: unread.commands > count + 100, "commands that hold the arm")
+    unread.controller.send(signal.SIGINT)
+    assert unread.controller.wait() == STUCK
+    assert_stood_at_last_command(unread)
+
+
+def test_output_that_nobody_reads_does_not_keep_sigterm_from_bringing_the_arm_to_rest(unread):
+    unread.controller.send(signal.SIGTERM)
+    unread.wait_for_silence()
+    assert_stood_at_last_command(unread)
+    assert unread.controller.wait() == STUCK
