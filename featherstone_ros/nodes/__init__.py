@@ -12,16 +12,16 @@ The nodes, and what belongs to one of them:
 What they share:
 
 - ``execution``: runs a node as a process that nothing ends before its arm is at rest.
-- ``signals``, ``output_pump``: what each signal means; output that never blocks.
+- ``signals``: what each signal means.
 - ``lifecycle``: ``ModelNode``, a lifecycle node that has a robot description and a model.
-- ``loop_mode``: a compiled cycle with its topics, run by a ``realtime_loop``: a thread without the
-  interpreter, or the executor, as ``realtime_parameters`` choose.
+- ``loop_mode``: a compiled cycle with its topics, run by a ``realtime_loop``, a thread without the
+  interpreter; ``realtime_parameters``: its scheduling.
 - ``parameters``: how they are declared, checked and changed; ``declared_parameters``: those that an
   algorithm's settings declare; ``drive_parameters``: those of drives.
 - ``diagnostics_publisher``, ``description_check``: one status on ``/diagnostics``, once a second.
 - ``duplicate_publishers``: two nodes that publish where one is expected.
 - ``publish_failures``: messages that could not be published.
-- ``messages``, ``refusals``, ``replies``: messages in joint order, those that are refused, answers.
+- ``messages``, ``refusals``: messages in joint order, those that are refused.
 - ``throttled_log``, ``usage``, ``launch_support``: log lines, ``--help``, launch files.
 
 The executable of a node (``featherstone_ros/<node>.py``) imports nothing slow,

@@ -8,14 +8,8 @@ from rclpy.node import Node
 
 
 def publishers_of(node: Node, topic: str) -> list[str]:
-    """Return the full names of the nodes that publish on a topic, once for each publisher.
-
-    If a participant's name is not valid text, all of them are called "?".
-    """
-    try:
-        found = node.get_publishers_info_by_topic(topic)
-    except UnicodeDecodeError:
-        return ["?"] * node.count_publishers(topic)
+    """Return the full names of the nodes that publish on a topic, once for each publisher."""
+    found = node.get_publishers_info_by_topic(topic)
     return [f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in found]
 
 
