@@ -40,8 +40,8 @@ cdef class Memory:
         names.n = <int32_t> len(texts)
         names.name = <const char**> self.block(names.n, np.uintp)
         names.length = <size_t*> self.block(names.n, np.uintp)
-        names.guess = <int32_t*> self.block(MOST_NAMES, np.int32)
-        for k in range(MOST_NAMES):
+        names.guess = <int32_t*> self.block(MAX_NAMES, np.int32)
+        for k in range(MAX_NAMES):
             names.guess[k] = -1
         for k in range(names.n):
             text = texts[k]

@@ -30,25 +30,24 @@ FAULTS = (
     "{field} is 0x{claimed:04x}, expected 0x0000 or 0x0001: no plain CDR",
     "{message} ends within {field}",
     "{field} claims a length of {claimed}, but {expected} bytes follow",
-    "{field} has {claimed} items, expected at most {MOST_NAMES}",
+    "{field} has {claimed} items, expected at most {MAX_NAMES}",
     "{field} does not end with a zero byte",
     "joints named twice: {joint}",
     "{field} has {claimed} values, expected {expected}",
     "names none of the joints",
 )
-MOST_NAMES = 1000  # of a message: more are no robot's
+MAX_NAMES = 1000  # of a message: more are no robot's
 # In the order of Reason.
 (
     NOT_FINITE,
     BEYOND_BOUND,
-    CUT_OFF_NUMBER,
     UNKNOWN_JOINT,
     NO_JOINT,
     UNKNOWN_LINK,
     TOO_MANY_LOADS,
     MISSING_JOINTS,
     NOT_MEASURED,
-) = range(100, 109)
+) = range(100, 108)
 AXES = ("fx", "fy", "fz", "tx", "ty", "tz")
 WORDS = {"data": "command", "force": "wrench"}  # for figures of these fields
 
@@ -72,7 +71,7 @@ def message_fault(
         expected=expected,
         joint=joint,
         message="the message" if size is None else f"message of {size} bytes",
-        MOST_NAMES=MOST_NAMES,
+        MAX_NAMES=MAX_NAMES,
     )
 
 
@@ -106,7 +105,6 @@ def refusal(
         BEYOND_BOUND: lambda: (
             f"{what} of {about} is {value[0]:g}, expected at most {value[1]:.15g}"
         ),
-        CUT_OFF_NUMBER: lambda: f"{FIELDS[field]} ends in {value[0]:g}: a number that was cut off",
         UNKNOWN_JOINT: lambda: (
             f"unknown joints: {name_in(value)}; valid names: {', '.join(joint_names)}"
         ),

@@ -1,13 +1,11 @@
 # The command as a message: efforts, or what drives with loops of their own are to follow.
 
 from libc.stdint cimport int32_t
-from libc.string cimport memcpy
 
 from control.controller_state cimport Controller, is_blind, is_tracking
 from control.cycle_state cimport OUTPUT_COMMANDS, ControlCycle
 from control.phases cimport FLOATING
 from ros.messages cimport Template, write_last, write_stamp
-from ros.refusals cimport CUT_OFF_BELOW
 
 
 cdef inline void send_command(ControlCycle* its) noexcept nogil:
@@ -15,10 +13,7 @@ cdef inline void send_command(ControlCycle* its) noexcept nogil:
     cdef Py_ssize_t n = its.controller.n
     if its.commands_joints:
         write_drives_motion(its)
-    memcpy(its.shown, its.controller.governor.command, n * sizeof(double))
-    if 0.0 < its.shown[n - 1] < CUT_OFF_BELOW:    # readers take that for a message that was cut off
-        its.shown[n - 1] = 0.0
-    write_last(message, <int32_t> n, 0, its.shown)
+    write_last(message, <int32_t> n, 0, its.controller.governor.command)
     its.output.publish(its.output.loop, OUTPUT_COMMANDS, message.data, message.size)
 
 

@@ -43,7 +43,7 @@ from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator
                                       trust)
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
-from ros.messages cimport MOST_NAMES, JointNames, Template
+from ros.messages cimport MAX_NAMES, JointNames, Template
 
 import itertools
 

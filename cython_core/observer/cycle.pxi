@@ -137,8 +137,7 @@ cdef bint read_state(ShadowCycle* its, Reader* r) noexcept nogil:
         refuse_reader(refusals, r)
         return False
     return (is_measured(its, &message.velocity, FIELD_VELOCITY)
-            and is_measured(its, &message.effort, FIELD_EFFORT)
-            and is_whole(refusals, FIELD_EFFORT, &message.effort))
+            and is_measured(its, &message.effort, FIELD_EFFORT))
 
 
 cdef void take_state(ShadowCycle* its, Reader* r, int64_t now, Output* output) noexcept nogil:

@@ -20,10 +20,10 @@ from observer.shadow cimport (ABSURD, NO_RESTART, Outcome, Shadow, adopt, comman
 from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
 from ros.atomic cimport SECOND
 from ros.messages cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN,
-                           HEADER_SIZE, MESSAGE_WHOLE, MOST_NAMES, OTHER_LENGTH, Doubles, Field,
+                           HEADER_SIZE, MESSAGE_WHOLE, MAX_NAMES, OTHER_LENGTH, Doubles, Field,
                            JointNames, JointParts, JointStateMessage, Reader, Template,
                            collect_joints, read_joint_state, write_last, write_stamp)
-from ros.refusals cimport (MISSING_JOINTS, NOT_MEASURED, REFUSED, Refusals, begin_message, is_whole,
+from ros.refusals cimport (MISSING_JOINTS, NOT_MEASURED, REFUSED, Refusals, begin_message,
                            read_efforts, refuse_figure, refuse_joints, refuse_reader, within)
 from simulator_interface cimport SIMULATOR_INTERFACE, SimulatorInterface
 

@@ -20,8 +20,9 @@ from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,
                          load_time, sleep_while, steady_now, store32, store_time, syscall, timespec,
                          wake)
-from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Records, Requests,
-                        Slot, free_slot, put_record, put_request, take_record, take_request)
+from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Records,
+                        Requests, Slot, free_slot, put_record, put_request, take_record,
+                        take_request)
 from ros.rcl cimport (NOTHING_TAKEN, Allocator, MessageInfo, OnMessage, Rcl, Serialized,
                       check_layout, find_functions)
 from ros.timing cimport (COARSE, COARSE_WIDTH, FINE, Histogram, Sequences, Timing, count_missing,
@@ -40,12 +41,11 @@ cdef extern from "<unistd.h>" nogil:
 cdef extern from "<sys/eventfd.h>" nogil:
     int eventfd(unsigned int initial, int flags) noexcept
     enum: EFD_CLOEXEC
-    enum: EFD_NONBLOCK
 
 ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
 TAKE_FAILED_RECORD, PUBLISH_FAILED_RECORD = TAKE_FAILED, PUBLISH_FAILED
 HISTOGRAM_SIZES = FINE, COARSE, COARSE_WIDTH    # as ros/timing.pxd has them
-MOST_OBJECTS = RESERVED               # in use at the same time, so that no record about one is lost
+MAX_OBJECTS = RESERVED               # in use at the same time, so that no record about one is lost
 
 include "spin.pxi"           # the loop's thread, without Python
 include "rcl_loop.pxi"       # RclLoop, its side that is Python's

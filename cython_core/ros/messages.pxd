@@ -16,7 +16,7 @@ cdef extern from *:
 
 cdef enum:
     HEADER_SIZE = 4          # [byte], the encapsulation: 0, byte order, 2 of options
-    MOST_NAMES = 1000        # in a message: no robot has more
+    MAX_NAMES = 1000        # in a message: no robot has more
 
 cdef enum MessageFault:      # why a message is refused; the texts are in
                              # featherstone_ros/message_faults.py
@@ -25,7 +25,7 @@ cdef enum MessageFault:      # why a message is refused; the texts are in
     CUT_OFF                  # ends within the field
     TOO_LONG                 # the field claims more than there is: ``claimed`` items in
                              # ``expected`` bytes
-    TOO_MANY                 # the field has more than MOST_NAMES items
+    TOO_MANY                 # the field has more than MAX_NAMES items
     NOT_TERMINATED           # text that does not end with a zero byte
     NAMED_TWICE              # a joint: ``which``
     OTHER_LENGTH             # the field has ``claimed`` items, not ``expected``
@@ -58,7 +58,7 @@ cdef struct JointNames:      # of an arm, and their order in the last message
     int32_t n
     const char** name        # (n,)
     size_t* length           # (n,)
-    int32_t* guess           # (MOST_NAMES,) joint of the k-th name of the last message; -1: none of
+    int32_t* guess           # (MAX_NAMES,) joint of the k-th name of the last message; -1: none of
                              # these
 
 cdef struct JointStateMessage:
@@ -121,9 +121,9 @@ cdef inline size_t read_length(Reader* r, size_t item_size, Field field) noexcep
 
 
 cdef inline size_t read_item_count(Reader* r, size_t item_size, Field field) noexcept nogil:
-    """Length of a sequence whose items are read one by one: at most MOST_NAMES."""
+    """Length of a sequence whose items are read one by one: at most MAX_NAMES."""
     cdef size_t count = read_length(r, item_size, field)
-    if count > MOST_NAMES:
+    if count > MAX_NAMES:
         r.claimed = count
         refuse_message(r, TOO_MANY, field)
         return 0

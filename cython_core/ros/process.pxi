@@ -1,9 +1,9 @@
-# The end of a node's process where Python cannot see to it, and the end of a child that it has forked.
+# The end of a node's process where Python cannot see to it, and of a child that it has forked.
 
 cdef extern from "<pthread.h>" nogil:
     ctypedef unsigned long pthread_t
-    int pthread_create(pthread_t* thread, const void* attributes, void* (*run)(void*) noexcept nogil,
-                       void* argument) noexcept
+    int pthread_create(pthread_t* thread, const void* attributes,
+                       void* (*run)(void*) noexcept nogil, void* argument) noexcept
 
 cdef extern from "<unistd.h>" nogil:
     unsigned int sleep(unsigned int seconds) noexcept

@@ -13,7 +13,7 @@ cdef class RclLoop:
     used: it would have to be filled and cleared for every message.
 
     Attributes:
-        records_fd: File descriptor, an eventfd(2), readable when there are ``records``.
+        records_fd: File descriptor, an eventfd(2), written to when there are ``records``.
     """
 
     cdef Loop* loop
@@ -29,7 +29,7 @@ cdef class RclLoop:
         if self.loop == NULL:
             raise MemoryError()
         self.owners = [None] * REQUESTS
-        self.records_fd = self.loop.records_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+        self.records_fd = self.loop.records_fd = eventfd(0, EFD_CLOEXEC)
         if self.records_fd < 0:
             raise OSError(errno, "eventfd")
 
@@ -294,10 +294,8 @@ cdef class RclLoop:
     def records(self):
         """Take all records: a list of tuples (kind, index, time [ns], four values, object)."""
         cdef Record record
-        cdef uint64_t number
         cdef list taken = []
         store32(&self.loop.is_signalled, 0, IN_ONE_ORDER)
-        read(self.records_fd, &number, sizeof(number))
         while take_record(&self.loop.records, &record):
             taken.append((record.kind, record.index, record.time,
                           (record.value[0], record.value[1], record.value[2], record.value[3]),

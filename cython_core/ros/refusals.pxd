@@ -15,7 +15,6 @@ cdef enum: REFUSED = 0       # kind of the records, of every cycle that refuses
 cdef enum Reason:            # why, beside MessageFault
     NOT_FINITE = 100         # value: the number
     BEYOND_BOUND             # value: the number, the bound
-    CUT_OFF_NUMBER           # as NOT_FINITE
     UNKNOWN_JOINT            # value: the name's first bytes
     NO_JOINT
     UNKNOWN_LINK             # as UNKNOWN_JOINT
@@ -24,14 +23,8 @@ cdef enum Reason:            # why, beside MessageFault
     NOT_MEASURED             # a field is empty; value: how many numbers it should have
 
 cdef enum:
-    MOST_REPORTED = 20                  # records per period
+    MAX_REPORTED = 20                  # records per period
     REPORT_PERIOD = 1_000_000_000       # [ns]
-
-cdef extern from *:
-    """
-    #define CUT_OFF_BELOW 0x1p-1007
-    """
-    const double CUT_OFF_BELOW
 
 cdef struct Refusals:
     int64_t count            # messages refused
@@ -42,69 +35,55 @@ cdef struct Refusals:
     Output* output
 
 
-cdef inline void begin_message(Refusals* its, int input, const IncomingMessage* incoming,
+cdef inline void begin_message(Refusals* refusals, int input, const IncomingMessage* incoming,
                                int64_t now, Output* output, Reader* r) noexcept nogil:
     """Begin to read a message."""
-    its.input, its.size, its.now, its.output = input, incoming.size, now, output
+    refusals.input, refusals.size, refusals.now, refusals.output = input, incoming.size, now, output
     open_message(r, incoming.data, incoming.size)
 
 
-cdef inline void refuse(Refusals* its, int reason, int field, int32_t which,
+cdef inline void refuse(Refusals* refusals, int reason, int field, int32_t which,
                         const void* value) noexcept nogil:
-    """Refuse the current message for a MessageFault or a Reason; value: its 32 bytes of detail."""
+    """Refuse the current message for a MessageFault or a Reason; value: refusals 32 bytes of detail."""
     cdef Record record
-    its.count += 1
-    if its.now - its.since >= REPORT_PERIOD:
-        its.since, its.reported = its.now, 0
-    if its.reported >= MOST_REPORTED:
+    refusals.count += 1
+    if refusals.now - refusals.since >= REPORT_PERIOD:
+        refusals.since, refusals.reported = refusals.now, 0
+    if refusals.reported >= MAX_REPORTED:
         return
-    its.reported += 1
-    record.kind, record.time, record.object = REFUSED, its.now, 0
+    refusals.reported += 1
+    record.kind, record.time, record.object = REFUSED, refusals.now, 0
     # decoded in message_faults.py
-    record.index = its.input | reason << 4 | field << 12 | (which + 1) << 18
+    record.index = refusals.input | reason << 4 | field << 12 | (which + 1) << 18
     memcpy(record.value, value, sizeof(record.value))
-    its.output.record(its.output.loop, &record)
+    refusals.output.record(refusals.output.loop, &record)
 
 
-cdef inline void refuse_reader(Refusals* its, const Reader* r) noexcept nogil:
+cdef inline void refuse_reader(Refusals* refusals, const Reader* r) noexcept nogil:
     """Refuse the current message for the fault that its reader has found."""
     cdef double[4] value
-    value[0], value[1], value[2], value[3] = its.size, r.claimed, r.expected, 0.0
-    refuse(its, r.fault, r.field, r.which, value)
+    value[0], value[1], value[2], value[3] = refusals.size, r.claimed, r.expected, 0.0
+    refuse(refusals, r.fault, r.field, r.which, value)
 
 
-cdef inline void refuse_figure(Refusals* its, int reason, int field, int32_t which, double figure,
-                               double bound) noexcept nogil:
+cdef inline void refuse_figure(Refusals* refusals, int reason, int field, int32_t which,
+                               double figure, double bound) noexcept nogil:
     cdef double[4] value
     value[0], value[1], value[2], value[3] = figure, bound, 0.0, 0.0
-    refuse(its, reason, field, which, value)
+    refuse(refusals, reason, field, which, value)
 
 
-cdef inline bint within(Refusals* its, int field, int32_t which, double figure,
+cdef inline bint within(Refusals* refusals, int field, int32_t which, double figure,
                         double bound) noexcept nogil:
     """Whether |figure| <= bound; else the message is refused, also for NaN."""
     if fabs(figure) <= bound:
         return True
-    refuse_figure(its, BEYOND_BOUND if isfinite(figure) else NOT_FINITE, field, which, figure,
+    refuse_figure(refusals, BEYOND_BOUND if isfinite(figure) else NOT_FINITE, field, which, figure,
                   bound)
     return False
 
 
-cdef inline bint is_whole(Refusals* its, int field, const Doubles* values) noexcept nogil:
-    """Whether the last field of a message is complete; else the message is refused.
-
-    A message that is cut off by one to three bytes arrives with its full length, since RTPS pads
-    submessages with zeros to multiples of four bytes (DDSI-RTPS 9.4.1). Its last number then lies
-    between 0 and 2^-1007, which no measured or commanded value does.
-    """
-    cdef double last = double_at(values, values.length - 1) if values.length else 0.0
-    if not 0.0 < last < CUT_OFF_BELOW:
-        return True
-    refuse_figure(its, CUT_OFF_NUMBER, field, -1, last, 0.0)
-    return False
-
-
-cdef inline bint read_efforts(Refusals* its, Reader* r, int32_t n, double bound,
+cdef inline bint read_efforts(Refusals* refusals, Reader* r, int32_t n, double bound,
                               double* out) noexcept nogil:
     """Read a std_msgs/Float64MultiArray of n numbers, each of at most ``bound`` in size; returns
     False if it is refused.
@@ -115,26 +94,25 @@ cdef inline bint read_efforts(Refusals* its, Reader* r, int32_t n, double bound,
         r.claimed, r.expected = values.length, n
         refuse_message(r, OTHER_LENGTH, FIELD_DATA)
     if r.fault != MESSAGE_WHOLE:
-        refuse_reader(its, r)
-        return False
-    if not is_whole(its, FIELD_DATA, &values):
+        refuse_reader(refusals, r)
         return False
     for i in range(n):
         out[i] = double_at(&values, i)
-        if not within(its, FIELD_DATA, i, out[i], bound):
+        if not within(refusals, FIELD_DATA, i, out[i], bound):
             return False
     return True
 
 
-cdef inline void refuse_name(Refusals* its, int reason, int field, const Text* text) noexcept nogil:
+cdef inline void refuse_name(Refusals* refusals, int reason, int field,
+                             const Text* text) noexcept nogil:
     cdef char[32] value
     memset(value, 0, sizeof(value))
     if text.data != NULL:
         memcpy(value, text.data, min(text.length, sizeof(value)))
-    refuse(its, reason, field, -1, value)
+    refuse(refusals, reason, field, -1, value)
 
 
-cdef inline void refuse_joints(Refusals* its, int reason, int field, const int32_t* place,
+cdef inline void refuse_joints(Refusals* refusals, int reason, int field, const int32_t* place,
                                int32_t n) noexcept nogil:
     """Refuse the current message because it lacks joints: those with a negative place (n,)."""
     cdef uint64_t[4] value
@@ -143,4 +121,4 @@ cdef inline void refuse_joints(Refusals* its, int reason, int field, const int32
     for i in range(min(n, 256)):
         if place[i] < 0:
             value[i // 64] |= <uint64_t> 1 << (i % 64)
-    refuse(its, reason, field, -1, value)
+    refuse(refusals, reason, field, -1, value)

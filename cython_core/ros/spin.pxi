@@ -53,8 +53,8 @@ cdef struct Loop:
     int64_t heartbeat        # last sign of life from Python
     int64_t stop_by          # when to end, safe or not; 0: go on
     bint is_stopping         # the cycle has been asked to stop
-    uint32_t is_signalled    # ``records_fd`` is readable
-    int records_fd           # eventfd(2), readable when there are records
+    uint32_t is_signalled    # ``records_fd`` has been written to since records were taken
+    int records_fd           # eventfd(2)
     bint has_published       # in this call of the cycle
     Rcl rcl
     Topic* topics
@@ -178,7 +178,7 @@ cdef bint put(void* self, const Record* record) noexcept nogil:
     cdef uint64_t one = 1
     cdef bint there = put_record(&loop.records, record)
     if exchange32(&loop.is_signalled, 1, IN_ONE_ORDER) == 0:
-        write(loop.records_fd, &one, sizeof(one))  # cannot block: its counter is 0
+        write(loop.records_fd, &one, sizeof(one))  # blocks only at 2^64 - 1
     return there
 
 

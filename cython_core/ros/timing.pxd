@@ -9,7 +9,7 @@ cdef enum:
     COARSE = 4096            # buckets of 64 us above them, up to 266 ms
     COARSE_WIDTH = 64
     BUCKETS = FINE + COARSE + 1  # and one for the rest
-    MOST_PUBLISHERS = 4      # of a topic that are followed; with more, some losses are not seen
+    MAX_PUBLISHERS = 4      # of a topic that are followed; with more, some losses are not seen
 
 cdef struct Histogram:
     uint64_t[BUCKETS] counts
@@ -57,7 +57,7 @@ cdef struct Sequence:        # of a publisher's messages
     bint is_known
 
 cdef struct Sequences:       # of a topic's messages
-    Sequence[MOST_PUBLISHERS] of
+    Sequence[MAX_PUBLISHERS] of
     int next                 # to be reused for a new publisher
 
 
@@ -65,13 +65,13 @@ cdef inline Sequence* sequence_of(Sequences* sequences, const uint64_t* publishe
     """Return the entry of a publisher; a new one replaces another's."""
     cdef Sequence* sequence
     cdef int k
-    for k in range(MOST_PUBLISHERS):
+    for k in range(MAX_PUBLISHERS):
         sequence = &sequences.of[k]
         if (sequence.is_known and sequence.publisher[0] == publisher[0]
                 and sequence.publisher[1] == publisher[1]):
             return sequence
     sequence = &sequences.of[sequences.next]
-    sequences.next = (sequences.next + 1) % MOST_PUBLISHERS
+    sequences.next = (sequences.next + 1) % MAX_PUBLISHERS
     sequence.publisher[0], sequence.publisher[1], sequence.is_known = (
         publisher[0], publisher[1], False)
     return sequence

@@ -253,9 +253,8 @@ cdef bint gather_motion(TwinCycle* twin) noexcept nogil:
 
 
 cdef bint gather_effort(TwinCycle* twin) noexcept nogil:
-    cdef const Doubles* values = &twin.names.effort
-    return (is_whole(&twin.refusals, FIELD_EFFORT, values)
-            and gather_field(twin, values, FIELD_EFFORT, DBL_MAX, twin.wanted + 2 * twin.arm.n))
+    return gather_field(twin, &twin.names.effort, FIELD_EFFORT, DBL_MAX,
+                        twin.wanted + 2 * twin.arm.n)
 
 
 cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
@@ -337,8 +336,6 @@ cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
     link = find_joint(&twin.links, 0, &frame)
     if link < 0:
         refuse_name(refusals, UNKNOWN_LINK, FIELD_FRAME, &frame)
-        return
-    if not is_whole(refusals, FIELD_FORCE, &values):
         return
     for i in range(6):
         twin.wanted[i] = double_at(&values, i)

@@ -17,13 +17,13 @@ from libc.string cimport memcpy, memset
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from ros.atomic cimport SECOND
 from ros.messages cimport (FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION,
-                           FIELD_STAMP, FIELD_TORQUE, FIELD_VELOCITY, MESSAGE_WHOLE, MOST_NAMES,
+                           FIELD_STAMP, FIELD_TORQUE, FIELD_VELOCITY, MESSAGE_WHOLE, MAX_NAMES,
                            OTHER_LENGTH, Doubles, Field, JointNames, JointStateMessage, Reader,
                            Template, Text, double_at, find_joint, gather, read_item_count,
                            read_joint_names, read_joint_values, read_text, read_uint32,
                            refuse_message, take_bytes, write_last, write_stamp)
 from ros.refusals cimport (NO_JOINT, REFUSED, TOO_MANY_LOADS, UNKNOWN_JOINT, UNKNOWN_LINK, Refusals,
-                           begin_message, is_whole, read_efforts, refuse_figure, refuse_name,
+                           begin_message, read_efforts, refuse_figure, refuse_name,
                            refuse_reader, within)
 from simulation.arm cimport (ABSURD_SPEED, MOST_LOADS, NEVER, NO_FAULT, Arm, Settings,
                              adopt_settings, advance_arm, apply_load, base_is_free, release_joints,

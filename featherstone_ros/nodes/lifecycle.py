@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from time import monotonic
 from typing import Any
 
-import numpy.ma  # noqa: F401  np.unique would import it when first called: in mid-motion
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -36,7 +35,6 @@ from featherstone_ros.nodes.diagnostics_publisher import (
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
 from featherstone_ros.nodes.throttled_log import LOG_INTERVAL, ThrottledLog
-from featherstone_ros.realtime.mailbox import Mailbox
 from featherstone_ros.text import plain
 
 DESCRIPTION_QOS = QoSProfile(
@@ -129,8 +127,8 @@ class ModelNode(LifecycleNode):
         self.parameters.declare([*COMMON_SETTINGS, *settings])
         self._description = str(self.parameters["robot_description"])
         self._autostart = bool(self.parameters["autostart"])
-        self._deferred = Mailbox()
-        self._wake = self.create_guard_condition(self._deferred.run)
+        self._deferred: deque[Callable[[], None]] = deque()
+        self._wake = self.create_guard_condition(self._run_deferred)
         self._service_change_state.callback = self._survive(self._service_change_state.callback)
         # It may wait for the arm; nothing else may have to wait with it.
         self._service_change_state.callback_group = ReentrantCallbackGroup()
@@ -214,8 +212,12 @@ class ModelNode(LifecycleNode):
 
     def defer(self, action: Callable[[], None]) -> None:
         """Have the executor's thread do something soon; any other thread may call this."""
-        self._deferred.post(action)
+        self._deferred.append(action)
         self._wake.trigger()
+
+    def _run_deferred(self) -> None:
+        for _ in range(len(self._deferred)):
+            self._deferred.popleft()()
 
     def publish_diagnostics(self) -> None:
         """Publish the diagnostics now instead of at the next second."""
@@ -328,7 +330,7 @@ class ModelNode(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Call ``activate``."""
-        return self._attempt("activate", self._activate)
+        return self._attempt("activate", self.activate)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Call ``deactivate``."""
@@ -357,12 +359,6 @@ class ModelNode(LifecycleNode):
         self._description_report = check_description(self._model_text, self.get_logger())
         self.configure()
         self._configured = True
-
-    def _activate(self) -> None:
-        # Objects of the start-up stay: a collection that visits them would take 10 to 30 ms.
-        gc.collect()
-        gc.freeze()
-        self.activate()
 
     def _cleanup(self) -> None:
         self._configured = False

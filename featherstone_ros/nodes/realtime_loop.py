@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import atexit
 import os
-import select
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from threading import Thread
 from typing import Any
 
@@ -100,7 +98,8 @@ class ThreadLoop:
         self._thread = Thread(target=self._run, name="loop", daemon=True)
         self._records_thread = Thread(target=self._carry_records, name="records", daemon=True)
         self._is_over = False
-        self._beat = node.create_timer(HEARTBEAT_PERIOD, self.runner.beat, clock=steady_clock())
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._beat = node.create_timer(HEARTBEAT_PERIOD, self.runner.beat, clock=steady)
 
     @property
     def has_ended(self) -> bool:
@@ -112,10 +111,6 @@ class ThreadLoop:
         atexit.register(self._finish)
         self._thread.start()
         self._records_thread.start()
-
-    def end(self, within: float) -> None:
-        """Have the cycle end when it is safe, ``within`` seconds from now at the latest."""
-        self.runner.stop(within)
 
     def stop(self, within: float = 1.0) -> bool:
         """End the cycle when it is safe, and wait for that; then rclpy's handles are free.
@@ -133,7 +128,7 @@ class ThreadLoop:
         return True
 
     def _finish(self, within: float = 1.0) -> bool:
-        self.end(within)
+        self.runner.stop(within)
         if self._thread.ident is not None:
             self._thread.join(within + MARGIN)
         return self.has_ended
@@ -153,7 +148,7 @@ class ThreadLoop:
     def _carry_records(self) -> None:
         """Tell the executor of records; seldom, since its wake-up costs more than a record."""
         while True:
-            await_event(self.runner.records_fd)  # the next one comes when these have been taken
+            os.eventfd_read(self.runner.records_fd)  # written to again when these are taken
             if self._is_over:
                 return
             self._node.defer(self._take_records)
@@ -162,20 +157,6 @@ class ThreadLoop:
     def _take_records(self) -> None:
         if records := self.runner.records():
             self._deliver(records)
-
-
-def steady_clock() -> Clock:
-    """Return a clock that does not depend on /clock."""
-    return Clock(clock_type=ClockType.STEADY_TIME)
-
-
-def await_event(fd: int) -> None:
-    """Wait until a non-blocking eventfd(2) is readable, and read it."""
-    waiting = select.poll()
-    waiting.register(fd, select.POLLIN)
-    waiting.poll()
-    with suppress(BlockingIOError):  # another thread was quicker
-        os.eventfd_read(fd)
 
 
 def ignore(_: bytes) -> None:

@@ -3,5 +3,4 @@
 - ``histogram``: a histogram of durations.
 - ``loop_timing``: latency and jitter of a compiled loop, for the diagnostics.
 - ``scheduling``: real-time priority and processors of a thread, locked memory.
-- ``mailbox``: calls from one thread into another that never waits.
 """

@@ -179,14 +179,9 @@ def test_bad_commands_are_refused_reported_and_change_nothing(ros):
     ):
         commands.publish(Float64MultiArray(data=data))
         ros.wait_for_diagnostics(lambda s, reason=reason: reason in s.message, reason)
-    whole = serialize_message(Float64MultiArray(data=[1.0, -2.1]))
-    for cut, reason in ((1, "a number that was cut off"), (4, "ends within data")):
-        commands.publish(whole[:-cut])
-        ros.wait_for_diagnostics(lambda s, reason=reason: reason in s.message, reason)
+    commands.publish(serialize_message(Float64MultiArray(data=[1.0, -2.1]))[:-4])
+    ros.wait_for_diagnostics(lambda s: "ends within data" in s.message, "refusal")
     names = ros.publisher(JointState, "/digital_twin/joint_commands")
-    whole = serialize_message(JointState(name=["elbow"], effort=[-2.1]))
-    names.publish(whole[: whole.index(np.float64(-2.1).tobytes()) + 7])
-    ros.wait_for_diagnostics(lambda s: "effort ends in" in s.message, "refusal")
     for name, effort, reason in (
         (["elbow", "knee"], [1.0, 1.0], "unknown joints: knee"),
         (["elbow", "elbow"], [1.0, 1.0], "named twice: elbow"),

@@ -23,7 +23,7 @@ from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros._loop import (
     ENDED_RECORD,
-    MOST_OBJECTS,
+    MAX_OBJECTS,
     PUBLISH_FAILED_RECORD,
     TOO_LARGE_RECORD,
     EchoCycle,
@@ -330,10 +330,10 @@ def test_records_about_objects_find_room_when_others_are_dropped(ros):
     for _ in range(3000):
         runner.request(1)
     assert runner.counters()["records_dropped"] > 0
-    for number in range(1, MOST_OBJECTS + 1):
+    for number in range(1, MAX_OBJECTS + 1):
         runner.request(2, payload=number)
     assert [record[4] for record in runner.records() if record[0] == 2] == [
-        *range(1, MOST_OBJECTS + 1)
+        *range(1, MAX_OBJECTS + 1)
     ]
     bench.close()
 
@@ -345,7 +345,7 @@ def test_the_end_waits_until_it_is_safe_and_messages_are_answered_meanwhile(ros)
     bench = Bench(ros, rest=0.4)
     bench.loop.start()
     begun = time.monotonic()
-    bench.loop.end(within=DEADLINE)
+    bench.runner.stop(DEADLINE)
     while not bench.loop.has_ended:
         bench.publisher.publish(STATE)
         ros.run_for(0.02)

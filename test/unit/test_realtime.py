@@ -1,4 +1,4 @@
-"""What a loop needs beside it: hand-over, scheduling, counts."""
+"""What a loop needs beside it: scheduling, counts."""
 
 from __future__ import annotations
 
@@ -10,39 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from featherstone_ros.realtime.mailbox import Mailbox
 from featherstone_ros.realtime.scheduling import Scheduling, refuse_missing_cpus
-
-# Mailbox.
-
-
-def test_mailbox_runs_in_order():
-    mailbox, order = Mailbox(), []
-    for number in range(3):
-        mailbox.post(lambda number=number: order.append(number))
-    assert not order
-    mailbox.run()
-    assert order == [0, 1, 2]
-
-
-def test_what_follows_an_action_that_fails_is_not_lost():
-    mailbox, done = Mailbox(), []
-    mailbox.post(lambda: 1 // 0)
-    mailbox.post(lambda: done.append(1))
-    with pytest.raises(ZeroDivisionError):
-        mailbox.run()
-    mailbox.run()
-    assert done == [1]
-
-
-def test_actions_put_in_while_running_wait_for_the_next_run():
-    mailbox, done = Mailbox(), []
-    mailbox.post(lambda: mailbox.post(lambda: done.append(1)))
-    mailbox.run()
-    assert not done
-    mailbox.run()
-    assert done
-
 
 # Scheduling.
 

@@ -21,7 +21,6 @@ NAMES = list(MODEL.joint_names)
 TOPICS = ("joint_states", "~/commands")
 SETTINGS = ShadowSettings(armature=0.1, contact_threshold=1.0, prediction_horizon=0.02)
 SECOND = 1_000_000_000
-TINY = 5e-324  # what is left of a number whose last bytes were cut off
 
 
 @pytest.fixture
@@ -144,7 +143,6 @@ REFUSED = [
         joint_state(NAMES, ZERO, ZERO, first(np.inf)),
         f"effort of {NAMES[2]} is inf, expected a finite number",
     ),
-    (joint_state(NAMES, ZERO, ZERO, [*ZERO[1:], TINY]), "effort ends in 4.94066e-324"),
     (joint_state(NAMES, ZERO, ZERO, ZERO)[:-9], "effort claims a length of 7, but 51 bytes follow"),
     (b"", "message of 0 bytes ends within the encapsulation header"),
 ]
@@ -169,7 +167,6 @@ def test_a_message_that_is_refused_changes_nothing(shadow, states, data, reason)
     [
         ([1.0, 2.0], "command has 2 values, expected 7"),
         (first(np.nan), f"command of {NAMES[2]} is nan, expected a finite number"),
-        ([*ZERO[1:], TINY], "data ends in 4.94066e-324: a number that was cut off"),
     ],
 )
 def test_a_command_that_is_none_is_refused(shadow, values, reason):

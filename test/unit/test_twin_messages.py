@@ -20,7 +20,6 @@ FINGER = """
 """
 MODEL = fr.Model.from_urdf(ARM.replace("</robot>", FINGER))
 TOPICS = [f"~/{name}" for name in sorted(INPUTS, key=INPUTS.__getitem__)]
-TINY = 5e-324  # what is left of a number whose last bytes were cut off
 
 
 @pytest.fixture
@@ -65,7 +64,6 @@ def test_commands_and_joint_commands_are_taken_in_either_byte_order(twin, big_en
         ("commands", float64_multi_array([1.0] * 3), "command has 3 values, expected 2"),
         ("commands", float64_multi_array([np.nan, 1.0]), "command of shoulder is nan, expected a"),
         ("commands", float64_multi_array([1.0, np.inf]), "command of elbow is inf"),
-        ("commands", float64_multi_array([1.0, TINY]), "a number that was cut off"),
         ("commands", float64_multi_array([1.0, 2.0])[:-4], "ends within data"),
         ("commands", b"", "message of 0 bytes ends within the encapsulation header"),
         ("commands", b"\7\7\7\7", "is 0x0707, expected 0x0000 or 0x0001: no plain CDR"),
@@ -90,7 +88,6 @@ def test_commands_and_joint_commands_are_taken_in_either_byte_order(twin, big_en
         ("joint_commands", joint_state(["elbow"], [np.nan]), "position of elbow is nan"),
         ("joint_commands", joint_state(["elbow"], [1.0], [np.inf]), "velocity of elbow is inf"),
         ("joint_commands", joint_state(["elbow"], [1.0], [1e6]), "velocity of elbow is 1e+06"),
-        ("joint_commands", joint_state(["elbow"], [], [], [TINY]), "effort ends in 4.94"),
         ("joint_commands", joint_state(["claw"], [], [], [1.0]), "no joint named"),
         ("joint_commands", joint_state([], []), "no joint named"),
         ("set_state", joint_state(["elbow"], [np.nan]), "position of elbow is nan"),
