@@ -75,7 +75,7 @@ class RecentDurations:
         counts, longest = self._read()
         now = np.frombuffer(counts, np.uint64)
         recent, self._before = now - self._before, now
-        return LatencyHistogram.from_counts(recent, longest)
+        return LatencyHistogram(recent, longest)
 
 
 def diagnostic_values(latency: LatencyHistogram, jitter: LatencyHistogram) -> dict[str, object]:

@@ -138,9 +138,7 @@ def test_nobody_heard_is_said():
 
 
 def test_sketch_has_the_counts_where_they_belong():
-    latencies = LatencyHistogram()
-    for microseconds in [20.5] * 1000 + [200.5] * 10 + [1999.5]:
-        latencies.add(microseconds * 1e-6)
+    latencies = LatencyHistogram.from_text("21:1000 201:10 2000:1")
     low, bars, high = re.fullmatch(r"(\d+) (.{24}) (\d+) µs", sketch(latencies)).groups()
     assert (low, high) == ("20", "2000")
     heights = np.array([" ▁▂▃▄▅▆▇█".index(bar) for bar in bars])
