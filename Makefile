@@ -9,17 +9,16 @@ ARGS ?=
 ROS_DISTRO_WHEELS ?= jazzy
 ifneq ($(ROS_DISTRO),)
   VENV := .venv-ros-$(ROS_DISTRO)
+  FOR_DEMO := demo
   EXTRAS := demo,lint,test
-else ifeq ($(ROS_DISTRO_WHEELS),jazzy)
-  VENV := .venv
-  EXTRAS := demo,examples,lint,peers,test,jazzy
 else
-  VENV := .venv-$(ROS_DISTRO_WHEELS)
+  VENV := .venv$(if $(filter-out jazzy,$(ROS_DISTRO_WHEELS)),-$(ROS_DISTRO_WHEELS))
+  FOR_DEMO := demo,$(ROS_DISTRO_WHEELS)
   EXTRAS := demo,examples,lint,peers,test,$(ROS_DISTRO_WHEELS)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test oldest wheels bench chaos replica fuzz sanitize hostile lint environment clean
+.PHONY: help demo test oldest wheels bench chaos replica fuzz sanitize hostile lint environment python clean
 
 help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
@@ -39,7 +38,9 @@ help:
 	@echo "make clean  removes all that make and the builds have made"
 	@echo "ARGS=... is handed on; ROS_DISTRO_WHEELS=kilted takes ROS 2 Kilted's wheels, not Jazzy's."
 
-demo: environment
+# No more than it needs: the others add what they need.
+demo: python
+	@$(PYTHON) .ci/environment.py $(VENV) $(FOR_DEMO) native
 	@$(VENV)/bin/featherstone-ros demo $(ARGS)
 
 test: environment
@@ -75,9 +76,11 @@ lint: environment
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/stubtest --mypy-config-file pyproject.toml featherstone_ros._core
 
-environment:
-	@command -v $(PYTHON) >/dev/null || { echo "featherstone_ros: there is no $(PYTHON); install Python 3.10 or newer" >&2; exit 1; }
+environment: python
 	@$(PYTHON) .ci/environment.py $(VENV) $(EXTRAS)
+
+python:
+	@command -v $(PYTHON) >/dev/null || { echo "featherstone_ros: there is no $(PYTHON); install Python 3.10 or newer" >&2; exit 1; }
 
 clean:
 	rm -rf .venv .venv-* build dist install log bench chaos demo monte_carlo shadow featherstone_ros.egg-info featherstone_ros/_*.so

@@ -5,8 +5,10 @@ colcon runs this file dry and reads what it prints, so nothing here may print or
 
 import os
 import platform
+import runpy
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from pathlib import Path
 
@@ -60,7 +62,8 @@ else:
 FLAGS += os.environ.get("FEATHERSTONE_CFLAGS", "").split()
 
 # The core is compiled once for each of these, and the best one for the CPU picked on import
-# (featherstone_ros/_core.py). FEATHERSTONE_BUILD_FOR names those to build: all, or some of them.
+# (featherstone_ros/_core.py). FEATHERSTONE_BUILD_FOR names those to build: some of them, all, or
+# native, the best for this machine; none: no module at all is compiled.
 X86_64 = {
     "x86_64": ["-march=x86-64"],
     "x86_64_v3": ["-march=x86-64-v3"],
@@ -76,14 +79,26 @@ def wanted_sets():
     wanted = os.environ.get("FEATHERSTONE_BUILD_FOR", "").replace("-", "_").split()
     if wanted == ["all"]:
         return list(INSTRUCTION_SETS)
+    if wanted == ["native"]:
+        return [native_set()]
+    if wanted == ["none"]:
+        return []
     unknown = [name for name in wanted if name not in INSTRUCTION_SETS]
     if unknown:
         valid = ", ".join(name.replace("_", "-") for name in INSTRUCTION_SETS)
         raise SystemExit(
             f"FEATHERSTONE_BUILD_FOR has {unknown[0]!r}, which is none of this machine's "
-            f"({platform.machine()}); expected all, or some of {valid}"
+            f"({platform.machine()}); expected all, native, none, or some of {valid}"
         )
     return wanted or list(INSTRUCTION_SETS)[:3]
+
+
+def native_set():
+    """Return the key of the best of them that this machine's CPU has."""
+    rules = runpy.run_path(Path(__file__).resolve().parent / NAME / "instruction_sets.py")
+    usable = (name for name in rules["NEEDS"] if not rules["lacking"](name))  # best first
+    keys = (name.replace("-", "_") for name in usable)
+    return next(key for key in keys if key in INSTRUCTION_SETS)
 
 
 class BuildCore(build_ext):
@@ -110,28 +125,33 @@ class BuildCore(build_ext):
         note = Path(self.build_temp, "recipe.txt")
         self.force = self.force or not note.exists() or note.read_text() != recipe
         made = {}
-        for extension in self.extensions:  # each has its own object file beside its own copy
-            (source,) = map(Path, extension.sources)
-            if source not in made:
-                (made[source],) = cythonize(
-                    Extension(f"{NAME}._{source.stem}", [str(source)]),
-                    compiler_directives=DIRECTIVES,
-                    include_path=[CORE],
-                    build_dir=self.build_temp,
-                    force=self.force,
-                    quiet=True,
-                )
-            copy = Path(self.build_temp, extension.name, f"{source.stem}.c")
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(made[source].sources[0], copy)
-            extension.sources = [str(copy)]
         self.leave_out_unknown_flags()
-        super().build_extensions()
+        with ThreadPoolExecutor(self.parallel) as compilers:  # which run while others are made
+            jobs = []
+            for extension in self.extensions:  # each has its own object file beside its own copy
+                (source,) = map(Path, extension.sources)
+                if source not in made:
+                    (made[source],) = cythonize(
+                        Extension(f"{NAME}._{source.stem}", [str(source)]),
+                        compiler_directives=DIRECTIVES,
+                        include_path=[CORE],
+                        build_dir=self.build_temp,
+                        force=self.force,
+                        quiet=True,
+                    )
+                copy = Path(self.build_temp, extension.name, f"{source.stem}.c")
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(made[source].sources[0], copy)
+                extension.sources = [str(copy)]
+                jobs.append(compilers.submit(self.build_extension, extension))
+        for job in jobs:
+            job.result()
         note.write_text(recipe)
 
     def leave_out_unknown_flags(self):
         """Drop flags that only make GCC's code faster, where the compiler is another."""
         probe = Path(self.build_temp, "probe.c")
+        probe.parent.mkdir(parents=True, exist_ok=True)
         probe.write_text("int probe;\n")
         unknown = [flag for flag in FLAGS if not self.knows(flag, probe)]
         for extension in self.extensions:
@@ -252,7 +272,7 @@ setup(
     **{LICENSE: "Apache-2.0"},
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={NAME: ["py.typed", "*.pyi"]},
-    ext_modules=[*cores, *others],
+    ext_modules=[*cores, *others] if cores else [],
     cmdclass={"build_ext": BuildCore},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),

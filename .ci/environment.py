@@ -1,8 +1,9 @@
 """Makes the virtual environment that `make demo`, `make test` and `make bench` work in.
 
-Usage: python3 environment.py FOLDER EXTRAS, e.g. `.venv test,jazzy` (the extras of setup.py).
+Usage: python3 environment.py FOLDER EXTRAS [native], e.g. `.venv demo,jazzy native`: the extras of
+setup.py that are needed, and whether a core for this machine's instruction set is enough.
 
-Does nothing when FOLDER is up to date with all that its content depends on; otherwise says what it
+Does nothing when FOLDER has all that, up to date with what it depends on; otherwise says what it
 does. Needs only a bare Python; even one that is too old must be able to parse this file.
 """
 
@@ -60,12 +61,12 @@ def digest(*names):
     return total.hexdigest()
 
 
-def is_noted(note, text):
-    """Tell whether the note has exactly this text."""
+def read_note(note):
+    """Return what has been noted; empty: nothing."""
     if not os.path.isfile(note):
-        return False
+        return ""
     with open(note) as file:
-        return file.read() == text
+        return file.read()
 
 
 def write_note(note, text):
@@ -74,11 +75,16 @@ def write_note(note, text):
         file.write(text)
 
 
-def run(*command):
-    """Run a command of the set-up; its output is shown, the stack trace of this file is not."""
-    status = subprocess.call(command)
-    if status:
-        sys.exit(f"featherstone_ros: this failed with status {status}: {' '.join(command)}")
+def run(*command, **variables):
+    """Run a command of the set-up; its output is shown if it fails: compilers warn by the page."""
+    done = subprocess.run(
+        command, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    if done.returncode:
+        sys.stdout.write(done.stdout.decode(errors="replace"))
+        sys.exit(
+            f"featherstone_ros: this failed with status {done.returncode}: {' '.join(command)}"
+        )
 
 
 def build_requirements():
@@ -111,50 +117,61 @@ def remove_compiled():
 
 
 def install(folder, extras):
-    """Make the environment anew unless it is as wanted; return whether it was made.
+    """Make the environment, anew where it is of another kind, or add the extras that it lacks.
 
     The package is installed editable: changed Python code counts at once.
     """
     note = os.path.join(folder, "installed.txt")
-    wanted = f"{sys.version}\n{sys.executable}\n{PROJECT}\n{extras}\n{ROS_DISTRO}\n"
-    wanted += digest("setup.py", "setup.cfg", "pyproject.toml")
-    if is_noted(note, wanted):
-        return False
-    say(f"setting up {folder} with Python {sys.version.split()[0]} (once; a few minutes)")
+    kind = f"{sys.version}\n{sys.executable}\n{PROJECT}\n{ROS_DISTRO}\n"
+    kind += digest("setup.py", "setup.cfg", "pyproject.toml") + "\n"
+    noted = read_note(note)
+    there = set(noted[len(kind) :].split(",")) if noted.startswith(kind) else set()
+    if extras <= there:
+        return
     if os.path.exists(note):
         os.remove(note)
-    access = ["--system-site-packages"] if ROS_DISTRO else []
-    run(sys.executable, "-m", "venv", "--clear", *access, folder)
-    pip = [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "-qq", "--no-input"]
-    pip += ["--disable-pip-version-check", *constraints(folder)]
-    say("installing what the build needs")
-    # The pip of Python 3.10 searches for minutes what a current one resolves in seconds.
-    run(*pip, "--upgrade", "pip", *build_requirements())
-    say(f"compiling the core and installing the package with its extras {extras}")
-    remove_compiled()
-    run(*pip, "--no-build-isolation", "--editable", f".[{extras}]")
-    write_note(note, wanted)
-    return True
+    # Without bytecode, half of pip's work: Python makes that of what it imports.
+    pip = [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "-qq", "--no-compile"]
+    pip += ["--no-input", "--disable-pip-version-check"]
+    if not there:
+        say(f"setting up {folder} with Python {sys.version.split()[0]} (once; a few minutes)")
+        access = ["--system-site-packages"] if ROS_DISTRO else []
+        run(sys.executable, "-m", "venv", "--clear", *access, folder)
+        pip += constraints(folder)
+        say("installing what the build needs")
+        # The pip of Python 3.10 searches for minutes what a current one resolves in seconds.
+        run(*pip, "--upgrade", "pip", *build_requirements())
+    else:
+        pip += constraints(folder)
+    names = ",".join(sorted(extras | there))
+    say(f"installing the package with its extras {names}")
+    command = [*pip, "--no-build-isolation", "--editable", f".[{names}]"]
+    run(*command, FEATHERSTONE_BUILD_FOR="none")  # compile_core does it
+    write_note(note, kind + names)
 
 
-def compile_core(folder, is_compiled):
+def compile_core(folder, is_native):
     """Compile the core in place if its sources or the compiler's switches have changed."""
     note = os.path.join(folder, "compiled.txt")
-    wanted = digest("setup.py", *sorted(glob.glob("cython_core/**/*.[hp]*", recursive=True)))
-    wanted += os.environ.get("FEATHERSTONE_DEBUG", "")
-    wanted += os.environ.get("FEATHERSTONE_BUILD_FOR", "")
-    if compiled() and is_noted(note, wanted):
+    sources = digest("setup.py", *sorted(glob.glob("cython_core/**/*.[hp]*", recursive=True)))
+    sources += os.environ.get("FEATHERSTONE_DEBUG", "") + "\n"
+    asked = os.environ.get("FEATHERSTONE_BUILD_FOR", "")
+    wanted = asked or ("native" if is_native else "")
+    noted = read_note(note)
+    # Where nobody asked for more, any core that was compiled here is enough.
+    is_enough = noted.startswith(sources) if is_native and not asked else noted == sources + wanted
+    if compiled() and is_enough:
         return
-    if not is_compiled:
-        say("compiling the core")
-        remove_compiled()
-        run(os.path.join(folder, "bin", "python"), "setup.py", "-q", "build_ext", "--inplace")
-    write_note(note, wanted)
+    say("compiling the core" + (" for this machine" if wanted == "native" else ""))
+    remove_compiled()
+    command = [os.path.join(folder, "bin", "python"), "setup.py", "-q", "build_ext", "--inplace"]
+    run(*command, FEATHERSTONE_BUILD_FOR=wanted)
+    write_note(note, sources + wanted)
 
 
 def main():
     """Bring the environment up to date, one make at a time."""
-    folder, extras = sys.argv[1:]
+    folder, extras, *native = sys.argv[1:]
     os.chdir(PROJECT)
     lock = os.open(PROJECT, os.O_RDONLY)
     try:
@@ -166,8 +183,8 @@ def main():
     problem = complaint()
     if problem:
         sys.exit(f"featherstone_ros: {problem}")
-    is_compiled = install(folder, extras)
-    compile_core(folder, is_compiled)
+    install(folder, set(extras.split(",")))
+    compile_core(folder, is_native=bool(native))
     if time.monotonic() - start > 1:
         say(f"{folder} is ready after {time.monotonic() - start:.0f} s")
 

@@ -4,15 +4,12 @@ There is one for each of several x86-64 instruction sets, from the same source. 
 variable FEATHERSTONE_INSTRUCTION_SET names one to take instead, e.g. to compare them.
 """
 
-import functools
+import importlib
 import importlib.util
 import os
 import platform
 
-# What a CPU must have, in Linux's words (the levels of the x86-64 ABI); best first.
-V3 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}
-V4 = V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-NEEDS = {"x86-64-v4": V4, "x86-64-v3": V3, "x86-64": set(), "x86-64-v3-8": V3, "generic": set()}
+from featherstone_ros.instruction_sets import NEEDS, lacking
 
 
 def built() -> list[str]:
@@ -25,22 +22,8 @@ def supported() -> list[str]:
     return [name for name in built() if not lacking(name)]
 
 
-def lacking(name: str) -> list[str]:
-    """Return what this CPU lacks of an instruction set."""
-    return sorted(NEEDS[name] - _cpu_flags())
-
-
 def _module(name: str) -> str:
     return "featherstone_ros._core_" + name.replace("-", "_")
-
-
-@functools.cache
-def _cpu_flags() -> set[str]:
-    try:
-        with open("/proc/cpuinfo") as lines:
-            return next(set(line.split()) for line in lines if line.startswith("flags"))
-    except (OSError, StopIteration):
-        return set()
 
 
 def _choose() -> str:
