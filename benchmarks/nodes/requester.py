@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 from benchmarks.nodes.echo import spin
 from benchmarks.nodes.processes import CONTROLLER
 from benchmarks.nodes.reaction import slow_motion
-from featherstone_ros.tools.demo.session import trajectory_points
+from featherstone_ros.tools.preflight.source import from_arrays, to_message
 from featherstone_ros.tools.robot_setup import load
 
 TRAJECTORY_RATE, PARAMETER_RATE = 10.0, 40.0  # [Hz]
@@ -39,9 +39,8 @@ class Requester(Node):
         )
         motion = slow_motion(robot)
         times = np.linspace(0.0, motion.duration, POINTS)
-        points = trajectory_points(times, *motion.at(times))
-        names = list(robot.model.joint_names)
-        trajectory = serialize_message(JointTrajectory(joint_names=names, points=points))
+        plan = from_arrays(robot.model.joint_names, times, *motion.at(times))
+        trajectory = serialize_message(to_message(plan))
         publisher = self.create_publisher(JointTrajectory, f"{target}/joint_trajectory", 1)
         self._client = self.create_client(SetParameters, f"{target}/set_parameters")
         self._waiting: set[object] = set()

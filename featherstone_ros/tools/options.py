@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.model.model import EARTH
 
 
@@ -168,10 +167,27 @@ def recording_options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def require_matplotlib(plot: Path | None) -> None:
-    """Raise FeatherstoneError if a picture is requested and matplotlib is missing."""
-    if plot and not find_spec("matplotlib"):
-        raise FeatherstoneError("--plot needs matplotlib: pip install matplotlib")
+def require_ros() -> None:
+    """Raise FeatherstoneError if rclpy is missing.
+
+    ROS's wheels may restart the interpreter when it is first imported: print nothing before.
+    """
+    try:
+        import rclpy  # noqa: F401
+    except ImportError as error:
+        raise FeatherstoneError(f"rclpy cannot be imported ({error}): {GET_ROS}") from None
+
+
+def require_matplotlib(picture: object) -> None:
+    """Raise FeatherstoneError if a picture is wanted and matplotlib is missing."""
+    if not picture:
+        return
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise FeatherstoneError(
+            f"matplotlib cannot be imported ({error}): pip install matplotlib"
+        ) from None
 
 
 def require_writable(*paths: Path | None) -> None:

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
 import featherstone_ros
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.parameter_files import NODES
 from featherstone_ros.realtime.scheduling import set_session_niceness
 from featherstone_ros.tools import signals
 
@@ -166,6 +167,40 @@ class NodeProcess:
     ) -> None:
         """Stop the process."""
         self.stop()
+
+
+@contextlib.contextmanager
+def twin_and_controller(
+    parameters: Mapping[str, Mapping[str, object]],
+    environment: Mapping[str, str],
+    folder: Path,
+    logs: Path,
+    arguments: Sequence[str],
+    processes: list[NodeProcess],
+) -> Iterator[None]:
+    """Start a digital twin and a controller that answer each other; end them afterwards.
+
+    The controller is ended first: it brings the arm to rest.
+
+    Args:
+        parameters: Of each node, after those of ``arguments``.
+        environment: The processes' whole environment.
+        folder: For parameter files.
+        logs: Folder for the nodes' output.
+        arguments: Of both nodes, after ``--ros-args``.
+        processes: Filled with them; they can be asked afterwards how they ended.
+    """
+    remapped = ("-r", "~/commands:=feedforward_controller/commands")
+    with contextlib.ExitStack() as stack:
+        for node in NODES:
+            file = folder / f"{node}.yaml"
+            write_parameters(file, parameters[node], node)
+            own = [*arguments, "--params-file", str(file)]
+            own += remapped if node == "digital_twin" else ()
+            with signals.held():  # a process has an owner before it can be left behind
+                process = NodeProcess(node, own, environment, logs)
+                processes.append(stack.enter_context(process))
+        yield
 
 
 def raise_priority(pid: int) -> None:

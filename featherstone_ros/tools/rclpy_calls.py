@@ -1,17 +1,113 @@
-"""The calls of rclpy that tools make again and again; no signal interrupts one."""
+"""How tools take part in ROS: nodes in a domain, and calls of rclpy that no signal interrupts."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
-from rclpy.executors import Executor
+import rclpy
+from rclpy.context import Context
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.nodes.execution import is_start_error, one_line
 from featherstone_ros.tools.signals import held
 
 LONGEST_HOLD = 0.05  # [s] in which a signal may have to wait
+
+
+class Participant:
+    """A node of a tool, in a context of its own; a context manager.
+
+    Attributes:
+        node: Its callbacks run while ``spin`` or ``spin_once`` does.
+    """
+
+    def __init__(self, name: str, namespace: str = "", domain: int | None = None) -> None:
+        """Join a ROS domain.
+
+        Args:
+            name: Of the node.
+            namespace: Of the node.
+            domain: None: ROS_DOMAIN_ID, or 0.
+
+        Raises:
+            FeatherstoneError: ROS refuses to take part: no keys, no permission, no such middleware.
+        """
+        self._options: dict[str, Any] = {
+            "namespace": namespace,
+            "enable_rosout": False,
+            "start_parameter_services": False,
+        }
+        self._context, self._recorder = Context(), None
+        try:
+            with held(until_next=True):
+                rclpy.init(context=self._context, domain_id=domain)
+                self.node = Node(name, context=self._context, **self._options)
+                self._executor = SingleThreadedExecutor(context=self._context)
+                self._executor.add_node(self.node)
+        except Exception as error:
+            self._context.try_shutdown()
+            if not is_start_error(error):
+                raise
+            raise FeatherstoneError(one_line(error)) from None
+
+    def __enter__(self) -> Any:
+        """Return the participant."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the domain."""
+        with held():
+            self._executor.shutdown()
+            for node in filter(None, (self.node, self._recorder)):
+                node.destroy_node()
+            self._context.try_shutdown()
+
+    def subscribe(
+        self,
+        kind: type,
+        topic: str,
+        take: Callable[[Any], None],
+        depth: int,
+        reliability: ReliabilityPolicy = ReliabilityPolicy.BEST_EFFORT,
+    ) -> None:
+        """Call back with each message; ``spin`` does it.
+
+        Raises:
+            FeatherstoneError: ROS refuses the topic's name.
+        """
+        qos = QoSProfile(depth=depth, reliability=reliability)
+        events = SubscriptionEventCallbacks(use_default_callbacks=False)
+        try:
+            with held():
+                self.node.create_subscription(kind, topic, take, qos, event_callbacks=events)
+        except InvalidTopicNameException as error:
+            raise FeatherstoneError(one_line(error)) from None
+
+    def queue(self, kind: type, topic: str, depth: int) -> Subscription:
+        """Let messages wait for ``take_waiting``: nothing else touches them."""
+        qos = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
+        with held():
+            if self._recorder is None:  # in no executor
+                name = f"{self.node.get_name()}_recorder"
+                self._recorder = Node(name, context=self._context, **self._options)
+            return self._recorder.create_subscription(kind, topic, lambda _: None, qos, raw=True)
+
+    def spin(self, duration: float) -> None:
+        """Run callbacks for some time [s]; to be interrupted between two of them."""
+        spin(self._executor, duration)
+
+    def spin_once(self, timeout: float = LONGEST_HOLD) -> None:
+        """Run one callback; wait for it briefly, for ``timeout`` seconds at most."""
+        spin_once(self._executor, timeout)
 
 
 def spin(executor: Executor, duration: float) -> None:

@@ -1,27 +1,26 @@
-"""The robot of the demo: its description, parameters and initial positions."""
+"""The robot of a command that simulates it: its description, parameters and initial positions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree.ElementTree import tostring
 
 import numpy as np
-import yaml
 from defusedxml import ElementTree
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.gains import DAMPING_RATIO, SampledLoop, choose_gains
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.friction import friction_torque
-from featherstone_ros.model.parameter_files import NODES, NodeParameters, read_parameters
+from featherstone_ros.model.parameter_files import (
+    NODES,
+    NodeParameters,
+    check_names,
+    read_parameters,
+)
 from featherstone_ros.model.robots import robot_file, robot_parameters
-
-# For a robot without a parameter file: gains chosen from the effort limits, and rotor inertia
-# typical of such drives, without which light wrists would be unstable at those gains.
-_FULL_EFFORT_ERROR = 0.15  # [rad or m] at which P alone reaches the effort limit
-_ROTOR_FREQUENCY = 40.0  # [rad/s] natural frequency of P with the rotor inertia alone
-_HALF_TURN = np.pi  # [rad] in place of a missing limit
 
 
 @dataclass(frozen=True)
@@ -30,17 +29,21 @@ class RobotSetup:
 
     Attributes:
         name: For titles.
+        path: Of its description.
         text: Its URDF.
-        model: With finite ``lower`` and ``upper`` only where the URDF gives them.
+        model: Of the joints that the controller moves.
+        file: Parameter file of both nodes; None: their defaults.
         parameters: Node name to its parameters, dots in their names.
-        has_invented_rotors: Whether gains and rotor inertia were invented for the demo.
+        has_assumed_drives: Whether the drives' inertia is assumed.
     """
 
     name: str
+    path: Path
     text: str
     model: Model
+    file: Path | None
     parameters: Mapping[str, NodeParameters]
-    has_invented_rotors: bool = False
+    has_assumed_drives: bool = False
 
     @property
     def start(self) -> Floats:
@@ -64,72 +67,45 @@ class RobotSetup:
         return rigid + rotors + friction_torque(qd, viscous, coulomb)
 
 
-def load(name: str) -> RobotSetup:
+def load(name: str, file: Path | None = None) -> RobotSetup:
     """Load a robot.
 
     Args:
         name: One of the package's own (``panda``, ``ur5e``), or the path of a URDF or xacro file.
+        file: A parameter file of both nodes; None: the package's own, if it has one.
 
     Raises:
         UnknownNameError: There is no such robot or file.
         ModelError: The file cannot be used.
+        ParameterFileError: The parameter file cannot.
     """
-    path = robot_file(name)
+    path, file = robot_file(name), file or robot_parameters(name)
     text = read_description(path)
-    file = robot_parameters(name)
-    if file is None:
-        with errors_naming(path):
-            model = Model.from_urdf(text)
-        if not model.n:
-            raise ModelError(f"robot {model.name!r} has no joint that moves: nothing to drive")
-        return RobotSetup(
-            model.name, text, model, chosen_parameters(model), has_invented_rotors=True
-        )
-    parameters = read_parameters(file)
+    parameters = {node: NodeParameters({}, name) for node in NODES}
+    if file:
+        parameters = read_parameters(file)
     with errors_naming(path):
-        model = Model.from_urdf(text, joints=parameters["digital_twin"].joints())
-    return RobotSetup(model.name, text, model, parameters)
+        model = Model.from_urdf(text, joints=parameters["feedforward_controller"].joints())
+    if file:
+        check_names(file, {*model.joint_names, *model.locked})
+    if not model.n:
+        raise ModelError(f"robot {model.name!r} has no joint that moves: nothing to drive")
+    return RobotSetup(model.name, path, text, model, file, parameters)
 
 
-def write_invented(robot: RobotSetup, path: Path) -> None:
-    """Write the invented parameters as a file for both nodes."""
-    head = (
-        f"# {robot.name}: what featherstone-ros demo drove it with. Rotor inertia (armature) and\n"
-        "# gains are invented from the effort limits, for a demonstration: for work with the arm,\n"
-        "# `featherstone-ros setup` chooses gains, and `identify` finds what the drives have.\n\n"
-    )
-    content = {f"/**/{node}": {"ros__parameters": dict(robot.parameters[node])} for node in NODES}
-    path.write_text(head + yaml.safe_dump(content, sort_keys=False, width=100))
+def with_chosen_parameters(robot: RobotSetup) -> RobotSetup:
+    """Return a robot without a parameter file with gains and drives as ``setup`` proposes them."""
+    from featherstone_ros.tools.setup.proposal import propose  # which examines the description
 
-
-def with_heavier_links(text: str, excess: float) -> str:
-    """Return the URDF with every mass and inertia multiplied by ``1 + excess``."""
-    if excess == 0:
-        return text
-    robot = ElementTree.fromstring(text)
-    for inertial in robot.iterfind("link/inertial"):
-        for element in (*inertial.iterfind("mass"), *inertial.iterfind("inertia")):
-            for key, value in element.items():
-                element.set(key, repr(float(value) * (1 + excess)))
-    return tostring(robot, encoding="unicode")
-
-
-def chosen_parameters(model: Model) -> dict[str, NodeParameters]:
-    """Choose start, gains and rotor inertia from the model; returned as by ``read_parameters``."""
-    lower = np.where(np.isfinite(model.lower), model.lower, -_HALF_TURN)
-    upper = np.where(np.isfinite(model.upper), model.upper, _HALF_TURN)
-    start = (lower + upper) / 2
-    inertia = np.diag(Dynamics(model).crba(start))
-    weight = np.abs(Dynamics(model).gravity(start))
-    effort = np.where(
-        np.isfinite(model.effort_limit), model.effort_limit, 3 * weight + 20 * inertia
-    )
-    p = effort / _FULL_EFFORT_ERROR
-    armature = p / _ROTOR_FREQUENCY**2
-    d = 1.4 * np.sqrt(p * (inertia + armature))
+    proposal = propose(robot.path)
+    model, gains, armature = proposal.model, proposal.gains, proposal.armature
+    if proposal.rotors is not None:  # of geared drives, without which light joints hardly get gains
+        armature = proposal.rotors
+        loop = SampledLoop(model, armature, proposal.loop.timing)
+        gains = choose_gains(loop, proposal.asked, DAMPING_RATIO, model.friction)
     own = {
-        "digital_twin": {"initial_positions.{}": start},
-        "feedforward_controller": {"gains.{}.p": p, "gains.{}.d": d},
+        "digital_twin": {"initial_positions.{}": proposal.start},
+        "feedforward_controller": {"gains.{}.p": gains.p, "gains.{}.d": gains.d},
     }
     both = {
         "friction.{}.viscous": model.damping,
@@ -142,4 +118,16 @@ def chosen_parameters(model: Model) -> dict[str, NodeParameters]:
         for pattern, values in {**both, **own[node]}.items():
             for joint, value in zip(model.joint_names, values, strict=True):
                 parameters[node][pattern.format(joint)] = float(value)
-    return parameters
+    return replace(robot, parameters=parameters, has_assumed_drives=bool(armature.any()))
+
+
+def with_heavier_links(text: str, excess: float) -> str:
+    """Return the URDF with every mass and inertia multiplied by ``1 + excess``."""
+    if excess == 0:
+        return text
+    robot = ElementTree.fromstring(text)
+    for inertial in robot.iterfind("link/inertial"):
+        for element in (*inertial.iterfind("mass"), *inertial.iterfind("inertia")):
+            for key, value in element.items():
+                element.set(key, repr(float(value) * (1 + excess)))
+    return tostring(robot, encoding="unicode")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,27 @@ def new_table(title: str, *columns: str) -> Table:
     for column in columns:
         table.add_column(column, no_wrap=True)
     return table
+
+
+def milli(value: float) -> str:
+    """Return a value in thousandths, with two or three significant digits."""
+    value = 1e3 * float(value)
+    return (
+        f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+    )
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names without their common parts: ``panda_joint1`` becomes ``joint 1``."""
+    brief = [_short(name) for name in names]
+    unique = len(set(brief)) == len(brief)
+    return brief if unique else [name.replace("_", " ") for name in names]
+
+
+def _short(name: str) -> str:
+    name = name.removesuffix("_joint")
+    _, _, number = name.rpartition("joint")
+    return f"joint {number.strip('_')}" if number.strip("_").isdigit() else name.replace("_", " ")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ pytest.importorskip("scipy")
 from featherstone_ros.identification.explanation import FITTED, Evaluation, explain
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit
-from featherstone_ros.tools.evaluate.parameter_file import write_parameters
+from featherstone_ros.tools.evaluate.files import parameter_file
 from featherstone_ros.tools.robot_setup import load
 
 NODES = ["digital_twin", "feedforward_controller"]
@@ -51,7 +51,7 @@ def test_fitted_friction_is_loaded(ros: Ros, tmp_path, node):
     joints = robot.model.joint_names
     file = tmp_path / "friction.yaml"
     evaluation = evaluated(joints)
-    write_parameters(evaluation, file)
+    file.write_text(parameter_file(evaluation))
     process = ros.start(
         f"featherstone_ros.{node}",
         {"robot_description": robot.text},

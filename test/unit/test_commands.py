@@ -8,13 +8,14 @@ import pytest
 from urdf_text import chain
 
 from featherstone_ros import __version__
+from featherstone_ros.control.gains import SampledLoop
 from featherstone_ros.model import Model
-from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import COMMANDS, cli
 from featherstone_ros.tools.demo.command import add_arguments
 from featherstone_ros.tools.processes import DemoError, NodeProcess, node_environment
-from featherstone_ros.tools.robot_setup import load, with_heavier_links, write_invented
+from featherstone_ros.tools.robot_setup import load, with_chosen_parameters, with_heavier_links
+from featherstone_ros.tools.setup.proposal import propose
 from featherstone_ros.tools.signals import ended_by_signals
 
 
@@ -253,22 +254,18 @@ def test_heavier_links_are_heavier():
     assert with_heavier_links(robot.text, 0.0) is robot.text
 
 
-def test_robot_from_a_path_has_gains_that_bear_its_weight(tmp_path):
+def test_demo_drives_a_robot_of_its_own_parameters_with_what_setup_proposes(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(load("panda").text)
-    robot = load(str(path))
-    p = robot.by_joint("feedforward_controller", "gains.{}.p")
-    assert robot.start == pytest.approx((robot.model.lower + robot.model.upper) / 2)
-    assert p == pytest.approx(robot.model.effort_limit / 0.15)
-
-
-def test_what_the_demo_made_up_can_be_read_again(tmp_path):
-    path = tmp_path / "arm.urdf"
-    path.write_text(load("panda").text)
-    robot = load(str(path))
-    assert robot.has_invented_rotors and not load("panda").has_invented_rotors
-    write_invented(robot, tmp_path / "parameters.yaml")
-    assert read_parameters(tmp_path / "parameters.yaml") == robot.parameters
+    bare = load(str(path))
+    assert bare.file is None and not bare.parameters["feedforward_controller"]
+    robot, proposal = with_chosen_parameters(bare), propose(path)
+    assert robot.start == pytest.approx(proposal.start)
+    rotors = robot.by_joint("digital_twin", "armature.{}")
+    assert robot.has_assumed_drives and rotors == pytest.approx(proposal.rotors)
+    p, d = (robot.by_joint("feedforward_controller", f"gains.{{}}.{kind}") for kind in "pd")
+    assert (p >= proposal.gains.p).all()  # by the rotors, light joints get what was asked for
+    assert SampledLoop(robot.model, rotors).worst(p, d) is None
 
 
 def test_a_reader_who_has_seen_enough_ends_a_command_without_a_traceback(tmp_path):

@@ -14,10 +14,12 @@ from featherstone_ros.tools.demo.measure import (
     measure,
 )
 from featherstone_ros.tools.demo.picture import draw
-from featherstone_ros.tools.demo.report import DemoReport, short_names
-from featherstone_ros.tools.demo.skeleton import seen_from, segments
+from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.multi_sine import plan
+from featherstone_ros.tools.outputs import json_text
+from featherstone_ros.tools.panels import seen_from, segments
 from featherstone_ros.tools.robot_setup import load
+from featherstone_ros.tools.style import short_names
 
 PERIOD, LATENCY = 1e-3, 0.4e-3
 ERRORS = {"none": 0.05, "gravity": 0.01, "full": 0.001}  # [rad] constant offset of the arm
@@ -170,9 +172,8 @@ def test_a_machine_too_slow_is_told_apart_from_poor_control(report):
     assert slow.disturbances[0].startswith("PD alone: 1000 messages per second of 2000")
 
 
-def test_json_holds_the_figures(report, tmp_path):
-    report.write_json(tmp_path / "report.json")
-    content = json.loads((tmp_path / "report.json").read_text())
+def test_json_holds_the_figures(report):
+    content = json.loads(json_text(report.as_dict()))
     assert content["joints"] == list(report.joint_names)
     assert content["runs"]["none"]["rms"] == pytest.approx([ERRORS["none"]] * 7)
     assert content["runs"]["full"]["latency_median"] == pytest.approx(LATENCY)
@@ -250,10 +251,16 @@ def test_short_names_tell_joints_apart(names, expected):
     assert short_names(names) == expected
 
 
-def test_invented_rotors_are_told_beside_the_headline(report):
+def test_assumed_rotors_are_told_beside_the_headline(report):
+    assumed = replace(report, has_assumed_drives=True)
     console = Console(width=100, file=StringIO())
-    console.print(replace(report, has_invented_rotors=True).table())
+    console.print(assumed.table())
     text = console.file.getvalue()
-    assert "rotor inertia is invented" in " ".join(text.partition("times more accurate")[2].split())
-    assert "rotor inertia is invented" in replace(report, has_invented_rotors=True).knowledge
-    assert "invented" not in report.knowledge
+    assert "rotor inertia is assumed" in " ".join(text.partition("times more accurate")[2].split())
+    assert "rotor inertia is assumed" in assumed.knowledge
+    assert "assumed" not in report.knowledge
+
+
+def test_json_has_null_for_what_is_not_finite(report):
+    content = json.loads(json_text(replace(report, effort_limit=np.full(7, np.inf)).as_dict()))
+    assert content["effort_limit"] == [None] * 7

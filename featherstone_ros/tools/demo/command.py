@@ -18,16 +18,15 @@ Examples:
 
 import argparse
 import os
-from importlib import import_module
 from pathlib import Path
 
-from featherstone_ros.errors import GET_ROS, FeatherstoneError
-from featherstone_ros.tools.options import between, positive, positive_up_to
-
-_NEEDED = {
-    "rclpy": GET_ROS,
-    "matplotlib": "pip install 'featherstone_ros[demo]'",
-}
+from featherstone_ros.tools.options import (
+    between,
+    positive,
+    positive_up_to,
+    require_matplotlib,
+    require_ros,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,30 +88,10 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; errors are raised.
     """
-    # The ROS wheels may restart the interpreter when they are first imported: print nothing before.
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = args.discovery_range
-    for module, remedy in _NEEDED.items():
-        _require(module, remedy)
+    require_ros()
+    require_matplotlib("the picture")
+    from featherstone_ros.tools.demo.play import play
 
-    from featherstone_ros.tools.demo.play import DemoOptions, play
-    from featherstone_ros.tools.processes import own_domain
-
-    play(
-        DemoOptions(
-            robot=args.robot,
-            output=args.output,
-            rate=args.rate,
-            duration=args.duration,
-            model_error=args.model_error / 100,
-            domain=own_domain() if args.domain is None else args.domain,
-            discovery_range=args.discovery_range,
-        )
-    )
+    play(args)
     return 0
-
-
-def _require(module: str, remedy: str) -> None:
-    try:
-        import_module(module)
-    except ImportError as error:
-        raise FeatherstoneError(f"{module} cannot be imported ({error}): {remedy}") from None

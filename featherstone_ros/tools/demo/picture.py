@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.tools import panels
 from featherstone_ros.tools.demo.measure import LAWS
-from featherstone_ros.tools.demo.report import DemoReport, milli, short_names
-from featherstone_ros.tools.demo.skeleton import seen_from
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, RED, YELLOW, picture, thin
+from featherstone_ros.tools.demo.report import DemoReport
+from featherstone_ros.tools.style import (
+    BLUE,
+    FAINT,
+    GREY,
+    INK,
+    RED,
+    YELLOW,
+    milli,
+    picture,
+    short_names,
+    thin,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,77 +36,30 @@ _ROWS = {"left": 0.068, "right": 0.988, "top": 0.435, "bottom": 0.06}
 
 def draw(report: DemoReport, path: Path) -> None:
     """Write the picture: the arm, error per joint, then positions, errors and torques over time."""
-    with picture(path, 200) as pyplot:
-        figure = pyplot.figure(figsize=(12, 8.4), dpi=140, facecolor="white")
-        top = figure.add_gridspec(1, 2, width_ratios=(1, 2.3), wspace=0.16, **_TOP)
-        rows = figure.add_gridspec(3, len(report.joint_names), hspace=0.14, wspace=0.1, **_ROWS)
-        _title(figure, report)
-        _arm(figure.add_subplot(top[0]), report)
-        _bars(figure.add_subplot(top[1]), report)
-        _time_rows(figure, rows, report)
-
-
-def _title(figure: Figure, report: DemoReport) -> None:
     last, speed = report.runs[-1], 100 * report.velocity_share.min()
     claim = f"{report.improvement:.0f} times more accurate with its model"
     title = claim if report.is_fair else "a disturbed run, not to be compared"
-    figure.text(
-        0.02, 0.958, f"{report.robot}: {title}",
-        fontsize=18, fontweight="bold", color=INK, va="center",
-    )  # fmt: skip
-    figure.text(
-        0.02, 0.913,
-        f"One fast motion of all joints, up to {speed:.0f} % of every speed limit, driven three "
-        f"times with the same gains.\nController and digital twin are two processes that talk over "
-        f"ROS 2, {last.command_rate:.0f} commands per second; {report.knowledge}.",
-        fontsize=10, color=GREY, va="center", linespacing=1.4,
-    )  # fmt: skip
-
-
-def _arm(axes: Axes, report: DemoReport) -> None:
-    """Lines between the joints at several instants, the earliest faintest, and the tip's path."""
-    lines = seen_from(report.segments)
-    moments = np.linspace(0, len(lines) - 1, 7).astype(int)
-    for k, strength in zip(moments, np.linspace(0.12, 1.0, 7), strict=True):
-        colour = _paler(_COLOURS["full"], strength)
-        for x, y in lines[k].transpose(0, 2, 1):
-            axes.plot(x, y, color=colour, lw=5, solid_capstyle="round", zorder=10 * strength)
-    x, y = lines[-1][:, 0].T
-    axes.plot(x, y, "o", ms=4.5, mfc="white", mec=_COLOURS["full"], zorder=11)
-    x, y = lines[:, -1, 1].T
-    axes.plot(x, y, color=_COLOURS["none"], lw=1, alpha=0.8, zorder=12)
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_axis_off()
-
-
-def _paler(colour: str, strength: float) -> tuple[float, ...]:
-    """Mix a colour with white: unlike transparency, it does not darken where lines cross."""
-    from matplotlib.colors import to_rgb
-
-    return tuple(1 - strength * (1 - channel) for channel in to_rgb(colour))
-
-
-def _bars(axes: Axes, report: DemoReport) -> None:
-    """RMS error of each joint and law, on a logarithmic axis."""
-    n, width = len(report.joint_names), 0.28
-    smallest = min(1e3 * run.rms.min() for run in report.runs)
-    floor = 10 ** np.floor(np.log10(smallest * 0.7))
-    for k, run in enumerate(report.runs):
-        x, height = np.arange(n) + (k - 1) * width, 1e3 * run.rms
-        colour, label = _COLOURS[run.law], LAWS[run.law]
-        axes.bar(x, height - floor, width * 0.93, bottom=floor, color=colour, label=label)
-        for xi, h in zip(x, height, strict=True):
-            axes.text(xi, h * 1.08, milli(h / 1e3), ha="center", va="bottom", fontsize=8, color=INK)
-    axes.set_yscale("log")
-    axes.set_ylim(floor, 3 * max(1e3 * run.rms.max() for run in report.runs))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_xlim(-0.5, n - 0.5)
-    axes.set_xticks(range(n), short_names(report.joint_names), color=INK)
-    axes.tick_params(axis="x", length=0)
-    axes.set_ylabel(f"RMS tracking error [{report.unit}]")
-    axes.grid(axis="y", color=FAINT, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.legend(ncols=3, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.96), fontsize=10)
+    names = short_names(report.joint_names)
+    with picture(path, 200) as pyplot:
+        figure = pyplot.figure(figsize=(12, 8.4), dpi=140, facecolor="white")
+        top = figure.add_gridspec(1, 2, width_ratios=(1, 2.3), wspace=0.16, **_TOP)
+        rows = figure.add_gridspec(3, len(names), hspace=0.14, wspace=0.1, **_ROWS)
+        panels.write_title(
+            figure,
+            f"{report.robot}: {title}",
+            f"One fast motion of all joints, up to {speed:.0f} % of every speed limit, driven "
+            "three times with the same gains.\nController and digital twin are two processes that "
+            f"talk over ROS 2, {last.command_rate:.0f} commands per second; {report.knowledge}.",
+        )
+        arm, lines = figure.add_subplot(top[0]), panels.seen_from(report.segments)
+        panels.draw_arm(arm, lines)
+        x, y = lines[:, -1, 1].T  # the path of its tip
+        arm.plot(x, y, color=RED, lw=1, alpha=0.8, zorder=12)
+        bars = figure.add_subplot(top[1])
+        errors = [(LAWS[run.law], 1e3 * run.rms, _COLOURS[run.law]) for run in report.runs]
+        panels.draw_errors(bars, names, errors, lambda error: milli(error / 1e3))
+        bars.set_ylabel(f"RMS tracking error [{report.unit}]")
+        _time_rows(figure, rows, report)
 
 
 def _time_rows(figure: Figure, grid: GridSpec, report: DemoReport) -> None:

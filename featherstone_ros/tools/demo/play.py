@@ -1,12 +1,11 @@
 """Runs the demo from start to end."""
 
+import argparse
 import logging
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -20,45 +19,31 @@ from featherstone_ros.tools.demo.measure import LAWS, MeasurementError, Run, mea
 from featherstone_ros.tools.demo.picture import draw
 from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.demo.session import LEAD, DemoNode
-from featherstone_ros.tools.demo.skeleton import segments
 from featherstone_ros.tools.multi_sine import MultiSine, load_share, plan
-from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
-from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links, write_invented
-from featherstone_ros.tools.signals import held
+from featherstone_ros.tools.outputs import json_text, parameter_text, write_files
+from featherstone_ros.tools.panels import segments
+from featherstone_ros.tools.processes import (
+    NodeProcess,
+    node_environment,
+    own_domain,
+    twin_and_controller,
+)
+from featherstone_ros.tools.robot_setup import (
+    RobotSetup,
+    load,
+    with_chosen_parameters,
+    with_heavier_links,
+)
 from featherstone_ros.tools.style import new_console
 
 _BRAKES_AFTER = 0.2  # [s] without a command, so that the arm does not fall if the controller hangs
-_REMAPPED = {
-    "digital_twin": ("-r", "~/commands:=feedforward_controller/commands"),
-    "feedforward_controller": (),
-}
 
 
-@dataclass(frozen=True)
-class DemoOptions:
-    """The command's options, see ``featherstone-ros demo --help``.
-
-    Attributes:
-        robot: Name or path.
-        output: Folder for the report.
-        rate: Joint states per second.
-        duration: Length of the motion [s].
-        model_error: Relative excess of the twin's masses and inertias.
-        domain: ROS domain.
-        discovery_range: ROS_AUTOMATIC_DISCOVERY_RANGE.
-    """
-
-    robot: str
-    output: Path
-    rate: float
-    duration: float
-    model_error: float
-    domain: int
-    discovery_range: str
-
-
-def play(options: DemoOptions) -> DemoReport:
+def play(options: argparse.Namespace) -> DemoReport:
     """Drive the robot three times, print the result and write it to ``options.output``.
+
+    Args:
+        options: See ``featherstone-ros demo --help``.
 
     Raises:
         FeatherstoneError: The robot cannot be used, a node ended or nothing was received.
@@ -66,17 +51,39 @@ def play(options: DemoOptions) -> DemoReport:
     console = new_console()
     logging.basicConfig(format="  note: %(message)s", level=logging.WARNING)
     robot = load(options.robot)
+    if robot.file is None:
+        robot = with_chosen_parameters(robot)
+    excess = options.model_error / 100
+    domain = own_domain() if options.domain is None else options.domain
     motion = plan(robot.model, robot.inverse_dynamics, robot.start, options.duration)
     namespace = f"featherstone_demo_{os.getpid()}"
-    conditions = _conditions(options, robot, motion)
+    conditions = _conditions(excess, robot, motion)
     console.print(f"[bold]{robot.name}[/bold]: {robot.model.n} joints")
-    for line in (*conditions, f"ROS_DOMAIN_ID={options.domain}, namespace /{namespace}"):
+    for line in (*conditions, f"ROS_DOMAIN_ID={domain}, namespace /{namespace}"):
         console.print(Padding(line, (0, 0, 0, 2), expand=False))
     options.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    with _nodes(options, robot, namespace) as nodes, _progress(console) as progress:
-        task = progress.add_task("starting the nodes", total=len(LAWS) * (LEAD + motion.duration))
-        with DemoNode(namespace, options.domain, partial(_check, nodes)) as session:
+    own: dict[str, dict[str, object]] = {
+        "digital_twin": {
+            "rate": options.rate,
+            "command_timeout": _BRAKES_AFTER,
+            "robot_description": with_heavier_links(robot.text, excess),
+        },
+        "feedforward_controller": {"mode": "feedforward", "robot_description": robot.text},
+    }
+    parameters = {node: {**robot.parameters[node], **own[node]} for node in NODES}
+    remap = ["-r", f"__ns:=/{namespace}"]
+    nodes: list[NodeProcess] = []
+    with tempfile.TemporaryDirectory(prefix="featherstone_demo_") as name:
+        folder, logs = Path(name), options.output.resolve()
+        environment = node_environment(domain, options.discovery_range, folder)
+        with (
+            twin_and_controller(parameters, environment, folder, logs, remap, nodes),
+            _progress(console) as progress,
+            DemoNode(namespace, domain, partial(_check, nodes)) as session,
+        ):
+            total = len(LAWS) * (LEAD + motion.duration)
+            task = progress.add_task("starting the nodes", total=total)
             session.wait_until_running()
             runs = [_drive(session, robot, motion, law, progress, task) for law in LAWS]
             progress.update(task, description="done")
@@ -90,19 +97,20 @@ def play(options: DemoOptions) -> DemoReport:
         runs=runs,
         rate=options.rate,
         conditions=conditions,
-        model_error=options.model_error,
-        has_invented_rotors=robot.has_invented_rotors,
+        model_error=excess,
+        has_assumed_drives=robot.has_assumed_drives,
         unit="mrad or mm" if "prismatic" in robot.model.joint_types else "mrad",
     )
-    report.write_json(options.output / "report.json")
-    draw(report, options.output / "report.png")
     console.print(report.table())
-    picture = options.output / "report.png"
-    console.print(f"\n{picture}, {time.monotonic() - began:.0f} s in all", soft_wrap=True)
-    if robot.has_invented_rotors:
-        made_up = options.output / "parameters.yaml"
-        write_invented(robot, made_up)
-        console.print(f"{made_up}: the invented gains and rotor inertia", soft_wrap=True)
+    head = [f"{robot.name}: what featherstone-ros demo drove it with, as `setup` proposes it."]
+    chosen = None if robot.file else options.output / "parameters.yaml"
+    write_files(
+        console,
+        (options.output / "report.json", json_text(report.as_dict())),
+        (options.output / "report.png", partial(draw, report)),
+        (chosen, parameter_text(head, {f"/**/{node}": robot.parameters[node] for node in NODES})),
+    )
+    console.print(f"{time.monotonic() - began:.0f} s in all")
     return report
 
 
@@ -146,7 +154,7 @@ def _drive(
     return run
 
 
-def _conditions(options: DemoOptions, robot: RobotSetup, motion: MultiSine) -> list[str]:
+def _conditions(excess: float, robot: RobotSetup, motion: MultiSine) -> list[str]:
     """Describe the conditions of the measurement."""
     p = robot.by_joint("feedforward_controller", "gains.{}.p")
     d = robot.by_joint("feedforward_controller", "gains.{}.d")
@@ -156,8 +164,8 @@ def _conditions(options: DemoOptions, robot: RobotSetup, motion: MultiSine) -> l
     load = load_share(motion, robot.model, robot.inverse_dynamics)
     knowledge = (
         "all of which the controller knows exactly"
-        if options.model_error == 0
-        else f"its links {100 * options.model_error:g} % heavier than the controller's model"
+        if excess == 0
+        else f"its links {100 * excess:g} % heavier than the controller's model"
     )
     return [
         f"motion: {motion.duration:g} s, all joints, up to {100 * share:.0f} % of every speed "
@@ -168,40 +176,14 @@ def _conditions(options: DemoOptions, robot: RobotSetup, motion: MultiSine) -> l
 
 
 def _rotors(robot: RobotSetup) -> str:
-    if not robot.has_invented_rotors:
-        return "rotor inertia"
     armature = robot.by_joint("digital_twin", "armature.{}")
-    return f"rotor inertia {_list(armature)} kg·m² (invented: the URDF has none)"
+    if not robot.has_assumed_drives:
+        return "rotor inertia" if armature.any() else "no rotor inertia"
+    return f"rotor inertia {_list(armature)} kg·m² (assumed: the URDF has none)"
 
 
 def _list(values: np.ndarray) -> str:
     return " ".join(f"{value:.3g}" if value < 1000 else f"{value:.0f}" for value in values)
-
-
-@contextmanager
-def _nodes(options: DemoOptions, robot: RobotSetup, namespace: str) -> Iterator[list[NodeProcess]]:
-    """Start both nodes; stop them afterwards and keep their output."""
-    text = with_heavier_links(robot.text, options.model_error)
-    own: dict[str, dict[str, object]] = {
-        "digital_twin": {
-            "rate": options.rate,
-            "command_timeout": _BRAKES_AFTER,
-            "robot_description": text,
-        },
-        "feedforward_controller": {"mode": "feedforward", "robot_description": robot.text},
-    }
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="featherstone_demo_")))
-        environment = node_environment(options.domain, options.discovery_range, folder)
-        processes = []
-        for node in NODES:
-            file = folder / f"{node}.yaml"
-            write_parameters(file, {**robot.parameters[node], **own[node]})
-            arguments = ["--params-file", str(file), "-r", f"__ns:=/{namespace}", *_REMAPPED[node]]
-            with held():  # a process has an owner before it can be left behind
-                process = NodeProcess(node, arguments, environment, options.output.resolve())
-                processes.append(stack.enter_context(process))
-        yield processes
 
 
 def _check(nodes: Sequence[NodeProcess]) -> None:

@@ -1,9 +1,7 @@
 """The demo's result as tables and as JSON; the picture is in ``picture``."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +12,12 @@ from rich.text import Text
 from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.demo.measure import LAWS, Run, improvement
 from featherstone_ros.tools.multi_sine import MultiSine
-from featherstone_ros.tools.style import new_table
+from featherstone_ros.tools.style import milli, new_table, short_names
 
 TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]
 _ENOUGH = 0.9  # share of the rate below which the machine rather than the control is measured
 
-INVENTED = "its rotor inertia is invented, as the URDF has none"
+ASSUMED = "its rotor inertia is assumed, as the URDF has none"
 
 _STYLES = {"none": "red", "gravity": "yellow", "full": "bold cyan"}
 
@@ -40,7 +38,7 @@ class DemoReport:
         conditions: Conditions of the measurement, in lines of text.
         unit: Of errors, in thousandths.
         model_error: Relative excess of the arm's masses over the controller's model.
-        has_invented_rotors: Whether rotor inertia was invented for the demo.
+        has_assumed_drives: Whether rotor inertia was assumed.
     """
 
     robot: str
@@ -54,12 +52,12 @@ class DemoReport:
     conditions: Sequence[str] = ()
     unit: str = "mrad"
     model_error: float = 0.0
-    has_invented_rotors: bool = False
+    has_assumed_drives: bool = False
 
     @property
     def knowledge(self) -> str:
         """How well the controller's model matches the arm, in words."""
-        rotors = f"; {INVENTED}" if self.has_invented_rotors else ""
+        rotors = f"; {ASSUMED}" if self.has_assumed_drives else ""
         if self.model_error == 0:
             return f"the controller knows the arm exactly{rotors}"
         heavier = f"{100 * self.model_error:g} % heavier"
@@ -114,35 +112,31 @@ class DemoReport:
         """Return numbers in SI units, for JSON."""
         return {
             "robot": self.robot,
-            "joints": list(self.joint_names),
+            "joints": self.joint_names,
             "duration": self.motion.duration,
-            "velocity_share": self.velocity_share.tolist(),
-            "effort_limit": [float(x) if np.isfinite(x) else None for x in self.effort_limit],
+            "velocity_share": self.velocity_share,
+            "effort_limit": self.effort_limit,
             "model_error": self.model_error,
-            "rotors_invented": self.has_invented_rotors,
+            "rotors_invented": self.has_assumed_drives,
             "improvement": self.improvement,
             "shortfalls": self.shortfalls,
             "disturbances": self.disturbances,
-            "conditions": list(self.conditions),
+            "conditions": self.conditions,
             "runs": {
                 run.law: {
-                    "rms": run.rms.tolist(),
-                    "peak": run.peak.tolist(),
-                    "effort_peak": run.effort_peak.tolist(),
+                    "rms": run.rms,
+                    "peak": run.peak,
+                    "effort_peak": run.effort_peak,
                     "state_rate": run.state_rate,
                     "command_rate": run.command_rate,
                     "silence": run.silence,
                     "departure": run.departure,
-                    "latency_median": float(np.nanmedian(run.latency)),
-                    "latency_p99": float(np.nanpercentile(run.latency, 99)),
+                    "latency_median": np.nanmedian(run.latency),
+                    "latency_p99": np.nanpercentile(run.latency, 99),
                 }
                 for run in self.runs
             },
         }
-
-    def write_json(self, path: Path) -> None:
-        """Write ``as_dict`` to a file."""
-        path.write_text(json.dumps(self.as_dict(), indent=2) + "\n")
 
     def table(self) -> Group:
         """Return the report for the terminal."""
@@ -195,30 +189,9 @@ class DemoReport:
                 f"with the same gains; its worst joint is within {worst:.2f} {self.unit} RMS.\n",
                 style="bold green",
             )
-        if self.has_invented_rotors:
-            text.append(f"Simulated: {INVENTED}.\n", style="yellow")
+        if self.has_assumed_drives:
+            text.append(f"Simulated: {ASSUMED}.\n", style="yellow")
         if self.disturbances:
             why = "Was this machine too busy? If not, the nodes' logs beside the report say more."
             text.append(f"{'; '.join(self.disturbances)}. {why}\n", style="yellow")
         return text
-
-
-def milli(value: float) -> str:
-    """Return a value in thousandths, with two or three significant digits."""
-    value = 1e3 * float(value)
-    return (
-        f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
-    )
-
-
-def short_names(names: Sequence[str]) -> list[str]:
-    """Return names without their common parts: ``panda_joint1`` becomes ``joint 1``."""
-    brief = [_short(name) for name in names]
-    unique = len(set(brief)) == len(brief)
-    return brief if unique else [name.replace("_", " ") for name in names]
-
-
-def _short(name: str) -> str:
-    name = name.removesuffix("_joint")
-    _, _, number = name.rpartition("joint")
-    return f"joint {number.strip('_')}" if number.strip("_").isdigit() else name.replace("_", " ")

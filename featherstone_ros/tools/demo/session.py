@@ -5,33 +5,28 @@ as bytes now and then, and are decoded after the run. Their time stamps are the 
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
-from rclpy.context import Context
 from rclpy.duration import Duration
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.demo.measure import DemoRecording
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
+from featherstone_ros.tools.preflight.source import from_arrays, to_message
 from featherstone_ros.tools.processes import DemoError
-from featherstone_ros.tools.rclpy_calls import decode, spin_once, take_waiting
+from featherstone_ros.tools.rclpy_calls import Participant, decode, take_waiting
 from featherstone_ros.tools.signals import held
 
 _QUEUE = 5000  # messages that may wait between two looks at them
@@ -44,7 +39,7 @@ LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and c
 Message = tuple[bytes, int, int]  # serialized, sent and received [ns]
 
 
-class DemoNode:
+class DemoNode(Participant):
     """One node that talks to twin and controller in the demo's namespace; a context manager."""
 
     def __init__(self, namespace: str, domain: int, watch: Callable[[], None]) -> None:
@@ -57,58 +52,27 @@ class DemoNode:
         """
         self._watch = watch
         with held(until_next=True):
-            self._join(namespace, domain)
-
-    def _join(self, namespace: str, domain: int) -> None:
-        self._context = Context()
-        rclpy.init(context=self._context, domain_id=domain)
-        self.node = Node("demo", context=self._context, namespace=namespace, enable_rosout=False)
-        # The recording node is in no executor: nothing but ``_take`` touches its messages.
-        self._recorder = Node(
-            "demo_recorder",
-            context=self._context,
-            namespace=namespace,
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self.node)
-        qos = QoSProfile(depth=_QUEUE, reliability=ReliabilityPolicy.BEST_EFFORT)
-        self._subscriptions = [
-            self._recorder.create_subscription(kind, topic, lambda _: None, qos, raw=True)
-            for kind, topic in (
-                (JointState, "joint_states"),
-                (Float64MultiArray, "feedforward_controller/commands"),
-                (JointState, "feedforward_controller/desired"),
+            super().__init__("demo", namespace, domain)
+            self._subscriptions = [
+                self.queue(kind, topic, _QUEUE)
+                for kind, topic in (
+                    (JointState, "joint_states"),
+                    (Float64MultiArray, "feedforward_controller/commands"),
+                    (JointState, "feedforward_controller/desired"),
+                )
+            ]
+            self._trajectory = self.node.create_publisher(
+                JointTrajectory, "feedforward_controller/joint_trajectory", 1
             )
-        ]
-        self._trajectory = self.node.create_publisher(
-            JointTrajectory, "feedforward_controller/joint_trajectory", 1
-        )
-        self._parameters = self.node.create_client(
-            SetParameters, "feedforward_controller/set_parameters"
-        )
-        self._reset = self.node.create_client(Trigger, "digital_twin/reset")
-        self._pause = self.node.create_client(SetBool, "digital_twin/pause")
-        self._life = self.node.create_client(ChangeState, "feedforward_controller/change_state")
-        self._clients = (self._parameters, self._reset, self._pause, self._life)
-
-    def __enter__(self) -> "DemoNode":
-        """Return the session."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Leave the domain."""
-        with held():
-            self._executor.shutdown()
-            self.node.destroy_node()
-            self._recorder.destroy_node()
-            rclpy.shutdown(context=self._context)
+            self._parameters, self._life, self._reset, self._pause = self._clients = [
+                self.node.create_client(kind, name)
+                for kind, name in (
+                    (SetParameters, "feedforward_controller/set_parameters"),
+                    (ChangeState, "feedforward_controller/change_state"),
+                    (Trigger, "digital_twin/reset"),
+                    (SetBool, "digital_twin/pause"),
+                )
+            ]
 
     def wait_until_running(self) -> None:
         """Wait for joint states, commands, and the controller's services.
@@ -116,26 +80,16 @@ class DemoNode:
         Raises:
             DemoError: Something is missing after half a minute; says what.
         """
-        seen = [False] * len(self._subscriptions)
+        silent = list(self._subscriptions)
         deadline = time.monotonic() + _START_DEADLINE
-        while not (
-            all(seen)
-            and all(client.service_is_ready() for client in self._clients)
+        while silent or not (
+            all(client.service_is_ready() for client in self._clients)
             and self._trajectory.get_subscription_count()
         ):
-            for i, subscription in enumerate(self._subscriptions):
-                seen[i] = bool(take_waiting(subscription)) or seen[i]
+            silent = [topic for topic in silent if not take_waiting(topic)]
             if time.monotonic() > deadline:
-                missing = [
-                    s.topic_name
-                    for s, found in zip(self._subscriptions, seen, strict=True)
-                    if not found
-                ]
-                what = (
-                    f"no message on {', '.join(missing)}"
-                    if missing
-                    else "not all services are there"
-                )
+                missing = ", ".join(topic.topic_name for topic in silent)
+                what = f"no message on {missing}" if missing else "not all services are there"
                 raise DemoError(f"{what} within {_START_DEADLINE:g} s of the start")
             self._idle()
 
@@ -167,19 +121,18 @@ class DemoNode:
         self._wait(_SETTLING)
 
     def drive(
-        self, joint_names: Iterable[str], motion: MultiSine, progress: Callable[[float], None]
+        self, names: Sequence[str], motion: MultiSine, progress: Callable[[float], None]
     ) -> DemoRecording:
         """Send the motion, record until it is over.
 
         Args:
-            joint_names: Names of the motion's joints.
+            names: Of the motion's joints.
             motion: What to follow; starts about a second after the call.
             progress: Called with the time since the call [s].
 
         Returns:
-            The messages, joints in the order of ``joint_names``.
+            The messages, joints in the order of ``names``.
         """
-        names = list(joint_names)
         begin = self.node.get_clock().now()
         start = begin + Duration(seconds=LEAD)
         message = trajectory_message(names, motion, start)
@@ -224,33 +177,17 @@ class DemoNode:
 
     def _idle(self) -> None:
         self._watch()
-        spin_once(self._executor, _POLL_PERIOD)
+        self.spin_once(_POLL_PERIOD)
 
 
-def trajectory_points(
-    times: Floats, q: Floats, qd: Floats, qdd: Floats
-) -> list[JointTrajectoryPoint]:
-    """Return points (K) of a trajectory at times (K,) [s] from its start; states are (K, n)."""
-    return [
-        JointTrajectoryPoint(
-            positions=position.tolist(),
-            velocities=velocity.tolist(),
-            accelerations=acceleration.tolist(),
-            time_from_start=Duration(seconds=float(t)).to_msg(),
-        )
-        for t, position, velocity, acceleration in zip(times, q, qd, qdd, strict=True)
-    ]
-
-
-def trajectory_message(names: list[str], motion: MultiSine, start: Time) -> JointTrajectory:
+def trajectory_message(names: Sequence[str], motion: MultiSine, start: Time) -> JointTrajectory:
     """Return a motion as the controller takes it; a start at time 0 is now."""
-    points = trajectory_points(*motion.samples(POINT_SPACING))
-    message = JointTrajectory(joint_names=names, points=points)
+    message = to_message(from_arrays(names, *motion.samples(POINT_SPACING)))
     message.header.stamp = start.to_msg()
     return message
 
 
-def _decode(messages: list[list[Message]], names: list[str], start: int) -> DemoRecording:
+def _decode(messages: list[list[Message]], names: Sequence[str], start: int) -> DemoRecording:
     """Turn bytes into arrays, with times since ``start`` [ns]."""
     states, desired = (_States(messages[i], names, start) for i in (0, 2))
     commands = [decode(data, Float64MultiArray).data for data, _, _ in messages[1]]
@@ -270,7 +207,7 @@ def _decode(messages: list[list[Message]], names: list[str], start: int) -> Demo
 class _States:
     """Stamps, positions and efforts of joint states, joints in a given order."""
 
-    def __init__(self, messages: list[Message], names: list[str], start: int) -> None:
+    def __init__(self, messages: list[Message], names: Sequence[str], start: int) -> None:
         states = [decode(data, JointState) for data, _, _ in messages]
         orders = [[state.name.index(name) for name in names] for state in states]
         stamps = [Time.from_msg(state.header.stamp).nanoseconds for state in states]

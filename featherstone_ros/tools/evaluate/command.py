@@ -76,13 +76,14 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; errors are raised.
     """
+    from functools import partial
+
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.evaluate.json_file import write_json
-    from featherstone_ros.tools.evaluate.parameter_file import write_parameters
+    from featherstone_ros.tools.evaluate.files import as_dict, parameter_file, write_csv
     from featherstone_ros.tools.evaluate.picture import draw
     from featherstone_ros.tools.evaluate.report import tables
-    from featherstone_ros.tools.evaluate.samples_file import write_csv
     from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
+    from featherstone_ros.tools.outputs import json_text, write_files
     from featherstone_ros.tools.progress import DelayedProgress
     from featherstone_ros.tools.style import new_console
 
@@ -100,13 +101,13 @@ def run(args: argparse.Namespace) -> int:
     with DelayedProgress("reading", console) as progress:
         evaluation = evaluate(args.bag, robot_file(args.urdf), options, progress)
     console.print(tables(evaluation))
-    outputs = [(args.plot, draw), (args.csv, write_csv), (args.json, write_json)]
+    write_files(
+        console,
+        (args.plot, partial(draw, evaluation)),
+        (args.csv, partial(write_csv, evaluation)),
+        (args.json, json_text(as_dict(evaluation))),
+    )
     if evaluation.friction is not None:
         file = args.parameters or Path(f"{Path(args.bag).absolute().stem}_friction.yaml")
-        outputs.append((file, write_parameters))
-    for path, write in outputs:
-        if path:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write(evaluation, path)
-            console.print(f"[dim]{path}", highlight=False, soft_wrap=True)
+        write_files(console, (file, parameter_file(evaluation)))
     return 0

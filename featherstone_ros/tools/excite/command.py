@@ -29,7 +29,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,13 +41,6 @@ from featherstone_ros.tools.options import (
     require_matplotlib,
     require_writable,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from featherstone_ros.tools.checked_arm import CheckedArm
-    from featherstone_ros.tools.excite.excitation import Excitation, PlannedMotion
-    from featherstone_ros.tools.excite.rehearsal import Rehearsal
 
 LEAD_IN = 5.0  # [s] to the first point
 SPACING = 0.05  # [s] between points
@@ -104,6 +96,8 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; errors are raised.
     """
+    from functools import partial
+
     from featherstone_ros.identification.blas import one_thread
     from featherstone_ros.model import Model, read_file
     from featherstone_ros.model.robots import robot_file, robot_parameters
@@ -111,8 +105,9 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.excite.clearance import Clearance
     from featherstone_ros.tools.excite.excitation import Excitation
     from featherstone_ros.tools.excite.gains import DEFAULTS, needed_gains
-    from featherstone_ros.tools.excite.rehearsal import rehearse
+    from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.preflight.check import check_file
+    from featherstone_ros.tools.preflight.picture import draw
     from featherstone_ros.tools.preflight.source import as_yaml, from_arrays
     from featherstone_ros.tools.progress import DelayedProgress
     from featherstone_ros.tools.style import new_console
@@ -128,33 +123,40 @@ def run(args: argparse.Namespace) -> int:
     clearance = Clearance.of(arm.model, text, urdf.parent)
     console = new_console()
     planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
-    start = _initial_positions(parameters, joints)
     with DelayedProgress("searching", console) as progress, one_thread():
-        plan = planner.search(start, args.seed, progress)
-    rehearsal = rehearse(arm, plan.series)
+        plan = planner.search(_initial_positions(parameters, joints), args.seed, progress)
     count = round(args.duration / SPACING) + 1
     time, q, qd, qdd = plan.series.samples(count)
     trajectory = from_arrays(joints, time + LEAD_IN, q, qd, qdd, np.full_like(q, np.nan))
     checked = check_file(trajectory, arm)
     if not checked.verdict.fits:
         raise FeatherstoneError("the motion found does not pass preflight: try another --seed")
-    _tell(console, arm, args.duration, planner, plan, rehearsal)
     needed = needed_gains(arm, plan.series, read(parameters) if parameters else DEFAULTS)
+    console.print(
+        f"{arm.model.name}: {args.duration:g} s, {plan.unknowns} base parameters and drive terms; "
+        f"condition number {plan.before:.0f} of the first motion that fits, "
+        f"[bold]{plan.after:.0f}[/bold] of this one"
+    )
+    distance = "unknown" if np.isinf(plan.clearance) else f"{1e3 * plan.clearance:.0f} mm"
+    start = ", ".join(f"{x:.3f}" for x in plan.series.start)
+    for line in (
+        f"{planner.clearance.describe()}; least distance {distance}",
+        "rehearsed on the simulated arm: at most "
+        f"{1e3 * needed.as_modelled.error.max():.2g} mrad or mm off, torque at most "
+        f"{(needed.as_modelled.effort / arm.limits.effort).max():.0%} of the limits; preflight: it "
+        "fits",
+        f"starts and ends at rest at {start}",
+    ):
+        console.print(line, style="dim", soft_wrap=True)
     for line in needed.lines(joints):
         console.print(line, style="yellow" if needed.changed else "dim", soft_wrap=True)
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    args.output.write_text(as_yaml(trajectory))
-    console.print(f"[dim]{args.output}", soft_wrap=True)
-    if needed.changed:
-        gains = args.output.with_name(f"{args.output.stem}_gains.yaml")
-        gains.write_text(needed.parameter_file(joints))
-        console.print(f"[dim]{gains}", soft_wrap=True)
-    if args.plot:
-        from featherstone_ros.tools.preflight.picture import draw
-
-        args.plot.parent.mkdir(parents=True, exist_ok=True)
-        draw(checked, args.plot)
-        console.print(f"[dim]{args.plot}", soft_wrap=True)
+    gains = args.output.with_name(f"{args.output.stem}_gains.yaml") if needed.changed else None
+    write_files(
+        console,
+        (args.output, as_yaml(trajectory)),
+        (gains, needed.parameter_file(joints)),
+        (args.plot, partial(draw, checked)),
+    )
     return 0
 
 
@@ -167,30 +169,3 @@ def _initial_positions(parameters: Path | None, joints: Sequence[str]) -> Floats
     home = read_parameters(parameters)["digital_twin"]
     positions = home.numbers("initial_positions.{}", joints, [np.nan] * len(joints))
     return positions if np.isfinite(positions).all() else None
-
-
-def _tell(
-    console: Console,
-    arm: CheckedArm,
-    duration: float,
-    planner: Excitation,
-    plan: PlannedMotion,
-    rehearsal: Rehearsal,
-) -> None:
-    console.print(
-        f"{arm.model.name}: {duration:g} s, {plan.unknowns} base parameters and drive terms; "
-        f"condition number {plan.before:.0f} of the first motion that fits, "
-        f"[bold]{plan.after:.0f}[/bold] of this one"
-    )
-    console.print(f"[dim]{planner.clearance.describe()}; least distance {_mm(plan.clearance)}")
-    console.print(
-        "[dim]rehearsed on the simulated arm: at most "
-        f"{1e3 * rehearsal.error.max():.2g} mrad or mm off, torque at most "
-        f"{(rehearsal.effort / arm.limits.effort).max():.0%} of the limits; preflight: it fits"
-    )
-    starts = ", ".join(f"{x:.3f}" for x in plan.series.start)
-    console.print(f"[dim]starts and ends at rest at {starts}", soft_wrap=True)
-
-
-def _mm(distance: float) -> str:
-    return "unknown" if distance == float("inf") else f"{1e3 * distance:.0f} mm"

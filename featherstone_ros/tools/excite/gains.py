@@ -8,24 +8,20 @@ that the model does not know.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import yaml
 
-from featherstone_ros import Dynamics, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.armature import SHARES, in_words, least_armature
 from featherstone_ros.control.gains import BANDWIDTH, Gains, SampledLoop, Timing
 from featherstone_ros.control.settings import Settings
-from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.friction import presliding
-from featherstone_ros.model.parameter_files import NodeParameters, of_joint
-from featherstone_ros.simulation import TwinSettings
+from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.excitation import Series
+from featherstone_ros.tools.excite.rehearsal import Rehearsal, rehearse
+from featherstone_ros.tools.outputs import each_joint, parameter_text
 
 HEAVIER = 0.3  # share by which the arm may be heavier than its model
 UNKNOWN = 0.05  # of the effort limits: Coulomb friction that the model may not know
@@ -41,6 +37,7 @@ class NeededGains:
     Attributes:
         before: (n,) largest error with the gains of the file [rad or m].
         after: (n,) the same with ``gains``.
+        as_modelled: Of an arm that is as its model, with ``gains``.
         gains: That are enough; those of the file where these are.
         stiffer: (n,) by which the position gains are higher than those of the file.
         tolerance: Error at which the motion is abandoned [rad or m].
@@ -50,6 +47,7 @@ class NeededGains:
 
     before: Floats
     after: Floats
+    as_modelled: Rehearsal
     gains: Gains
     stiffer: Floats
     tolerance: float
@@ -90,16 +88,16 @@ class NeededGains:
 
     def parameter_file(self, joints: Sequence[str]) -> str:
         """Return the gains as a parameter file, to be loaded after the arm's own."""
-        gains: dict[str, object] = {}
-        for joint, p, d in zip(joints, self.gains.p, self.gains.d, strict=True):
-            gains |= of_joint(joint, {"p": float(f"{p:.4g}"), "d": float(f"{d:.4g}")})
-        content = {"/**/feedforward_controller": {"ros__parameters": {"gains": gains}}}
-        head = (
-            "# Gains for the recording of a motion that `featherstone-ros excite` planned, mode\n"
-            "# feedforward; load them after the arm's parameter file. Afterwards, with what\n"
-            "# `identify` has found, they are not needed.\n\n"
-        )
-        return head + yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
+        gains = {
+            joint: {"p": float(f"{p:.4g}"), "d": float(f"{d:.4g}")}
+            for joint, p, d in zip(joints, self.gains.p, self.gains.d, strict=True)
+        }
+        head = [
+            "Gains for the recording of a motion that `featherstone-ros excite` planned, mode",
+            "feedforward; load them after the arm's parameter file. Afterwards, with what",
+            "`identify` has found, they are not needed.",
+        ]
+        return parameter_text(head, {"/**/feedforward_controller": {"gains": each_joint(gains)}})
 
 
 def gains_of(arm: CheckedArm, values: NodeParameters, timing: Timing) -> Gains:
@@ -131,60 +129,16 @@ def needed_gains(arm: CheckedArm, series: Series, values: NodeParameters) -> Nee
     gains = gains_of(arm, values, timing)
     tolerance = values.number("path_tolerance", Settings.path_tolerance) or np.inf
     factor = STIFFER ** np.arange(ROUNDS)[:, None]
-    error = rehearse_unknown(arm, series, gains.p * factor, gains.d * np.sqrt(factor), timing)
+    tried = Gains(gains.p * factor, gains.d * np.sqrt(factor))
+    error = rehearse(arm, series, tried, timing, HEAVIER, UNKNOWN).error
     follows = error <= USED * tolerance
     enough = np.where(follows.any(axis=0), follows.argmax(axis=0), error.argmin(axis=0))
     stiffer = factor[enough, 0]
     better = Gains(gains.p * stiffer, gains.d * np.sqrt(stiffer))
-    after = rehearse_unknown(arm, series, better.p[None], better.d[None], timing)[0]
+    after = rehearse(arm, series, better, timing, HEAVIER, UNKNOWN).error
     armature = _stable_armature(arm, better, timing)
-    return NeededGains(error[0], after, better, stiffer, tolerance, armature)
-
-
-def rehearse_unknown(
-    arm: CheckedArm, series: Series, p: Floats, d: Floats, timing: Timing
-) -> Floats:
-    """Return the largest errors (B, n) on an arm that is not the model's.
-
-    Args:
-        arm: The model.
-        series: The motion.
-        p: (B, n) position gains.
-        d: (B, n) velocity gains.
-        timing: Of the loop.
-    """
-    model, drives, limit = arm.model, arm.drives, arm.limits.effort
-    time = np.arange(0.0, series.duration, timing.period)
-    q, qd, qdd = series.at(time)
-    sliding = presliding(time, q, np.zeros(model.n), drives.presliding_displacement)
-    known = drives.viscous * qd + drives.coulomb * sliding
-    forward = Dynamics(model).rnea(q, qd, qdd) + drives.armature * qdd + known
-    unknown = UNKNOWN * np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
-    steps = max(1, round(timing.period / TwinSettings.time_step))
-    simulator = Simulator(
-        model.with_inertial_parameters((1.0 + HEAVIER) * model.inertial_parameters),
-        timing.period / steps,
-        TwinSettings.integrator,
-        damping=drives.viscous,
-        friction=drives.coulomb + unknown,
-        armature=drives.armature,
-    )
-    simulator.reset(np.broadcast_to(q[0], p.shape), np.zeros(p.shape))
-    late = round(timing.delay / timing.period)
-    coming = deque([np.broadcast_to(forward[0], p.shape)] * (late + 1), late + 1)
-    largest = np.zeros(p.shape)
-    try:
-        for k in range(len(time)):
-            off = q[k] - simulator.q
-            coming.append(np.clip(forward[k] + p * off + d * (qd[k] - simulator.qd), -limit, limit))
-            simulator.step(coming[0], steps)
-            largest = np.maximum(largest, np.abs(off))
-    except FeatherstoneError:  # some row is so unstable that numbers end
-        if len(p) == 1:
-            return np.full(p.shape, np.inf)
-        halves = zip(np.array_split(p, 2), np.array_split(d, 2), strict=True)
-        return np.concatenate([rehearse_unknown(arm, series, *half, timing) for half in halves])
-    return largest
+    as_modelled = rehearse(arm, series, better, timing)
+    return NeededGains(error[0], after, as_modelled, better, stiffer, tolerance, armature)
 
 
 def _stable_armature(arm: CheckedArm, gains: Gains, timing: Timing) -> Floats | None:

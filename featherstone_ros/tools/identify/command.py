@@ -74,12 +74,15 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; errors are raised.
     """
+    from functools import partial
+
     from featherstone_ros.identification.session import Options, identify, score
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.evaluate.session import load_arm
     from featherstone_ros.tools.identify import files
     from featherstone_ros.tools.identify.picture import draw
     from featherstone_ros.tools.identify.report import tables
+    from featherstone_ros.tools.outputs import json_text, write_files
     from featherstone_ros.tools.progress import DelayedProgress
     from featherstone_ros.tools.style import new_console
 
@@ -95,23 +98,21 @@ def run(args: argparse.Namespace) -> int:
     options = Options(held_out=args.held_out, **recording_options(args))
     with DelayedProgress("identifying", console) as progress:
         found = identify(args.bags, urdf, options, progress)
-    for path in (output, parameters, args.json, args.plot):
-        if path:
-            path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_urdf(found.identified, urdf, output)
-    files.write_parameters(found, ", ".join(Path(bag).name for bag in args.bags), parameters)
-
+    sources = ", ".join(Path(bag).name for bag in args.bags)
+    write_files(
+        console,
+        (output, partial(files.write_urdf, found.identified, urdf)),
+        (parameters, files.parameter_file(found, sources)),
+    )
     written = load_arm(output, found.model.joint_names, parameters, args.gravity)
     judged, cut_off = found.judged, found.cut_off
     _, whole = score(written, found.recordings, judged, cut_off, "identified")
     motion, held_out = score(written, found.held_out, judged, cut_off, "identified")
     _, before = score(found.before, found.held_out, judged, cut_off, "before")
     console.print(tables(found, whole, held_out, before))
-    if args.json:
-        files.write_json(files.as_dict(found, whole, held_out, before), args.json)
-    if args.plot:
-        draw(found, motion, held_out, before, args.plot)
-    for path in (output, parameters, args.json, args.plot):
-        if path:
-            console.print(f"[dim]{path}", highlight=False, soft_wrap=True)
+    write_files(
+        console,
+        (args.json, json_text(files.as_dict(found, whole, held_out, before))),
+        (args.plot, partial(draw, found, motion, held_out, before)),
+    )
     return 0

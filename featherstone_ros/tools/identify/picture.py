@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.session import Identification
 from featherstone_ros.model.friction import friction_torque
+from featherstone_ros.tools import panels
 from featherstone_ros.tools.evaluate.report import r2_text
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, YELLOW, finish, picture
+from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, YELLOW, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 WIDTH = 14.0  # [inch]
-ROW, TITLE, FOOT = 1.25, 1.0, 0.5  # [inch] heights: of a joint, above and below all
-MEASURED = "#a9b0b8", 3.0  # colour, and width of a line: it lies behind the others
+HEAD = 1.0  # [inch] height above all panels
 SMALL = 8  # [point] of a parameter's name
 LETTER = 0.068  # [inch] of such a name
 LINE = 0.155  # [inch] height of a parameter's row
-POINTS = 2000  # drawn of each curve
 FAR = 3.0  # [times 30 %] where bars are cut off
+CURVES = (("measured", panels.MEASURED), ("URDF with friction", YELLOW), ("identified", BLUE))
 
 
 def draw(
@@ -46,96 +46,49 @@ def draw(
         path: The file.
     """
     n = len(found.joint_names)
-    height = max(ROW * max(n, 4), LINE * _links(found).sum()) + TITLE + FOOT
+    height = max(panels.ROW * max(n, 4), LINE * _links(found).sum()) + HEAD + panels.FOOT
     margin = LETTER * max(map(len, _names(found)), default=0) + 0.2
     with picture(path) as pyplot:
         figure = pyplot.figure(figsize=(WIDTH, height), dpi=100, facecolor="white")
         grid = figure.add_gridspec(
             n, 3, width_ratios=(2.2, 1, 1), wspace=0.16, hspace=0.42, left=0.05,
-            right=1 - margin / WIDTH, top=1 - TITLE / height, bottom=FOOT / height,
+            right=1 - margin / WIDTH, top=1 - HEAD / height, bottom=panels.FOOT / height,
         )  # fmt: skip
+        panels.write_title(figure, f"{found.model.name}: torque that was not fitted [N m, N]")
+        panels.write_legend(figure, CURVES, panels.SUBTITLE)
         for j in range(n):
             over_time = figure.add_subplot(grid[j, 0])
             over_speed = figure.add_subplot(grid[j, 1])
-            _draw_torque(over_time, found, motion, held_out, before, j)
+            efforts = (motion.effort, before.effort, held_out.effort)
+            curves = [(e[:, j], c) for e, (_, c) in zip(efforts, CURVES, strict=True)]
+            score = f"R²  {r2_text(before.r2[j])}  →  {r2_text(held_out.r2[j])}"
+            panels.draw_over_time(over_time, motion.time, curves, found.joint_names[j], score)
             _draw_friction(over_speed, found, motion, held_out, j)
             if j == 0:
-                _head(over_speed, "Friction [N m, N] over velocity", height)
+                panels.write_heading(over_speed, "Friction [N m, N] over velocity", panels.SUBTITLE)
             if j < n - 1:
                 over_time.tick_params(labelbottom=False)
         over_time.set_xlabel("time [s]")
         over_speed.set_xlabel("velocity [rad/s, m/s]")
         parameters = figure.add_subplot(grid[:, 2])
         _draw_parameters(parameters, found)
-        _head(parameters, "Base parameters: data ± 2 σ; written: |", height)
-        _title(figure, found, height)
-
-
-def _title(figure: Figure, found: Identification, height: float) -> None:
-    from matplotlib.lines import Line2D
-
-    figure.text(
-        0.012, 1 - 0.28 / height, f"{found.model.name}: torque that was not fitted [N m, N]",
-        fontsize=15, fontweight="bold", color=INK, va="center",
-    )  # fmt: skip
-    lines = [
-        Line2D([], [], color=colour, lw=width, label=name)
-        for name, colour, width in (
-            ("measured", *MEASURED), ("URDF with friction", YELLOW, 1.6), ("identified", BLUE, 1.6)
-        )
-    ]  # fmt: skip
-    figure.legend(
-        handles=lines, ncols=3, frameon=False, fontsize=10, loc="center left", borderaxespad=0,
-        bbox_to_anchor=(0.05, 1 - 0.62 / height), labelcolor=INK,
-    )  # fmt: skip
-
-
-def _head(axes: Axes, text: str, height: float) -> None:
-    """Write what a column of panels shows above it, on the legend's line."""
-    axes.figure.text(
-        axes.get_position().x0, 1 - 0.62 / height, text, color=INK, fontsize=10, va="center"
-    )
-
-
-def _draw_torque(
-    axes: Axes,
-    found: Identification,
-    motion: SmoothMotion,
-    held_out: Explanation,
-    before: Explanation,
-    j: int,
-) -> None:
-    thin = slice(None, None, max(1, len(motion.time) // POINTS))
-    breaks = np.abs(np.diff(motion.time, prepend=motion.time[0])) > 0.5
-    time = np.where(breaks, np.nan, motion.time)[thin]
-    axes.plot(time, motion.effort[thin, j], color=MEASURED[0], lw=MEASURED[1])
-    axes.plot(time, before.effort[thin, j], color=YELLOW, lw=1.1)
-    axes.plot(time, held_out.effort[thin, j], color=BLUE, lw=1.1)
-    axes.set_title(found.joint_names[j], loc="left", fontsize=9.5, color=INK, pad=2)
-    scores = f"R²  {r2_text(before.r2[j])}  →  {r2_text(held_out.r2[j])}"
-    axes.set_title(scores, loc="right", fontsize=8.5, color=GREY, pad=2)
-    finish(axes)
+        panels.write_heading(parameters, "Base parameters: data ± 2 σ; written: |", panels.SUBTITLE)
 
 
 def _draw_friction(
     axes: Axes, found: Identification, motion: SmoothMotion, held_out: Explanation, j: int
 ) -> None:
+    """Draw what the identified links and the drives' inertia leave unexplained."""
     friction, k = found.friction, found.judged[j]
-    velocity = motion.velocity[:, j]
-    own = (
-        friction.viscous[k] * velocity
-        + friction.coulomb[k] * motion.sliding[:, j]
-        + friction.armature[k] * motion.acceleration[:, j]
-        + friction.offset[k]
-    )
+    velocity, offset = motion.velocity[:, j], friction.offset[k]
+
+    def curve(v: Floats) -> Floats:
+        sliding = friction_torque(v, friction.viscous[k], friction.coulomb[k], found.sliding_speed)
+        return sliding + offset
+
+    own = friction.viscous[k] * velocity + friction.coulomb[k] * motion.sliding[:, j] + offset
     left = motion.effort[:, j] - held_out.effort[:, j] + own
-    left -= friction.armature[k] * motion.acceleration[:, j]
-    thin = slice(None, None, max(1, len(velocity) // POINTS))
-    axes.plot(velocity[thin], left[thin], ".", color=MEASURED[0], ms=3.0, mew=0)
-    v = np.linspace(velocity.min(), velocity.max(), 400)
-    curve = friction_torque(v, friction.viscous[k], friction.coulomb[k], found.sliding_speed)
-    axes.plot(v, curve + friction.offset[k], color=BLUE, lw=1.6)
-    finish(axes)
+    panels.draw_over_velocity(axes, velocity, left, curve)
 
 
 def _links(found: Identification) -> NDArray[np.bool_]:

@@ -24,12 +24,12 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from featherstone_ros.tools.options import positive
+from featherstone_ros.tools.options import positive, require_ros
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from featherstone_ros.tools.monitor.listen import Listener
+    from featherstone_ros.tools.monitor.listen import DiagnosticsListener
 
 REFRESH = 0.25  # [s] between two redraws and polls of the keyboard
 QUIET = 5.0  # [s] without any node, after which that is said
@@ -58,12 +58,12 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; with ``--once`` 1 if a node is at ERROR or none is heard.
     """
-    from featherstone_ros.tools.monitor.listen import listening
+    require_ros()
+    from featherstone_ros.tools.monitor.listen import DiagnosticsListener
+    from featherstone_ros.tools.style import new_console
 
-    with listening() as listener:  # imports rclpy, which may restart the interpreter
-        from featherstone_ros.tools.style import new_console
-
-        console = new_console()
+    console = new_console()
+    with DiagnosticsListener("monitor") as listener:
         if args.once:
             return _once(listener, console, args.timeout)
         try:
@@ -73,21 +73,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _once(listener: Listener, console: Console, timeout: float) -> int:
+def _once(listener: DiagnosticsListener, console: Console, timeout: float) -> int:
     from featherstone_ros.tools.monitor.view import view
 
     end = time.monotonic() + timeout
     while not listener.table.nodes and time.monotonic() < end:
-        listener.hear(min(REFRESH, max(end - time.monotonic(), 0.0)))
+        listener.spin(min(REFRESH, max(end - time.monotonic(), 0.0)))
     if not listener.table.nodes:
         console.print(f"no featherstone_ros node heard on /diagnostics in {timeout:g} s")
         return 1
-    listener.hear(ROUND)
+    listener.spin(ROUND)
     console.print(view(listener.table.nodes, time.monotonic()))
     return 1 if listener.table.has_error else 0
 
 
-def _live(listener: Listener, console: Console) -> None:
+def _live(listener: DiagnosticsListener, console: Console) -> None:
     from rich.console import Group
     from rich.live import Live
     from rich.text import Text
@@ -104,18 +104,18 @@ def _live(listener: Listener, console: Console) -> None:
             Live(present_view(), console=console, screen=True, auto_refresh=False) as live,
         ):
             while "q" not in typed():
-                listener.hear(REFRESH)
+                listener.spin(REFRESH)
                 live.update(Group(present_view(), Text("q: quit", style="dim")), refresh=True)
     finally:
         console.print(present_view())  # the last view stays on the terminal
 
 
-def _log(listener: Listener, console: Console) -> None:
+def _log(listener: DiagnosticsListener, console: Console) -> None:
     from featherstone_ros.tools.monitor.lines import line
 
     begin, told = time.monotonic(), False
     while True:
-        listener.hear(1.0)
+        listener.spin(1.0)
         now = time.monotonic()
         if not listener.table.nodes and not told and now - begin > QUIET:
             print(f"no node of ours heard on /diagnostics in {QUIET:g} s; listening", flush=True)

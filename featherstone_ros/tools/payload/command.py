@@ -21,9 +21,9 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.identification.recording_checks import require_motion_enough
     from featherstone_ros.identification.session import Options, recorded
     from featherstone_ros.model.robots import robot_file
+    from featherstone_ros.tools.outputs import json_text, write_files
     from featherstone_ros.tools.payload.picture import draw
     from featherstone_ros.tools.style import new_console
 
@@ -99,19 +100,12 @@ def run(args: argparse.Namespace) -> int:
     for note in notes:
         console.print(f"[dim]{note[0].upper()}{note[1:]}.")
     console.print(f"\n{snippet(found)}", end="", markup=False, soft_wrap=True)
-    outputs = [
-        (args.json, json.dumps(as_dict(found, names), indent=1, allow_nan=False) + "\n"),
+    write_files(
+        console,
+        (args.json, json_text(as_dict(found, names))),
         (args.output, snippet(found)),
-    ]
-    for path, text in outputs:
-        if path:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-            console.print(f"[dim]{path}", soft_wrap=True)
-    if args.plot:
-        args.plot.parent.mkdir(parents=True, exist_ok=True)
-        draw(found, arm, motion, judged, fit_drives, args.plot)
-        console.print(f"[dim]{args.plot}", soft_wrap=True)
+        (args.plot, partial(draw, found, arm, motion, judged, fit_drives)),
+    )
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,16 +14,10 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.payload import Payload
 from featherstone_ros.identification.payload_report import in_short
-from featherstone_ros.tools.style import BLUE, GREY, INK, finish, picture
+from featherstone_ros.tools import panels
+from featherstone_ros.tools.style import BLUE, picture
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
-ROW, TITLE, FOOT = 1.2, 1.0, 0.5  # [inch] heights: of a joint, above and below all
-POINTS = 2000  # drawn of each curve
-BREAK = 0.5  # [s] without samples at which a curve is interrupted
+HEAD = 1.0  # [inch] height above all panels
 
 
 def draw(
@@ -50,19 +43,26 @@ def draw(
         own = motion.of(list(judged))
         left = left - fit_friction(own, left - load, physical=True).torque(own)
     n = len(judged)
-    height = ROW * n + TITLE + FOOT
+    height = panels.ROW * n + HEAD + panels.FOOT
     with picture(path) as pyplot:
         figure, axes = pyplot.subplots(
             n, squeeze=False, sharex=True, figsize=(11, height), dpi=100, facecolor="white",
             gridspec_kw={
-                "hspace": 0.32, "left": 0.065, "right": 0.988, "top": 1 - TITLE / height,
-                "bottom": FOOT / height,
+                "hspace": 0.42, "left": 0.065, "right": 0.988, "top": 1 - HEAD / height,
+                "bottom": panels.FOOT / height,
             },
         )  # fmt: skip
-        _title(figure, found, height)
+        panels.write_title(figure, in_short(found), size=13)
+        legend = [("unexplained without the load [N m, N]", panels.MEASURED), ("the load", BLUE)]
+        panels.write_legend(figure, legend, panels.SUBTITLE)
         for k, j in enumerate(judged):
-            name = arm.model.joint_names[j]
-            _draw_joint(axes[k, 0], name, motion.time, left[:, k], load[:, k])
+            without, own = left[:, k], load[:, k]
+            before, after = (np.sqrt((x**2).mean()) for x in (without, without - own))
+            curves, score = (
+                [(without, panels.MEASURED), (own, BLUE)],
+                f"RMS  {before:.3g}  →  {after:.3g}",
+            )
+            panels.draw_over_time(axes[k, 0], motion.time, curves, arm.model.joint_names[j], score)
         axes[-1, 0].set_xlabel("time [s]")
 
 
@@ -72,28 +72,3 @@ def torques(found: Payload, arm: Arm, motion: SmoothMotion) -> tuple[Floats, Flo
     loaded = arm.model.with_payload(found.link, found.mass, found.com, found.inertia)
     load = Dynamics(loaded).rnea(*state) - Dynamics(arm.model).rnea(*state)
     return motion.effort - arm.torque(motion), load
-
-
-def _title(figure: Figure, found: Payload, height: float) -> None:
-    figure.text(
-        0.012, 1 - 0.28 / height, in_short(found), fontsize=13, fontweight="bold", color=INK,
-        va="center",
-    )  # fmt: skip
-    legend = (("unexplained without the load [N m, N]", INK, 0.065), ("the load", BLUE, 0.4))
-    for text, colour, x in legend:
-        y = 1 - 0.62 / height
-        figure.text(x, y, text, color=colour, fontsize=10, fontweight="bold", va="center")
-
-
-def _draw_joint(axes: Axes, name: str, time: Floats, left: Floats, load: Floats) -> None:
-    thin = slice(None, None, max(1, len(time) // POINTS))
-    breaks = np.diff(time, prepend=time[0]) > BREAK
-    t = np.where(breaks, np.nan, time)[thin]
-    axes.plot(t, left[thin], color=INK, lw=2.4, alpha=0.35)
-    axes.plot(t, load[thin], color=BLUE, lw=1.1)
-    axes.set_title(name, loc="left", fontsize=9.5, color=INK, pad=2)
-    before, after = (np.sqrt((x**2).mean()) for x in (left, left - load))
-    axes.set_title(
-        f"RMS  {before:.3g}  →  {after:.3g}", loc="right", fontsize=8.5, color=GREY, pad=2
-    )
-    finish(axes)

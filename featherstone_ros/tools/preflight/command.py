@@ -38,13 +38,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.options import add_urdf_argument, require_writable
-
-if TYPE_CHECKING:
-    from featherstone_ros.tools.preflight.check import FileCheck
+from featherstone_ros.tools.options import add_urdf_argument, require_matplotlib, require_writable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,12 +79,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> bool:
+    from functools import partial
+
     from featherstone_ros.tools.checked_arm import load_arm
+    from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.preflight import source
     from featherstone_ros.tools.preflight.check import check_file
+    from featherstone_ros.tools.preflight.picture import draw
     from featherstone_ros.tools.preflight.report import gap, show
     from featherstone_ros.tools.style import new_console
 
+    require_matplotlib(args.plot)
     require_writable(args.plot, args.fill_effort)
     found = source.read(args.trajectory, args.topic)
     console = new_console()
@@ -99,30 +100,11 @@ def _check(args: argparse.Namespace) -> bool:
     unchecked = found[args.number - 1]
     checked = check_file(unchecked, load_arm(args.urdf, unchecked.names, args.parameters))
     show(checked, console)
+    write_files(
+        console,
+        (args.fill_effort, source.as_yaml(checked.filled)),
+        (args.plot, partial(draw, checked)),
+    )
     if args.fill_effort:
-        _write(args.fill_effort, source.as_yaml(checked.filled))
-        console.print(
-            f"[dim]{args.fill_effort}: efforts filled in; {gap(checked)}", highlight=False
-        )
-    if args.plot:
-        _draw(checked, args.plot)
-        console.print(f"[dim]{args.plot}: the picture", highlight=False)
+        console.print(f"[dim]Efforts filled in: {gap(checked)}", highlight=False, soft_wrap=True)
     return checked.fits
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise FeatherstoneError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _draw(checked: FileCheck, path: Path) -> None:
-    try:
-        from featherstone_ros.tools.preflight.picture import draw
-
-        draw(checked, path)
-    except ImportError as error:
-        raise FeatherstoneError(f"no picture ({error}): pip install matplotlib") from None
-    except (OSError, ValueError) as error:
-        raise FeatherstoneError(f"{path} cannot be written: {error}") from None

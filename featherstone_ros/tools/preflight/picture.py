@@ -11,9 +11,18 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.feasibility import round_up
-from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.preflight.check import FileCheck
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, RED, YELLOW, picture, thin
+from featherstone_ros.tools.style import (
+    BLUE,
+    FAINT,
+    GREY,
+    INK,
+    RED,
+    YELLOW,
+    picture,
+    short_names,
+    thin,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

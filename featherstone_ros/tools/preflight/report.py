@@ -11,11 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from featherstone_ros.tools.demo.report import short_names
 from featherstone_ros.tools.preflight.check import FileCheck
 from featherstone_ros.tools.preflight.effort import largest_gap
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory
-from featherstone_ros.tools.style import new_table
+from featherstone_ros.tools.style import new_table, short_names
 
 BAD = "bold red"
 

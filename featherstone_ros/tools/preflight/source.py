@@ -14,6 +14,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.bags import read_trajectories
+from featherstone_ros.tools.options import require_ros
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 # libyaml's are five times faster, where PyYAML was built with it.
@@ -67,6 +68,7 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
             for recorded in read_trajectories(path, topic)
         ]
     if source.startswith("/"):
+        require_ros()
         from featherstone_ros.tools.preflight.topic import receive
 
         return [from_message(receive(source))]
@@ -94,6 +96,21 @@ def from_message(message: Any) -> UncheckedTrajectory:
         for point in message.points
     ]
     return UncheckedTrajectory(tuple(message.joint_names), tuple(points))
+
+
+def to_message(trajectory: UncheckedTrajectory) -> Any:
+    """Return a trajectory as a trajectory_msgs/JointTrajectory that starts now; needs rclpy."""
+    from rclpy.duration import Duration
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    points = [
+        JointTrajectoryPoint(
+            **{field: getattr(point, field) for field in FIELDS},
+            time_from_start=Duration(nanoseconds=round(1e9 * point.time)).to_msg(),
+        )
+        for point in trajectory.points
+    ]
+    return JointTrajectory(joint_names=trajectory.names, points=points)
 
 
 def parse(text: str, where: str) -> list[UncheckedTrajectory]:

@@ -27,13 +27,15 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from featherstone_ros.errors import GET_ROS, FeatherstoneError
-from featherstone_ros.tools.options import add_urdf_argument
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.model.parameter_files import NODES
+from featherstone_ros.tools.options import add_urdf_argument, require_ros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,11 +44,11 @@ if TYPE_CHECKING:
 
     from featherstone_ros.model import Model
     from featherstone_ros.tools.processes import NodeProcess
-    from featherstone_ros.tools.run.session import ArmListener, SimulatedArm
+    from featherstone_ros.tools.run.session import ArmListener
 
 REFRESH = 0.2  # [s] between two lines on a terminal
 REPORT = 5.0  # [s] between two lines without a terminal, if nothing changes
-MODES = ("gravity_compensation", "feedforward", "computed_torque", "cartesian_impedance")
+MODES = [mode.value for mode in Mode]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,27 +84,34 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         FeatherstoneError: A node failed, also in bringing the arm to rest; or the trajectory.
     """
-    try:
-        import rclpy  # noqa: F401  may restart the interpreter: nothing is printed before
-    except ImportError as error:
-        raise FeatherstoneError(f"rclpy cannot be imported ({error}): {GET_ROS}") from None
+    require_ros()
     import tempfile
 
     from featherstone_ros.tools.preflight import source
-    from featherstone_ros.tools.run.session import ArmListener, domain, nodes
+    from featherstone_ros.tools.processes import node_environment, twin_and_controller
+    from featherstone_ros.tools.robot_setup import load
+    from featherstone_ros.tools.run.session import ArmListener
     from featherstone_ros.tools.style import new_console
 
-    arm = _load(args)
+    arm = load(args.urdf, args.parameters)
     plan = source.read(str(args.trajectory))[0] if args.trajectory else None
     console = new_console()
+    domain = int(os.environ.get("ROS_DOMAIN_ID") or 0)
+    reach = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
     joints = ", ".join(arm.model.joint_names)
-    console.print(f"[bold]{arm.model.name}[/bold]: {joints}; ROS_DOMAIN_ID={domain()}")
+    console.print(f"[bold]{arm.name}[/bold]: {joints}; ROS_DOMAIN_ID={domain}")
     console.print("[dim]Ctrl-C brings the arm to rest and ends both nodes.")
-    with tempfile.TemporaryDirectory(prefix="featherstone_run_") as folder:
-        processes: list[NodeProcess] = []
+    own = {node: {"robot_description": arm.text} for node in NODES}
+    if args.mode:
+        own["feedforward_controller"]["mode"] = args.mode
+    files = ["--params-file", str(arm.file.absolute())] if arm.file else []
+    processes: list[NodeProcess] = []
+    with tempfile.TemporaryDirectory(prefix="featherstone_run_") as name:
+        folder = Path(name)
+        environment = node_environment(domain, reach, folder)
         try:
             with (
-                nodes(arm, Path(folder), processes),
+                twin_and_controller(own, environment, folder, folder, files, processes),
                 ArmListener(arm.model, plan, _warn(console)) as listener,
             ):
                 show = _live if console.is_interactive else _log
@@ -112,25 +121,6 @@ def run(args: argparse.Namespace) -> int:
                 process.check_end()
             console.print("both nodes have ended")
     return 0
-
-
-def _load(args: argparse.Namespace) -> SimulatedArm:
-    from featherstone_ros.model import Model, errors_naming, read_description
-    from featherstone_ros.model.parameter_files import check_names, read_parameters
-    from featherstone_ros.model.robots import robot_file, robot_parameters
-    from featherstone_ros.tools.run.session import SimulatedArm
-
-    path = robot_file(args.urdf)
-    parameters = args.parameters or robot_parameters(args.urdf)
-    controller = read_parameters(parameters)["feedforward_controller"] if parameters else None
-    text = read_description(path)
-    with errors_naming(path):
-        model = Model.from_urdf(text, joints=controller.joints() if controller else None)
-    if parameters:
-        check_names(parameters, {*model.joint_names, *model.locked})
-    if not model.n:
-        raise FeatherstoneError(f"robot {model.name!r} has no joint that moves")
-    return SimulatedArm(text, model, parameters, args.mode)
 
 
 def _warn(console: Console) -> Callable[[str], None]:

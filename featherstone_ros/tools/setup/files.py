@@ -14,10 +14,10 @@ from featherstone_ros.control.damping import COASTING, GUIDING
 from featherstone_ros.control.gains import ARRIVED, DAMPING_RATIO, FASTEST, UNCERTAIN
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.model.parameter_files import of_joint
-from featherstone_ros.tools.demo.report import milli
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory, as_yaml
 from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.setup.trial_drive import Drive, first_motion
+from featherstone_ros.tools.style import milli
 
 DIGITS = 4
 CONTROLLER = "effort_controller"  # forward_command_controller's name

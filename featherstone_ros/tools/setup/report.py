@@ -11,11 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.model.finding import Severity
-from featherstone_ros.tools.demo.report import milli
 from featherstone_ros.tools.setup.files import CONTROLLER, assumption, sentence
 from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.setup.trial_drive import Drive
-from featherstone_ros.tools.style import new_table
+from featherstone_ros.tools.style import milli, new_table
 
 # The error at which feedback should be stronger than Coulomb friction: in rad or m, and of a joint
 # with a shorter range, as a gripper's finger, this share of it.
