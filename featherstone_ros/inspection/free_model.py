@@ -7,7 +7,7 @@ from featherstone_ros.model import EARTH, Model, body_tree, joint_selection
 from featherstone_ros.model.robot_description import RobotDescription
 
 HALF_TURN = np.pi  # [rad] or [m]: in place of a missing limit
-MOST_JOINTS = 300  # that are checked: the time grows with their cube
+MAX_JOINTS = 300  # that are checked: the time grows with their cube
 
 
 def free_model(robot: RobotDescription) -> tuple[Model, list[str]]:

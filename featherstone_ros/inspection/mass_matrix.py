@@ -4,7 +4,7 @@ import numpy as np
 
 from featherstone_ros._core import Dynamics
 from featherstone_ros.inspection.free_model import (
-    MOST_JOINTS,
+    MAX_JOINTS,
     free_model,
     middle,
     random_postures,
@@ -43,7 +43,7 @@ def degenerate_joints(robot: RobotDescription) -> list[Finding]:
         ModelError: The robot cannot be modelled.
     """
     model, idle = free_model(robot)
-    if model.n > MOST_JOINTS:
+    if model.n > MAX_JOINTS:
         return [*weightless_joints(idle), Finding(Severity.NOTE, UNCHECKED, "robot", robot.name)]
     return weightless_joints(idle) + (_nearly_singular(model) if model.n else [])
 

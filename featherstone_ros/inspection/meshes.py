@@ -12,8 +12,8 @@ from defusedxml import DefusedXmlException, ElementTree
 from featherstone_ros.arrays import Floats
 
 MAX_SIZE = 100_000_000  # [byte]
-MOST_NODES = 10_000  # of a scene, counting every instance
-MOST_POINTS = 5_000_000  # of a scene, likewise
+MAX_NODES = 10_000  # of a scene, counting every instance
+MAX_POINTS = 5_000_000  # of a scene, likewise
 _HEADER = 84  # [byte] before the first triangle of a binary STL
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
 _PREFIX_VARIABLES = ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH")
@@ -118,8 +118,8 @@ def _collada(content: bytes) -> Floats:
         for node in scene.iterfind("node")
         for instance in _instances(node, base, nodes, 0, visits)
     ]
-    if sum(len(geometries[name]) for name, _ in instances) > MOST_POINTS:
-        raise ValueError(f"the scene has more than {MOST_POINTS} points")
+    if sum(len(geometries[name]) for name, _ in instances) > MAX_POINTS:
+        raise ValueError(f"the scene has more than {MAX_POINTS} points")
     placed = [geometries[name] @ pose[:3, :3].T + pose[:3, 3] for name, pose in instances]
     return np.concatenate(placed) if placed else np.zeros((0, 3))
 
@@ -137,8 +137,8 @@ def _instances(
     """
     if depth > 50:
         raise ValueError("nodes are nested more than 50 deep")
-    if next(visits) > MOST_NODES:
-        raise ValueError(f"the scene has more than {MOST_NODES} nodes")
+    if next(visits) > MAX_NODES:
+        raise ValueError(f"the scene has more than {MAX_NODES} nodes")
     pose = above
     for child in node:
         if child.tag in _TRANSFORMS:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from featherstone_ros._core import Dynamics
-from featherstone_ros.inspection.free_model import MOST_JOINTS, free_model, random_postures
+from featherstone_ros.inspection.free_model import MAX_JOINTS, free_model, random_postures
 from featherstone_ros.inspection.sizes import reach
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import NEGLIGIBLE, carriers
@@ -58,7 +58,7 @@ def weak_joints(robot: RobotDescription) -> list[Finding]:
         ModelError: The robot cannot be modelled.
     """
     model, _ = free_model(robot)
-    if not 0 < model.n <= MOST_JOINTS:
+    if not 0 < model.n <= MAX_JOINTS:
         return []
     torque = np.abs(Dynamics(model).gravity(random_postures(model, POSTURES)))
     findings = []

@@ -16,7 +16,7 @@ _SHAPE = ((1.0, 1.0, 0.0), (0.35, 2.3, 0.8))  # weight, frequency ratio and phas
 _FREQUENCIES = 2.0, 3.8  # [rad/s] base frequencies of the first and of the last joint
 _SLOWER = 0.9  # factor on all frequencies while the torque is too large
 _RANGE_USED, _EFFORT_USED = 0.9, 0.8  # shares of the room on either side and of the effort limit
-_MOST_ATTEMPTS = 40
+_MAX_ATTEMPTS = 40
 _UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing velocity limit
 
 
@@ -116,7 +116,7 @@ def plan(
     motion = MultiSine.of_unit_swings(centre, _FREQUENCIES, duration, ramp=duration / 6)
     motion = _fit(motion, wanted, room)
     load = load_share(motion, model, inverse_dynamics)
-    for _ in range(_MOST_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         if load <= _EFFORT_USED:
             break
         slower = _fit(replace(motion, frequency=motion.frequency * _SLOWER), wanted, room)

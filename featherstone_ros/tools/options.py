@@ -21,25 +21,27 @@ def positive(text: str) -> float:
     return value
 
 
-def positive_up_to(most: float) -> Callable[[str], float]:
+def positive_up_to(maximum: float) -> Callable[[str], float]:
     """Return a type of positive numbers that are not too large to work with."""
 
     def number(text: str) -> float:
         value = positive(text)
-        if value > most:
-            raise argparse.ArgumentTypeError(f"{text} is too large, expected at most {most:g}")
+        if value > maximum:
+            raise argparse.ArgumentTypeError(f"{text} is too large, expected at most {maximum:g}")
         return value
 
     return number
 
 
-def between(least: float, most: float) -> Callable[[str], float]:
+def between(minimum: float, maximum: float) -> Callable[[str], float]:
     """Return a type of numbers in a range."""
 
     def number(text: str) -> float:
         value = float(text)
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text} is not a number from {least:g} to {most:g}")
+        if not minimum <= value <= maximum:
+            raise argparse.ArgumentTypeError(
+                f"{text} is not a number from {minimum:g} to {maximum:g}"
+            )
         return value
 
     return number
@@ -141,6 +143,18 @@ def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: st
         help="multiply a joint's effort, e.g. by its N m per A",
     )
     add_gravity_option(parser)
+
+
+def add_files(parser: argparse.ArgumentParser, **files: str) -> None:
+    """Declare options that take a file.
+
+    Args:
+        parser: The command's.
+        files: Name of each option, and its help.
+    """
+    for name, text in files.items():
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=Path, metavar="FILE", help=text)
 
 
 def add_gravity_option(parser: argparse.ArgumentParser) -> None:

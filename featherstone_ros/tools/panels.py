@@ -53,12 +53,10 @@ def write_legend(figure: Figure, curves: Iterable[tuple[str, str]], top: float =
     )  # fmt: skip
 
 
-def write_heading(axes: Axes, text: str, top: float = LEGEND) -> None:
-    """Write what a column of panels has above it, beside the legend."""
-    height = axes.figure.get_figheight()
-    axes.figure.text(
-        axes.get_position().x0, 1 - top / height, text, color=GREY, fontsize=10, va="center"
-    )
+def write_heading(figure: Figure, axes: Axes, text: str, top: float = LEGEND) -> None:
+    """Write what the column of a panel has above it, beside the legend."""
+    x, y = axes.get_position().x0, 1 - top / figure.get_figheight()
+    figure.text(x, y, text, color=GREY, fontsize=10, va="center")
 
 
 def draw_over_time(

@@ -11,7 +11,6 @@ import sysconfig
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TypeVar
 
 import featherstone_ros
@@ -159,12 +158,7 @@ class NodeProcess:
         """Return the process."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the process."""
         self.stop()
 

@@ -27,7 +27,7 @@ class Participant:
     """A node of a tool, in a context of its own; a context manager.
 
     Attributes:
-        node: Its callbacks run while ``spin`` or ``spin_once`` does.
+        node: Its callbacks run while ``spin`` or ``wait`` does.
     """
 
     def __init__(self, name: str, namespace: str = "", domain: int | None = None) -> None:
@@ -46,7 +46,8 @@ class Participant:
             "enable_rosout": False,
             "start_parameter_services": False,
         }
-        self._context, self._recorder = Context(), None
+        self._context = Context()
+        self._recorder: Node | None = None
         try:
             with held(until_next=True):
                 rclpy.init(context=self._context, domain_id=domain)
@@ -105,7 +106,7 @@ class Participant:
         """Run callbacks for some time [s]; to be interrupted between two of them."""
         spin(self._executor, duration)
 
-    def spin_once(self, timeout: float = LONGEST_HOLD) -> None:
+    def wait(self, timeout: float = LONGEST_HOLD) -> None:
         """Run one callback; wait for it briefly, for ``timeout`` seconds at most."""
         spin_once(self._executor, timeout)
 

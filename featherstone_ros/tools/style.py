@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,8 +48,14 @@ def new_console() -> Console:
     return console if console.is_terminal else Console(highlight=False, width=WIDE)
 
 
-def new_table(title: str, *columns: str) -> Table:
-    """Return an empty table with these columns of names; columns of figures may follow."""
+def new_table(title: str, *names: str, figures: Iterable[str | tuple[str, str]] = ()) -> Table:
+    """Return an empty table.
+
+    Args:
+        title: Above it.
+        names: Headings of columns of names.
+        figures: Headings of columns of figures, with the style of a column if it has one.
+    """
     table = Table(
         title=Text(title, style="bold"),
         title_justify="left",
@@ -57,8 +63,11 @@ def new_table(title: str, *columns: str) -> Table:
         pad_edge=False,
         padding=(0, 1, 0, 0),
     )
-    for column in columns:
-        table.add_column(column, no_wrap=True)
+    for name in names:
+        table.add_column(name, no_wrap=True)
+    for heading in figures:
+        text, style = (heading, "") if isinstance(heading, str) else heading
+        table.add_column(text, justify="right", style=style, no_wrap=True)
     return table
 
 
@@ -108,9 +117,9 @@ def picture(
         shrink(path, colours)
 
 
-def thin(values: Floats, most: int = 1500) -> Floats:
+def thin(values: Floats, count: int = 1500) -> Floats:
     """Return every k-th value, so that a picture does not draw ten thousand points."""
-    return values[:: max(1, len(values) // most)]
+    return values[:: max(1, len(values) // count)]
 
 
 def finish(axes: Axes) -> None:

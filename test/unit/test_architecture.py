@@ -24,7 +24,10 @@ BELOW = {
 BELOW["nodes"] = {*BELOW}
 BELOW["tools"] = {*BELOW}
 # Loose modules that every room may import; those that start a node belong to the nodes.
-SHARED = {"arrays", "declaration", "errors", "message_faults", "message_templates", "text"}
+SHARED = {
+    *("arrays", "declaration", "errors", "instruction_sets"),
+    *("message_faults", "message_templates", "text"),
+}
 PROGRAMS = {"digital_twin", "feedforward_controller", "torque_markers"}
 ROS = ("rclpy", "rcl_interfaces", "launch")
 MAY_USE_ROS = {"nodes", "tools"}

@@ -48,7 +48,6 @@ def recording(motion):
         state_sent=stamp,
         command_sent=stamp + LATENCY / 2,
         command_received=stamp + LATENCY,
-        command=velocity,
         desired_stamp=stamp[::20],
         desired=position[::20],
     )
@@ -110,7 +109,7 @@ def test_measure_raises_if_messages_stop(motion, recording, what):
     early = recording.stamp < 2.0
     cut = {
         "joint states": ("stamp", "position", "effort"),
-        "commands": ("command_sent", "command_received", "command"),
+        "commands": ("command_sent", "command_received"),
     }
     partial = replace(recording, **{key: getattr(recording, key)[early] for key in cut[what]})
     with pytest.raises(MeasurementError, match=f"no {what} for 2.00 s of a motion of 4 s"):
@@ -119,14 +118,14 @@ def test_measure_raises_if_messages_stop(motion, recording, what):
 
 def test_measure_raises_if_nothing_was_received(motion):
     nothing = np.empty(0)
-    empty = DemoRecording(*[nothing] * 9)
+    empty = DemoRecording(*[nothing] * 8)
     with pytest.raises(MeasurementError, match="0 received"):
         measure("full", empty, motion)
 
 
 def test_a_run_is_spoilt_if_commands_are_missing(motion, recording):
     heard = (recording.command_sent < 1.0) | (recording.command_sent > 1.2)
-    keys = ("command_sent", "command_received", "command")
+    keys = ("command_sent", "command_received")
     run = measure(
         "full", replace(recording, **{k: getattr(recording, k)[heard] for k in keys}), motion
     )

@@ -12,7 +12,7 @@ import yaml
 from rich.console import Console
 
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.progress import DelayedProgress
+from featherstone_ros.tools.progress import delayed_progress
 
 pytest.importorskip("scipy")
 
@@ -212,18 +212,18 @@ def test_a_filter_frequency_is_positive(capsys, frequency):
 def test_a_bar_is_shown_only_for_what_takes_long():
     text = io.StringIO()
     console = Console(file=text, force_terminal=True)
-    with DelayedProgress("reading", console) as progress:
+    with delayed_progress("reading", console) as progress:
         progress(1, 2)
-    assert not progress.is_shown and not text.getvalue()
-    with DelayedProgress("reading", console, delay=0.0) as progress:
+    assert not text.getvalue()
+    with delayed_progress("reading", console, delay=0.0) as progress:
         progress(1, 2)
         progress(2, 2)
-    assert progress.is_shown and "reading" in text.getvalue()
+    assert "reading" in text.getvalue()
 
 
 def test_without_a_terminal_progress_is_a_line_now_and_then(capsys):
     text = io.StringIO()
-    with DelayedProgress("reading", Console(file=text), delay=0.0) as progress:
+    with delayed_progress("reading", Console(file=text), delay=0.0) as progress:
         for done in range(1, 1001):
             progress(done, 1000)
     assert capsys.readouterr().err == "reading: 0%\n" and not text.getvalue()

@@ -112,8 +112,8 @@ def test_links_that_fold_onto_each_other_are_seen():
     model = fr.Model.from_urdf(text)
     clearance = Clearance.of(model, text, None)
     straight, folded = np.zeros((1, 3)), np.array([[0.0, 2.5, 2.5]])
-    assert clearance.least(straight) > 0.1 and clearance.is_free(straight)
-    assert clearance.least(folded) < clearance.least(straight)
+    assert clearance.min_distance(straight) > 0.1 and clearance.is_free(straight)
+    assert clearance.min_distance(folded) < clearance.min_distance(straight)
     assert not clearance.is_free(np.array([[0.0, 3.0, 3.0]]))
 
 

@@ -175,7 +175,7 @@ def test_scene_whose_nodes_double_at_every_level_is_refused(tmp_path, leaf):
 
 
 def test_scene_of_too_many_points_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(meshes, "MOST_POINTS", 3)
+    monkeypatch.setattr(meshes, "MAX_POINTS", 3)
     write_collada(tmp_path / "a.dae")
     with pytest.raises(meshes.MeshError, match="more than 3 points"):
         meshes.points(tmp_path / "a.dae")

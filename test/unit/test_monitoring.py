@@ -13,7 +13,7 @@ from featherstone_ros.text import LONGEST, plain
 from featherstone_ros.tools.monitor import columns
 from featherstone_ros.tools.monitor.columns import COLUMNS, sketch
 from featherstone_ros.tools.monitor.lines import line
-from featherstone_ros.tools.monitor.node_status import MOST_NODES, SILENCE, StatusTable
+from featherstone_ros.tools.monitor.node_status import MAX_NODES, SILENCE, StatusTable
 from featherstone_ros.tools.monitor.view import NOBODY, view
 
 NODE = "left/feedforward_controller"
@@ -172,7 +172,7 @@ def test_what_comes_from_the_net_cannot_command_the_terminal():
 
 
 def test_number_of_nodes_is_bounded():
-    table = heard(*(status(name=f"node_{i}") for i in range(10 * MOST_NODES)))
-    assert len(table.nodes) == MOST_NODES
+    table = heard(*(status(name=f"node_{i}") for i in range(10 * MAX_NODES)))
+    assert len(table.nodes) == MAX_NODES
     table.hear([status(name="node_0", message="still heard")], 101.0)
     assert table.nodes[0].message == "still heard"

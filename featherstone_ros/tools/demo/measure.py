@@ -33,7 +33,6 @@ class DemoRecording:
         state_sent: (N,) when the twin's middleware sent each state.
         command_sent: (M,) when the controller's middleware sent each command.
         command_received: (M,) when the recorder's middleware received each command.
-        command: (M, n) torque commanded [N m or N].
         desired_stamp: (K,) stamps of the published desired states.
         desired: (K, n) desired positions [rad or m].
     """
@@ -44,7 +43,6 @@ class DemoRecording:
     state_sent: Floats
     command_sent: Floats
     command_received: Floats
-    command: Floats
     desired_stamp: Floats
     desired: Floats
 

@@ -144,12 +144,9 @@ class DemoReport:
 
     def _error_table(self) -> Table:
         first, last = self.runs[0], self.runs[-1]
-        table = new_table(f"Tracking error, RMS / peak [{self.unit}]", "joint")
-        for run in self.runs:
-            label = LAWS[run.law].replace(" feed", "\nfeed")
-            table.add_column(label, justify="right", style=_STYLES[run.law], no_wrap=True)
-        table.add_column("PD/full", justify="right", no_wrap=True)
-        table.add_column("torque\npeak", justify="right", no_wrap=True)
+        laws = [(LAWS[r.law].replace(" feed", "\nfeed"), _STYLES[r.law]) for r in self.runs]
+        title = f"Tracking error, RMS / peak [{self.unit}]"
+        table = new_table(title, "joint", figures=[*laws, "PD/full", "torque\npeak"])
         for j, name in enumerate(short_names(self.joint_names)):
             table.add_row(
                 name,
@@ -163,9 +160,8 @@ class DemoReport:
         return table
 
     def _traffic_table(self) -> Table:
-        table = new_table("Messages over DDS", "run")
-        for title in ("states/s", "commands/s", "state to command: median", "99 %"):
-            table.add_column(title, justify="right")
+        headings = ("states/s", "commands/s", "state to command: median", "99 %")
+        table = new_table("Messages over DDS", "run", figures=headings)
         for run in self.runs:
             median, tail = np.nanpercentile(run.latency, [50, 99])
             table.add_row(

@@ -177,7 +177,7 @@ class DemoNode(Participant):
 
     def _idle(self) -> None:
         self._watch()
-        self.spin_once(_POLL_PERIOD)
+        self.wait(_POLL_PERIOD)
 
 
 def trajectory_message(names: Sequence[str], motion: MultiSine, start: Time) -> JointTrajectory:
@@ -190,7 +190,6 @@ def trajectory_message(names: Sequence[str], motion: MultiSine, start: Time) -> 
 def _decode(messages: list[list[Message]], names: Sequence[str], start: int) -> DemoRecording:
     """Turn bytes into arrays, with times since ``start`` [ns]."""
     states, desired = (_States(messages[i], names, start) for i in (0, 2))
-    commands = [decode(data, Float64MultiArray).data for data, _, _ in messages[1]]
     return DemoRecording(
         stamp=states.stamp,
         position=states.position,
@@ -198,7 +197,6 @@ def _decode(messages: list[list[Message]], names: Sequence[str], start: int) -> 
         state_sent=_seconds([sent for _, sent, _ in messages[0]], start),
         command_sent=_seconds([sent for _, sent, _ in messages[1]], start),
         command_received=_seconds([received for _, _, received in messages[1]], start),
-        command=_rows(commands, len(names)),
         desired_stamp=desired.stamp,
         desired=desired.position,
     )

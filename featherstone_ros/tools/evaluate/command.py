@@ -26,6 +26,7 @@ from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
+    add_files,
     add_recording_options,
     recording_options,
     require_matplotlib,
@@ -53,21 +54,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "implies --fit-friction",
     )
     parser.add_argument(
-        "--parameters",
-        type=Path,
-        metavar="FILE",
-        help="file for the fitted friction; implies --fit-friction (default: BAG_friction.yaml)",
-    )
-    parser.add_argument(
         "--with",
         dest="known",
         type=Path,
         metavar="FILE",
         help="parameter file of the nodes: score the model with it, fit nothing",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the scores")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the torques (PNG)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the filtered samples")
+    add_files(
+        parser,
+        parameters="file for the fitted friction; implies --fit-friction (default: "
+        "BAG_friction.yaml)",
+        json="write the scores",
+        plot="draw the torques (PNG)",
+        csv="write the filtered samples",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.evaluate.report import tables
     from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
     from featherstone_ros.tools.outputs import json_text, write_files
-    from featherstone_ros.tools.progress import DelayedProgress
+    from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.style import new_console
 
     require_matplotlib(args.plot)
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         known=args.known,
         **recording_options(args),
     )
-    with DelayedProgress("reading", console) as progress:
+    with delayed_progress("reading", console) as progress:
         evaluation = evaluate(args.bag, robot_file(args.urdf), options, progress)
     console.print(tables(evaluation))
     write_files(

@@ -38,7 +38,7 @@ def draw(evaluation: Evaluation, path: Path) -> None:
         panels.write_legend(
             figure, [("measured", panels.MEASURED), *((e.name, COLOURS[e.name]) for e in models)]
         )
-        panels.write_heading(axes[0, 1], "measured minus rigid links, over velocity")
+        panels.write_heading(figure, axes[0, 1], "measured minus rigid links, over velocity")
         for j, (over_time, over_speed) in enumerate(axes):
             curves = [(motion.effort[:, j], panels.MEASURED)]
             curves += [(e.effort[:, j], COLOURS[e.name]) for e in models]

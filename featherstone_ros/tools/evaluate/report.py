@@ -65,11 +65,10 @@ def load_text(load: Payload) -> str:
 
 
 def _torque(evaluation: Evaluation) -> Table:
-    table = new_table(f"Torque left unexplained, RMS [{torque_unit(evaluation)}] / R²", "joint")
-    for explanation in evaluation.explanations:
-        header = explanation.name.replace(" ", "\n")
-        style = STYLES[explanation.name]
-        table.add_column(header, justify="right", style=style, no_wrap=True)
+    title = f"Torque left unexplained, RMS [{torque_unit(evaluation)}] / R²"
+    names = [explanation.name for explanation in evaluation.explanations]
+    models = [(name.replace(" ", "\n"), STYLES[name]) for name in names]
+    table = new_table(title, "joint", figures=models)
     for j, name in enumerate(evaluation.joint_names):
         cells = [f"{_short(e.rms[j])} / {r2_text(e.r2[j])}" for e in evaluation.explanations]
         table.add_row(name, *cells)
@@ -84,12 +83,10 @@ def _short(value: float) -> str:
 def _friction(evaluation: Evaluation, fitted: Friction, written: Friction) -> Table:
     """List the fitted terms, and where they differ, those for the nodes."""
     terms = ["viscous", "coulomb", *["armature"] * bool(fitted.armature.any())]
-    table = new_table("Friction fitted, SI units", "joint")
-    for term in (*terms, "offset"):
-        table.add_column(f"\n{term}", justify="right", no_wrap=True)
+    headings: list[str | tuple[str, str]] = [f"\n{term}" for term in (*terms, "offset")]
     for k, term in enumerate(terms if fitted.negative.any() else ()):
-        heading = "" if k else "as parameters:"
-        table.add_column(f"{heading}\n{term}", justify="right", style=STYLES[WRITTEN], no_wrap=True)
+        headings.append((f"{'' if k else 'as parameters:'}\n{term}", STYLES[WRITTEN]))
+    table = new_table("Friction fitted, SI units", "joint", figures=headings)
     for j, name in enumerate(evaluation.joint_names):
         cells: list[Text | str] = [_term(getattr(fitted, term)[j]) for term in terms]
         cells.append(f"{fitted.offset[j]:.3f}")

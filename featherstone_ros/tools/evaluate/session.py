@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,12 +29,12 @@ from featherstone_ros.identification.explanation import (
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import AT_REST, Friction, fit
 from featherstone_ros.identification.recording import HELD_OUT, Recording, choose, moving_joints
+from featherstone_ros.identification.session import Options
 from featherstone_ros.identification.suspicions import (
     motion_suspicions,
     suspicions,
     without_friction,
 )
-from featherstone_ros.model import EARTH
 from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools import checked_arm
@@ -42,35 +42,26 @@ from featherstone_ros.tools import checked_arm
 if TYPE_CHECKING:
     from featherstone_ros.identification.payload import Payload
 
-LEAST_LOAD = 0.05  # [kg] that is reported
-MOST_OF_IT = 0.5  # share of the unexplained squares that a reported load must explain
+MIN_LOAD = 0.05  # [kg] that is reported
+MIN_EXPLAINED = 0.5  # share of the unexplained squares that a reported load must explain
 
 
 @dataclass(frozen=True)
-class EvaluationOptions:
-    """Options of an evaluation.
+class EvaluationOptions(Options):
+    """Options of an evaluation, beside those of an identification.
+
+    The motion of all joints in both bag and description is used; others are locked at 0.
 
     Attributes:
-        joints: Joints to compare; None: all in both bag and description. (The motion of all joints
-            in both is used; others are locked at 0.)
-        topic: Topic of the joint states; None: the one with the most joints.
-        cut_off: Of the filter [Hz].
         fit_friction: Fit viscous, Coulomb and constant torque, both unbounded and bounded below by
             0.
         fit_armature: Fit the drives' inertia with them.
-        gravity: In the base link's frame [m/s^2].
         known: Parameter file of the nodes with everything but the links: nothing is fitted.
-        gains: Factors from a joint's effort to its torque, e.g. N m per A.
     """
 
-    joints: Sequence[str] | None = None
-    topic: str | None = None
-    cut_off: float = 2.0
     fit_friction: bool = False
     fit_armature: bool = False
-    gravity: Sequence[float] = EARTH
     known: Path | None = None
-    gains: Mapping[str, float] = field(default_factory=dict)
 
 
 def evaluate(
@@ -204,7 +195,7 @@ def unmodelled(
         )
     except FeatherstoneError:  # the data do not determine a load
         return None
-    telling = found.significant and found.free_mass > LEAST_LOAD and found.explained > MOST_OF_IT
+    telling = found.significant and found.free_mass > MIN_LOAD and found.explained > MIN_EXPLAINED
     return found if telling else None
 
 

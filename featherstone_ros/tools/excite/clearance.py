@@ -19,7 +19,7 @@ from featherstone_ros.inspection.geometry import Box, shapes
 from featherstone_ros.model import Model, urdf
 
 SMALL = 0.005  # [m] half diagonal up to which a shape counts as a placeholder
-MOST_BALLS = 12  # of a link
+MAX_BALLS = 12  # of a link
 POSES = 200  # random poses that decide which pairs are checked
 ALWAYS = 0.5  # share of them in which a pair may overlap and still be checked
 MARGIN = 0.02  # [m] least distance
@@ -73,15 +73,15 @@ class Clearance:
             links,
             tuple(centres for centres, _ in balls),
             tuple(radius for _, radius in balls),
-            tuple(_apart(model, links)),
+            tuple(_distant_pairs(model, links)),
             tuple(k for k, link in enumerate(links) if _body(model, link) >= 0),
             tuple(name for name, shape in drawn.items() if shape.unknown),
             np.empty(0),
         )
         return bare._without_what_always_touches()
 
-    def least(self, q: Floats) -> float:
-        """Return the least distance [m] in poses (B, n), negative where balls overlap."""
+    def min_distance(self, q: Floats) -> float:
+        """Return the smallest distance [m] in poses (B, n), negative where balls overlap."""
         between, below = self._distances(q)
         return float(min(between.min(initial=np.inf), below.min(initial=np.inf)))
 
@@ -115,8 +115,8 @@ class Clearance:
             places.append(centres @ np.swapaxes(pose[:, :3, :3], 1, 2) + pose[:, None, :3, 3])
         between = np.full((len(q), len(self.pairs)), np.inf)
         for k, (i, j) in enumerate(self.pairs):
-            apart = np.linalg.norm(places[i][:, :, None] - places[j][:, None], axis=-1)
-            between[:, k] = apart.min(axis=(1, 2)) - self.radii[i] - self.radii[j]
+            between_balls = np.linalg.norm(places[i][:, :, None] - places[j][:, None], axis=-1)
+            between[:, k] = between_balls.min(axis=(1, 2)) - self.radii[i] - self.radii[j]
         below = [places[k][:, :, 2].min(axis=1) - self.radii[k] for k in self.above]
         return between, np.array(below).reshape(-1, len(q)).T
 
@@ -137,7 +137,7 @@ def _balls(box: Box) -> tuple[Floats, float]:
     half, centre = box.half, (box.lower + box.upper) / 2
     along = int(np.argmax(half))
     across = float(np.linalg.norm(np.delete(half, along)))
-    k = int(np.clip(np.ceil(half[along] / max(across, 1e-3)), 1, MOST_BALLS))
+    k = int(np.clip(np.ceil(half[along] / max(across, 1e-3)), 1, MAX_BALLS))
     step = half[along] / k  # half the distance between two centres
     centres = np.repeat(centre[None], k, axis=0)
     centres[:, along] += (2 * np.arange(k) - k + 1) * step
@@ -148,7 +148,7 @@ def _body(model: Model, link: str) -> int:
     return int(model.tree.link_body[model.link_names.index(link)])
 
 
-def _apart(model: Model, links: tuple[str, ...]) -> list[tuple[int, int]]:
+def _distant_pairs(model: Model, links: tuple[str, ...]) -> list[tuple[int, int]]:
     """Return pairs of links with at least two joints between them."""
     parent = [*model.tree.parent, -1]
     pairs = []

@@ -35,6 +35,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
+    add_files,
     add_urdf_argument,
     positive,
     positive_up_to,
@@ -49,13 +50,6 @@ SPACING = 0.05  # [s] between points
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_urdf_argument(parser)
-    parser.add_argument(
-        "--parameters",
-        type=Path,
-        metavar="FILE",
-        help="parameter file: friction, payload, effort_scale, joints, initial_positions (where "
-        "the motion starts); default: the package's own for panda and ur5e",
-    )
     parser.add_argument(
         "--joints", nargs="+", metavar="NAME", help="joints to move (default: all; others at 0)"
     )
@@ -82,11 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=Path, required=True, metavar="FILE", help="the trajectory (YAML)"
     )
-    parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="draw position, speed and torque relative to the limits",
+    add_files(
+        parser,
+        parameters="parameter file: friction, payload, effort_scale, joints, initial_positions "
+        "(where the motion starts); default: the package's own for panda and ur5e",
+        plot="draw position, speed and torque relative to the limits",
     )
 
 
@@ -109,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.preflight.check import check_file
     from featherstone_ros.tools.preflight.picture import draw
     from featherstone_ros.tools.preflight.source import as_yaml, from_arrays
-    from featherstone_ros.tools.progress import DelayedProgress
+    from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.style import new_console
 
     require_matplotlib(args.plot)
@@ -123,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     clearance = Clearance.of(arm.model, text, urdf.parent)
     console = new_console()
     planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
-    with DelayedProgress("searching", console) as progress, one_thread():
+    with delayed_progress("searching", console) as progress, one_thread():
         plan = planner.search(_initial_positions(parameters, joints), args.seed, progress)
     count = round(args.duration / SPACING) + 1
     time, q, qd, qdd = plan.series.samples(count)

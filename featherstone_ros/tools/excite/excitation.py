@@ -38,7 +38,7 @@ COARSE = 16  # of so many samples one is checked before all are
 RANGE_USED, EFFORT_USED = 0.9, 0.8  # shares of the position range and of the effort limit
 WIDEST = 2.0  # [rad or m] to either side of the start
 UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing limit
-SMALLER, LEAST = 0.85, 0.1  # factor while a motion does not fit, least total factor
+REDUCTION, MIN_SCALE = 0.85, 0.1  # factor while a motion does not fit, and their product
 STARTS, STEPS, CHILDREN = 24, 60, 6  # of the search
 STEP_SIZE = 0.3  # of a coefficient's change, relative to their size
 
@@ -191,8 +191,8 @@ class Excitation:
                 done += 1
                 if progress:
                     progress(done, total)
-        least = self.clearance.least(best.samples(4 * SAMPLES)[1])
-        return PlannedMotion(best, first, best_cost, least, len(self._columns))
+        distance = self.clearance.min_distance(best.samples(4 * SAMPLES)[1])
+        return PlannedMotion(best, first, best_cost, distance, len(self._columns))
 
     def _random(self, random: np.random.Generator, start: Floats | None) -> Series:
         n, H = self.arm.model.n, self._harmonics
@@ -234,10 +234,10 @@ class Excitation:
         factor = np.minimum(np.minimum(up, down), fast)
         if (factor <= 0).any():
             return None
-        least = LEAST * factor
+        smallest = MIN_SCALE * factor
         while not self._fits(series.start + factor * way, factor * qd, factor * qdd):
-            factor = SMALLER * factor
-            if (factor < least).any():
+            factor = REDUCTION * factor
+            if (factor < smallest).any():
                 return None
         return series.scaled(factor)
 

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
+    add_files,
     add_recording_options,
     recording_options,
     require_matplotlib,
@@ -50,21 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="BAG",
         help="recordings to score with (default: the last third of each recording)",
     )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="the corrected URDF (default: ARM_identified.urdf)",
-    )
-    parser.add_argument(
-        "--parameters",
-        type=Path,
-        metavar="FILE",
-        help="for both nodes and evaluate --with (default: ARM_identified.yaml)",
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write scores and parameters")
-    parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw torques and parameters (PNG)"
+    add_files(
+        parser,
+        output="the corrected URDF (default: ARM_identified.urdf)",
+        parameters="for both nodes and evaluate --with (default: ARM_identified.yaml)",
+        json="write scores and parameters",
+        plot="draw torques and parameters (PNG)",
     )
 
 
@@ -83,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.identify.picture import draw
     from featherstone_ros.tools.identify.report import tables
     from featherstone_ros.tools.outputs import json_text, write_files
-    from featherstone_ros.tools.progress import DelayedProgress
+    from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.style import new_console
 
     require_matplotlib(args.plot)
@@ -96,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     require_writable(output, parameters, args.json, args.plot)
     console = new_console()
     options = Options(held_out=args.held_out, **recording_options(args))
-    with DelayedProgress("identifying", console) as progress:
+    with delayed_progress("identifying", console) as progress:
         found = identify(args.bags, urdf, options, progress)
     sources = ", ".join(Path(bag).name for bag in args.bags)
     write_files(

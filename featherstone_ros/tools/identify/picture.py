@@ -65,14 +65,18 @@ def draw(
             panels.draw_over_time(over_time, motion.time, curves, found.joint_names[j], score)
             _draw_friction(over_speed, found, motion, held_out, j)
             if j == 0:
-                panels.write_heading(over_speed, "Friction [N m, N] over velocity", panels.SUBTITLE)
+                panels.write_heading(
+                    figure, over_speed, "Friction [N m, N] over velocity", panels.SUBTITLE
+                )
             if j < n - 1:
                 over_time.tick_params(labelbottom=False)
         over_time.set_xlabel("time [s]")
         over_speed.set_xlabel("velocity [rad/s, m/s]")
         parameters = figure.add_subplot(grid[:, 2])
         _draw_parameters(parameters, found)
-        panels.write_heading(parameters, "Base parameters: data ± 2 σ; written: |", panels.SUBTITLE)
+        panels.write_heading(
+            figure, parameters, "Base parameters: data ± 2 σ; written: |", panels.SUBTITLE
+        )
 
 
 def _draw_friction(

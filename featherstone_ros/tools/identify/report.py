@@ -13,7 +13,7 @@ from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.tools.evaluate.report import r2_text
 from featherstone_ros.tools.style import new_table
 
-MOST_NAMED = 8  # of what could not be identified
+MAX_NAMED = 8  # of what could not be identified
 
 
 def tables(
@@ -29,13 +29,12 @@ def tables(
 def _scores(
     found: Identification, whole: Explanation, held_out: Explanation, before: Explanation
 ) -> Table:
-    table = new_table("Torque left unexplained, RMS [N m, N] / R²", "joint")
-    for head, style in (
+    headings = (
         ("held out, URDF\nwith friction", "yellow"),
         ("held out,\nidentified", "bold cyan"),
         ("whole recording,\nidentified", "cyan"),
-    ):
-        table.add_column(head, justify="right", style=style, no_wrap=True)
+    )
+    table = new_table("Torque left unexplained, RMS [N m, N] / R²", "joint", figures=headings)
     for j, name in enumerate(found.joint_names):
         cells = [f"{e.rms[j]:.3f} / {r2_text(e.r2[j])}" for e in (before, held_out, whole)]
         table.add_row(name, *cells)
@@ -43,24 +42,18 @@ def _scores(
 
 
 def _drives(found: Identification) -> Table:
-    table = new_table("Friction and drives, SI units", "joint")
-    for head in ("viscous", "coulomb", "offset", "armature"):
-        table.add_column(head, justify="right", no_wrap=True)
+    terms = ("viscous", "coulomb", "offset", "armature")
+    table = new_table("Friction and drives, SI units", "joint", figures=terms)
     for j in found.judged:
-        cells = (getattr(found.friction, t)[j] for t in ("viscous", "coulomb", "offset"))
-        armature = found.friction.armature[j]
-        table.add_row(
-            found.model.joint_names[j],
-            *(f"{value:.3f}" for value in cells),
-            f"{armature if armature > 1e-9 else 0.0:.4f}",
-        )
+        *friction, armature = (getattr(found.friction, term)[j] for term in terms)
+        cells = [f"{value:.3f}" for value in friction]
+        table.add_row(found.model.joint_names[j], *cells, f"{max(armature, 0.0):.4f}")
     return table
 
 
 def _links(found: Identification) -> Table:
-    table = new_table("Links, with what is fixed to them", "link")
-    for head in ("mass before\nkg", "mass\nkg", "centre of mass\nmoved by, mm"):
-        table.add_column(head, justify="right", no_wrap=True)
+    headings = ("mass before\nkg", "mass\nkg", "centre of mass\nmoved by, mm")
+    table = new_table("Links, with what is fixed to them", "link", figures=headings)
     b = found.bodies
     old, new = b.parameters.reshape(-1, 10), b.deformed(found.fit.theta).reshape(-1, 10)
     for name, was, now in zip(b.names, old, new, strict=True):
@@ -81,7 +74,7 @@ def _remarks(found: Identification, held_out: Explanation, before: Explanation) 
     links = [n for n in found.estimate.unidentified if "." in n]
     total = len(found.estimate.names)
     if links:
-        named = ", ".join(links[:MOST_NAMED]) + (" ..." if len(links) > MOST_NAMED else "")
+        named = ", ".join(links[:MAX_NAMED]) + (" ..." if len(links) > MAX_NAMED else "")
         lines.append(
             Text(
                 f"{len(links)} of {total} base parameters are known no better than from the URDF "

@@ -68,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
     inspection = examine(text, path.parent)
     drives = assumed_drives(text)
     if args.json:
-        told = {**inspection.as_dict(), "assumed_armature": drives}
-        print(json.dumps(told, indent=1, allow_nan=False))
+        content = {**inspection.as_dict(), "assumed_armature": drives}
+        print(json.dumps(content, indent=1, allow_nan=False))
     else:
         console = new_console()
         if not args.findings:

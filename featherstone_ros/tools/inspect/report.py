@@ -76,11 +76,10 @@ def _link_table(
     inspection: Inspection, robot: RobotDescription, masses: bool = True, moments: bool = True
 ) -> Table:
     """Return mass and centre of mass, moments of inertia, or both."""
-    table = new_table(f"Links of {inspection.name}", "link")
     headings = ["mass\nkg", "centre of mass\nm"] if masses else []
     headings += ["principal moments\nkg m²"] if moments else []
-    for heading in (*headings, "radius of\ngyration, m", "of its\nsize"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings += ["radius of\ngyration, m", "of its\nsize"]
+    table = new_table(f"Links of {inspection.name}", "link", figures=headings)
     frames = 0
     for link in robot.links:
         if link.inertial is None or not (link.inertial.mass or link.inertial.inertia.any()):
@@ -100,9 +99,8 @@ def _link_table(
 def _joint_table(robot: RobotDescription, short: bool = False) -> Table:
     moving = [joint for joint in robot.joints if joint.moves]
     followers = any(joint.mimic for joint in moving)
-    table = new_table("Joints that move, in rad or m, N m or N", "joint", "type")
-    for heading in ("lower", "upper", "velocity", "effort", "damping", "friction"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings = ("lower", "upper", "velocity", "effort", "damping", "friction")
+    table = new_table("Joints that move, in rad or m, N m or N", "joint", "type", figures=headings)
     if followers:
         table.add_column("mimics", no_wrap=not short)
     for joint in moving:

@@ -10,7 +10,7 @@ from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.text import plain
 
 STATES = ("unconfigured", "inactive", "active", "finalized")
-MOST_NODES = 64  # further ones are ignored
+MAX_NODES = 64  # further ones are ignored
 LONGEST_VALUE = 100_000  # [characters] the histogram is long
 SILENCE = 3.0  # [s] after which a node is called silent: it reports every second
 
@@ -88,7 +88,7 @@ class StatusTable:
                 continue
             name, _, part = plain(status.name).partition(": ")
             level, message = as_level(status.level), plain(status.message)
-            if not part and (name in self._nodes or len(self._nodes) < MOST_NODES):
+            if not part and (name in self._nodes or len(self._nodes) < MAX_NODES):
                 values = {plain(v.key): v.value[:LONGEST_VALUE] for v in status.values}
                 heard[name] = NodeStatus(name, state, level, message, values, now)
                 self._nodes[name] = heard[name]

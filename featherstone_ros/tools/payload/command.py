@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from featherstone_ros.tools.options import (
+    add_files,
     add_recording_options,
     recording_options,
     require_matplotlib,
@@ -62,9 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="recording of the arm without the load, to identify the arm",
     )
     parser.add_argument("--link", required=True, help="link that carries the load")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="write a picture")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the parameters (YAML)")
+    add_files(
+        parser, json="write the figures", plot="write a picture", output="write parameters (YAML)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -115,10 +116,10 @@ def _bare_arm(
     """Return the arm without the load, by the recording without it or by its files."""
     from featherstone_ros.identification.session import identify
     from featherstone_ros.tools.evaluate.session import load_arm
-    from featherstone_ros.tools.progress import DelayedProgress
+    from featherstone_ros.tools.progress import delayed_progress
 
     if not args.bare:
         return load_arm(urdf, joints, args.known, args.gravity)
     # Held out is nothing: what judges the arm is the recording with the load.
-    with DelayedProgress("identifying the arm without the load", console) as progress:
+    with delayed_progress("identifying the arm without the load", console) as progress:
         return identify([args.bare], urdf, replace(options, held_out=[args.bare]), progress).arm

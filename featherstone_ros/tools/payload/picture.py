@@ -56,10 +56,10 @@ def draw(
         legend = [("unexplained without the load [N m, N]", panels.MEASURED), ("the load", BLUE)]
         panels.write_legend(figure, legend, panels.SUBTITLE)
         for k, j in enumerate(judged):
-            without, own = left[:, k], load[:, k]
-            before, after = (np.sqrt((x**2).mean()) for x in (without, without - own))
+            without, loaded = left[:, k], load[:, k]
+            before, after = (np.sqrt((x**2).mean()) for x in (without, without - loaded))
             curves, score = (
-                [(without, panels.MEASURED), (own, BLUE)],
+                [(without, panels.MEASURED), (loaded, BLUE)],
                 f"RMS  {before:.3g}  →  {after:.3g}",
             )
             panels.draw_over_time(axes[k, 0], motion.time, curves, arm.model.joint_names[j], score)

@@ -37,10 +37,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.options import add_urdf_argument, require_matplotlib, require_writable
+from featherstone_ros.tools.options import (
+    add_files,
+    add_urdf_argument,
+    require_matplotlib,
+    require_writable,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,19 +53,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trajectory", metavar="TRAJECTORY", help="YAML file, rosbag2 recording, or /topic"
     )
     add_urdf_argument(parser)
-    parser.add_argument(
-        "--parameters",
-        type=Path,
-        metavar="FILE",
-        help="parameter file of the controller (default: the package's own for panda and ur5e)",
-    )
     parser.add_argument("--topic", help="topic of the recording (default: all)")
     parser.add_argument(
         "--number", type=int, default=1, metavar="K", help="which trajectory, from 1 (default: 1)"
     )
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="write a picture")
-    parser.add_argument(
-        "--fill-effort", type=Path, metavar="FILE", help="write the trajectory with its effort"
+    add_files(
+        parser,
+        parameters="parameter file of the controller (default: the package's own for panda and "
+        "ur5e)",
+        plot="write a picture",
+        fill_effort="write the trajectory with its effort",
     )
 
 

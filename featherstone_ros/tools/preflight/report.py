@@ -77,9 +77,8 @@ def table(checked: FileCheck) -> Table:
     title = f"{checked.arm.model.name}: {points} points, {duration:.3f} s"
     if not verdict.fits and verdict.slow_down < inf:
         title += f" ({duration * verdict.slow_down:.3f} s would fit)"
-    result = new_table(title, "joint")
-    for column in ("from", "to", "peak speed", "peak torque", "RMS", "standing"):
-        result.add_column(column, justify="right", no_wrap=True)
+    headings = ("from", "to", "peak speed", "peak torque", "RMS", "standing")
+    result = new_table(title, "joint", figures=headings)
     bad = {(excess.joint, excess.quantity) for excess in verdict.excesses}
     low, high = asked.position.min(axis=0), asked.position.max(axis=0)
     speed, torque = np.abs(asked.velocity).max(axis=0), np.abs(asked.torque).max(axis=0)

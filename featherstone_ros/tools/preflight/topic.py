@@ -24,5 +24,5 @@ def receive(topic: str) -> JointTrajectory:
             ros.subscribe(JointTrajectory, topic, received.append, 1, reliability)
         print(f"waiting for a trajectory on {topic}", file=sys.stderr, flush=True)
         while not received:
-            ros.spin_once()
+            ros.wait()
     return received[0]

@@ -29,13 +29,14 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model.parameter_files import NODES
-from featherstone_ros.tools.options import add_urdf_argument, require_ros
+from featherstone_ros.tools.options import add_files, add_urdf_argument, require_ros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,18 +55,11 @@ MODES = [mode.value for mode in Mode]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_urdf_argument(parser)
-    parser.add_argument(
-        "--parameters",
-        type=Path,
-        metavar="FILE",
-        help="parameter file of both nodes, as setup writes it (default: the package's own for "
-        "panda and ur5e, none for others)",
-    )
-    parser.add_argument(
-        "--trajectory",
-        type=Path,
-        metavar="FILE",
-        help="trajectory to follow once the controller accepts one: YAML, as for preflight",
+    add_files(
+        parser,
+        parameters="parameter file of both nodes, as setup writes it (default: the package's own "
+        "for panda and ur5e, none for others)",
+        trajectory="trajectory to follow once the controller accepts one: YAML, as for preflight",
     )
     parser.add_argument(
         "--mode",
@@ -96,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
     arm = load(args.urdf, args.parameters)
     plan = source.read(str(args.trajectory))[0] if args.trajectory else None
     console = new_console()
+    warn = partial(console.print, style="yellow", soft_wrap=True, markup=False)
     domain = int(os.environ.get("ROS_DOMAIN_ID") or 0)
     reach = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
     joints = ", ".join(arm.model.joint_names)
@@ -112,10 +107,9 @@ def run(args: argparse.Namespace) -> int:
         try:
             with (
                 twin_and_controller(own, environment, folder, folder, files, processes),
-                ArmListener(arm.model, plan, _warn(console)) as listener,
+                ArmListener(arm.model, plan, warn) as listener,
             ):
-                show = _live if console.is_interactive else _log
-                show(console, arm.model, listener, processes)
+                _show(console, arm.model, listener, processes, warn)
         except KeyboardInterrupt:
             for process in processes:
                 process.check_end()
@@ -123,47 +117,37 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _warn(console: Console) -> Callable[[str], None]:
-    return partial(console.print, style="yellow", soft_wrap=True, markup=False)
-
-
-def _live(
-    console: Console, model: Model, listener: ArmListener, processes: Sequence[NodeProcess]
+def _show(
+    console: Console,
+    model: Model,
+    listener: ArmListener,
+    processes: Sequence[NodeProcess],
+    warn: Callable[[str], None],
 ) -> None:
+    """Show the state in a line, and above it the nodes' warnings; raise if a node has ended.
+
+    Without a terminal, write a line when the state changes, and now and then.
+    """
     from rich.live import Live
 
     from featherstone_ros.tools.run.status_line import line
 
-    began = time.monotonic()
-    with Live(console=console, auto_refresh=False, transient=True) as live:
+    began, printed = time.monotonic(), 0.0
+    reported: list[str] = []
+    live = Live(console=console, auto_refresh=False, transient=True)
+    with live if console.is_interactive else nullcontext():
         while True:
             arm = listener.hear(REFRESH)
-            _watch(console, processes)
+            for process in processes:
+                for complaint in process.new_output():
+                    if "[INFO]" not in complaint:
+                        warn(complaint)
+                process.check()
             now = time.monotonic()
-            live.update(line(arm, model, now - began, now), refresh=True)
-
-
-def _log(
-    console: Console, model: Model, listener: ArmListener, processes: Sequence[NodeProcess]
-) -> None:
-    from featherstone_ros.tools.run.status_line import line
-
-    began, told = time.monotonic(), 0.0
-    said: list[str] = []
-    while True:
-        arm = listener.hear(REFRESH)
-        _watch(console, processes)
-        now = time.monotonic()
-        messages = [status.message for status in arm.nodes.values()]
-        if messages and (messages != said or now - told > REPORT):
-            console.print(line(arm, model, now - began, now), soft_wrap=True)
-            told, said = now, messages
-
-
-def _watch(console: Console, processes: Sequence[NodeProcess]) -> None:
-    """Show the nodes' warnings and errors; raise if a node has ended."""
-    for process in processes:
-        for complaint in process.new_output():
-            if "[INFO]" not in complaint:
-                _warn(console)(complaint)
-        process.check()
+            text = line(arm, model, now - began, now)
+            messages = [status.message for status in arm.nodes.values()]
+            if live.is_started:
+                live.update(text, refresh=True)
+            elif messages and (messages != reported or now - printed > REPORT):
+                console.print(text, soft_wrap=True)
+                printed, reported = now, messages

@@ -32,6 +32,7 @@ from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
+    add_files,
     add_gravity_option,
     add_urdf_argument,
     positive_up_to,
@@ -42,12 +43,7 @@ from featherstone_ros.tools.options import (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_urdf_argument(parser)
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="the parameter file; the others go beside it (default: ARM.yaml, here)",
-    )
+    add_files(parser, output="the parameter file, the others go beside it (default: ARM.yaml)")
     parser.add_argument(
         "--bandwidth",
         type=positive_up_to(1000),
@@ -87,11 +83,14 @@ def run(args: argparse.Namespace) -> int:
             file is there already.
     """
     from dataclasses import replace
+    from functools import partial
 
     from featherstone_ros.control.gains import BANDWIDTH, Timing, TimingError
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.progress import DelayedProgress
+    from featherstone_ros.tools.outputs import write_files
+    from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.setup import files
+    from featherstone_ros.tools.setup.picture import draw
     from featherstone_ros.tools.setup.proposal import propose
     from featherstone_ros.tools.setup.report import next_steps, summary
     from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion
@@ -113,27 +112,23 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
     goal = first_motion(proposal.model, proposal.start)
-    with DelayedProgress("driving the twin", console) as progress:
+    with delayed_progress("driving the twin", console) as progress:
         drives = [drive(proposal, goal, excess, progress) for excess in (0.0, HEAVIER)]
     console.print(summary(proposal, drives))
     if drives[0].trouble:
         raise FeatherstoneError(f"no file is written, for the twin failed: {drives[0].trouble}")
-    texts = {
+    contents = {
         "parameters": files.parameter_file(proposal, drives),
+        "picture": partial(draw, proposal, drives),
+        "motion": files.motion_file(proposal),
         "ros2_control": files.ros2_control_file(proposal),
         "moveit": files.moveit_file(proposal),
-        "motion": files.motion_file(proposal),
     }
-    for name, text in texts.items():
-        _write(written[name], text)
-    if find_spec("matplotlib"):
-        from featherstone_ros.tools.setup.picture import draw
-
-        draw(proposal, drives, written["picture"])
-    else:
-        written.pop("picture")
+    if not find_spec("matplotlib"):
+        del contents["picture"]
         console.print("no picture: pip install matplotlib")
-    console.print(f"\nWritten: {', '.join(map(str, written.values()))}", soft_wrap=True)
+    console.print()
+    write_files(console, *((written[name], content) for name, content in contents.items()))
     for line in next_steps(proposal, written, drives[1]):
         console.print(line, soft_wrap=True)
     return 0
@@ -151,11 +146,3 @@ def _require_new(paths: Iterable[Path]) -> None:
             f"{', '.join(map(str, there))} exist{'s' * (len(there) == 1)} already: --force "
             "overwrites, --output FILE writes elsewhere"
         )
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    except OSError as error:
-        raise FeatherstoneError(f"{path} cannot be written: {error.strerror}") from None

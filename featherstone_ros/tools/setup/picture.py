@@ -15,7 +15,7 @@ from featherstone_ros.tools.style import BLUE, FAINT, PANELS_STYLE, RED, picture
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEAST = 1e-3  # [mrad] at which the axis of errors begins at the latest
+MIN_ERROR = 1e-3  # [mrad] that is drawn
 
 
 def draw(proposal: Proposal, drives: list[Drive], path: Path) -> None:
@@ -41,7 +41,7 @@ def draw(proposal: Proposal, drives: list[Drive], path: Path) -> None:
         errors = [
             (
                 f"links {100 * drive.excess:g} % heavier" if drive.excess else "as the URDF says",
-                np.maximum(1e3 * drive.peak, LEAST),
+                np.maximum(1e3 * drive.peak, MIN_ERROR),
                 colour,
             )
             for drive, colour in zip(drives, (BLUE, RED), strict=True)

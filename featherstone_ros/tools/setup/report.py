@@ -76,17 +76,10 @@ def _stuck(proposal: Proposal) -> str:
 
 def _table(proposal: Proposal, drives: list[Drive]) -> Table:
     model = proposal.model
-    table = new_table(f"{model.name}: {model.n} joint{'s' * (model.n > 1)}", "joint")
+    headings = "P", "D", "bandwidth\nrad/s", "error\nmrad, mm", "heavier\narm", "torque\n% of limit"
+    title = f"{model.name}: {model.n} joint{'s' * (model.n > 1)}"
+    table = new_table(title, "joint", figures=headings)
     table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
-    for heading in (
-        "P",
-        "D",
-        "bandwidth\nrad/s",
-        "error\nmrad, mm",
-        "heavier\narm",
-        "torque\n% of limit",
-    ):
-        table.add_column(heading, justify="right", no_wrap=True)
     limit = np.where(np.isfinite(model.effort_limit), model.effort_limit, np.nan)
     load = drives[0].load(limit)
     for j, joint in enumerate(model.joint_names):

@@ -23,10 +23,10 @@ from featherstone_ros.tools.setup.proposal import Proposal
 MOVE, MOVE_TIME = 0.2, 3.0  # [rad or m] at most, [s] of the motion
 REST = 0.5  # [s] before and after it
 SPEED, ROOM, EFFORT = 0.5, 0.5, 0.8  # shares of the limits that the motion uses at most
-MOST_HALVINGS = 10
+MAX_HALVINGS = 10
 HEAVIER = 0.1  # excess of all masses in the second drive
 FAR = 0.2  # [rad or m] of error that is no longer following
-MOSTLY = 0.5  # share of its effort limit from which friction is why a joint does not follow
+STICKING = 0.5  # share of its effort limit from which friction is why a joint does not follow
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def first_motion(model: Model, start: Floats) -> Point:
     way = np.minimum(MOVE, ROOM * (model.upper - start))
     speed = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
     way = np.minimum(way, SPEED * speed * MOVE_TIME / 1.5)  # a cubic peaks at 1.5 times its mean
-    for _ in range(MOST_HALVINGS):
+    for _ in range(MAX_HALVINGS):
         heavy = _too_heavy(model, start, way)
         if not heavy.any():
             break
@@ -151,7 +151,7 @@ def drive(
     if not trouble and result.peak.max() > FAR:
         worst = int(np.argmax(result.peak))
         trouble = f"joint {model.joint_names[worst]!r} was {result.peak[worst]:.2g} off"
-        if model.friction[worst] >= MOSTLY * model.effort_limit[worst]:
+        if model.friction[worst] >= STICKING * model.effort_limit[worst]:
             trouble += f" (friction {model.friction[worst]:g} of {model.effort_limit[worst]:g})"
         return Drive(excess, time, desired, off, effort, trouble)
     return result
