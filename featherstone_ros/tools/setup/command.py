@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
     from featherstone_ros.control.gains import BANDWIDTH, Timing, TimingError
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.outputs import write_files
+    from featherstone_ros.tools.outputs import Content, write_files
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.setup import files
     from featherstone_ros.tools.setup.picture import draw
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     console.print(summary(proposal, drives))
     if drives[0].trouble:
         raise FeatherstoneError(f"no file is written, for the twin failed: {drives[0].trouble}")
-    contents = {
+    contents: dict[str, Content] = {
         "parameters": files.parameter_file(proposal, drives),
         "picture": partial(draw, proposal, drives),
         "motion": files.motion_file(proposal),
