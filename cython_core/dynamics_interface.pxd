@@ -17,12 +17,10 @@ cdef struct DynamicsInterface:
                       const double* armature, double* qdd) noexcept nogil
     Py_ssize_t (*crba)(void* self, const double* q, double* H) noexcept nogil  # (n, n)
     Py_ssize_t (*minv)(void* self, const double* q, double* Minv) noexcept nogil  # (n, n)
-    # Of a link, by its index in model.link_names: pose (16) row by row, velocity (6) and Jacobian
-    # (6, n) as Dynamics has them.
-    Py_ssize_t (*link_pose)(void* self, Py_ssize_t link, const double* q,
-                            double* pose) noexcept nogil
-    Py_ssize_t (*link_velocity)(void* self, Py_ssize_t link, const double* q, const double* qd,
-                                double* velocity) noexcept nogil
-    Py_ssize_t (*jacobian)(void* self, Py_ssize_t link, const double* q, double* J) noexcept nogil
+    # Of a frame fixed to a link: pose (16) row by row in the base frame, and Jacobian (6, n) as
+    # Dynamics has it, or NULL. link: index in model.link_names; offset (16): the frame's pose in
+    # the link's, NULL for the link's own.
+    void (*frame)(void* self, Py_ssize_t link, const double* offset, const double* q, double* pose,
+                  double* J) noexcept nogil
     # C (n, n), Christoffel's
     Py_ssize_t (*coriolis)(void* self, const double* q, const double* qd, double* C) noexcept nogil

@@ -19,3 +19,13 @@ cdef inline double* result(cnp.ndarray x, Py_ssize_t count, str name) except NUL
             or cnp.PyArray_SIZE(x) != count):
         refuse(x, count, name, "writeable C-contiguous")
     return <double*> cnp.PyArray_DATA(x)
+
+
+cdef inline double* floats(cnp.ndarray array) noexcept nogil:
+    return <double*> cnp.PyArray_DATA(array)
+
+
+cdef const DynamicsInterface* interface_of(dynamics) except NULL:
+    """Of a ``BoundDynamics``."""
+    return <const DynamicsInterface*> PyCapsule_GetPointer(dynamics.capsule,
+                                                           "featherstone_ros.DynamicsInterface")

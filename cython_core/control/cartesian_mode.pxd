@@ -1,17 +1,18 @@
-# Mode cartesian_impedance within the controller: what the law (cartesian_impedance.pxd) needs of
-# the arm, and its targets.
+# Mode cartesian_impedance within the controller: the law (cartesian_impedance.pxd), its targets,
+# and the joints' motion that goes with it.
 
 from libc.math cimport INFINITY, NAN, fabs, fmax, isnan
 from libc.string cimport memcpy, memset
 
 from control.cartesian_impedance cimport cartesian_impedance
-from control.hand_kinematics cimport add_armature, hand_kinematics
+from control.end_effector cimport update_inertia, update_kinematics
 from control.impedance_modes cimport times_inertia, to_axes
-from control.impedance_state cimport (Hand, Impedance, ImpedanceSettings, lay_out, memory_size,
-                                      start_impedance)
+from control.impedance_state cimport (Impedance, ImpedanceChange, configure_impedance,
+                                      impedance_memory, place_impedance, start_impedance)
+from control.impedance_target cimport displace
 from control.impedance_wrench cimport limit
 from dynamics_interface cimport DynamicsInterface
-from task_space.pose cimport norm, quaternion_of, turn
+from task_space.pose cimport norm, quaternion_of
 
 cdef extern from *:
     """
@@ -22,15 +23,7 @@ cdef extern from *:
     const double ARRIVED_TURNED  # and [rad]
 
 cdef struct CartesianMode:
-    Py_ssize_t link          # that the hand is part of; -1: the arm has no tip
-    double[16] point         # pose of the hand's frame in the link's
     Impedance law
-    ImpedanceSettings settings
-    Hand hand                # what the law knows of it: points to the next four
-    double[16] pose
-    double[6] velocity
-    double* J
-    double* Minv
     double* asked_posture    # (n,) NaN: where the joint is when the mode begins
     double* standing_from    # (n,) desired position when the position last changed
     double pulled            # time for which it has been pulled since without moving [s]
@@ -47,167 +40,125 @@ cdef struct CartesianTarget: # base axes; parts that are not given stay unchange
 
 cdef inline Py_ssize_t mode_memory(Py_ssize_t n) noexcept nogil:
     """How many numbers the mode needs."""
-    return memory_size(n) + n * n + 8 * n
+    return impedance_memory(n) + 2 * n
 
 
-cdef inline void lay_out_mode(CartesianMode* its, Py_ssize_t n, double* memory) noexcept nogil:
+cdef inline void lay_out_mode(CartesianMode* mode, Py_ssize_t n, double* memory) noexcept nogil:
     """Take mode_memory(n) numbers."""
-    lay_out(&its.law, &its.settings, n, memory)
-    its.Minv = memory + memory_size(n)
-    its.J = its.Minv + n * n
-    its.asked_posture = its.J + 6 * n
-    its.standing_from = its.asked_posture + n
-    its.hand.pose, its.hand.J, its.hand.velocity, its.hand.Minv = (
-        its.pose, its.J, its.velocity, its.Minv)
-    its.pose_at = its.twist_at = its.wrench_at = -INFINITY
+    place_impedance(&mode.law, memory, n)
+    mode.asked_posture = memory + impedance_memory(n)
+    mode.standing_from = mode.asked_posture + n
+    mode.pose_at = mode.twist_at = mode.wrench_at = -INFINITY
 
 
-cdef inline void copy_impedance(CartesianMode* its, const ImpedanceSettings* given) noexcept nogil:
-    """Take settings. The stiffness changes gradually; a posture that is not given stays."""
-    cdef ImpedanceSettings mine = its.settings
-    cdef Py_ssize_t n = its.law.n, i
-    memcpy(its.law.old_stiffness, its.law.stiffness, 6 * sizeof(double))
-    its.law.elapsed = 0.0
-    memcpy(its.asked_posture, given.posture, n * sizeof(double))
-    its.settings = given[0]
-    its.settings.posture, its.settings.posture_stiffness = mine.posture, mine.posture_stiffness
-    its.settings.posture_damping_ratio = mine.posture_damping_ratio
-    its.settings.lower, its.settings.upper = mine.lower, mine.upper
-    its.settings.margin, its.settings.repulsion, its.settings.speed = (
-        mine.margin, mine.repulsion, mine.speed)
-    for i in range(n):
-        if not isnan(given.posture[i]):
-            its.settings.posture[i] = given.posture[i]
-    memcpy(its.settings.posture_stiffness, given.posture_stiffness, 7 * n * sizeof(double))
+cdef inline void configure_mode(CartesianMode* mode, const ImpedanceChange* change) noexcept nogil:
+    memcpy(mode.asked_posture, change.joints.posture, mode.law.n * sizeof(double))
+    configure_impedance(&mode.law, change)
 
 
-cdef inline void update_kinematics(CartesianMode* its, const DynamicsInterface* arm,
-                                   const double* q, const double* qd) noexcept nogil:
-    """Find the hand's pose, Jacobian and velocity."""
-    hand_kinematics(arm, its.link, its.point, q, qd, its.pose, its.J, its.velocity)
-
-
-cdef inline void rest_ahead(Impedance* law, double time) noexcept nogil:
+cdef inline void stop_target(Impedance* law, double time) noexcept nogil:
     """Set the target to where the desired pose comes to rest in a time [s].
 
     The target's velocity and wrench are dropped.
     """
-    cdef double[3] phi
-    cdef Py_ssize_t k
     memcpy(law.target, law.desired, 16 * sizeof(double))
-    for k in range(3):
-        law.target[4 * k + 3] += 0.5 * time * law.desired_velocity[k]
-        phi[k] = 0.5 * time * law.desired_velocity[3 + k]
-    turn(phi, law.target)
+    displace(law.target, law.desired_velocity, 0.5 * time)
     memset(law.target_velocity, 0, 6 * sizeof(double))
     memset(law.feedforward, 0, 6 * sizeof(double))
 
 
-cdef inline void begin_mode(CartesianMode* its, const DynamicsInterface* arm, const double* q,
+cdef inline void begin_mode(CartesianMode* mode, const DynamicsInterface* arm, const double* q,
                             const double* qd, double stop_time) noexcept nogil:
-    """Begin at the pose and velocity that the hand has, and bring it to rest."""
+    """Begin at the end effector's pose and velocity, and bring it to rest."""
+    cdef Impedance* law = &mode.law
     cdef Py_ssize_t i
-    update_kinematics(its, arm, q, qd)
-    start_impedance(&its.law, &its.settings, its.pose)
-    memcpy(its.law.desired_velocity, its.velocity, 6 * sizeof(double))
-    rest_ahead(&its.law, stop_time)
-    memcpy(its.standing_from, q, its.law.n * sizeof(double))
-    for i in range(its.law.n):
-        its.settings.posture[i] = q[i] if isnan(its.asked_posture[i]) else its.asked_posture[i]
+    update_kinematics(law, arm, q, qd)
+    start_impedance(law)
+    memcpy(law.desired_velocity, law.velocity, 6 * sizeof(double))
+    stop_target(law, stop_time)
+    memcpy(mode.standing_from, q, law.n * sizeof(double))
+    for i in range(law.n):
+        law.joints.posture[i] = q[i] if isnan(mode.asked_posture[i]) else mode.asked_posture[i]
 
 
-cdef inline void set_target(CartesianMode* its, double now,
+cdef inline void set_target(CartesianMode* mode, double now,
                             const CartesianTarget* target) noexcept nogil:
     if target.has_pose:
-        memcpy(its.law.target, target.pose, 16 * sizeof(double))
-        its.pose_at = now
+        memcpy(mode.law.target, target.pose, 16 * sizeof(double))
+        mode.pose_at = now
     if target.has_twist:
-        memcpy(its.law.target_velocity, target.twist, 6 * sizeof(double))
-        its.twist_at = now
+        memcpy(mode.law.target_velocity, target.twist, 6 * sizeof(double))
+        mode.twist_at = now
     if target.has_wrench:
-        memcpy(its.law.feedforward, target.wrench, 6 * sizeof(double))
-        its.wrench_at = now
+        memcpy(mode.law.feedforward, target.wrench, 6 * sizeof(double))
+        mode.wrench_at = now
 
 
-cdef inline bint drop_stale(CartesianMode* its, double now, double timeout) noexcept nogil:
+cdef inline bint drop_stale(CartesianMode* mode, double now, double timeout) noexcept nogil:
     """Forget a velocity or wrench that is too old; the pose stays.
 
     Returns whether a wrench ends.
     """
     cdef bint ends = False
     cdef Py_ssize_t k
-    if now - its.twist_at > timeout:
-        memset(its.law.target_velocity, 0, 6 * sizeof(double))
-    if now - its.wrench_at > timeout:
+    if now - mode.twist_at > timeout:
+        memset(mode.law.target_velocity, 0, 6 * sizeof(double))
+    if now - mode.wrench_at > timeout:
         for k in range(6):
-            ends |= its.law.feedforward[k] != 0.0
-            its.law.feedforward[k] = 0.0
+            ends |= mode.law.feedforward[k] != 0.0
+            mode.law.feedforward[k] = 0.0
     return ends
 
 
-cdef inline void move_target(CartesianMode* its, double now, double timeout,
+cdef inline void move_target(CartesianMode* mode, double now, double timeout,
                              double dt) noexcept nogil:
-    """Move the target by velocities that come without poses, at the approach speed at most.
-    """
+    """Move the target by velocities that come without poses, at the approach speed at most."""
     cdef double[6] velocity
-    cdef double[3] phi
-    cdef Py_ssize_t k
-    if now - its.pose_at <= timeout:
+    if now - mode.pose_at <= timeout:
         return
-    memcpy(velocity, its.law.target_velocity, 6 * sizeof(double))
-    for k in range(2):
-        limit(its.settings.approach.speed[k], velocity + 3 * k)
-    for k in range(3):
-        its.law.target[4 * k + 3] += dt * velocity[k]
-        phi[k] = dt * velocity[3 + k]
-    turn(phi, its.law.target)
+    memcpy(velocity, mode.law.target_velocity, 6 * sizeof(double))
+    limit(mode.law.settings.max_speed[0], velocity)
+    limit(mode.law.settings.max_speed[1], velocity + 3)
+    displace(mode.law.target, velocity, dt)
 
 
-cdef inline bint is_idle(const CartesianMode* its, double now, double timeout) noexcept nogil:
+cdef inline bint is_idle(const CartesianMode* mode, double now, double timeout) noexcept nogil:
     """Whether no target has come for ``timeout`` [s] and the last one has been reached."""
-    return (now - fmax(fmax(its.pose_at, its.twist_at), its.wrench_at) > timeout
-            and norm(its.law.way) < ARRIVED_AT and norm(its.law.way + 3) < ARRIVED_TURNED)
+    return (now - fmax(fmax(mode.pose_at, mode.twist_at), mode.wrench_at) > timeout
+            and norm(mode.law.remaining) < ARRIVED_AT
+            and norm(mode.law.remaining + 3) < ARRIVED_TURNED)
 
 
-cdef inline void joint_motion(const CartesianMode* its, const double* x, const double* most,
+cdef inline void joint_motion(const Impedance* law, const double* x, const double* limits,
                               double* out) noexcept nogil:
-    """out, (n,) = M^-1 J^T Lambda x: the joint motion that gives the hand x.
+    """out, (n,) = M^-1 J^T Lambda x: the joint motion that gives the end effector x.
 
-    It is scaled down until no joint exceeds ``most``, (n,).
+    It is scaled down until no joint exceeds ``limits``, (n,).
     """
     cdef double[6] v
     cdef double share = 1.0
-    cdef Py_ssize_t n = its.law.n, i, k
-    to_axes(&its.law, &its.settings, x, 1, v)
-    times_inertia(its.law.L, v)
+    cdef Py_ssize_t n = law.n, i, k
+    to_axes(law, x, 1, v)
+    times_inertia(law.L, v)
     for i in range(n):
         out[i] = 0.0
         for k in range(6):
-            out[i] += its.law.T[k * n + i] * v[k]
-        if fabs(out[i]) * share > most[i]:
-            share = most[i] / fabs(out[i])
+            out[i] += law.T[k * n + i] * v[k]
+        if fabs(out[i]) * share > limits[i]:
+            share = limits[i] / fabs(out[i])
     for i in range(n):
         out[i] *= share
 
 
-cdef inline bint find_inverse_inertia(CartesianMode* its, const DynamicsInterface* arm,
-                                      const double* armature, const double* q) noexcept nogil:
-    """Find (M + diag(armature))^-1 in ``Minv``; returns whether M is singular."""
-    if arm.minv(arm.self, q, its.Minv):
-        return True
-    add_armature(its.Minv, its.law.n, armature, its.law.x)
-    return False
-
-
-cdef inline void hand_torque(CartesianMode* its, const DynamicsInterface* arm,
-                             const double* armature, const double* q, const double* qd, double dt,
-                             double* torque) noexcept nogil:
+cdef inline void impedance_torque(Impedance* law, const DynamicsInterface* arm,
+                                  const double* armature, const double* q, const double* qd,
+                                  double dt, double* torque) noexcept nogil:
     """torque, (n,): the law's, without gravity; NaN where the model moves no inertia."""
-    update_kinematics(its, arm, q, qd)
-    if find_inverse_inertia(its, arm, armature, q):
+    update_kinematics(law, arm, q, qd)
+    if update_inertia(law, arm, armature, q):
         torque[0] = NAN
         return
-    cartesian_impedance(&its.law, &its.settings, &its.hand, q, qd, dt, torque)
+    cartesian_impedance(law, q, qd, dt, torque)
 
 
 cdef inline void write_pose(const double* pose, double* out) noexcept nogil:

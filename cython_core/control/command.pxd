@@ -4,9 +4,10 @@
 from libc.math cimport fabs, fmin
 from libc.string cimport memcpy, memset
 
-from control.cartesian_mode cimport (drop_stale, find_inverse_inertia, hand_torque, is_idle,
-                                     joint_motion, move_target)
+from control.cartesian_mode cimport (drop_stale, impedance_torque, is_idle, joint_motion,
+                                     move_target)
 from control.controller_state cimport Controller, fire, is_blind, is_tracking, leads_hand
+from control.end_effector cimport update_inertia
 from control.events cimport CAUSE_NOT_FINITE
 from control.faults cimport ABANDONED_TIME, MOST_ABANDONED, fall_back, max_speed_share
 from control.laws cimport add_drives, damped_gravity, law, slide
@@ -78,11 +79,11 @@ cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
     if drop_stale(&c.hand, now, c.settings.target_timeout):
         begin_transfer(&c.governor, c.settings.blend_time)
     move_target(&c.hand, now, c.settings.target_timeout, dt)
-    hand_torque(&c.hand, c.models.newest.model, c.settings.armature, c.validator.likely_q,
-                c.validator.likely_qd, dt, c.torque)
+    impedance_torque(&c.hand.law, c.models.newest.model, c.settings.armature, c.validator.likely_q,
+                     c.validator.likely_qd, dt, c.torque)
     # at most the motion of one second
-    joint_motion(&c.hand, c.hand.law.error, c.limits.velocity, c.desired)
-    joint_motion(&c.hand, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
+    joint_motion(&c.hand.law, c.hand.law.error, c.limits.velocity, c.desired)
+    joint_motion(&c.hand.law, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
     memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
     gravity(&c.models, c.validator.likely_q, c.scratch)
     for i in range(n):
@@ -108,8 +109,8 @@ cdef inline const SpeedLimit* speed_limit(Controller* c, const double* added) no
     if is_blind(c) or not (leads_hand(c) or (c.let_go and c.phase == FLOATING)):
         return NULL
     if (not is_tracking(c)
-            and find_inverse_inertia(&c.hand, c.models.newest.model, c.settings.armature,
-                                     c.validator.likely_q)):
+            and update_inertia(&c.hand.law, c.models.newest.model, c.settings.armature,
+                               c.validator.likely_q)):
         return NULL
     combine(&c.models, c.validator.likely_q, c.validator.likely_qd, NULL, c.bias)
     if added != NULL:

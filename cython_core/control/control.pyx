@@ -14,6 +14,7 @@ from libc.math cimport INFINITY, NAN, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from control.cartesian_impedance cimport cartesian_impedance
 from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
 from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_end, on_tick
 from control.command cimport standing_speed
@@ -29,7 +30,11 @@ from control.cycle_state cimport FALL_TIME, ControlCycle
 from control.dead_reckoning cimport Reckoning
 from control.deadline cimport DeadlinePayload
 from control.events cimport NO_TIP
-from control.impedance_state cimport Impedance, ImpedanceSettings, Wall, lay_out, memory_size
+from control.end_effector cimport update_inertia, update_kinematics
+from control.impedance_modes cimport delay_margin
+from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange, Wall,
+                                      configure_impedance, impedance_memory, place_impedance,
+                                      place_joints, start_impedance)
 from control.motion cimport (Degree, Motion, Path, connect, follow_path, hold_at, line, piece_at,
                              quintic, sample_inside, sample_path,
                              stopping_position as c_stopping_position)
@@ -55,13 +60,14 @@ from featherstone_ros.message_templates import float64_multi_array, joint_state,
 
 cnp.import_array()
 
+MAX_WALLS = WALLS
 CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 
 # What is compiled stands before what uses it.
 include "memory.pxi"         # Memory: all that the controller points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
-include "impedance_settings.pxi"
 include "arrays.pxi"
 include "motion.pxi"         # paths and motions
+include "impedance.pxi"      # Cartesian impedance control of its own
 include "requests.pxi"       # the request classes; uses all above
 include "controller.pxi"     # CompiledController; uses all above

@@ -62,9 +62,9 @@ cdef class CompiledController(CycleOwner):
         # Owns its memory: an array that kept this object alive would keep it for ever.
         self.command_array = np.zeros(n)
         self.its.controller.governor.command = <double*> cnp.PyArray_DATA(self.command_array)
-        self.its.controller.hand.link = tip
-        fill(self.its.controller.hand.point,
-             np.array(np.eye(4) if offset is None else offset, dtype=float).reshape(-1), 16)
+        self.its.controller.hand.law.link = tip
+        fill(self.its.controller.hand.law.offset, np.eye(4) if offset is None else offset, 16,
+             "offset")
         memory.list_names(&self.its.names, names)
         self._set_limits(lower, upper, velocity)
         for i in range(n):
@@ -119,7 +119,7 @@ cdef class CompiledController(CycleOwner):
         self.its.part, self.its.shown = self._room(&at, 3 * n), self._room(&at, n)
         lay_out_mode(&c.hand, n, self._room(&at, mode_memory(n)))
         c.bias = self._room(&at, n)
-        c.speed.speed, c.speed.Minv, c.speed.bias = c.limits.velocity, c.hand.Minv, c.bias
+        c.speed.speed, c.speed.Minv, c.speed.bias = c.limits.velocity, c.hand.law.Minv, c.bias
         c.speed.acceleration, c.speed.given_up = self._room(&at, n), self._room(&at, n)
         c.speed.qd = c.validator.likely_qd
         return at - self.block
@@ -292,8 +292,7 @@ cdef class CompiledController(CycleOwner):
         """Why the arm was last held: number of the cause, index of a joint or -1, what was found,
         its bound.
         """
-        its = &self.its.controller.hold
-        return <int> its.cause, its.joint, its.found, its.bound
+        return told(&self.its.controller.hold)
 
     @property
     def received(self):

@@ -1,10 +1,11 @@
-# Cartesian impedance control (cartesian_impedance.pxd): its settings, its state, and the model's
-# values for the hand.
+# Cartesian impedance control (cartesian_impedance.pxd): its settings, and all that it knows.
 
+from libc.math cimport isnan
 from libc.string cimport memcpy
 
 cdef enum:
     WALLS = 64
+    JOINT_ARRAYS = 8         # of JointImpedance
 
 cdef struct Wall:            # keeps  normal . position >= offset
     double[3] normal         # unit, base axes
@@ -12,99 +13,130 @@ cdef struct Wall:            # keeps  normal . position >= offset
     double stiffness         # [N/m]
     double damping           # [N s/m]
 
-cdef struct Approach:        # limits of the desired pose, linear and angular
-    double[2] rate           # [1/s] at which an error decays
-    double[2] speed          # [m/s, rad/s]
-    double[2] acceleration   # [m/s^2, rad/s^2]
+cdef struct Walls:
+    Py_ssize_t count
+    Wall[WALLS] wall
 
 cdef struct ImpedanceSettings:
-    bint tip_axes
+    bint tip_axes            # the compliance axes are those of the desired pose, else the base's
     double[6] stiffness      # [N/m, N m/rad]
     double[6] damping_ratio
     double[6] damping        # additional, for axes without stiffness [N s/m, N m s/rad]
-    double[2] largest        # force [N] and moment [N m] of the spring, and again of D V_d + feed-
+    double[2] max_wrench     # force [N] and moment [N m] of the spring, and again of D V_d + feed-
                              # forward
-    double[6] largest_inertia    # [kg, kg m^2]
+    double[6] max_inertia    # [kg, kg m^2]
     bint inertia_shaping
     double[6] shaped_inertia     # M_d [kg, kg m^2]
     double transition_time   # of a change of stiffness [s]
     double tank              # [J]
     double delay             # that every spring and damper has to bear [s]; 0: none
-    Approach approach
-    Py_ssize_t walls
-    Wall[WALLS] wall
-    double* posture          # (n,) each
-    double* posture_stiffness
-    double* posture_damping_ratio
-    double* lower
+    double[2] approach_rate  # [1/s] at which the desired pose's error decays; this and the next two
+                             # linear and angular
+    double[2] max_speed      # of the desired pose [m/s, rad/s]
+    double[2] max_acceleration   # [m/s^2, rad/s^2]
+
+cdef struct JointImpedance:  # (n,) each, in one block that begins here
+    double* posture          # of a request: NaN where it is that at which the mode begins
+    double* stiffness        # towards the posture [N m/rad, N/m]
+    double* damping_ratio
+    double* lower            # stops
     double* upper
     double* margin           # before a stop where repulsion begins; 0: none
     double* repulsion        # at the stop [N m, N]
-    double* speed            # limits of the joints [rad/s, m/s]
+    double* max_speed        # [rad/s, m/s]
 
-cdef struct Hand:            # the model's values for the hand
-    const double* pose       # (16) in the base frame
-    const double* J          # (6, n) at its origin, base axes, linear rows first
-    const double* velocity   # (6) J qd
-    const double* Minv       # (n, n)
+cdef struct ImpedanceChange: # settings that a request brings
+    ImpedanceSettings settings
+    Walls walls
+    JointImpedance joints
 
-cdef struct Impedance:       # state, and results of the last step
+cdef struct Impedance:
     Py_ssize_t n
+    ImpedanceSettings settings
+    Walls walls
+    JointImpedance joints
+    Py_ssize_t link          # that the end effector is part of; -1: the arm has no tip
+    double[16] offset        # pose of the end effector in the link's frame
+    # What the model says of the end effector (end_effector.pxd): base frame, linear rows first.
+    double[16] pose
+    double[6] velocity       # J qd
+    double* J                # (6, n) at its origin
+    double* Minv             # (n, n) of links and drives together
+    # State.
     double[16] target        # asked for, base frame
     double[6] target_velocity
     double[6] feedforward    # wrench, base axes
     double[16] desired       # pose on the way to the target
     double[6] desired_velocity
-    double[6] way            # error between target and desired pose
-    double[6] error          # of the hand, base axes
-    double[6] stiffness, old_stiffness
-    double elapsed           # since the stiffness changed [s]
+    double[6] old_stiffness  # before it was last changed
+    double elapsed           # since then [s]
     double tank              # [J]
+    # Results of the last step.
+    double[6] remaining      # error between target and desired pose
+    double[6] error          # between desired pose and end effector, base axes
+    double[6] stiffness
     double[6] wrench         # F, base axes
-    double[36] L             # of rule 3
-    double[36] A             # L L^T
-    double[6] shaped_spring  # f of each mode (rule 7)
-    double[6] shaped_damper
+    double[36] A             # Lambda^-1 of rule 3
+    double[36] L             # A = L L^T
+    double[36] U             # modes, columns; begins as 1
+    double[36] V             # motion of each mode, columns: L U, or M_d^-1/2 U (rule 7)
+    double[36] W             # V^-T
     double[6] mode_frequency # w [rad/s]
     double[6] mode_damping   # 2 zeta w
     double[6] softened       # share of each mode's spring that is left (rule 9)
-    double[36] modes         # U, columns; begins as 1
+    double[6] shaped_spring  # f of each mode (rule 7)
+    double[6] shaped_damper
     double* T                # (6, n) J M^-1, in compliance axes
     double* Jc               # (6, n) J in compliance axes
-    double* x                # (n,) scratch
-    double* y                # (n,)
+    double* scratch          # (3, n)
 
 
-cdef inline Py_ssize_t memory_size(Py_ssize_t n) noexcept nogil:
+cdef inline Py_ssize_t impedance_memory(Py_ssize_t n) noexcept nogil:
     """How many numbers a law for n joints needs."""
-    return 22 * n
+    return (JOINT_ARRAYS + 6 + n + 6 + 6 + 3) * n
 
 
-cdef inline void lay_out(Impedance* its, ImpedanceSettings* settings, Py_ssize_t n,
-                         double* memory) noexcept nogil:
-    """Take memory_size(n) numbers for the arrays of a state and its settings."""
-    its.n = n
-    its.T, its.Jc = memory, memory + 6 * n
-    its.x, its.y = memory + 12 * n, memory + 13 * n
-    settings.posture = memory + 14 * n
-    settings.posture_stiffness = memory + 15 * n
-    settings.posture_damping_ratio = memory + 16 * n
-    settings.lower, settings.upper = memory + 17 * n, memory + 18 * n
-    settings.margin, settings.repulsion, settings.speed = (
-        memory + 19 * n, memory + 20 * n, memory + 21 * n)
+cdef inline void place_joints(JointImpedance* joints, double* memory, Py_ssize_t n) noexcept nogil:
+    """Take (JOINT_ARRAYS, n) numbers."""
+    joints.posture, joints.stiffness, joints.damping_ratio = memory, memory + n, memory + 2 * n
+    joints.lower, joints.upper = memory + 3 * n, memory + 4 * n
+    joints.margin, joints.repulsion, joints.max_speed = (
+        memory + 5 * n, memory + 6 * n, memory + 7 * n)
 
 
-cdef inline void start_impedance(Impedance* its, const ImpedanceSettings* settings,
-                                 const double* pose) noexcept nogil:
-    """Begin at rest, the target being where the hand is."""
+cdef inline void place_impedance(Impedance* law, double* memory, Py_ssize_t n) noexcept nogil:
+    """Take impedance_memory(n) numbers."""
+    law.n = n
+    place_joints(&law.joints, memory, n)
+    law.J = memory + JOINT_ARRAYS * n
+    law.Minv = law.J + 6 * n
+    law.T = law.Minv + n * n
+    law.Jc, law.scratch = law.T + 6 * n, law.T + 12 * n
+
+
+cdef inline void configure_impedance(Impedance* law, const ImpedanceChange* change) noexcept nogil:
+    """Take settings: the stiffness changes gradually; a posture that is not given stays."""
+    cdef Py_ssize_t i
+    memcpy(law.old_stiffness, law.stiffness, 6 * sizeof(double))
+    law.elapsed = 0.0
+    law.settings, law.walls = change.settings, change.walls
+    for i in range(law.n):
+        if not isnan(change.joints.posture[i]):
+            law.joints.posture[i] = change.joints.posture[i]
+    memcpy(law.joints.stiffness, change.joints.stiffness,
+           (JOINT_ARRAYS - 1) * law.n * sizeof(double))
+
+
+cdef inline void start_impedance(Impedance* law) noexcept nogil:
+    """Begin at rest, the target being where the end effector is."""
     cdef Py_ssize_t k
-    memcpy(its.target, pose, 16 * sizeof(double))
-    memcpy(its.desired, pose, 16 * sizeof(double))
+    memcpy(law.target, law.pose, 16 * sizeof(double))
+    memcpy(law.desired, law.pose, 16 * sizeof(double))
     for k in range(6):
-        its.target_velocity[k] = its.feedforward[k] = its.desired_velocity[k] = 0.0
-        its.way[k] = its.error[k] = 0.0
-        its.stiffness[k] = its.old_stiffness[k] = settings.stiffness[k]
+        law.target_velocity[k] = law.feedforward[k] = law.desired_velocity[k] = 0.0
+        law.remaining[k] = law.error[k] = 0.0
+        law.stiffness[k] = law.old_stiffness[k] = law.settings.stiffness[k]
     for k in range(36):
-        its.modes[k] = 1.0 if k % 7 == 0 else 0.0
-    its.elapsed = settings.transition_time
-    its.tank = settings.tank
+        law.U[k] = 1.0 if k % 7 == 0 else 0.0
+    law.elapsed = law.settings.transition_time
+    law.tank = law.settings.tank

@@ -125,7 +125,7 @@ cdef inline void watch_standing(Controller* c, double now, double dt) noexcept n
     for i in range(n):
         effort, bound = 0.0, c.settings.coulomb[i] + PUSHED * c.settings.effort_limit[i]
         for k in range(6):
-            effort += c.hand.J[k * n + i] * c.hand.law.wrench[k]
+            effort += c.hand.law.J[k * n + i] * c.hand.law.wrench[k]
         if fabs(effort) > bound and fabs(c.desired[i] - c.hand.standing_from[i]) > PULLED_FAR:
             c.hand.pulled += dt
             if c.hand.pulled > PULLED_TIME:

@@ -3,10 +3,6 @@
 _numbers = itertools.count(1)          # of objects that a controller may hold on to
 
 
-cdef double* floats(cnp.ndarray array) noexcept:
-    return <double*> cnp.PyArray_DATA(array)
-
-
 def _contiguous(values, shape, str name):
     array = np.array(values, dtype=float, order="C")
     if array.shape != shape:

@@ -2,10 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from control.cartesian_mode cimport update_kinematics, write_pose
+from control.cartesian_mode cimport write_pose
 from control.controller_state cimport Controller, is_tracking
 from control.cycle_state cimport (OUTPUT_DESIRED, OUTPUT_ERROR, OUTPUT_POSE, OUTPUT_TWIST,
                                   ControlCycle)
+from control.end_effector cimport update_kinematics
 from control.laws cimport model_torque
 from control.model_blend cimport gravity
 from control.phases cimport FLOATING
@@ -53,7 +54,7 @@ cdef inline void show(ControlCycle* its) noexcept nogil:
         sec, nanosec = <int32_t> (time // SECOND), <uint32_t> (time % SECOND)
     if is_watched(its, OUTPUT_DESIRED, OUTPUT_ERROR):
         show_joints(its, sec, nanosec)
-    if c.hand.link >= 0 and is_watched(its, OUTPUT_POSE, OUTPUT_TWIST):
+    if c.hand.law.link >= 0 and is_watched(its, OUTPUT_POSE, OUTPUT_TWIST):
         show_hand(its, sec, nanosec)
 
 
@@ -61,12 +62,12 @@ cdef inline void show_hand(ControlCycle* its, int32_t sec, uint32_t nanosec) noe
     """Publish pose and velocity of the hand, by the last good state."""
     cdef Controller* c = &its.controller
     cdef double[7] pose
-    update_kinematics(&c.hand, c.models.newest.model, c.validator.q, c.validator.qd)
-    write_pose(c.hand.pose, pose)
+    update_kinematics(&c.hand.law, c.models.newest.model, c.validator.q, c.validator.qd)
+    write_pose(c.hand.law.pose, pose)
     write_stamp(&its.pose, sec, nanosec)
     write_last(&its.pose, 7, 0, pose)
     write_stamp(&its.twist, sec, nanosec)
-    write_last(&its.twist, 6, 0, c.hand.velocity)
+    write_last(&its.twist, 6, 0, c.hand.law.velocity)
     its.output.publish(its.output.loop, OUTPUT_POSE, its.pose.data, its.pose.size)
     its.output.publish(its.output.loop, OUTPUT_TWIST, its.twist.data, its.twist.size)
 

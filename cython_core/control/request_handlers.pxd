@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from control.cartesian_mode cimport CartesianTarget, copy_impedance, set_target
+from control.cartesian_mode cimport CartesianTarget, configure_mode, set_target
 from control.command cimport held_for
 from control.controller_state cimport (Controller, Hold, answers_states, fire, is_blind,
                                        is_tracking, leads_hand, note_cause)
@@ -212,7 +212,7 @@ cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept 
     c.settings = settings[0]
     copy_arrays(&c.settings, &mine, settings, c.n)
     if settings.impedance != NULL:
-        copy_impedance(&c.hand, settings.impedance)
+        configure_mode(&c.hand, settings.impedance)
     c.settings.impedance = NULL                                 # a request's, which does not last
     c.reckoning.begins = True
     c.floats = settings.mode == GRAVITY_COMPENSATION

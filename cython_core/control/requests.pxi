@@ -69,9 +69,8 @@ cdef class ConfigureRequest(ControlRequest):
     """Take other settings, a ``featherstone_ros.control.Settings``."""
 
     cdef Settings its
-    cdef ImpedanceSettings impedance
-    cdef Impedance unused
-    cdef cnp.ndarray arrays, impedance_arrays
+    cdef ImpedanceChange impedance
+    cdef cnp.ndarray arrays, joints
 
     def __init__(self, settings):
         cdef Py_ssize_t n = settings.n
@@ -102,10 +101,7 @@ cdef class ConfigureRequest(ControlRequest):
         self.its.velocity_cutoff, self.its.target_timeout = (
             settings.velocity_cutoff, settings.target_timeout)
         if settings.impedance is not None:
-            self.impedance_arrays = np.zeros(memory_size(n))
-            lay_out(&self.unused, &self.impedance, n,
-                    <double*> cnp.PyArray_DATA(self.impedance_arrays))
-            fill_settings(&self.impedance, n, settings.impedance)
+            self.joints = take_impedance(&self.impedance, n, settings.impedance)
             self.its.impedance = &self.impedance
         self.address = <size_t> &self.its
 
@@ -118,7 +114,7 @@ cdef void place_arrays(Settings* its, double* block, Py_ssize_t n) noexcept:
 
 
 cdef class TargetRequest(ControlRequest):
-    """Lead the hand; base axes, what is None stays as it is.
+    """Lead the end effector; base axes, what is None stays as it is.
 
     Args:
         pose: (4, 4).
@@ -130,14 +126,9 @@ cdef class TargetRequest(ControlRequest):
 
     def __init__(self, pose=None, twist=None, wrench=None):
         super().__init__(REQUEST_TARGET)
-        self.its.has_pose, self.its.has_twist, self.its.has_wrench = (
-            pose is not None, twist is not None, wrench is not None)
-        if pose is not None:
-            fill(self.its.pose, np.array(pose, dtype=float, order="C").reshape(-1), 16)
-        if twist is not None:
-            fill(self.its.twist, np.array(twist, dtype=float), 6)
-        if wrench is not None:
-            fill(self.its.wrench, np.array(wrench, dtype=float), 6)
+        self.its.has_pose = fill(self.its.pose, pose, 16, "pose")
+        self.its.has_twist = fill(self.its.twist, twist, 6, "twist")
+        self.its.has_wrench = fill(self.its.wrench, wrench, 6, "wrench")
         self.address = <size_t> &self.its
 
 
@@ -182,11 +173,6 @@ cdef class CheckRequest(_Detailed):
         self.address, self.its_detail = <size_t> &self.its, &self.its.detail
 
 
-cdef const DynamicsInterface* interface_of(dynamics) except NULL:
-    return <const DynamicsInterface*> PyCapsule_GetPointer(dynamics.capsule,
-                                                           "featherstone_ros.DynamicsInterface")
-
-
 cdef class DeadlineRequest(ControlRequest):
     """Count commands that take longer than ``cycle_time`` [s], and hold the arm while there are too
     many.
@@ -209,8 +195,9 @@ cdef class SnapshotRequest(ControlRequest):
             effort.
         command: (n,) the last command, ``asked`` what was asked for before the governor.
         gravity: (n,) at q; ``model_torque`` (n,) what the law takes from the model.
-        time: The controller's time [s]; ``received``: steady time of the last good state [s].
-        stamp: Its stamp, (sec, nanosec).
+        time: The controller's time [s]; ``origin``: stamp at which it was zero [s], NaN: states
+            have none.
+        received: Steady time of the last good state [s]; ``stamp``: its stamp, (sec, nanosec).
         phase: Number of the phase.
         path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
         since_end: Since what is asked for came to rest [s], negative before.
@@ -227,9 +214,14 @@ cdef class SnapshotRequest(ControlRequest):
     def __init__(self, Py_ssize_t n):
         super().__init__(REQUEST_SNAPSHOT)
         self.arrays, self.model_torque = np.zeros((9, n)), np.zeros(n)
-        self.its.arrays = <double*> cnp.PyArray_DATA(self.arrays)
-        self.its.model_torque = <double*> cnp.PyArray_DATA(self.model_torque)
+        self.its.arrays, self.its.model_torque = floats(self.arrays), floats(self.model_torque)
         self.address = <size_t> &self.its
+
+    def __getattr__(self, str name):
+        try:
+            return (<dict> self.its.figures)[name]
+        except KeyError:
+            raise AttributeError(name) from None
 
     q = property(lambda self: self.arrays[0])
     qd = property(lambda self: self.arrays[1])
@@ -239,51 +231,19 @@ cdef class SnapshotRequest(ControlRequest):
     gravity = property(lambda self: self.arrays[8])
 
     @property
-    def time(self):
-        return self.its.time
-
-    @property
-    def origin(self):
-        """Stamp at which ``time`` was zero [s]; NaN: states have none."""
-        return self.its.origin
-
-    @property
-    def received(self):
-        return self.its.received
-
-    @property
     def stamp(self):
-        return self.its.sec, self.its.nanosec
-
-    @property
-    def phase(self):
-        return self.its.phase
-
-    @property
-    def path(self):
-        return self.its.path
-
-    @property
-    def elapsed(self):
-        return self.its.elapsed
-
-    @property
-    def since_end(self):
-        return self.its.since_end
+        """(sec, nanosec) of the last good state."""
+        return self.its.figures.sec, self.its.figures.nanosec
 
     @property
     def hand(self):
-        return np.array([self.its.hand[k] for k in range(18)]).reshape(3, 6)
-
-    @property
-    def strain(self):
-        return self.its.strain
+        return np.reshape(self.its.hand, (3, 6))
 
     @property
     def hold(self):
-        its = &self.its.hold
-        return <int> its.cause, its.joint, its.found, its.bound
+        return told(&self.its.hold)
 
-    @property
-    def causes(self):
-        return self.its.causes
+
+cdef tuple told(const Hold* hold):
+    """Number of the cause, index of a joint or -1, what was found, its bound."""
+    return <int> hold.cause, hold.joint, hold.found, hold.bound

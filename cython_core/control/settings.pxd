@@ -1,7 +1,7 @@
 # Everything about the controller that may change while it runs; control.pyx fills it from
 # featherstone_ros.control.Settings, which has checked the values and says what each means.
 
-from control.impedance_state cimport ImpedanceSettings
+from control.impedance_state cimport ImpedanceChange
 
 cpdef enum Mode:
     GRAVITY_COMPENSATION, FEEDFORWARD, COMPUTED_TORQUE, CARTESIAN_IMPEDANCE
@@ -33,7 +33,7 @@ cdef struct Settings:
     double jump_tolerance
     double velocity_cutoff
     double target_timeout
-    const ImpedanceSettings* impedance   # of a request; NULL: as they are
+    const ImpedanceChange* impedance   # of a request; NULL: as they are
     double* p                # (n,) each, in one block that begins here
     double* d
     double* damping

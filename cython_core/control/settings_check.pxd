@@ -35,7 +35,7 @@ cdef inline void stopping_effort(const Settings* its, const DynamicsInterface* m
 
 cdef inline Refusal conflict(const Controller* c, const Settings* settings) noexcept nogil:
     """Why the controller cannot go over to other settings in its present phase."""
-    if settings.mode == CARTESIAN_IMPEDANCE and c.hand.link < 0:
+    if settings.mode == CARTESIAN_IMPEDANCE and c.hand.law.link < 0:
         return NO_TIP
     if ((answers_states(c) or is_blind(c))
             and settings.hardware_adds_gravity != c.settings.hardware_adds_gravity):

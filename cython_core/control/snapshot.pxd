@@ -5,13 +5,11 @@ from libc.string cimport memcpy, memset
 
 from control.controller_state cimport Controller, Hold, is_tracking, leads_hand
 from control.cycle_state cimport ControlCycle
-from control.impedance_wrench cimport strain
+from control.impedance_wrench cimport max_strain
 from control.model_blend cimport gravity
 from control.motion_messages cimport work_out_model_torque
 
-cdef struct SnapshotPayload:
-    double* arrays           # (9, n): q, qd, desired (4), command, what was asked for, gravity
-    double* model_torque     # (n,)
+cdef struct SnapshotFigures:
     double time              # the controller's [s]
     double origin            # stamp at which that was zero; NaN: states have none
     double received          # steady time of the last good state [s]
@@ -21,15 +19,21 @@ cdef struct SnapshotPayload:
     uint64_t path            # number of the path in force; 0: none
     double elapsed           # its time [s]
     double since_end         # of the motion [s]
+    double strain            # of the end effector's spring, relative to the most
+    long long causes
+
+cdef struct SnapshotPayload:
+    double* arrays           # (9, n): q, qd, desired (4), command, what was asked for, gravity
+    double* model_torque     # (n,)
     double[18] hand          # (3, 6): error from its desired pose, that pose's way to the target,
                              # commanded wrench; base axes, linear first
-    double strain            # of its spring, relative to the most
     Hold hold
-    long long causes
+    SnapshotFigures figures
 
 
 cdef inline void take_snapshot(ControlCycle* its, SnapshotPayload* snapshot) noexcept nogil:
     cdef Controller* c = &its.controller
+    cdef SnapshotFigures* figures = &snapshot.figures
     cdef Py_ssize_t n = c.n
     memcpy(snapshot.arrays, c.validator.q, n * sizeof(double))
     memcpy(snapshot.arrays + n, c.validator.qd, n * sizeof(double))
@@ -38,16 +42,16 @@ cdef inline void take_snapshot(ControlCycle* its, SnapshotPayload* snapshot) noe
     memcpy(snapshot.arrays + 7 * n, c.governor.asked, n * sizeof(double))
     gravity(&c.models, c.validator.q, snapshot.arrays + 8 * n)
     work_out_model_torque(its, snapshot.model_torque)
-    snapshot.time, snapshot.origin = c.validator.time, c.validator.origin
-    snapshot.received, snapshot.phase = c.validator.received, c.phase
-    snapshot.sec, snapshot.nanosec = its.sec, its.nanosec
-    snapshot.path, snapshot.elapsed = its.path_number, c.validator.time - c.motion.path_start
-    snapshot.since_end = c.validator.time - c.motion.end
-    snapshot.hold, snapshot.causes = c.hold, c.causes
-    snapshot.strain = 0.0
+    figures.time, figures.origin = c.validator.time, c.validator.origin
+    figures.received, figures.phase = c.validator.received, c.phase
+    figures.sec, figures.nanosec = its.sec, its.nanosec
+    figures.path, figures.elapsed = its.path_number, c.validator.time - c.motion.path_start
+    figures.since_end = c.validator.time - c.motion.end
+    figures.causes, figures.strain = c.causes, 0.0
+    snapshot.hold = c.hold
     memset(snapshot.hand, 0, 18 * sizeof(double))
     if leads_hand(c) and is_tracking(c):
         memcpy(snapshot.hand, c.hand.law.error, 6 * sizeof(double))
-        memcpy(snapshot.hand + 6, c.hand.law.way, 6 * sizeof(double))
+        memcpy(snapshot.hand + 6, c.hand.law.remaining, 6 * sizeof(double))
         memcpy(snapshot.hand + 12, c.hand.law.feedforward, 6 * sizeof(double))
-        snapshot.strain = strain(&c.hand.law, &c.hand.settings)
+        figures.strain = max_strain(&c.hand.law)

@@ -3,7 +3,7 @@
 
 from libc.string cimport memcpy, memset
 
-from control.cartesian_mode cimport begin_mode, rest_ahead
+from control.cartesian_mode cimport begin_mode, stop_target
 from control.controller_state cimport Controller, fire, leads_hand
 from control.motion cimport sample, stop_from
 from control.phases cimport FLOAT
@@ -19,7 +19,7 @@ cdef inline void stop_motion(Controller* c, double time, const double* state) no
 cdef inline void stop_desired(Controller* c) noexcept nogil:
     """Come to rest from the desired state."""
     if leads_hand(c):
-        rest_ahead(&c.hand.law, c.settings.stop_time)
+        stop_target(&c.hand.law, c.settings.stop_time)
         begin_transfer(&c.governor, c.settings.blend_time)
     sample(&c.motion, c.validator.time, c.scratch)
     stop_motion(c, c.validator.time, c.scratch)

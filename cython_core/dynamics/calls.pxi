@@ -334,21 +334,26 @@ cdef class WorkspaceOwner:
 
     @cython.final
     cdef inline object results(self, Call* call, cnp.ndarray q, f_ext, out):
-        """Run the call; its one result for each state of q, or a tuple of two or three.
-
-        out: for the first, or None.
+        """Run the call; its one result for each state of q (in ``out``, unless None), or a tuple of
+        several.
         """
-        cdef cnp.ndarray first = self.result(call, 0, q, out), second = None, third = None
-        call.y[0] = data(first)
-        if call.outputs > 1:
-            second = self.result(call, 1, q, None)
-            call.y[1] = data(second)
-        if call.outputs > 2:
+        cdef cnp.ndarray y
+        if rarely(call.outputs > 1):
+            return self.several(call, q, f_ext)
+        y = self.result(call, 0, q, out)
+        call.y[0] = data(y)
+        call.failure = self.run(call, q, f_ext)
+        return y
+
+    cdef tuple several(self, Call* call, cnp.ndarray q, f_ext):
+        """Run a call with two or three results."""
+        cdef cnp.ndarray first = self.result(call, 0, q, None)
+        cdef cnp.ndarray second = self.result(call, 1, q, None), third = None
+        call.y[0], call.y[1] = data(first), data(second)
+        if call.outputs == 3:
             third = self.result(call, 2, q, None)
             call.y[2] = data(third)
-        call.failure = self.run(call, q, f_ext)
-        if call.outputs == 1:
-            return first
+        self.run(call, q, f_ext)
         return (first, second) if call.outputs == 2 else (first, second, third)
 
     @cython.final

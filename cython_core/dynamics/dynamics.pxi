@@ -233,7 +233,8 @@ cdef class Dynamics(WorkspaceOwner):
     cdef inline object at_motion(self, Call* call, q, qd, str name, x, f_ext, out):
         """The call's results for q, qd and x, the acceleration or torque of that name."""
         cdef cnp.ndarray q_ = add_position(call, q, qd, x)
-        cdef cnp.ndarray qd_ = add_freedoms(call, qd, q_, "qd"), x_ = add_freedoms(call, x, q_, name)
+        cdef cnp.ndarray qd_ = add_freedoms(call, qd, q_, "qd")
+        cdef cnp.ndarray x_ = add_freedoms(call, x, q_, name)
         return self.results(call, q_, f_ext, out)
 
     def rnea(self, q, qd, qdd, f_ext=None, out=None):
@@ -637,7 +638,8 @@ cdef class Dynamics(WorkspaceOwner):
         cdef cnp.ndarray q_ = add_position(
             &call, as_positions(q, self.compiled.system.nq, qd, qdd), tau, prescribed)
         cdef cnp.ndarray qd_ = add_freedoms(&call, qd, q_, "qd")
-        cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd"), tau_ = like_states(tau, q_, n, "tau")
+        cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd")
+        cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
         cdef cnp.ndarray held = as_choice(prescribed, q_, n, "prescribed")
         cdef cnp.ndarray given = either(held, qdd_, tau_)
         add_input(&call, given, n)

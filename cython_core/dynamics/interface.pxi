@@ -38,34 +38,26 @@ cdef Py_ssize_t bound_minv(void* self, const double* q, double* Minv) noexcept n
     return minv[double](its.system, its.work, Minv)
 
 
-cdef Py_ssize_t bound_link_pose(void* self, Py_ssize_t link, const double* q,
-                                double* pose) noexcept nogil:
+cdef void bound_frame(void* self, Py_ssize_t link, const double* offset, const double* q,
+                      double* pose, double* J) noexcept nogil:
     cdef Bound* its = <Bound*> self
-    poses[double](its.system, its.work, q)
-    link_pose[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link, pose)
-    return 0
-
-
-cdef Py_ssize_t bound_link_velocity(void* self, Py_ssize_t link, const double* q, const double* qd,
-                                    double* velocity) noexcept nogil:
-    cdef Bound* its = <Bound*> self
+    cdef double[16] T
     cdef double[3] point
+    cdef Py_ssize_t slot = its.system.link_slot[link], i, k
     poses[double](its.system, its.work, q)
-    link_origin[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link,
-                        point)
-    point_velocity[double](its.system, its.work, its.system.link_slot[link], point, qd, velocity)
-    return 0
-
-
-cdef Py_ssize_t bound_jacobian(void* self, Py_ssize_t link, const double* q,
-                               double* J) noexcept nogil:
-    cdef Bound* its = <Bound*> self
-    cdef double[3] point
-    poses[double](its.system, its.work, q)
-    link_origin[double](its.work, its.system.link_slot[link], its.system.link_pose + 12 * link,
-                        point)
-    jacobian[double](its.system, its.work, its.system.link_slot[link], point, J)
-    return 0
+    link_pose[double](its.work, slot, its.system.link_pose + 12 * link, T)
+    for i in range(16):
+        pose[i] = T[i]
+    if offset != NULL:
+        for i in range(3):
+            for k in range(4):
+                pose[4 * i + k] = (T[4 * i] * offset[k] + T[4 * i + 1] * offset[4 + k]
+                                   + T[4 * i + 2] * offset[8 + k])
+            pose[4 * i + 3] += T[4 * i + 3]
+    if J != NULL:
+        for i in range(3):
+            point[i] = pose[4 * i + 3]
+        jacobian[double](its.system, its.work, slot, point, J)
 
 
 cdef Py_ssize_t bound_coriolis(void* self, const double* q, const double* qd,
@@ -104,9 +96,7 @@ cdef class BoundDynamics:
         self.interface.rnea, self.interface.gravity = bound_rnea, bound_gravity
         self.interface.aba, self.interface.crba, self.interface.minv = (
             bound_aba, bound_crba, bound_minv)
-        self.interface.link_pose, self.interface.link_velocity = (
-            bound_link_pose, bound_link_velocity)
-        self.interface.jacobian, self.interface.coriolis = bound_jacobian, bound_coriolis
+        self.interface.frame, self.interface.coriolis = bound_frame, bound_coriolis
         self.capsule = PyCapsule_New(&self.interface, "featherstone_ros.DynamicsInterface", NULL)
 
     def __dealloc__(self):

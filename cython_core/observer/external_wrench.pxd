@@ -20,8 +20,7 @@ cdef inline void estimate_wrench(const DynamicsInterface* dynamics, Py_ssize_t l
     cdef double[36] A
     cdef double[16] pose
     cdef double[6] w
-    dynamics.jacobian(dynamics.self, link, q, J)
-    dynamics.link_pose(dynamics.self, link, q, pose)
+    dynamics.frame(dynamics.self, link, NULL, q, pose, J)
     memset(w, 0, sizeof(w))
     memset(A, 0, sizeof(A))
     for i in range(6):

@@ -8,11 +8,12 @@
 # Optimization, 2006, section 16.7). A step that does not reduce E is tried again with ten times the
 # damping.
 
-from libc.math cimport fabs, isfinite, sqrt
+from libc.math cimport fabs, isfinite
 from libc.string cimport memcpy
 
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport norm, pose_error
+from task_space.small_matrices cimport cholesky, divide_by_lower, divide_by_upper
 
 cdef enum Outcome:
     REACHED, STUCK, TOO_MANY_ITERATIONS, NOT_FINITE
@@ -46,7 +47,7 @@ cdef inline double error_at(const DynamicsInterface* arm, const Goal* goal, cons
                             const double* q, double* e) noexcept nogil:
     """e at a position q; returns E."""
     cdef double[16] pose
-    arm.link_pose(arm.self, goal.link, q, pose)
+    arm.frame(arm.self, goal.link, NULL, q, pose, NULL)
     pose_error(pose, target, NULL, e)
     return weighted_square(goal, e)
 
@@ -61,29 +62,11 @@ cdef inline bint is_there(const Goal* goal, const double* e) noexcept nogil:
 
 
 cdef inline bint cholesky_solve(Py_ssize_t n, double* A, double* x) noexcept nogil:
-    """x <- A^-1 x of a symmetric A, whose lower half is overwritten.
-
-    False if it is not positive definite.
-    """
-    cdef Py_ssize_t i, j, k
-    for i in range(n):
-        for j in range(i + 1):
-            for k in range(j):
-                A[i * n + j] -= A[i * n + k] * A[j * n + k]
-            if i == j:
-                if not A[i * n + i] > 0.0:
-                    return False
-                A[i * n + i] = sqrt(A[i * n + i])
-            else:
-                A[i * n + j] /= A[j * n + j]
-    for i in range(n):
-        for k in range(i):
-            x[i] -= A[i * n + k] * x[k]
-        x[i] /= A[i * n + i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            x[i] -= A[k * n + i] * x[k]
-        x[i] /= A[i * n + i]
+    """x <- A^-1 x of a symmetric A, which is overwritten; False if it is not positive definite."""
+    if not cholesky(n, A):
+        return False
+    divide_by_lower(n, A, x)
+    divide_by_upper(n, A, 1, x)
     return True
 
 
@@ -132,6 +115,7 @@ cdef inline Outcome inverse_kinematics(const DynamicsInterface* arm, const Goal*
     """
     cdef Py_ssize_t n = arm.n, i, attempts
     cdef double[6] there
+    cdef double[16] pose
     cdef double E, less, factor
     iterations[0] = 0
     for i in range(n):
@@ -143,7 +127,7 @@ cdef inline Outcome inverse_kinematics(const DynamicsInterface* arm, const Goal*
         if is_there(goal, e):
             return REACHED
         iterations[0] += 1
-        arm.jacobian(arm.self, goal.link, q, at.J)
+        arm.frame(arm.self, goal.link, NULL, q, pose, at.J)
         if gradient(n, goal, e, q, at) <= 1e-12:
             return STUCK
         factor = 1.0

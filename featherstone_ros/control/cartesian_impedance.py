@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import featherstone_ros._cartesian as _cartesian
+import featherstone_ros._control as _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.gains import postures
@@ -196,7 +196,7 @@ class CartesianImpedance:
             raise UnknownNameError("link", tip, model.link_names)
         self.model, self.tip = model, tip
         place = as_transforms("offset", np.eye(4) if offset is None else offset)
-        self._law = _cartesian.Law(
+        self._law = _control.CompiledImpedance(
             BoundDynamics(model), model.link_names.index(tip), np.array(place, order="C")
         )
         self._gravity = np.zeros(model.n)
@@ -322,7 +322,7 @@ def least_delay_margin(
         armature: (n,) the rotors' inertia at the joints [kg m^2, kg].
     """
     n = model.n
-    law = _cartesian.Law(BoundDynamics(model), model.link_names.index(tip), np.eye(4))
+    law = _control.CompiledImpedance(BoundDynamics(model), model.link_names.index(tip), np.eye(4))
     law.set_armature(_spread("armature", armature, n))
     law.configure(
         _checked(replace(settings, posture=None, walls=(), delay=0.0), model, np.zeros(n))
@@ -387,27 +387,30 @@ def _checked(its: CartesianSettings, model: Model, start: Floats) -> dict[str, A
         raise ValueError(f"delay: expected a time >= 0, got {its.delay}")
     mass, inertia, tank = _positive(its, "largest_mass", "largest_inertia", "posture_energy")
     posture = start if its.posture is None else its.posture
+    n = model.n
     return {
         "tip_axes": its.axes == "tip",
         "stiffness": _spread("stiffness", its.stiffness, 6),
         "damping_ratio": _spread("damping_ratio", its.damping_ratio, 6),
         "damping": _spread("damping", its.damping, 6),
-        "largest": _positive(its, "max_force", "max_torque"),
-        "largest_inertia": np.repeat([mass, inertia], 3),
+        "max_wrench": _positive(its, "max_force", "max_torque"),
+        "max_inertia": np.repeat([mass, inertia], 3),
         "inertia_shaping": bool(its.inertia_shaping),
         "shaped_inertia": _spread("shaped_inertia", its.shaped_inertia, 6, LEAST_INERTIA),
         "transition_time": float(its.transition_time),
         "delay": DELAY_MARGIN * its.delay,
         "tank": tank,
-        "rate": np.full(2, APPROACH_RATE),
-        "speed": _positive(its, "max_speed", "max_turn_rate"),
-        "acceleration": _positive(its, "max_acceleration", "max_turn_acceleration"),
-        "posture": _spread("posture", posture, model.n, -np.inf),
-        "posture_stiffness": _spread("posture_stiffness", its.posture_stiffness, model.n),
-        "posture_damping_ratio": _spread(
-            "posture_damping_ratio", its.posture_damping_ratio, model.n
+        "approach_rate": np.full(2, APPROACH_RATE),
+        "max_speed": _positive(its, "max_speed", "max_turn_rate"),
+        "max_acceleration": _positive(its, "max_acceleration", "max_turn_acceleration"),
+        "joints": np.stack(
+            [
+                _spread("posture", posture, n, -np.inf),
+                _spread("posture_stiffness", its.posture_stiffness, n),
+                _spread("posture_damping_ratio", its.posture_damping_ratio, n),
+                *_limits(its, model),
+            ]
         ),
-        **_limits(its, model),
         "walls": _walls(its.walls),
     }
 
@@ -420,30 +423,30 @@ def prepared(settings: CartesianSettings, model: Model) -> dict[str, Any]:
     """
     n = model.n
     checked = _checked(replace(settings, posture=None), model, np.zeros(n))
-    posture = np.full(n, np.nan) if settings.posture is None else settings.posture
-    return checked | {"posture": np.array(posture, float)}
+    checked["joints"][0] = np.nan if settings.posture is None else settings.posture
+    return checked
 
 
-def _limits(its: CartesianSettings, model: Model) -> dict[str, Floats]:
-    """Return the margins and strength of the repulsion at the stops, and the speed limits."""
+def _limits(its: CartesianSettings, model: Model) -> list[Floats]:
+    """Return stops, margins and strength of the repulsion there, and speed limits, (n,) each."""
     reach = model.upper - model.lower
     margin = np.minimum(0.05 * reach, 0.1) if its.limit_margin is None else its.limit_margin
     margin = np.minimum(_spread("limit_margin", margin, model.n), 0.5 * reach)
     effort = np.where(np.isfinite(model.effort_limit), 0.5 * model.effort_limit, REPULSION)
     strength = effort if its.limit_torque is None else its.limit_torque
-    return {
-        "lower": np.array(model.lower),
-        "upper": np.array(model.upper),
-        "margin": margin,
-        "repulsion": _spread("limit_torque", strength, model.n),
-        "speed_limit": np.where(model.velocity_limit > 0, model.velocity_limit, np.inf),
-    }
+    return [
+        model.lower,
+        model.upper,
+        margin,
+        _spread("limit_torque", strength, model.n),
+        np.where(model.velocity_limit > 0, model.velocity_limit, np.inf),
+    ]
 
 
 def _walls(walls: tuple[Wall, ...]) -> Floats:
     """Return walls as (W, 6): unit normal, offset, stiffness, damping."""
-    if len(walls) > _cartesian.most_walls:
-        raise ValueError(f"walls: expected at most {_cartesian.most_walls}, got {len(walls)}")
+    if len(walls) > _control.MAX_WALLS:
+        raise ValueError(f"walls: expected at most {_control.MAX_WALLS}, got {len(walls)}")
     rows = np.empty((len(walls), 6))
     for row, wall in zip(rows, walls, strict=True):
         normal = finite_array("walls: normal", wall.normal, (3,))

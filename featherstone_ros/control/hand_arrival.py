@@ -68,7 +68,7 @@ class HandArrival:
             f"{1e3 * near:.2g} mm, {np.degrees(straight):.2g} deg): "
             + self._reason(
                 root[:, None] * (R.T @ hand_jacobian(dynamics, q, self._tip, self._offset)),
-                pull(e, root, its["largest"]),
+                pull(e, root, its["max_wrench"]),
                 q,
                 sticks,
             )

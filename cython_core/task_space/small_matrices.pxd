@@ -1,37 +1,49 @@
-# Linear algebra of (6, 6) matrices, row by row, and vectors of six numbers.
+# Linear algebra of small matrices, row by row: (n, n) and their vectors (n), and eigenvectors of
+# (6, 6).
 
 from libc.math cimport fabs, fmax, sqrt
 from libc.string cimport memcpy
 
 
-cdef inline void cholesky(double* A) noexcept nogil:
-    """A, (6, 6) positive definite, becomes L with L L^T = A, zero above its diagonal."""
+cdef inline bint cholesky(Py_ssize_t n, double* A) noexcept nogil:
+    """A, symmetric, becomes L with L L^T = A, zero above its diagonal; False if A is not positive
+    definite.
+    """
     cdef Py_ssize_t i, j, k
-    for j in range(6):
+    for j in range(n):
         for i in range(j):
-            A[6 * i + j] = 0.0
-        for i in range(j, 6):
+            A[n * i + j] = 0.0
+        for i in range(j, n):
             for k in range(j):
-                A[6 * i + j] -= A[6 * i + k] * A[6 * j + k]
-            A[6 * i + j] = sqrt(A[6 * j + j]) if i == j else A[6 * i + j] / A[6 * j + j]
+                A[n * i + j] -= A[n * i + k] * A[n * j + k]
+            if i > j:
+                A[n * i + j] /= A[n * j + j]
+            elif A[n * j + j] > 0.0:
+                A[n * j + j] = sqrt(A[n * j + j])
+            else:
+                return False
+    return True
 
 
-cdef inline void divide_by_lower(const double* L, double* x) noexcept nogil:
+cdef inline void divide_by_lower(Py_ssize_t n, const double* L, double* x) noexcept nogil:
     """x <- L^-1 x."""
     cdef Py_ssize_t i, k
-    for i in range(6):
+    for i in range(n):
         for k in range(i):
-            x[i] -= L[6 * i + k] * x[k]
-        x[i] /= L[6 * i + i]
+            x[i] -= L[n * i + k] * x[k]
+        x[i] /= L[n * i + i]
 
 
-cdef inline void divide_by_upper(const double* L, double* x) noexcept nogil:
-    """x <- L^-T x."""
-    cdef Py_ssize_t i, k
-    for i in range(5, -1, -1):
-        for k in range(i + 1, 6):
-            x[i] -= L[6 * k + i] * x[k]
-        x[i] /= L[6 * i + i]
+cdef inline void divide_by_upper(Py_ssize_t n, const double* L, Py_ssize_t columns,
+                                 double* x) noexcept nogil:
+    """x, (n, columns), <- L^-T x."""
+    cdef Py_ssize_t i, k, c
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            for c in range(columns):
+                x[columns * i + c] -= L[n * k + i] * x[columns * k + c]
+        for c in range(columns):
+            x[columns * i + c] /= L[n * i + i]
 
 
 cdef inline void rotate_pair(double* P, double* U, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
