@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 from io import StringIO
 
@@ -6,6 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import featherstone_ros as fr
 from featherstone_ros.tools.demo.measure import (
     LAWS,
     DemoRecording,
@@ -60,16 +62,23 @@ def report(robot, motion, recording):
         for law, offset in ERRORS.items()
     ]
     return DemoReport(
-        robot=robot.name,
-        joint_names=robot.model.joint_names,
-        velocity_limit=robot.model.velocity_limit,
-        effort_limit=robot.model.effort_limit,
+        robot=robot,
         motion=motion,
-        segments=segments(robot.model, motion.samples(0.1)[1]),
         runs=runs,
         rate=1000.0,
         conditions=("made up",),
     )
+
+
+def described(robot, text):
+    """Return a robot by another text of as many joints, the first of the description."""
+    names = fr.Model.from_urdf(text).joint_names[: robot.model.n]
+    return replace(robot, text=text, model=fr.Model.from_urdf(text, joints=names))
+
+
+def unlimited(robot):
+    """Return a robot without limits of velocity and effort."""
+    return described(robot, re.sub(r'velocity="[\d.]+" effort="[\d.]+"', "", robot.text))
 
 
 def test_error_of_a_perfect_arm_is_zero_whatever_the_sampling(motion, recording):
@@ -173,7 +182,7 @@ def test_a_machine_too_slow_is_told_apart_from_poor_control(report):
 
 def test_json_holds_the_figures(report):
     content = json.loads(json_text(report.as_dict()))
-    assert content["joints"] == list(report.joint_names)
+    assert content["joints"] == list(report.robot.model.joint_names)
     assert content["runs"]["none"]["rms"] == pytest.approx([ERRORS["none"]] * 7)
     assert content["runs"]["full"]["latency_median"] == pytest.approx(LATENCY)
     assert min(content["velocity_share"]) >= 0.5
@@ -192,10 +201,12 @@ def test_table_shows_every_joint_and_law_in_80_columns(report):
 
 
 def test_table_has_room_for_long_names_and_large_figures(report):
-    names = ("shoulder_pan_joint", "shoulder_lift_joint", *report.joint_names[2:])
+    text = re.sub(r'effort="[\d.]+"', 'effort="150"', report.robot.text)
+    text = text.replace('"panda_joint1"', '"shoulder_pan_joint"')
+    text = text.replace('"panda_joint2"', '"shoulder_lift_joint"')
     runs = [replace(run, error=30 * run.error) for run in report.runs]
     console = Console(width=80, record=True, file=StringIO())
-    long = replace(report, joint_names=names, runs=runs, effort_limit=np.full(7, 150.0))
+    long = replace(report, robot=described(report.robot, text), runs=runs)
     console.print(long.table())
     lines = console.export_text().splitlines()
     (line,) = [line for line in lines if line.startswith(" shoulder lift")]
@@ -219,8 +230,7 @@ def test_picture_is_drawn(report, tmp_path):
 
 def test_picture_is_drawn_for_an_arm_without_limits(report, tmp_path):
     pytest.importorskip("matplotlib")
-    none = np.full(7, np.inf)
-    draw(replace(report, velocity_limit=none, effort_limit=none), tmp_path / "report.png")
+    draw(replace(report, robot=unlimited(report.robot)), tmp_path / "report.png")
     assert (tmp_path / "report.png").stat().st_size > 10_000
 
 
@@ -251,7 +261,7 @@ def test_short_names_tell_joints_apart(names, expected):
 
 
 def test_assumed_rotors_are_told_beside_the_headline(report):
-    assumed = replace(report, has_assumed_drives=True)
+    assumed = replace(report, robot=replace(report.robot, has_assumed_drives=True))
     console = Console(width=100, file=StringIO())
     console.print(assumed.table())
     text = console.file.getvalue()
@@ -261,5 +271,5 @@ def test_assumed_rotors_are_told_beside_the_headline(report):
 
 
 def test_json_has_null_for_what_is_not_finite(report):
-    content = json.loads(json_text(replace(report, effort_limit=np.full(7, np.inf)).as_dict()))
+    content = json.loads(json_text(replace(report, robot=unlimited(report.robot)).as_dict()))
     assert content["effort_limit"] == [None] * 7

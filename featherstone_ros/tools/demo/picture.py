@@ -39,19 +39,21 @@ def draw(report: DemoReport, path: Path) -> None:
     last, speed = report.runs[-1], 100 * report.velocity_share.min()
     claim = f"{report.improvement:.0f} times more accurate with its model"
     title = claim if report.is_fair else "a disturbed run, not to be compared"
-    names = short_names(report.joint_names)
+    names = short_names(report.robot.model.joint_names)
     with picture(path, 200) as pyplot:
         figure = pyplot.figure(figsize=(12, 8.4), dpi=140, facecolor="white")
         top = figure.add_gridspec(1, 2, width_ratios=(1, 2.3), wspace=0.16, **_TOP)
         rows = figure.add_gridspec(3, len(names), hspace=0.14, wspace=0.1, **_ROWS)
         panels.write_title(
             figure,
-            f"{report.robot}: {title}",
+            f"{report.robot.name}: {title}",
             f"One fast motion of all joints, up to {speed:.0f} % of every speed limit, driven "
             "three times with the same gains.\nController and digital twin are two processes that "
             f"talk over ROS 2, {last.command_rate:.0f} commands per second; {report.knowledge}.",
         )
-        arm, lines = figure.add_subplot(top[0]), panels.seen_from(report.segments)
+        _, positions, _, _ = report.motion.samples(0.05)
+        lines = panels.seen_from(panels.segments(report.robot.model, positions))
+        arm = figure.add_subplot(top[0])
         panels.draw_arm(arm, lines)
         x, y = lines[:, -1, 1].T  # the path of its tip
         arm.plot(x, y, color=RED, lw=1, alpha=0.8, zorder=12)
@@ -66,10 +68,12 @@ def _time_rows(figure: Figure, grid: GridSpec, report: DemoReport) -> None:
     """Draw per joint: desired and actual position; error of each law; torque / its limit."""
     from matplotlib.ticker import MaxNLocator
 
-    scales, names = (_position_scale(report), _error_scale(report)), short_names(report.joint_names)
+    scales, names = (
+        (_position_scale(report), _error_scale(report)),
+        short_names(report.robot.model.joint_names),
+    )
     columns = [
-        [figure.add_subplot(grid[row, j]) for row in range(3)]
-        for j in range(len(report.joint_names))
+        [figure.add_subplot(grid[row, j]) for row in range(3)] for j in range(report.robot.model.n)
     ]
     for j, column in enumerate(columns):
         _draw_position(column[0], report, j, scales[0])
@@ -124,7 +128,7 @@ def _draw_error(axes: Axes, report: DemoReport, j: int, limits: tuple[float, flo
 
 def _draw_torque(axes: Axes, report: DemoReport, j: int) -> None:
     run = report.runs[-1]
-    share = 100 * run.effort[:, j] / report.effort_limit[j]
+    share = 100 * run.effort[:, j] / report.robot.model.effort_limit[j]
     axes.axhspan(-100, 100, color=FAINT, alpha=0.4, lw=0)
     axes.plot(thin(run.time), thin(share), color=_COLOURS[run.law], lw=0.9)
     axes.set_ylim(-112, 112)

@@ -21,7 +21,6 @@ from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.demo.session import LEAD, DemoNode
 from featherstone_ros.tools.multi_sine import MultiSine, load_share, plan
 from featherstone_ros.tools.outputs import json_text, parameter_text, write_files
-from featherstone_ros.tools.panels import segments
 from featherstone_ros.tools.processes import (
     NodeProcess,
     node_environment,
@@ -87,20 +86,7 @@ def play(options: argparse.Namespace) -> DemoReport:
             session.wait_until_running()
             runs = [_drive(session, robot, motion, law, progress, task) for law in LAWS]
             progress.update(task, description="done")
-    report = DemoReport(
-        robot=robot.name,
-        joint_names=robot.model.joint_names,
-        velocity_limit=robot.model.velocity_limit,
-        effort_limit=robot.model.effort_limit,
-        motion=motion,
-        segments=segments(robot.model, motion.samples(0.05)[1]),
-        runs=runs,
-        rate=options.rate,
-        conditions=conditions,
-        model_error=excess,
-        has_assumed_drives=robot.has_assumed_drives,
-        unit="mrad or mm" if "prismatic" in robot.model.joint_types else "mrad",
-    )
+    report = DemoReport(robot, motion, runs, options.rate, conditions, excess)
     console.print(report.table())
     head = [f"{robot.name}: what featherstone-ros demo drove it with, as `setup` proposes it."]
     chosen = None if robot.file else options.output / "parameters.yaml"

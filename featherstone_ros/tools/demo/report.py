@@ -12,6 +12,7 @@ from rich.text import Text
 from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.demo.measure import LAWS, Run, improvement
 from featherstone_ros.tools.multi_sine import MultiSine
+from featherstone_ros.tools.robot_setup import RobotSetup
 from featherstone_ros.tools.style import milli, new_table, short_names
 
 TARGET_IMPROVEMENT, TARGET_RMS = 20.0, 2e-3  # overall; on every joint [rad]
@@ -27,37 +28,30 @@ class DemoReport:
     """Three runs on one robot.
 
     Attributes:
-        robot: Its name.
-        joint_names: n names.
-        velocity_limit: (n,) [rad/s or m/s].
-        effort_limit: (n,) [N m or N].
+        robot: As the controller knows it.
         motion: The motion driven.
-        segments: (K, S, 2, 3) lines that stand for the arm at K instants of it [m].
         runs: One per law, in the order of ``LAWS``.
         rate: Joint states per second requested.
         conditions: Conditions of the measurement, in lines of text.
-        unit: Of errors, in thousandths.
         model_error: Relative excess of the arm's masses over the controller's model.
-        has_assumed_drives: Whether rotor inertia was assumed.
     """
 
-    robot: str
-    joint_names: Sequence[str]
-    velocity_limit: Floats
-    effort_limit: Floats
+    robot: RobotSetup
     motion: MultiSine
-    segments: Floats
     runs: Sequence[Run]
     rate: float
     conditions: Sequence[str] = ()
-    unit: str = "mrad"
     model_error: float = 0.0
-    has_assumed_drives: bool = False
+
+    @property
+    def unit(self) -> str:
+        """Unit of errors, in thousandths."""
+        return "mrad or mm" if "prismatic" in self.robot.model.joint_types else "mrad"
 
     @property
     def knowledge(self) -> str:
         """How well the controller's model matches the arm, in words."""
-        rotors = f"; {ASSUMED}" if self.has_assumed_drives else ""
+        rotors = f"; {ASSUMED}" if self.robot.has_assumed_drives else ""
         if self.model_error == 0:
             return f"the controller knows the arm exactly{rotors}"
         heavier = f"{100 * self.model_error:g} % heavier"
@@ -72,7 +66,7 @@ class DemoReport:
     def velocity_share(self) -> Floats:
         """(n,) peak desired velocity over velocity limit (0 where there is no limit)."""
         _, _, velocity, _ = self.motion.samples(0.005)
-        return np.abs(velocity).max(axis=0) / self.velocity_limit
+        return np.abs(velocity).max(axis=0) / self.robot.model.velocity_limit
 
     @property
     def shortfalls(self) -> list[str]:
@@ -86,7 +80,7 @@ class DemoReport:
         missed += [
             f"{name}: RMS error {1e3 * rms:.2f} mrad with full feedforward, "
             f"expected below {1e3 * TARGET_RMS:.0f}"
-            for name, rms in zip(self.joint_names, self.runs[-1].rms, strict=True)
+            for name, rms in zip(self.robot.model.joint_names, self.runs[-1].rms, strict=True)
             if rms >= TARGET_RMS
         ]
         return missed
@@ -111,13 +105,13 @@ class DemoReport:
     def as_dict(self) -> dict[str, Any]:
         """Return numbers in SI units, for JSON."""
         return {
-            "robot": self.robot,
-            "joints": self.joint_names,
+            "robot": self.robot.name,
+            "joints": self.robot.model.joint_names,
             "duration": self.motion.duration,
             "velocity_share": self.velocity_share,
-            "effort_limit": self.effort_limit,
+            "effort_limit": self.robot.model.effort_limit,
             "model_error": self.model_error,
-            "rotors_invented": self.has_assumed_drives,
+            "rotors_invented": self.robot.has_assumed_drives,
             "improvement": self.improvement,
             "shortfalls": self.shortfalls,
             "disturbances": self.disturbances,
@@ -147,12 +141,12 @@ class DemoReport:
         laws = [(LAWS[r.law].replace(" feed", "\nfeed"), _STYLES[r.law]) for r in self.runs]
         title = f"Tracking error, RMS / peak [{self.unit}]"
         table = new_table(title, "joint", figures=[*laws, "PD/full", "torque\npeak"])
-        for j, name in enumerate(short_names(self.joint_names)):
+        for j, name in enumerate(short_names(self.robot.model.joint_names)):
             table.add_row(
                 name,
                 *[f"{milli(run.rms[j])} / {milli(run.peak[j]):>4}" for run in self.runs],
                 f"{first.rms[j] / last.rms[j]:.0f}×",
-                f"{last.effort_peak[j]:.1f} of {self.effort_limit[j]:<3.0f}",
+                f"{last.effort_peak[j]:.1f} of {self.robot.model.effort_limit[j]:<3.0f}",
             )
         table.add_section()
         sums = [f"{milli(float(np.linalg.norm(run.rms)))}       " for run in self.runs]
@@ -185,7 +179,7 @@ class DemoReport:
                 f"with the same gains; its worst joint is within {worst:.2f} {self.unit} RMS.\n",
                 style="bold green",
             )
-        if self.has_assumed_drives:
+        if self.robot.has_assumed_drives:
             text.append(f"Simulated: {ASSUMED}.\n", style="yellow")
         if self.disturbances:
             why = "Was this machine too busy? If not, the nodes' logs beside the report say more."

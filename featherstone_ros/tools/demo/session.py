@@ -5,7 +5,7 @@ as bytes now and then, and are decoded after the run. Their time stamps are the 
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -189,36 +189,31 @@ def trajectory_message(names: Sequence[str], motion: MultiSine, start: Time) -> 
 
 def _decode(messages: list[list[Message]], names: Sequence[str], start: int) -> DemoRecording:
     """Turn bytes into arrays, with times since ``start`` [ns]."""
-    states, desired = (_States(messages[i], names, start) for i in (0, 2))
+    states, commands, desired = messages
+    stamp, position, effort = _columns(states, names)
+    desired_stamp, desired_position, _ = _columns(desired, names)
+
+    def seconds(times: Iterable[int]) -> Floats:
+        return 1e-9 * (np.array([*times], dtype=np.int64) - start).astype(np.float64)
+
     return DemoRecording(
-        stamp=states.stamp,
-        position=states.position,
-        effort=states.effort,
-        state_sent=_seconds([sent for _, sent, _ in messages[0]], start),
-        command_sent=_seconds([sent for _, sent, _ in messages[1]], start),
-        command_received=_seconds([received for _, _, received in messages[1]], start),
-        desired_stamp=desired.stamp,
-        desired=desired.position,
+        stamp=seconds(stamp),
+        position=position,
+        effort=effort,
+        state_sent=seconds(sent for _, sent, _ in states),
+        command_sent=seconds(sent for _, sent, _ in commands),
+        command_received=seconds(received for _, _, received in commands),
+        desired_stamp=seconds(desired_stamp),
+        desired=desired_position,
     )
 
 
-class _States:
-    """Stamps, positions and efforts of joint states, joints in a given order."""
-
-    def __init__(self, messages: list[Message], names: Sequence[str], start: int) -> None:
-        states = [decode(data, JointState) for data, _, _ in messages]
-        orders = [[state.name.index(name) for name in names] for state in states]
-        stamps = [Time.from_msg(state.header.stamp).nanoseconds for state in states]
-        pairs = list(zip(states, orders, strict=True))
-        self.stamp = _seconds(stamps, start)
-        self.position = _rows([np.take(s.position, order) for s, order in pairs], len(names))
-        self.effort = _rows([np.take(s.effort, order) for s, order in pairs], len(names))
-
-
-def _seconds(nanoseconds: list[int], start: int) -> Floats:
-    since = np.array(nanoseconds, dtype=np.int64) - start
-    return 1e-9 * since.astype(np.float64)
-
-
-def _rows(values: list[Floats], width: int) -> Floats:
-    return np.array(values, dtype=float).reshape(-1, width)
+def _columns(messages: list[Message], names: Sequence[str]) -> tuple[list[int], Floats, Floats]:
+    """Return stamps [ns], positions and efforts of joint states, joints in the order of names."""
+    states = [decode(data, JointState) for data, _, _ in messages]
+    stamps = [Time.from_msg(state.header.stamp).nanoseconds for state in states]
+    position, effort = np.zeros((2, len(states), len(names)))
+    for k, state in enumerate(states):
+        order = [state.name.index(name) for name in names]
+        position[k], effort[k] = np.take(state.position, order), np.take(state.effort, order)
+    return stamps, position, effort
