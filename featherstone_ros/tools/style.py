@@ -92,6 +92,11 @@ def _short(name: str) -> str:
     return f"joint {number.strip('_')}" if number.strip("_").isdigit() else name.replace("_", " ")
 
 
+def sentences(notes: Iterable[str]) -> list[Text]:
+    """Return notes as they stand below a table."""
+    return [Text(f"{note[0].upper()}{note[1:]}.", style="dim") for note in notes]
+
+
 @contextmanager
 def picture(
     path: Path, colours: int = 64, style: Mapping[str, object] = PICTURE_STYLE

@@ -17,7 +17,7 @@ from featherstone_ros.identification.explanation import (
     WRITTEN,
     Evaluation,
 )
-from featherstone_ros.tools.style import new_table
+from featherstone_ros.tools.style import new_table, sentences
 
 if TYPE_CHECKING:
     from featherstone_ros.identification.friction import Friction
@@ -101,8 +101,7 @@ def _term(value: float) -> Text:
 
 
 def _remarks(evaluation: Evaluation) -> list[Text]:
-    lines = [Text(f"{conditions(evaluation)}.", style="dim")]
-    lines += [Text(f"{note[0].upper()}{note[1:]}.", style="dim") for note in evaluation.notes]
+    lines = sentences([conditions(evaluation), *evaluation.notes])
     lines += [Text(suspicion, style="bold red") for suspicion in evaluation.suspicions]
     if evaluation.payload is not None:
         lines.append(Text(load_text(evaluation.payload), style="bold red"))

@@ -11,7 +11,7 @@ from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.session import Identification
 from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.tools.evaluate.report import r2_text
-from featherstone_ros.tools.style import new_table
+from featherstone_ros.tools.style import new_table, sentences
 
 MAX_NAMED = 8  # of what could not be identified
 
@@ -90,5 +90,4 @@ def _remarks(found: Identification, held_out: Explanation, before: Explanation) 
                 style="dim",
             )
         )
-    lines += [Text(f"{note[0].upper()}{note[1:]}.", style="dim") for note in found.notes]
-    return lines
+    return lines + sentences(found.notes)

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.outputs import json_text, write_files
     from featherstone_ros.tools.payload.picture import draw
-    from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.style import new_console, sentences
 
     require_matplotlib(args.plot)
     require_writable(args.plot, args.json, args.output)
@@ -98,8 +98,8 @@ def run(args: argparse.Namespace) -> int:
     found = find_payload(arm, [recording], args.link, args.filter_hz, judged, fit_drives=fit_drives)
     for line in lines(found):
         console.print(line, soft_wrap=True)
-    for note in notes:
-        console.print(f"[dim]{note[0].upper()}{note[1:]}.")
+    for note in sentences(notes):
+        console.print(note)
     console.print(f"\n{snippet(found)}", end="", markup=False, soft_wrap=True)
     write_files(
         console,
