@@ -283,15 +283,6 @@ class SampledLoop:
         """Tell whether the loop is stable in all postures, with ``GAIN_MARGIN`` in hand."""
         return self.worst(p, d) is None
 
-    def radius(self, p: Floats, d: Floats) -> Floats:
-        """Return the largest modulus of the eigenvalues in each posture, (B,): growth per period.
-
-        Args:
-            p: (n,) position gains.
-            d: (n,) velocity gains.
-        """
-        return np.abs(np.linalg.eigvals(self.transition(p, d))).max(axis=1)
-
     def worst(
         self, p: Floats, d: Floats, posture: int | None = None, margin: float = GAIN_MARGIN
     ) -> UnstableMode | None:

@@ -102,11 +102,8 @@ class Trajectory:
         velocity, has_velocity = gather(points, "velocities", order, space)
         acceleration, has_acceleration = gather(points, "accelerations", order, space)
         effort, self._has_effort = gather(points, "effort", order, space)
-        check_limits(position, space)
-        check_effort(effort, space)
-        if not allow_moving_end:
-            check_rest(velocity[-1], space.names)
         self._states = MotionState(position, velocity, acceleration, effort)
+        check_limits(self._states, space, allow_moving_end)
         self._degrees = has_velocity.astype(int) + has_acceleration
         path = self.compiled()
         check_pieces(path.coefficients, path.effort, self.times)
@@ -147,12 +144,12 @@ class Trajectory:
         along = [share * duration for share in WITHIN_PIECE]
         size = np.abs([2.0 * a + t * (6.0 * b + t * (12.0 * c + t * 20.0 * d)) for t in along])
         largest, limit = size.max(axis=0), bound * self._space.velocity
-        if (largest > limit).any():
-            i, j = np.argwhere(largest > limit)[0]
+        if at := first(largest > limit):
+            i, j = at
             raise TrajectoryError(
-                f"acceleration of joint {self._space.names[j]!r} is {largest[i, j]:.4g} between "
+                f"acceleration of joint {self._space.names[j]!r} is {largest[at]:.4g} between "
                 f"point {i} at {times[i]:g} s and the next at {times[i + 1]:g} s, expected at most "
-                f"{limit[i, j]:.4g}, {bound[i, 0]:.4g} times its velocity limit per second"
+                f"{limit[at]:.4g}, {bound[i, 0]:.4g} times its velocity limit per second"
             )
 
     def check_start(self, elapsed: float, arm: Floats, tolerance: float) -> None:
@@ -373,10 +370,9 @@ def gather(
         values[i] = given
         present[i] = True
     values = values[:, order]
-    finite = np.isfinite(values)
-    if not finite.all():
-        i, j = np.argwhere(~finite)[0]
-        raise TrajectoryError(f"point {i}: {field} of joint {space.names[j]!r} is {values[i, j]}")
+    if at := first(~np.isfinite(values)):
+        joint = space.names[at[1]]
+        raise TrajectoryError(f"point {at[0]}: {field} of joint {joint!r} is {values[at]}")
     return values, present
 
 
@@ -395,45 +391,35 @@ def check_pieces(position: Floats, effort: Floats, times: list[float]) -> None:
         )
 
 
-def check_limits(position: Floats, space: JointSpace) -> None:
-    """Check (K, n) positions against the joint limits.
+def check_limits(states: MotionState, space: JointSpace, may_end_moving: bool) -> None:
+    """Check K points against the joints' limits, and that the last one stands still.
+
+    An effort that a drive does not have is in another unit.
 
     Raises:
         TrajectoryError: One is outside.
     """
-    outside = (position < space.lower - LIMIT_SLACK) | (position > space.upper + LIMIT_SLACK)
-    if outside.any():
-        i, j = np.argwhere(outside)[0]
+    q, effort, last = states.position, states.effort, states.velocity[-1:]
+    if at := first((q < space.lower - LIMIT_SLACK) | (q > space.upper + LIMIT_SLACK)):
         raise TrajectoryError(
-            f"point {i}: joint {space.names[j]!r} at {position[i, j]:.6g} is outside its limits "
-            f"[{space.lower[j]:g}, {space.upper[j]:g}]"
+            f"point {at[0]}: joint {space.names[at[1]]!r} at {q[at]:.6g} is outside its limits "
+            f"[{space.lower[at[1]]:g}, {space.upper[at[1]]:g}]"
         )
-
-
-def check_effort(effort: Floats, space: JointSpace) -> None:
-    """Check (K, n) efforts: one that the drive does not have is in another unit.
-
-    Raises:
-        TrajectoryError: One is beyond its limit.
-    """
-    beyond = np.abs(effort) > space.effort
-    if beyond.any():
-        i, j = np.argwhere(beyond)[0]
+    if at := first(np.abs(effort) > space.effort):
         raise TrajectoryError(
-            f"point {i}: effort of joint {space.names[j]!r} is {effort[i, j]:.6g}, expected at "
-            f"most {space.effort[j]:g}, its effort limit"
+            f"point {at[0]}: effort of joint {space.names[at[1]]!r} is {effort[at]:.6g}, expected "
+            f"at most {space.effort[at[1]]:g}, its effort limit"
         )
-
-
-def check_rest(velocity: Floats, names: tuple[str, ...]) -> None:
-    """Check that the last point stands still.
-
-    Raises:
-        TrajectoryError: It does not.
-    """
-    worst = int(np.argmax(np.abs(velocity)))
-    if abs(velocity[worst]) > REST_SPEED:
+    if not may_end_moving and (at := first(np.abs(last) > REST_SPEED)):
         raise TrajectoryError(
-            f"last point: velocity of joint {names[worst]!r} is {velocity[worst]:g}, expected 0 "
+            f"last point: velocity of joint {space.names[at[1]]!r} is {last[at]:g}, expected 0 "
             "(or set allow_nonzero_velocity_at_trajectory_end)"
         )
+
+
+def first(beyond: NDArray[np.bool_]) -> tuple[int, int] | None:
+    """Return point and joint of the first of (K, n) values that is beyond its bound."""
+    if not beyond.any():
+        return None
+    i, j = np.argwhere(beyond)[0].tolist()
+    return i, j
