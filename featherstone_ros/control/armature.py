@@ -35,8 +35,8 @@ MOST_NAMED = 4  # joints that are found one by one; where it is more, all joints
 
 
 @dataclass(frozen=True, eq=False)
-class HeldArm:
-    """An arm that can be held.
+class StableArm:
+    """An arm with stable gains.
 
     Attributes:
         armature: (n,) least inertia of the drives, 0 where none is needed [kg m^2 or kg].
@@ -51,7 +51,7 @@ class HeldArm:
 
 def least_armature(
     model: Model, bandwidth: float = BANDWIDTH, timing: Timing | None = None
-) -> HeldArm:
+) -> StableArm:
     """Find the least armature with which gains of mode feedforward, and damping, are stable.
 
     It is the least of ``SHARES`` of the largest inertia that a joint moves: on the joints that need
@@ -67,7 +67,7 @@ def least_armature(
     """
     timing = timing or Timing()
 
-    def held(armature: Floats) -> HeldArm | NoStableGainsError:
+    def choose_with(armature: Floats) -> StableArm | NoStableGainsError:
         loop, cutoff = linearised(model, armature, timing), Settings.velocity_cutoff
         law = Settings.mode
         try:
@@ -75,23 +75,23 @@ def least_armature(
             damping = choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout)
         except NoStableGainsError as error:
             return error
-        return HeldArm(armature, gains, damping)
+        return StableArm(armature, gains, damping)
 
     armature = np.zeros(model.n)
-    without = held(armature)
-    if isinstance(without, HeldArm):
+    without = choose_with(armature)
+    if isinstance(without, StableArm):
         return without
     heaviest = linearised(model, armature, timing).heaviest
-    found = (held(share * heaviest) for share in SHARES)
-    all_joints = next((arm for arm in found if isinstance(arm, HeldArm)), None)
+    found = (choose_with(share * heaviest) for share in SHARES)
+    all_joints = next((arm for arm in found if isinstance(arm, StableArm)), None)
     if all_joints is None:
         raise without
     index = without.index
     for _ in range(MOST_NAMED):
         armature = armature.copy()
         armature[index] = all_joints.armature[index]
-        few = held(armature)
-        if isinstance(few, HeldArm):
+        few = choose_with(armature)
+        if isinstance(few, StableArm):
             bears_more = all(
                 linearised(model, more * inertia, timing).is_stable(few.gains.p, few.gains.d)
                 for inertia in (armature, all_joints.armature)
@@ -117,7 +117,7 @@ def assumed_armature(model: Model) -> Floats:
         return np.zeros(model.n)
 
 
-def largest_armature(model: Model) -> Floats:
+def max_armature(model: Model) -> Floats:
     """Return the inertia (n,) of a drive alone that takes ``SLOWEST_ROTOR`` to its speed limit.
 
     No drive has more: a value beyond was meant in another unit.

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros._control import SnapshotRequest
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.end_effector import EndEffectorArrival
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
-from featherstone_ros.control.hand_arrival import HandArrival
 from featherstone_ros.control.phases import TRACKING, Phase
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.model import Model
@@ -28,18 +28,18 @@ STANDS = 0.1  # share of the tolerance by which a desired position that stands m
 class ArrivalWatch:
     """Compares the arm with where it was asked to be, once it is to stand there."""
 
-    def __init__(self, model: Model, hand: HandArrival | None = None) -> None:
+    def __init__(self, model: Model, end_effector: EndEffectorArrival | None = None) -> None:
         """Begin with an arm that nothing was asked of.
 
         Args:
             model: The arm.
-            hand: For mode cartesian_impedance, None without a tip.
+            end_effector: For mode cartesian_impedance, None without a tip.
         """
         self._names = model.joint_names
         self._slides = np.array([kind == "prismatic" for kind in model.joint_types])
         self._turns = np.array([kind == "continuous" for kind in model.joint_types])
-        self._hand = hand
-        self._since = np.full(model.n + 1, np.inf)  # of each joint and the hand, away from its goal
+        self._tip = end_effector
+        self._since = np.full(model.n + 1, np.inf)  # of each joint and the end effector, away
         self._before: Floats | None = None  # where the arm was to stand at the last look
         self.is_abandoned = False
         self.forget()
@@ -75,7 +75,7 @@ class ArrivalWatch:
         tolerance: Floats,
         dynamics: Dynamics,
     ) -> str:
-        """Return which joints, or the hand, did not arrive; empty if all did, or still move.
+        """Return what did not arrive, joints or end effector; empty if all did, or still move.
 
         Args:
             now: Steady time [s].
@@ -90,8 +90,8 @@ class ArrivalWatch:
         chosen = np.where(self._own, self._own, tolerance)
         bound = arrival_tolerance(chosen, settings, dynamics, moment.q, self._slides)
         text, error = "", np.zeros(len(bound))
-        if self._hand and settings.mode is Mode.CARTESIAN_IMPEDANCE and not self.is_abandoned:
-            text = self._look_at_hand(self._hand, moment, settings, dynamics)
+        if self._tip and settings.mode is Mode.CARTESIAN_IMPEDANCE and not self.is_abandoned:
+            text = self._look_at_tip(self._tip, moment, settings, dynamics)
         else:
             error = self._error(moment, bound)
         off = ~(np.abs(error) <= bound)
@@ -124,11 +124,15 @@ class ArrivalWatch:
             self._goal = self._before
         return desired - moment.q
 
-    def _look_at_hand(
-        self, hand: HandArrival, moment: SnapshotRequest, settings: Settings, dynamics: Dynamics
+    def _look_at_tip(
+        self,
+        arrival: EndEffectorArrival,
+        moment: SnapshotRequest,
+        settings: Settings,
+        dynamics: Dynamics,
     ) -> str:
-        """Return how far the hand is from its target and why; empty if it is there or moves."""
-        text = hand.look(moment, settings, dynamics)
+        """Return how far it is from its target and why; empty if it is there or moves."""
+        text = arrival.look(moment, settings, dynamics)
         if text == "":
             self._goal = moment.q.copy()
         return text or ""

@@ -1,4 +1,4 @@
-"""Cartesian impedance control: the hand as a mass on a spring and a damper, usable without ROS.
+"""Cartesian impedance control: the end effector as a mass on a spring and a damper, without ROS.
 
 The law, with its sources and guarantees, is ``cython_core/control/cartesian_impedance.pxd``;
 here are its settings, checked, and a class that owns one.
@@ -24,7 +24,7 @@ from featherstone_ros.model import Model
 AXES = ("base", "tip")
 APPROACH_RATE = 20.0  # [1/s] rate at which the desired pose approaches its target
 DELAY_MARGIN = 1.8  # times the delay is borne: about what GAIN_MARGIN asks of gains
-LEAST_INERTIA = 1e-4  # least inertia that the hand may be given [kg, kg m^2]
+LEAST_INERTIA = 1e-4  # smallest inertia that may be given [kg, kg m^2]
 POSTURES = 100  # number of postures in which the delay margin is computed
 REPULSION = 20.0  # [N m, N] at the stop of a joint without effort limit
 
@@ -81,7 +81,7 @@ class CartesianSettings:
         limit_margin: (n,) distance from a joint's stop at which repulsion begins [rad, m]; None: a
             twentieth of its range, at most 0.1; 0: none.
         limit_torque: (n,) of the repulsion at the stop [N m, N]; None: half the effort limit.
-        largest_mass: Bound on the hand's apparent mass near singular postures [kg].
+        largest_mass: Bound on the end effector's apparent mass near singular postures [kg].
         largest_inertia: The same for its apparent rotational inertia [kg m^2].
         transition_time: Time in which a new stiffness takes effect [s].
         delay: From a state to its torque, with half of a period [s]: whatever that makes unstable
@@ -91,12 +91,12 @@ class CartesianSettings:
 
     stiffness: ArrayLike = declared(
         (400.0, 400.0, 400.0, 30.0, 30.0, 30.0),
-        "stiffness of the hand's spring, along and about x y z [N/m, N m/rad]; 0 frees an axis",
+        "stiffness of the spring, along and about x y z [N/m, N m/rad]; 0 frees an axis",
         0.0,
         1e6,
     )
     damping_ratio: ArrayLike = declared(
-        (1.0,) * 6, "damping ratio of the hand on its spring, 1 is critical", 0.0, 10.0
+        (1.0,) * 6, "damping ratio on that spring, 1 is critical", 0.0, 10.0
     )
     damping: ArrayLike = declared(
         (0.0,) * 6,
@@ -113,14 +113,12 @@ class CartesianSettings:
     )
     max_force: float = declared(
         60.0,
-        "largest force of the hand's spring, and of feed-forward and damping towards the target's "
+        "largest force of the spring, and of feed-forward and damping towards the target's "
         "velocity together [N]",
         1e-3,
         1e5,
     )
-    max_torque: float = declared(
-        15.0, "largest moment of the hand's spring, likewise [N m]", 1e-3, 1e5
-    )
+    max_torque: float = declared(15.0, "largest moment of the spring, likewise [N m]", 1e-3, 1e5)
     max_speed: float = declared(0.25, "largest speed on the way to a target [m/s]", 1e-4, 10.0)
     max_turn_rate: float = declared(
         1.0, "largest turning rate on the way to a target [rad/s]", 1e-4, 50.0
@@ -144,11 +142,12 @@ class CartesianSettings:
     largest_mass: float = 1e5
     largest_inertia: float = 1e4
     inertia_shaping: bool = declared(
-        False, "give the hand shaped_inertia, with decoupled axes; the arm is then not passive"
+        False,
+        "give the end effector shaped_inertia, with decoupled axes; the arm is then not passive",
     )
     shaped_inertia: ArrayLike = declared(
         (4.0, 4.0, 4.0, 0.05, 0.05, 0.05),
-        "inertia of the hand with inertia_shaping [kg, kg m^2]",
+        "inertia with inertia_shaping [kg, kg m^2]",
         LEAST_INERTIA,
         1e4,
     )
@@ -293,8 +292,8 @@ class CartesianImpedance:
 
         pose and desired (4, 4); velocity, desired_velocity, error and wrench F (6,), base axes;
         stiffness in force (6,); jacobian (6, n); tank: energy left to the posture's spring [J];
-        frequencies (6,) of the hand's modes on its spring [rad/s]; delay_margin: the delay from
-        state to torque, half a sampling period included, at which the first of them becomes
+        frequencies (6,) of the modes on the spring [rad/s]; delay_margin: the delay from state to
+        torque, half a sampling period included, at which the first of them becomes
         unstable [s];
         smallest_singular_value of the Jacobian and manipulability, the product of them all.
         """
@@ -307,10 +306,10 @@ class CartesianImpedance:
         }
 
 
-def least_delay_margin(
+def min_delay_margin(
     model: Model, tip: str, settings: CartesianSettings, armature: ArrayLike = 0.0
 ) -> float:
-    """Return the delay from state to torque with which the hand may become unstable [s].
+    """Return the delay from state to torque with which the end effector may become unstable [s].
 
     The least of ``report``'s delay_margin over ``POSTURES`` random postures within the limits; half
     a sampling period is part of the delay.

@@ -75,7 +75,7 @@ class TorqueController:
             settings: Gains, limits, times.
             notify: Called with a line of text when the controller acts by itself.
             tip: Link that mode cartesian_impedance moves, empty for none.
-            offset: (4, 4) or (7,) pose of the hand's frame in the tip's; None: the same.
+            offset: (4, 4) or (7,) pose of the end effector's frame in the tip's; None: the same.
 
         Raises:
             UnknownNameError: The model has no link ``tip``.
@@ -190,7 +190,7 @@ class TorqueController:
         twist: ArrayLike | None = None,
         wrench: ArrayLike | None = None,
     ) -> None:
-        """Give the hand a target in mode cartesian_impedance; None leaves a part unchanged.
+        """Give the end effector a target in mode cartesian_impedance; None leaves a part as it is.
 
         Args:
             now: Steady time [s].
@@ -308,8 +308,8 @@ def compiled_controller(
         space: Joint names and limits.
         model: The arm, joints in the same order.
         settings: The first ones.
-        tip: Link of the hand, empty for none.
-        offset: (4, 4) pose of the hand's frame in the tip's.
+        tip: Link of the end effector, empty for none.
+        offset: (4, 4) pose of the end effector's frame in the tip's.
         **options: ``show_period`` and ``commands_joints`` of a ``CompiledController``.
     """
     if tip and tip not in model.link_names:
@@ -340,7 +340,7 @@ def target_request(
     twist: ArrayLike | None = None,
     wrench: ArrayLike | None = None,
 ) -> _control.TargetRequest:
-    """Return the request for a target of the hand, see ``TorqueController.set_target``.
+    """Return the request for a target of the end effector, see ``TorqueController.set_target``.
 
     Raises:
         TrajectoryError: A part of it is not finite, or not a pose (named).

@@ -35,7 +35,7 @@ class Findings:
         is_abandoned: Whether the last motion was abandoned and the arm is not where it was to end.
         is_late: Whether commands come too late.
         is_saturated: Whether a joint would need more than its effort limit.
-        is_strained: Whether the hand's spring pulls with its largest force or torque.
+        is_strained: Whether the end effector's spring pulls with its largest force or torque.
         preflight: What is wrong with the last accepted trajectory, if it exceeds limits.
         refusal: Why a trajectory, set-point or target was refused, if that is not long ago.
         unusable: Why no joint states can be read from the messages that come; matters while the

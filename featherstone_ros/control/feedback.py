@@ -188,10 +188,10 @@ class Feedback:
     def remedy(self, error: NoStableGainsError) -> str:
         """Return why no gains can be chosen, and with which armature they could."""
         try:
-            held = least_armature(self._model, self._values["gains.bandwidth"], self._timing)
+            stable = least_armature(self._model, self._values["gains.bandwidth"], self._timing)
         except NoStableGainsError:
             return str(error)
-        return f"{error}: {in_words(self._model.joint_names, held.armature)} would do"
+        return f"{error}: {in_words(self._model.joint_names, stable.armature)} would do"
 
     def choices(self) -> Iterator[str]:
         """Yield what was chosen that a user may want to know."""

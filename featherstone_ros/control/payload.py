@@ -63,17 +63,16 @@ def require_plausible(load: Inertial, arm: float) -> None:
             f"{longest:.3g} m, the reach of the arm (metres, not millimetres?)"
         )
     moments = np.linalg.eigvalsh(load.inertia)
-    shown = f"payload.inertia has the principal moments {moments_text(moments)} kg m^2"
+    text = f"payload.inertia has the principal moments {moments_text(moments)} kg m^2"
     if moments[2] - moments[1] - moments[0] > COARSE * moments.sum():
         raise ValueError(
-            f"{shown}, expected none greater than the sum of the others: no body has such an "
-            "inertia"
+            f"{text}, expected none greater than the sum of the others: no body has such an inertia"
         )
     # The moments about the centre of mass add up to twice the integral of r^2 dm.
     radius = float(np.sqrt(max(moments.sum(), 0.0) / (2.0 * load.mass)))
     if radius > longest:
         raise ValueError(
-            f"{shown}: the {load.mass:.4g} kg would be {radius:.4g} m from their centre, expected "
+            f"{text}: the {load.mass:.4g} kg would be {radius:.4g} m from their centre, expected "
             f"at most {longest:.3g} m, the reach of the arm"
         )
 

@@ -25,7 +25,7 @@ def default_torque_rate(effort_limit: Floats) -> Floats:
     return _rate(effort_limit, DEFAULT_RATE, UNLIMITED_RATE)
 
 
-def least_torque_rate(effort_limit: Floats) -> Floats:
+def min_torque_rate(effort_limit: Floats) -> Floats:
     """Return the torque rates (n,) below which a push is not braked in time.
 
     Args:

@@ -10,7 +10,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 from featherstone_ros.text import plain
 
-SHOWN = 3  # names in a line
+MAX_NAMED = 3  # names in a line
 LATE = 10.0  # [s] delay of a trajectory's start that causes a warning
 DEGREES = np.pi / 180.0
 SLACK = 0.5  # [rad] by which a real position may exceed a limit
@@ -42,15 +42,15 @@ def wrong_names(names: Sequence[str], expected: Sequence[str]) -> str:
     if not missing:
         return ""
     if not len(names):
-        return f"no joint is named, expected {shown(expected)}"
-    seen = f"the joints are {shown(names)}, expected {shown(expected)}"
+        return f"no joint is named, expected {name_few(expected)}"
+    seen = f"the joints are {name_few(names)}, expected {name_few(expected)}"
     if prefix := prefix_of(names, expected):
         return f"{seen}: the prefix {plain(prefix, 40)!r} is too much"
     if prefix := prefix_of(expected, names):
         return f"{seen}: the prefix {plain(prefix, 40)!r} is missing"
     if len(missing) == len(expected):
         return f"{seen}: none of them"
-    return f"{shown(missing)} missing; {seen}"
+    return f"{name_few(missing)} missing; {seen}"
 
 
 def prefix_of(names: Sequence[str], bare: Sequence[str]) -> str:
@@ -90,7 +90,7 @@ def late_start(delay: float, clock: float) -> str:
     )
 
 
-def shown(names: Sequence[str]) -> str:
+def name_few(names: Sequence[str]) -> str:
     """Return the first few names for a message."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(plain(name, 40) for name in names[:SHOWN]) + more
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(plain(name, 40) for name in names[:MAX_NAMED]) + more

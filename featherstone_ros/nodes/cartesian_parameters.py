@@ -13,7 +13,7 @@ from featherstone_ros.control.cartesian_impedance import (
     CartesianSettings,
     Wall,
     box,
-    least_delay_margin,
+    min_delay_margin,
     one_pose,
     prepared,
 )
@@ -38,7 +38,7 @@ SETTINGS = (
     Setting(
         "tip_offset",
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
-        "pose of the hand's frame in the tip's: x y z [m], quaternion x y z w",
+        "pose of the end effector's frame in the tip's: x y z [m], quaternion x y z w",
         check=of_length(7),
         read_only=True,
     ),
@@ -46,7 +46,7 @@ SETTINGS = (
     Setting(
         "walls",
         [],
-        "walls for the hand, 6 numbers each: normal x y z out of the wall, offset along it "
+        "walls for the end effector, 6 numbers each: normal x y z out of the wall, offset along it "
         "[m], stiffness [N/m], damping [N s/m]; base axes",
         check=in_groups(WALL, "wall: normal x y z, offset, stiffness, damping"),
         kind=float,
@@ -54,8 +54,8 @@ SETTINGS = (
     Setting(
         "boxes",
         [],
-        "boxes that contain the hand, 8 numbers each: lower x y z, upper x y z [m], stiffness "
-        "[N/m], damping [N s/m]; base axes",
+        "boxes that contain the end effector, 8 numbers each: lower x y z, upper x y z [m], "
+        "stiffness [N/m], damping [N s/m]; base axes",
         check=in_groups(BOX, "box: lower x y z, upper x y z, stiffness, damping"),
         kind=float,
     ),
@@ -68,7 +68,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
         yield Setting(
             f"nullspace.posture.{joint}",
             [],
-            "desired position in the null space of the hand [rad or m]; empty: the position when "
+            "desired position in the null space [rad or m]; empty: the position when "
             "the mode begins",
             check=of_length(0, 1),
             kind=float,
@@ -93,7 +93,7 @@ def tip_of(values: Mapping[str, Value], model: Model) -> str:
 
 
 def offset_of(values: Mapping[str, Value]) -> Floats:
-    """Return the hand's frame in the tip's, (4, 4).
+    """Return the end effector's frame in the tip's, (4, 4).
 
     Raises:
         ValueError: It is not a pose.
@@ -109,10 +109,10 @@ def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     """
     tip_of(values, model)
     offset_of(values)
-    return prepared(hand_settings(values, model), model)
+    return prepared(impedance_settings(values, model), model)
 
 
-def hand_settings(values: Mapping[str, Value], model: Model) -> CartesianSettings:
+def impedance_settings(values: Mapping[str, Value], model: Model) -> CartesianSettings:
     """Return the law's settings for a set of parameter values.
 
     Raises:
@@ -134,13 +134,13 @@ def hand_settings(values: Mapping[str, Value], model: Model) -> CartesianSetting
     )
 
 
-def hand_without_margin(values: Mapping[str, Value], model: Model) -> str:
-    """Return in one line why the hand on its spring may oscillate; empty if it is stable."""
+def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:
+    """Return in one line why the end effector may oscillate; empty if it is stable."""
     if Mode(values["mode"]) is not Mode.CARTESIAN_IMPEDANCE:
         return ""
     armature = per_joint(values, "armature.{}", model.joint_names)
-    settings = hand_settings(values, model)
-    margin = least_delay_margin(model, tip_of(values, model), settings, armature)
+    settings = impedance_settings(values, model)
+    margin = min_delay_margin(model, tip_of(values, model), settings, armature)
     delay = latency(values)
     if DELAY_MARGIN * delay <= margin:
         return ""

@@ -1,4 +1,4 @@
-"""Topics of mode cartesian_impedance: targets of the hand from messages, and their frames."""
+"""Topics of mode cartesian_impedance: targets of the end effector, and their frames."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
-from featherstone_ros.control.hand_arrival import hand_jacobian
+from featherstone_ros.control.end_effector import end_effector_jacobian
 from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
 
@@ -78,6 +78,6 @@ def vector(message: Any) -> tuple[float, float, float]:
 
 
 def singular_values(dynamics: Dynamics, q: Floats, tip: str, offset: Floats) -> Floats:
-    """Return those of the hand's Jacobian (6, n), largest first."""
-    J = hand_jacobian(dynamics, q, tip, offset)
+    """Return those of the end effector's Jacobian (6, n), largest first."""
+    J = end_effector_jacobian(dynamics, q, tip, offset)
     return np.asarray(np.linalg.svd(J, compute_uv=False), dtype=np.float64)

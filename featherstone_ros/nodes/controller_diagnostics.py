@@ -10,7 +10,7 @@ import numpy as np
 from featherstone_ros.control.arrival import ArrivalWatch
 from featherstone_ros.control.controller import lost_of, rejections
 from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
-from featherstone_ros.control.hand_arrival import HandArrival, distance
+from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.tracking_error import TrackingWarning, TrackingWatch
@@ -46,8 +46,8 @@ class ControllerDiagnostics:
         self.without_margin = ""
         model = node.model
         self._tip, self._offset = str(node.parameters["tip"]), offset_of(node.parameters)
-        hand = HandArrival(model, self._tip, self._offset) if self._tip else None
-        self._arrival = ArrivalWatch(model, hand)
+        tip = EndEffectorArrival(model, self._tip, self._offset) if self._tip else None
+        self._arrival = ArrivalWatch(model, tip)
         self._tracking = TrackingWatch(model.joint_names, model.upper - model.lower)
         self._duplicates = DuplicatePublishers(node)
 
@@ -127,7 +127,7 @@ class ControllerDiagnostics:
         return Report(bytes([level]), text, values)
 
     def _dexterity(self, moment: Any) -> dict[str, str]:
-        """Return how far the hand is from its target and from a singular posture."""
+        """Return how far the end effector is from its target and from a singular posture."""
         loop = self._loop
         if not self._tip or not np.isfinite(loop.controller.received):
             return {}

@@ -12,7 +12,7 @@ from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import BANDWIDTH, DAMPING_RATIO, Timing
 from featherstone_ros.control.goal_tolerances import Tolerances
 from featherstone_ros.control.settings import Choice, Mode, Settings
-from featherstone_ros.control.torque_governor import default_torque_rate, least_torque_rate
+from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate
 from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.nodes import cartesian_parameters
@@ -162,7 +162,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
     """Return the parameters of every joint, with defaults from the robot description."""
     yield from cartesian_parameters.joint_settings(model)
     torque_rate = default_torque_rate(model.effort_limit)
-    least_rate = least_torque_rate(model.effort_limit)
+    least_rate = min_torque_rate(model.effort_limit)
     assumed = assumed_armature(model)
     for index, joint in enumerate(model.joint_names):
         yield from (
@@ -250,8 +250,8 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
 
 def without_margin(values: Mapping[str, Value], model: Model) -> str:
     """Return in one line what is not stable with margin in the current mode; empty for nothing."""
-    hand = cartesian_parameters.hand_without_margin(values, model)
-    return "; ".join(filter(None, (hand, Feedback(values, model).without_margin)))
+    stiffness = cartesian_parameters.without_delay_margin(values, model)
+    return "; ".join(filter(None, (stiffness, Feedback(values, model).without_margin)))
 
 
 def goal_defaults(values: Mapping[str, Value], model: Model) -> Tolerances:

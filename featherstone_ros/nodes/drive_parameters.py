@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from featherstone_ros.control.armature import in_words, largest_armature
+from featherstone_ros.control.armature import in_words, max_armature
 from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.lifecycle import ModelNode
@@ -51,7 +51,7 @@ def drive_parameters(model: Model, index: int, armature: float) -> tuple[Setting
             0.0,
             check=bounded(
                 "most",
-                max(float(largest_armature(model)[index]), armature),
+                max(float(max_armature(model)[index]), armature),
                 "what the effort limit brings to the speed limit within 30 s",
             ),
         ),

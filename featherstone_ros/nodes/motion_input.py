@@ -1,4 +1,4 @@
-"""What the controller's arm is asked to do: trajectories, set-points, targets of the hand, holds.
+"""What the controller's arm is asked to do: trajectories, set-points, targets of the end effector.
 
 Each message becomes a request to the loop, or is refused with a reason.
 """
@@ -229,7 +229,7 @@ class MotionInput:
         loop.ask(_control.SetPointRequest(state.rows()))
 
     def _on_target(self, message: PoseStamped | TwistStamped | WrenchStamped) -> None:
-        """Give the hand a target; its frame is taken at its present pose."""
+        """Give the end effector a target; its frame is taken at its present pose."""
         frame, model = message.header.frame_id, self._node.model
         q = self._loop.snapshot().q if frame else np.zeros(model.n)
         place = cartesian_topics.frame_pose(frame, model, self._loop.dynamics, q)

@@ -23,7 +23,7 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting
 from featherstone_ros.observer.settings import default_link
 
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+TRANSIENT_LOCAL = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 POLL_PERIOD = 0.1  # [s] between two collections of the states received
 WAITING = 32_768  # states at most in the buffer; further ones are dropped
 
@@ -51,7 +51,7 @@ class PayloadService:
         self._ended = Event()
         self._destroyed = False
         self._said = "not asked for"
-        self._publisher = node.create_publisher(String, "~/payload", LATCHED)
+        self._publisher = node.create_publisher(String, "~/payload", TRANSIENT_LOCAL)
         self._service = node.create_service(Trigger, "~/identify_payload", self._on_request)
 
     def destroy(self) -> None:

@@ -144,11 +144,11 @@ def point(marker: Marker, vector: Floats, colour: tuple[float, ...]) -> None:
         colour: Red, green, blue, 0 to 1.
     """
     length = float(np.linalg.norm(vector))
-    shown = 1e-3 < length < np.inf
-    marker.action = Marker.ADD if shown else Marker.DELETE
-    tip = vector if shown else np.zeros(3)
+    is_visible = 1e-3 < length < np.inf
+    marker.action = Marker.ADD if is_visible else Marker.DELETE
+    tip = vector if is_visible else np.zeros(3)
     marker.points = [Point(), Point(x=float(tip[0]), y=float(tip[1]), z=float(tip[2]))]
-    marker.scale.z = min(HEAD_LENGTH, 0.5 * length) if shown else HEAD_LENGTH
+    marker.scale.z = min(HEAD_LENGTH, 0.5 * length) if is_visible else HEAD_LENGTH
     red, green, blue = colour
     marker.color = ColorRGBA(r=red, g=green, b=blue, a=0.9)
 

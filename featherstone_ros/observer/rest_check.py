@@ -112,10 +112,10 @@ class RestCheck:
         return ContractVerdict(
             ContractState.UNEXPLAINED,
             f"effort_contract is {contract}, but at rest the effort fits no contract ({found}): "
-            f"{self._likely_cause(effort, gravity)}",
+            f"{self._possible_cause(effort, gravity)}",
         )
 
-    def _likely_cause(self, effort: Floats, gravity: Floats) -> str:
+    def _possible_cause(self, effort: Floats, gravity: Floats) -> str:
         loaded = np.abs(gravity) > NOTICEABLE * np.abs(gravity).max()
         gain = gravity[loaded] / np.where(effort[loaded] == 0.0, np.nan, effort[loaded])
         if not (gain > 0.0).all():

@@ -13,8 +13,8 @@ import featherstone_ros as fr
 from featherstone_ros.control.arrival import SETTLING, ArrivalWatch
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.end_effector import EndEffectorArrival
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
-from featherstone_ros.control.hand_arrival import HandArrival
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
@@ -315,7 +315,7 @@ class Hand:
             impedance=prepared(CartesianSettings(**impedance), model),
         )
         self.controller = TorqueController(JointSpace.of(model), model, self.settings, tip=tip)
-        self.watch = ArrivalWatch(model, HandArrival(model, tip, np.eye(4)))
+        self.watch = ArrivalWatch(model, EndEffectorArrival(model, tip, np.eye(4)))
         self.sim = fr.Simulator(
             model, 0.001, "implicit", damping=np.full(model.n, 1.0),
             friction=np.full(model.n, friction), armature=np.full(model.n, 0.1),

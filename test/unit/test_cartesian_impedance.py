@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from featherstone_ros import Dynamics, Model, Simulator, UnknownNameError
 from featherstone_ros.control import CartesianImpedance, Wall, box
-from featherstone_ros.control.cartesian_impedance import CartesianSettings, least_delay_margin
+from featherstone_ros.control.cartesian_impedance import CartesianSettings, min_delay_margin
 from featherstone_ros.kinematics import inverse_kinematics, pose_error
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -124,15 +124,15 @@ def test_the_delay_margin_is_where_the_arm_becomes_unstable(ratio, rate):
 
 def test_the_least_margin_is_below_that_of_any_posture_and_grows_with_softness_and_armature():
     settings = CartesianSettings(stiffness=STIFFNESS)
-    least = least_delay_margin(MODEL, TIP, settings)
+    least = min_delay_margin(MODEL, TIP, settings)
     arm = ImpedanceArm()
     for q in np.random.default_rng(1).uniform(MODEL.lower, MODEL.upper, (20, 7)):
         arm.law.start(q)
         arm.law.torque(q, np.zeros(7), 0.0)
         assert least < 1.05 * arm.law.report["delay_margin"]
     softer = CartesianSettings(stiffness=STIFFNESS / 4)
-    assert least_delay_margin(MODEL, TIP, softer) == pytest.approx(2 * least, rel=1e-3)
-    assert least_delay_margin(MODEL, TIP, settings, 0.1) > 1.5 * least
+    assert min_delay_margin(MODEL, TIP, softer) == pytest.approx(2 * least, rel=1e-3)
+    assert min_delay_margin(MODEL, TIP, settings, 0.1) > 1.5 * least
 
 
 def brought_to_margin(arm, share, delay):

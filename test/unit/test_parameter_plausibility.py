@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from featherstone_ros.control.armature import largest_armature
+from featherstone_ros.control.armature import max_armature
 from featherstone_ros.control.payload import model_with_payload, reach
-from featherstone_ros.control.torque_governor import default_torque_rate, least_torque_rate
+from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_names
 from featherstone_ros.tools.robot_setup import load
@@ -36,7 +36,7 @@ def refusal(model: Model, **changes) -> str:
 
 
 def test_the_shipped_parameters_and_a_usual_payload_are_plausible(robot):
-    most, least = largest_armature(robot.model), least_torque_rate(robot.model.effort_limit)
+    most, least = max_armature(robot.model), min_torque_rate(robot.model.effort_limit)
     for values in robot.parameters.values():
         for joint, bound, rate in zip(robot.model.joint_names, most, least, strict=True):
             assert values.get(f"armature.{joint}", 0.0) < bound
@@ -76,13 +76,13 @@ def test_bounds_of_joint_figures_follow_the_limits_where_there_are_any():
         <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/></joint>
         </robot>"""
     )
-    assert largest_armature(model).tolist() == [1e4]
-    assert least_torque_rate(model.effort_limit).tolist() == [1e-3]
+    assert max_armature(model).tolist() == [1e4]
+    assert min_torque_rate(model.effort_limit).tolist() == [1e-3]
     for robot in ARMS.values():
         effort, speed = robot.model.effort_limit, robot.model.velocity_limit
-        np.testing.assert_allclose(largest_armature(robot.model), 30.0 * effort / speed)
-        np.testing.assert_allclose(least_torque_rate(effort), effort / 0.5)
-        assert (default_torque_rate(effort) > least_torque_rate(effort)).all()
+        np.testing.assert_allclose(max_armature(robot.model), 30.0 * effort / speed)
+        np.testing.assert_allclose(min_torque_rate(effort), effort / 0.5)
+        assert (default_torque_rate(effort) > min_torque_rate(effort)).all()
 
 
 def test_inertia_with_the_errors_of_identification_passes(robot):

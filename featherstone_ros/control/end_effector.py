@@ -1,7 +1,7 @@
-"""Whether the hand has reached its target in mode cartesian_impedance, and if not, what keeps it.
+"""Whether the end effector has reached its target in mode cartesian_impedance, else what keeps it.
 
-At rest something balances the torque J^T K e of the hand's spring: dry friction, a joint's stop, a
-contact. If nothing does although the hand is away, no motion of the joints leads it that way.
+At rest something balances the torque J^T K e of its spring: dry friction, a joint's stop, a
+contact. If nothing does although it is away, no motion of the joints leads it that way.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.model import Model
 
-LEAST = np.array([0.002, np.radians(0.5)])  # [m, rad] from the target that always count as there
-MOST = np.array([0.01, np.radians(2.0)])  # that never do, whatever dry friction explains
+MIN_ERROR = np.array([0.002, np.radians(0.5)])  # [m, rad] off that always counts as there
+MAX_ERROR = np.array([0.01, np.radians(2.0)])  # that never does, whatever dry friction explains
 STICKS = 1.3  # friction over the known one
 LED = np.array([1e-4, 1e-3])  # [m, rad] from the target at which the desired pose counts as there
 SINGULAR = 0.1  # of the spring's torque, relative to its largest in any direction
@@ -23,8 +23,8 @@ MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit
 PRESSED = 0.5  # of the spring's largest torque, with which it presses a joint on its limit
 
 
-class HandArrival:
-    """Judges the hand of one arm."""
+class EndEffectorArrival:
+    """Judges the end effector of one arm."""
 
     def __init__(self, model: Model, tip: str, offset: Floats) -> None:
         """Take the arm.
@@ -32,12 +32,12 @@ class HandArrival:
         Args:
             model: The arm.
             tip: The link that is led.
-            offset: (4, 4) pose of the hand's frame in the link's.
+            offset: (4, 4) pose of the end effector's frame in the link's.
         """
         self._model, self._tip, self._offset = model, tip, offset
 
     def look(self, moment: SnapshotRequest, settings: Settings, dynamics: Dynamics) -> str | None:
-        """Return how far the hand is from its target and why.
+        """Return how far the end effector is from its target and why.
 
         Args:
             moment: The controller's state.
@@ -48,18 +48,18 @@ class HandArrival:
             Empty if it has arrived; None if it is on its way, or a commanded wrench moves it.
         """
         (error, way, wrench), q = moment.hand, moment.q
-        its = settings.impedance
-        if its is None or wrench.any() or (distance(way) > LED).any():
+        law = settings.impedance
+        if law is None or wrench.any() or (distance(way) > LED).any():
             return None
-        R = self._axes(q, dynamics) if its["tip_axes"] else np.eye(6)
-        root = np.sqrt(np.asarray(its["stiffness"], dtype=np.float64))
+        R = self._axes(q, dynamics) if law["tip_axes"] else np.eye(6)
+        root = np.sqrt(np.asarray(law["stiffness"], dtype=np.float64))
         e = np.where(root > 0.0, R.T @ (error + way), 0.0)
         # What dry friction, a contact or a wrong model must balance, since the arm stands.
         left = moment.command - (0.0 if settings.offset is None else settings.offset)
         if not settings.hardware_adds_gravity:
             left = left - moment.gravity
         sticks = bool((np.abs(left) <= STICKS * settings.coulomb).all())
-        bound, away = MOST if sticks else LEAST, distance(e)
+        bound, away = MAX_ERROR if sticks else MIN_ERROR, distance(e)
         if (away <= bound).all():
             return ""
         (far, turned), (near, straight) = away, bound
@@ -67,22 +67,22 @@ class HandArrival:
             f"hand {1e3 * far:.1f} mm and {np.degrees(turned):.1f} deg from its target (expected "
             f"{1e3 * near:.2g} mm, {np.degrees(straight):.2g} deg): "
             + self._reason(
-                root[:, None] * (R.T @ hand_jacobian(dynamics, q, self._tip, self._offset)),
-                pull(e, root, its["max_wrench"]),
+                root[:, None] * (R.T @ end_effector_jacobian(dynamics, q, self._tip, self._offset)),
+                pull(e, root, law["max_wrench"]),
                 q,
                 sticks,
             )
         )
 
     def _axes(self, q: Floats, dynamics: Dynamics) -> Floats:
-        """Return the hand's axes (6, 6), for vectors linear and angular."""
+        """Return the end effector's axes (6, 6), for vectors linear and angular."""
         R = dynamics.link_pose(q, self._tip)[:3, :3] @ self._offset[:3, :3]
         axes = np.zeros((6, 6))
         axes[:3, :3] = axes[3:, 3:] = R
         return axes
 
     def _reason(self, J: Floats, force: Floats, q: Floats, sticks: bool) -> str:
-        """Return what keeps the hand from where its spring pulls it.
+        """Return what keeps the end effector from where its spring pulls it.
 
         Args:
             J: (6, n) Jacobian times the square root of the stiffness.
@@ -125,8 +125,8 @@ def distance(e: Floats) -> Floats:
     return np.linalg.norm(e.reshape(2, 3), axis=1)
 
 
-def hand_jacobian(dynamics: Dynamics, q: Floats, tip: str, offset: Floats) -> Floats:
-    """Return the Jacobian (6, n) of the hand's frame, linear first, base axes."""
+def end_effector_jacobian(dynamics: Dynamics, q: Floats, tip: str, offset: Floats) -> Floats:
+    """Return the Jacobian (6, n) of the end effector's frame, linear first, base axes."""
     J = dynamics.jacobian(q, tip)
     arm = dynamics.link_pose(q, tip)[:3, :3] @ offset[:3, 3]
     J[:3] += np.cross(J[3:], arm, axis=0)
