@@ -35,9 +35,9 @@ from rich.table import Table
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.demo.report import milli, short_names
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.robot_setup import load
+from featherstone_ros.tools.style import milli, short_names
 
 LAWS = ("PD alone", "PD + gravity", "feedforward")
 TIME_STEP = 0.001  # [s] of control and simulation

@@ -49,7 +49,7 @@ class StableArm:
     damping: Damping
 
 
-def least_armature(
+def min_armature(
     model: Model, bandwidth: float = BANDWIDTH, timing: Timing | None = None
 ) -> StableArm:
     """Find the least armature with which gains of mode feedforward, and damping, are stable.
@@ -112,7 +112,7 @@ def assumed_armature(model: Model) -> Floats:
     """
     try:
         arm = replace(model, base="fixed").with_gravity(EARTH)
-        return least_armature(arm).armature
+        return min_armature(arm).armature
     except (NoStableGainsError, np.linalg.LinAlgError):
         return np.zeros(model.n)
 

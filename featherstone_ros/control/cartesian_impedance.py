@@ -376,41 +376,41 @@ def _positive(settings: CartesianSettings, *names: str) -> Floats:
     return np.array([float(getattr(settings, name)) for name in names])
 
 
-def _checked(its: CartesianSettings, model: Model, start: Floats) -> dict[str, Any]:
+def _checked(settings: CartesianSettings, model: Model, start: Floats) -> dict[str, Any]:
     """Return the settings as the compiled law takes them."""
-    if its.axes not in AXES:
-        raise ValueError(f"axes: expected one of {', '.join(AXES)}, got {its.axes!r}")
-    if its.transition_time < 0 or not np.isfinite(its.transition_time):
-        raise ValueError(f"transition_time: expected a time >= 0, got {its.transition_time}")
-    if its.delay < 0 or not np.isfinite(its.delay):
-        raise ValueError(f"delay: expected a time >= 0, got {its.delay}")
-    mass, inertia, tank = _positive(its, "largest_mass", "largest_inertia", "posture_energy")
-    posture = start if its.posture is None else its.posture
+    if settings.axes not in AXES:
+        raise ValueError(f"axes: expected one of {', '.join(AXES)}, got {settings.axes!r}")
+    if settings.transition_time < 0 or not np.isfinite(settings.transition_time):
+        raise ValueError(f"transition_time: expected a time >= 0, got {settings.transition_time}")
+    if settings.delay < 0 or not np.isfinite(settings.delay):
+        raise ValueError(f"delay: expected a time >= 0, got {settings.delay}")
+    mass, inertia, tank = _positive(settings, "largest_mass", "largest_inertia", "posture_energy")
+    posture = start if settings.posture is None else settings.posture
     n = model.n
     return {
-        "tip_axes": its.axes == "tip",
-        "stiffness": _spread("stiffness", its.stiffness, 6),
-        "damping_ratio": _spread("damping_ratio", its.damping_ratio, 6),
-        "damping": _spread("damping", its.damping, 6),
-        "max_wrench": _positive(its, "max_force", "max_torque"),
+        "tip_axes": settings.axes == "tip",
+        "stiffness": _spread("stiffness", settings.stiffness, 6),
+        "damping_ratio": _spread("damping_ratio", settings.damping_ratio, 6),
+        "damping": _spread("damping", settings.damping, 6),
+        "max_wrench": _positive(settings, "max_force", "max_torque"),
         "max_inertia": np.repeat([mass, inertia], 3),
-        "inertia_shaping": bool(its.inertia_shaping),
-        "shaped_inertia": _spread("shaped_inertia", its.shaped_inertia, 6, LEAST_INERTIA),
-        "transition_time": float(its.transition_time),
-        "delay": DELAY_MARGIN * its.delay,
+        "inertia_shaping": bool(settings.inertia_shaping),
+        "shaped_inertia": _spread("shaped_inertia", settings.shaped_inertia, 6, LEAST_INERTIA),
+        "transition_time": float(settings.transition_time),
+        "delay": DELAY_MARGIN * settings.delay,
         "tank": tank,
         "approach_rate": np.full(2, APPROACH_RATE),
-        "max_speed": _positive(its, "max_speed", "max_turn_rate"),
-        "max_acceleration": _positive(its, "max_acceleration", "max_turn_acceleration"),
+        "max_speed": _positive(settings, "max_speed", "max_turn_rate"),
+        "max_acceleration": _positive(settings, "max_acceleration", "max_turn_acceleration"),
         "joints": np.stack(
             [
                 _spread("posture", posture, n, -np.inf),
-                _spread("posture_stiffness", its.posture_stiffness, n),
-                _spread("posture_damping_ratio", its.posture_damping_ratio, n),
-                *_limits(its, model),
+                _spread("posture_stiffness", settings.posture_stiffness, n),
+                _spread("posture_damping_ratio", settings.posture_damping_ratio, n),
+                *_limits(settings, model),
             ]
         ),
-        "walls": _walls(its.walls),
+        "walls": _walls(settings.walls),
     }
 
 
@@ -426,13 +426,15 @@ def prepared(settings: CartesianSettings, model: Model) -> dict[str, Any]:
     return checked
 
 
-def _limits(its: CartesianSettings, model: Model) -> list[Floats]:
+def _limits(settings: CartesianSettings, model: Model) -> list[Floats]:
     """Return stops, margins and strength of the repulsion there, and speed limits, (n,) each."""
     reach = model.upper - model.lower
-    margin = np.minimum(0.05 * reach, 0.1) if its.limit_margin is None else its.limit_margin
+    margin = (
+        np.minimum(0.05 * reach, 0.1) if settings.limit_margin is None else settings.limit_margin
+    )
     margin = np.minimum(_spread("limit_margin", margin, model.n), 0.5 * reach)
     effort = np.where(np.isfinite(model.effort_limit), 0.5 * model.effort_limit, REPULSION)
-    strength = effort if its.limit_torque is None else its.limit_torque
+    strength = effort if settings.limit_torque is None else settings.limit_torque
     return [
         model.lower,
         model.upper,

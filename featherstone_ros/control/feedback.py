@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.armature import in_words, least_armature
+from featherstone_ros.control.armature import in_words, min_armature
 from featherstone_ros.control.damping import (
     Damping,
     choose_damping,
@@ -188,7 +188,7 @@ class Feedback:
     def remedy(self, error: NoStableGainsError) -> str:
         """Return why no gains can be chosen, and with which armature they could."""
         try:
-            stable = least_armature(self._model, self._values["gains.bandwidth"], self._timing)
+            stable = min_armature(self._model, self._values["gains.bandwidth"], self._timing)
         except NoStableGainsError:
             return str(error)
         return f"{error}: {in_words(self._model.joint_names, stable.armature)} would do"

@@ -7,7 +7,7 @@ import pytest
 from example_robots import ROBOTS, example_robot
 from urdf_text import geared_arm
 
-from featherstone_ros.control.armature import SHARES, assumed_armature, in_words, least_armature
+from featherstone_ros.control.armature import SHARES, assumed_armature, in_words, min_armature
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
@@ -32,7 +32,7 @@ def gains(armature, timing=None):
 
 @pytest.mark.parametrize("timing", [Timing(), Timing(0.004, 0.008)], ids=str)
 def test_it_is_the_least_share_that_will_do(timing):
-    held = least_armature(ARM, timing=timing)
+    held = min_armature(ARM, timing=timing)
     heaviest = SampledLoop(ARM, timing=timing).heaviest
     share = (held.armature / heaviest).max()
     least = next(s for s in SHARES if share == pytest.approx(s))
@@ -51,7 +51,7 @@ def test_only_the_joint_that_needs_it_gets_any():
 
 def test_the_search_ends_where_a_joint_moves_next_to_no_inertia():
     """A massless neck: 8e15 times its mobility left the search in a loop without end."""
-    held = least_armature(Model.from_file(example_robot("human")))
+    held = min_armature(Model.from_file(example_robot("human")))
     assert held.armature.max() > 0.0
     assert (held.gains.d > 0.0).all()
 

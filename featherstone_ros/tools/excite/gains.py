@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.armature import SHARES, in_words, least_armature
+from featherstone_ros.control.armature import SHARES, in_words, min_armature
 from featherstone_ros.control.gains import BANDWIDTH, Gains, SampledLoop, Timing
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.model.parameter_files import NodeParameters
@@ -111,7 +111,7 @@ def gains_of(arm: CheckedArm, values: NodeParameters, timing: Timing) -> Gains:
     unset = (p == 0.0) & (d == 0.0)
     if not unset.any():
         return Gains(p, d)
-    chosen = least_armature(arm.model, values.number("gains.bandwidth", BANDWIDTH), timing).gains
+    chosen = min_armature(arm.model, values.number("gains.bandwidth", BANDWIDTH), timing).gains
     return Gains(np.where(unset, chosen.p, p), np.where(unset, chosen.d, d))
 
 

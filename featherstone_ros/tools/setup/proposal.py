@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.armature import SHARES, least_armature
+from featherstone_ros.control.armature import SHARES, min_armature
 from featherstone_ros.control.damping import Damping
 from featherstone_ros.control.gains import (
     BANDWIDTH,
@@ -112,7 +112,7 @@ def propose(
         raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
     _require_effort(model)
     try:
-        held = least_armature(model, bandwidth, timing)
+        held = min_armature(model, bandwidth, timing)
     except ValueError as error:
         raise SetupError(str(error)) from None
     loop = SampledLoop(model, held.armature, timing)
