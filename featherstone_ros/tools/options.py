@@ -126,12 +126,8 @@ def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: st
         "--topic",
         help="topic of the joint states (default: the one with the most of the arm's joints)",
     )
-    parser.add_argument(
-        "--filter-hz",
-        type=positive,
-        default=2.0,
-        metavar="HZ",
-        help="cut-off frequency of the low-pass filter (default: 2)",
+    add_number(
+        parser, "--filter-hz", "HZ", positive, 2.0, "cut-off frequency of the low-pass filter"
     )
     parser.add_argument(
         "--current-gain",
@@ -143,6 +139,19 @@ def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: st
         help="multiply a joint's effort, e.g. by its N m per A",
     )
     add_gravity_option(parser)
+
+
+def add_number(
+    parser: argparse.ArgumentParser,
+    option: str,
+    metavar: str,
+    kind: Callable[[str], float],
+    default: float,
+    text: str,
+) -> None:
+    """Declare an option that takes a number; the help says its default."""
+    text += f" (default: {default:g})"
+    parser.add_argument(option, metavar=metavar, type=kind, default=default, help=text)
 
 
 def add_files(parser: argparse.ArgumentParser, **files: str) -> None:

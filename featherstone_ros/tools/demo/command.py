@@ -21,6 +21,7 @@ import os
 from pathlib import Path
 
 from featherstone_ros.tools.options import (
+    add_number,
     between,
     positive,
     positive_up_to,
@@ -44,27 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="folder for report.png, report.json and the nodes' logs (default: demo)",
     )
-    parser.add_argument(
-        "--rate",
-        type=positive,
-        default=500.0,
-        metavar="HZ",
-        help="joint states and commands per second (default: 500)",
-    )
-    parser.add_argument(
-        "--duration",
-        type=positive_up_to(3600),
-        default=10.0,
-        metavar="S",
-        help="length of the motion in seconds (default: 10)",
-    )
-    parser.add_argument(
-        "--model-error",
-        type=between(-99, 1000),
-        default=0.0,
-        metavar="PERCENT",
-        help="make every link of the twin heavier than in the controller's model (default: 0)",
-    )
+    text = "joint states and commands per second"
+    add_number(parser, "--rate", "HZ", positive, 500.0, text)
+    text = "length of the motion in seconds"
+    add_number(parser, "--duration", "S", positive_up_to(3600), 10.0, text)
+    text = "make every link of the twin heavier than in the controller's model"
+    add_number(parser, "--model-error", "PERCENT", between(-99, 1000), 0.0, text)
     parser.add_argument(
         "--domain",
         type=int,

@@ -36,6 +36,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
     add_files,
+    add_number,
     add_urdf_argument,
     positive,
     positive_up_to,
@@ -53,26 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--joints", nargs="+", metavar="NAME", help="joints to move (default: all; others at 0)"
     )
-    parser.add_argument(
-        "--duration",
-        type=positive_up_to(3600),
-        default=30.0,
-        metavar="S",
-        help="duration [s] (default: 30)",
-    )
-    parser.add_argument(
-        "--harmonics", type=int, default=5, metavar="K", help="sines per joint (default: 5)"
-    )
-    parser.add_argument(
-        "--speed",
-        type=positive,
-        default=0.8,
-        metavar="SHARE",
-        help="largest share of the velocity limits (default: 0.8)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="K", help="seed of the random search (default: 0)"
-    )
+    add_number(parser, "--duration", "S", positive_up_to(3600), 30.0, "duration [s]")
+    add_number(parser, "--harmonics", "K", int, 5, "sines per joint")
+    add_number(parser, "--speed", "SHARE", positive, 0.8, "largest share of the velocity limits")
+    add_number(parser, "--seed", "K", int, 0, "seed of the random search")
     parser.add_argument(
         "--output", type=Path, required=True, metavar="FILE", help="the trajectory (YAML)"
     )

@@ -24,7 +24,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from featherstone_ros.tools.options import positive, require_ros
+from featherstone_ros.tools.options import add_number, positive, require_ros
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -43,13 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print one table and end; exit status 1 if a node is at ERROR or none is heard",
     )
-    parser.add_argument(
-        "--timeout",
-        type=positive,
-        default=5.0,
-        metavar="S",
-        help="how long --once waits for the first node (default: 5)",
-    )
+    text = "how long --once waits for the first node"
+    add_number(parser, "--timeout", "S", positive, 5.0, text)
 
 
 def run(args: argparse.Namespace) -> int:

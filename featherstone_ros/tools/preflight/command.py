@@ -41,6 +41,7 @@ import sys
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
     add_files,
+    add_number,
     add_urdf_argument,
     require_matplotlib,
     require_writable,
@@ -54,9 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_urdf_argument(parser)
     parser.add_argument("--topic", help="topic of the recording (default: all)")
-    parser.add_argument(
-        "--number", type=int, default=1, metavar="K", help="which trajectory, from 1 (default: 1)"
-    )
+    add_number(parser, "--number", "K", int, 1, "which trajectory, from 1")
     add_files(
         parser,
         parameters="parameter file of the controller (default: the package's own for panda and "

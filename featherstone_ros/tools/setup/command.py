@@ -30,10 +30,12 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
+from featherstone_ros.control.gains import BANDWIDTH, Timing, TimingError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
     add_files,
     add_gravity_option,
+    add_number,
     add_urdf_argument,
     positive_up_to,
     require_writable,
@@ -44,24 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_urdf_argument(parser)
     add_files(parser, output="the parameter file, the others go beside it (default: ARM.yaml)")
-    parser.add_argument(
-        "--bandwidth",
-        type=positive_up_to(1000),
-        metavar="W",
-        help="bandwidth of the gains [rad/s] (default: 30)",
-    )
-    parser.add_argument(
-        "--period",
-        type=positive_up_to(1),
-        metavar="S",
-        help="time between two commands [s] (default: 0.002)",
-    )
-    parser.add_argument(
-        "--delay",
-        type=positive_up_to(1),
-        metavar="S",
-        help="delay from a measurement to the resulting torque [s] (default: 0.002)",
-    )
+    text = "bandwidth of the gains [rad/s]"
+    add_number(parser, "--bandwidth", "W", positive_up_to(1000), BANDWIDTH, text)
+    text = "time between two commands [s]"
+    add_number(parser, "--period", "S", positive_up_to(1), Timing.period, text)
+    text = "delay from a measurement to the resulting torque [s]"
+    add_number(parser, "--delay", "S", positive_up_to(1), Timing.delay, text)
     add_gravity_option(parser)
     parser.add_argument(
         "--joints",
@@ -82,10 +72,8 @@ def run(args: argparse.Namespace) -> int:
         FeatherstoneError: The arm cannot be used or held, or does not follow on the twin; or a
             file is there already.
     """
-    from dataclasses import replace
     from functools import partial
 
-    from featherstone_ros.control.gains import BANDWIDTH, Timing, TimingError
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.outputs import Content, write_files
     from featherstone_ros.tools.progress import delayed_progress
@@ -102,11 +90,10 @@ def run(args: argparse.Namespace) -> int:
     require_writable(*written.values())
     if not args.force:
         _require_new(written.values())
-    given = {name: getattr(args, name) for name in ("period", "delay") if getattr(args, name)}
     console = new_console()
     try:
-        timing = replace(Timing(), **given)
-        proposal = propose(urdf, args.bandwidth or BANDWIDTH, timing, args.gravity, args.joints)
+        timing = Timing(args.period, args.delay)
+        proposal = propose(urdf, args.bandwidth, timing, args.gravity, args.joints)
     except TimingError as error:
         raise FeatherstoneError(f"--{error}") from None
     except OSError as error:
