@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import featherstone_ros
+from featherstone_ros.instruction_sets import lacking
 
 SOURCE = Path(__file__).resolve().parents[2]
 MANIFEST = ElementTree.parse(SOURCE / "package.xml").getroot()
@@ -113,6 +114,25 @@ def test_unknown_instruction_set_to_build_for_is_refused_with_the_valid_ones(tmp
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("FEATHERSTONE_BUILD_FOR has 'x86_64_v9', which")
+
+
+MODULES = """
+import runpy, setuptools
+setuptools.setup = lambda **metadata: print(*(module.name for module in metadata["ext_modules"]))
+runpy.run_path("setup.py")
+"""
+
+
+@pytest.mark.parametrize("wanted", ["native", "none"])
+def test_for_this_machine_one_core_is_built_and_for_none_no_module(wanted):
+    pytest.importorskip("setuptools")
+    environment = {**os.environ, "FEATHERSTONE_BUILD_FOR": wanted}
+    command = [sys.executable, "-c", MODULES]
+    modules = subprocess.check_output(command, env=environment, cwd=SOURCE, text=True).split()
+    cores = [name for name in modules if "._core_" in name]
+    assert len(cores) == (wanted == "native") and bool(modules) == bool(cores)
+    for core in cores:
+        assert not lacking(core.partition("._core_")[2].replace("_", "-"))
 
 
 def test_source_distribution_holds_all_that_git_tracks(tmp_path):
