@@ -67,11 +67,24 @@ class RobotSetup:
         return rigid + rotors + friction_torque(qd, viscous, coulomb)
 
 
-def load(name: str, file: Path | None = None) -> RobotSetup:
-    """Load a robot.
+def load(name: str) -> RobotSetup:
+    """Load a robot with its parameters, or what ``setup`` proposes where it has no file of them.
 
     Args:
         name: One of the package's own (``panda``, ``ur5e``), or the path of a URDF or xacro file.
+
+    Raises:
+        FeatherstoneError: As of ``described``; or the arm cannot be held.
+    """
+    robot = described(name)
+    return robot if robot.file else _with_proposal(robot)
+
+
+def described(name: str, file: Path | None = None) -> RobotSetup:
+    """Load a robot with the parameters of a file, if there is one.
+
+    Args:
+        name: As of ``load``.
         file: A parameter file of both nodes; None: the package's own, if it has one.
 
     Raises:
@@ -93,8 +106,7 @@ def load(name: str, file: Path | None = None) -> RobotSetup:
     return RobotSetup(model.name, path, text, model, file, parameters)
 
 
-def with_chosen_parameters(robot: RobotSetup) -> RobotSetup:
-    """Return a robot without a parameter file with gains and drives as ``setup`` proposes them."""
+def _with_proposal(robot: RobotSetup) -> RobotSetup:
     from featherstone_ros.tools.setup.proposal import propose  # which examines the description
 
     proposal = propose(robot.path)

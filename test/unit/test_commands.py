@@ -14,7 +14,7 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import COMMANDS, cli
 from featherstone_ros.tools.demo.command import add_arguments
 from featherstone_ros.tools.processes import DemoError, NodeProcess, node_environment
-from featherstone_ros.tools.robot_setup import load, with_chosen_parameters, with_heavier_links
+from featherstone_ros.tools.robot_setup import described, load, with_heavier_links
 from featherstone_ros.tools.setup.proposal import propose
 from featherstone_ros.tools.signals import ended_by_signals
 
@@ -257,9 +257,9 @@ def test_heavier_links_are_heavier():
 def test_demo_drives_a_robot_of_its_own_parameters_with_what_setup_proposes(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(load("panda").text)
-    bare = load(str(path))
+    bare = described(str(path))
     assert bare.file is None and not bare.parameters["feedforward_controller"]
-    robot, proposal = with_chosen_parameters(bare), propose(path)
+    robot, proposal = load(str(path)), propose(path)
     assert robot.start == pytest.approx(proposal.start)
     rotors = robot.by_joint("digital_twin", "armature.{}")
     assert robot.has_assumed_drives and rotors == pytest.approx(proposal.rotors)

@@ -30,7 +30,6 @@ from featherstone_ros.tools.processes import (
 from featherstone_ros.tools.robot_setup import (
     RobotSetup,
     load,
-    with_chosen_parameters,
     with_heavier_links,
 )
 from featherstone_ros.tools.style import new_console
@@ -50,8 +49,6 @@ def play(options: argparse.Namespace) -> DemoReport:
     console = new_console()
     logging.basicConfig(format="  note: %(message)s", level=logging.WARNING)
     robot = load(options.robot)
-    if robot.file is None:
-        robot = with_chosen_parameters(robot)
     excess = options.model_error / 100
     domain = own_domain() if options.domain is None else options.domain
     motion = plan(robot.model, robot.inverse_dynamics, robot.start, options.duration)

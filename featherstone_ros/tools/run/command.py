@@ -83,11 +83,11 @@ def run(args: argparse.Namespace) -> int:
 
     from featherstone_ros.tools.preflight import source
     from featherstone_ros.tools.processes import node_environment, twin_and_controller
-    from featherstone_ros.tools.robot_setup import load
+    from featherstone_ros.tools.robot_setup import described
     from featherstone_ros.tools.run.session import ArmListener
     from featherstone_ros.tools.style import new_console
 
-    arm = load(args.urdf, args.parameters)
+    arm = described(args.urdf, args.parameters)
     plan = source.read(str(args.trajectory))[0] if args.trajectory else None
     console = new_console()
     warn = partial(console.print, style="yellow", soft_wrap=True, markup=False)
